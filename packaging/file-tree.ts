@@ -10,8 +10,6 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { makeCompletion } from "../src/main/help/completion.ts";
-import { makeProgram } from "../src/main/program.ts";
 import { pack } from "./archives.ts";
 import { formatLicenses } from "./licenses.ts";
 import { makeManual } from "./manual.ts";
@@ -19,16 +17,6 @@ import { root } from "./project.ts";
 
 /** The program with its Node, where the packages put it. */
 export const programFolder = "usr/lib/provender";
-
-/** Where shells look for what packages complete, below /usr/share; zsh of Debian not where zsh of others does. */
-const completions = {
-  bash: "bash-completion/completions/provender",
-  zsh: {
-    deb: "zsh/vendor-completions/_provender",
-    rpm: "zsh/site-functions/_provender",
-  },
-  fish: "fish/vendor_completions.d/provender.fish",
-} as const;
 
 /** Installed files, as they lie under the root of a machine or an image. */
 export interface FileTree {
@@ -72,7 +60,6 @@ const documents = [
 
 /** A tree with all that a .deb or .rpm installs. */
 export async function makePackageTree(
-  kind: "deb" | "rpm",
   folder: string,
   bundle: string,
   packages: readonly string[],
@@ -93,11 +80,6 @@ export async function makePackageTree(
   for (const name of documents)
     await cp(join(root, name), join(folder, place, name), { recursive: true });
   await write("usr/share/man/man1/provender.1.gz", pack(makeManual()));
-  for (const [shell, file] of Object.entries(completions))
-    await write(
-      `usr/share/${typeof file === "string" ? file : file[kind]}`,
-      makeCompletion(makeProgram(), shell as keyof typeof completions),
-    );
   return tree;
 }
 

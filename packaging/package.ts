@@ -36,21 +36,11 @@ const { packages } = await writeBundle(app, source.version);
 
 const writers = {
   deb: async () => {
-    const tree = await makePackageTree(
-      "deb",
-      join(work, "deb-tree"),
-      app,
-      packages,
-    );
+    const tree = await makePackageTree(join(work, "deb-tree"), app, packages);
     return writeDeb(source, tree, join(work, "deb"), release);
   },
   rpm: async () => {
-    const tree = await makePackageTree(
-      "rpm",
-      join(work, "rpm-tree"),
-      app,
-      packages,
-    );
+    const tree = await makePackageTree(join(work, "rpm-tree"), app, packages);
     return writeRpm(source, tree, join(work, "rpm"), release);
   },
   image: async () => {

@@ -29,8 +29,8 @@ const elsewhere: Readonly<Record<string, string>> = {
     "needs an engine or a registry; test/packaging/image.test.ts reads the image with skopeo",
   "oras cp":
     "needs a registry of OCI artifacts: test/acceptance/oci-registry.test.ts has one",
-  "provender store ":
-    "needs a bucket: test/store/bucket/carrying/carry.test.ts carries a store into one",
+  "install -D ":
+    "wants a release of yours; test/acceptance/private-provider.test.ts puts one there",
   "mkdir -p /srv/providers":
     "writes to the machine: test/acceptance/private-provider.test.ts makes such a folder",
   "gpg --armor --export FINGERPRINT": "wants a key of yours",

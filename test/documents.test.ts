@@ -1,7 +1,7 @@
 import { existsSync, globSync, readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
-import { describeCommands } from "../src/main/help/described.ts";
 import { makeProgram } from "../src/main/program.ts";
 import { documents, readDocument as read } from "./scenes/documents.ts";
 
@@ -28,12 +28,19 @@ function leadsSomewhere(from: string, link: string): boolean {
   return anchor === undefined || anchorsOf(path).includes(anchor);
 }
 
-const known = new Map(
-  describeCommands(makeProgram()).map(({ words, options }) => [
-    words,
-    new Set(options.map(({ flag }) => flag)),
-  ]),
-);
+/** The options of each command, by its words. */
+function listOptions(
+  command: Command,
+  words: readonly string[] = [],
+): readonly (readonly [string, ReadonlySet<string>])[] {
+  const flags = command.options.map(({ long }) => long ?? "");
+  const below = command.commands.flatMap((one) =>
+    listOptions(one, [...words, one.name()]),
+  );
+  return [[words.join(" "), new Set([...flags, "--help"])], ...below];
+}
+
+const known = new Map(listOptions(makeProgram()));
 
 /** Finds the parts of a command that the program does not know: its name or options. */
 function unknownIn(command: string): readonly string[] {

@@ -1,5 +1,5 @@
-import { Argument, Command, CommanderError } from "commander";
-import type { Shell } from "./help/completion.ts";
+import { Command, CommanderError } from "commander";
+import { failure } from "../errors/index.ts";
 import { addExamples } from "./help/examples.ts";
 import { addOperation } from "./operate/commands.ts";
 import { addPackages } from "./packages/commands.ts";
@@ -19,6 +19,7 @@ export async function runProgram(): Promise<void> {
     Object.assign(asked, command.opts());
   });
   try {
+    refuseRemoved(process.argv[2] ?? "");
     await program.parseAsync();
   } catch (error) {
     const { reportFailure } = await import("../commands/output/report.ts");
@@ -39,20 +40,29 @@ export function makeProgram(): Command {
   addOperation(program);
   addPackages(program);
   addStore(program);
-  addCompletion(program);
   addExamples(program);
   return program;
 }
 
-function addCompletion(program: Command): void {
-  program
-    .command("completion")
-    .description("print what a shell completes its commands by")
-    .addArgument(new Argument("<shell>").choices(["bash", "zsh", "fish"]))
-    .action(async (shell: Shell) => {
-      const { makeCompletion } = await import("./help/completion.ts");
-      process.stdout.write(makeCompletion(program, shell));
-    });
+/** What was typed of earlier versions, and what takes its place. */
+const removed: Readonly<Record<string, string>> = {
+  hash: 'compute hashes with "terraform providers lock", or look at them with "provender list --json"',
+  compare: 'compare the output of "provender list --json" on both sides',
+  publish: "copy what goreleaser made to NAMESPACE/TYPE/VERSION/ of the folder",
+  purge: 'use "provender prune SPEC"',
+  completion: "leave it out of the shell's configuration",
+  store: "let each replica fetch what it is asked for",
+};
+
+function refuseRemoved(name: string): void {
+  const instead = Object.hasOwn(removed, name) ? removed[name] : undefined;
+  if (instead !== undefined)
+    throw failure(
+      "arguments",
+      name,
+      "there is no such command any longer",
+      instead,
+    );
 }
 
 /**

@@ -4,7 +4,6 @@ import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
-import { makeArchive } from "../fakes/archive.ts";
 import { runCommand, type CommandRun } from "../running-command.ts";
 import { scratch, startMirror } from "../running-mirror.ts";
 
@@ -39,13 +38,13 @@ function expectRefusal(run: CommandRun, status: number, what: RegExp): void {
 describe("provender", () => {
   it("explains itself with --help", async () => {
     const { status, stdout, stderr } = await runCommand(["--help"]);
-    for (const command of ["serve", "config", "hash"])
+    for (const command of ["serve", "config", "list"])
       expect(stdout).toMatch(new RegExp(`^ {2}${command}\\b`, "m"));
     expect(stderr).toBe("");
     expect(status).toBe(0);
   });
 
-  it.each(["serve", "config", "hash"])(
+  it.each(["serve", "config", "list"])(
     "explains %s with --help",
     async (command) => {
       const { status, stdout } = await runCommand([command, "--help"]);
@@ -68,7 +67,7 @@ describe("provender", () => {
     [["serve", "extra"], /too many arguments/],
     [["serve", "--config"], /argument missing/],
     [["config", "unknown"], /unknown command 'unknown'/],
-    [["hash"], /missing required argument 'archive'/],
+    [["import"], /missing required argument 'file'/],
     [[], /Usage: provender/],
     [["config"], /Usage: provender config/],
   ])("refuses %j with status 2", async (args, what) => {
@@ -210,33 +209,8 @@ describe("provender serve", () => {
   });
 });
 
-describe("provender hash", () => {
-  it("prints h1 and zh of every archive", async () => {
-    const archive = await makeArchive({
-      type: "demo",
-      version: "1.0.0",
-      os: "linux",
-      arch: "amd64",
-    });
-    const path = join(scratch("hash"), "demo.zip");
-    writeFileSync(path, archive.bytes);
-    const { status, stdout, stderr } = await runCommand(["hash", path]);
-    expect(stdout).toBe(
-      `${archive.h1}  ${path}\nzh:${archive.sha256}  ${path}\n`,
-    );
-    expect(stderr).toBe("");
-    expect(status).toBe(0);
-  });
-
-  it("names what could not be read and ends with status 1", async () => {
-    const run = await runCommand(["hash", "/nowhere/demo.zip"]);
-    expect(run.stderr).toMatch(/^\/nowhere\/demo\.zip cannot be read.*\.\n$/);
-    expect(run.status).toBe(1);
-  });
-});
-
 describe("a reader of standard output that goes away", () => {
-  it.each([[["config", "show"]], [["--help"]], [["hash", "--json", thisFile]]])(
+  it.each([[["config", "show"]], [["--help"]], [["config", "check"]]])(
     "makes no stack trace: %j",
     async (args) => {
       const { stderr } = await runCommand(args, { deaf: true });

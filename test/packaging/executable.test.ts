@@ -4,7 +4,6 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { listLibraries } from "../../packaging/image.ts";
 import { writeConfiguration } from "../acceptance/clients.ts";
-import { makeArchive } from "../fakes/archive.ts";
 import { scratch } from "../running-mirror.ts";
 import { makeInstalledScene, type InstalledScene } from "./installed.ts";
 import { has, isRoot, makeRelease, run } from "./release.ts";
@@ -48,23 +47,6 @@ describe("the single executable", () => {
       true,
     );
   }, 120_000);
-
-  it.skipIf(!canChroot)(
-    "hashes, in a root with the libraries of C and C++ alone",
-    async () => {
-      const archive = await makeArchive({
-        type: "demo",
-        version: "1.0.0",
-        os: "linux",
-        arch: "amd64",
-      });
-      writeFileSync(join(root, "demo.zip"), archive.bytes);
-      const { stdout } = await inRoot("hash", "/demo.zip");
-      expect(stdout).toBe(
-        `${archive.h1}  /demo.zip\nzh:${archive.sha256}  /demo.zip\n`,
-      );
-    },
-  );
 
   it.skipIf(!canChroot)(
     "serves, and asks the mirror that it is as lock, explain and doctor do",

@@ -102,7 +102,7 @@ export function lockFromMirror(
 }
 
 /** Returns the path of VERSION.json, below the base of a network mirror. */
-export function documentPath({ provider, version }: ReleaseAddress): string {
+function documentPath({ provider, version }: ReleaseAddress): string {
   return `${formatProviderAddress(provider)}/${version}.json`;
 }
 
@@ -114,7 +114,7 @@ function readIndex(url: URL, value: unknown): z.infer<typeof index> {
  * Parses VERSION.json. The counts are checked first, since checking each
  * missing archive would take seconds.
  */
-export function readVersionDocument(url: URL, value: unknown): VersionDocument {
+function readVersionDocument(url: URL, value: unknown): VersionDocument {
   const counted = readShape(url, countedDocument, value);
   for (const byPlatform of [counted.archives, counted.computed ?? {}]) {
     const { length } = Object.keys(byPlatform);

@@ -5,11 +5,7 @@ import {
   parseSelection,
   selectVersions,
 } from "../../address/specs/provider-spec.ts";
-import {
-  readEitherSpec,
-  readProviderSpec,
-  type SpecHosts,
-} from "../../address/specs/spec.ts";
+import { readEitherSpec, type SpecHosts } from "../../address/specs/spec.ts";
 import {
   listHeld,
   type HeldModule,
@@ -40,20 +36,6 @@ export function findHeld(
   return "module" in named
     ? listHeld(parts, { providers: [], modules: [named.module], choose })
     : listHeld(parts, { providers: [named.provider], modules: [], choose });
-}
-
-/** Finds the stored packages of a SPEC, or all without one, like `findHeld`. */
-export function findHeldPackages(
-  parts: HeldParts,
-  spec: string | undefined,
-  hosts: SpecHosts,
-) {
-  const named = spec === undefined ? undefined : readProviderSpec(spec, hosts);
-  return listHeld(parts, {
-    providers: named && [named.provider],
-    modules: [],
-    choose: choiceOf(named?.chosen),
-  });
 }
 
 function choiceOf(chosen: string | undefined): HeldQuestion["choose"] {

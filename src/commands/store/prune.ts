@@ -1,11 +1,55 @@
+import type { Sha256 } from "../../address/hash.ts";
+import type { SpecHosts } from "../../address/specs/spec.ts";
+import { failure } from "../../errors/index.ts";
+import { formatModuleRelease } from "../../mirror/modules/release.ts";
+import type { HeldParts } from "../../mirror/upkeep/held.ts";
 import {
   carryOutPrune,
   type LeavingParts,
   type PrunePlan,
 } from "../../mirror/upkeep/pruning.ts";
+import { countBlobs } from "../../store/blobs/listing.ts";
+import type { RecordStore } from "../../store/records/record-store.ts";
 import { formatAmount } from "../output/figures.ts";
 import { formatDocument } from "../output/json-document.ts";
 import { formatTable } from "../output/table.ts";
+import { findHeld } from "./held.ts";
+
+/**
+ * Plans to remove what SPECs name, so that it is fetched again when it is asked for; what was seen first and decided of it
+ * stays. Throws nothing-held, malformed-address, and record-unreadable.
+ */
+export async function planNamed(
+  parts: HeldParts & { readonly records: RecordStore },
+  specs: readonly string[],
+  hosts: SpecHosts,
+): Promise<PrunePlan> {
+  const named = new Map<Sha256, PrunePlan["removed"][number]>();
+  for (const spec of specs) {
+    const held = await findHeld(parts, spec, hosts);
+    const [problem] = held.problems;
+    if (problem !== undefined) throw problem;
+    const archives = [
+      ...held.packages.map((one) => ({ ...one, name: one.filename })),
+      ...held.modules.map((one) => ({
+        ...one,
+        name: formatModuleRelease(one),
+      })),
+    ];
+    const stored = archives.flatMap(({ sha256, stored: kept, name }) =>
+      kept && sha256
+        ? { ...kept, sha256, name, because: "named" as const }
+        : [],
+    );
+    if (stored.length === 0) throw failure("nothing-held", spec);
+    for (const one of stored) named.set(one.sha256, one);
+  }
+  return {
+    ...(await countBlobs(parts.blobs.list())),
+    recordBytes: await parts.records.measure(),
+    ...{ removed: [...named.values()], removedRecords: [], excess: 0 },
+  };
+}
 
 interface PruneOptions {
   readonly dryRun: boolean;

@@ -45,8 +45,6 @@ doctor: a check fails
   provender doctor --mirror https://mirror.example.com --ca ca.pem  # on a client's; the token is that of TF_TOKEN_…
 explain: clients do not get all of it
   provender explain hashicorp/aws@5.0.0  # why it is served or not
-hash: an archive could not be hashed
-  provender hash terraform-provider-null_3.2.4_linux_amd64.zip  # both
 prefetch: something could not be had, and each such thing is named
   provender prefetch hashicorp/aws@latest:3  # the newest three
   provender prefetch --platform linux_amd64 --directory ./infrastructure  # what is locked or required there, with its modules
@@ -60,29 +58,16 @@ export: something could not be had, and each such thing is named
   provender export --to /srv/providers hashicorp/aws  # a tree
 import: the bundle is refused
   provender import week2.tar  # beside a running daemon, too
-publish: the release is refused
-  provender publish dist --to /srv/providers  # one release
 list: a record is damaged
   provender list  # everything
   provender list hashicorp/aws@>=5.0 --json  # some, for programs
-purge: nothing of it is stored
-  provender purge hashicorp/aws@5.0.0  # to have it fetched again
-  provender purge hashicorp/consul/aws  # of a module, every version
-compare: some differ, or could not be compared for a failure
-  provender compare --with https://mirror.site-b.example  # everything
-  provender compare --with https://mirror.site-b.example hashicorp/aws  # one provider
 verify: something bad was found and is still there
   provender verify  # changes nothing
   provender verify --repair  # drops what is bad
 prune: more is stored than may be
   provender prune --dry-run  # what would leave
+  provender prune hashicorp/aws@5.0.0  # to have it fetched again
   provender prune --bucket  # of what all replicas share
-store push: the bucket has another of something, or something is bad
-  provender store push  # before replicas begin, with the daemon stopped
-  provender store push --json  # again: writes nothing
-completion: the program itself failed
-  source <(provender completion bash)  # in ~/.bashrc; zsh likewise
-  provender completion fish > ~/.config/fish/completions/provender.fish  # for fish
 `;
 
 /** Adds examples and exit status to the help of every command. */

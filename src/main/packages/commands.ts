@@ -3,25 +3,10 @@ import { collect, run, runVerb, withConfig } from "../flags.ts";
 
 /** Adds the commands that import, export and describe packages. */
 export function addPackages(program: Command): void {
-  addHash(program);
   addPrefetch(program);
   addLock(program);
   addExport(program);
   addImport(program);
-  addPublish(program);
-}
-
-function addHash(program: Command): void {
-  program
-    .command("hash")
-    .description("print h1: and zh: of archives")
-    .argument("<archive...>", "zip files")
-    .option("--json", "print one JSON document")
-    .action(
-      run(
-        async () => (await import("../../commands/packages/hash.ts")).runHash,
-      ),
-    );
 }
 
 function addPrefetch(program: Command): void {
@@ -61,16 +46,6 @@ function addImport(program: Command): void {
     .argument("<file>", "what `provender export --bundle` wrote")
     .option("--sha256 <digest>", "of its manifest, as `export` printed it")
     .action(runVerb("import"));
-}
-
-function addPublish(program: Command): void {
-  withConfig(program.command("publish"))
-    .description("put a release that goreleaser made into an origin's folder")
-    .argument("<dir>", "what goreleaser made, such as dist")
-    .requiredOption("--to <place>", "the origin's directory")
-    .option("--namespace <name>", "default: the only one there that has keys")
-    .option("--json", "print one JSON document")
-    .action(run(async () => (await import("./publish.ts")).publish));
 }
 
 /** The packages that a command works on. */

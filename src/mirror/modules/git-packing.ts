@@ -175,9 +175,12 @@ function decode(bytes: Buffer): string {
 }
 
 /** Judged by its text, so that nobody learns from a refusal what this disk has elsewhere. */
-async function expectInside(folder: string, path: string): Promise<void> {
-  const target = await readlink(join(folder, path));
-  if (followLink(path.split("/").slice(0, -1), target) === undefined)
+async function expectInside(checkout: string, path: string): Promise<void> {
+  const target = await readlink(join(checkout, path));
+  const folder = path.split("/").slice(0, -1);
+  const isInside = (by: "/" | RegExp) =>
+    followLink(folder, target, by) !== undefined;
+  if (!isInside("/") || !isInside(/[/\\]/))
     throw new RangeError(
       `${JSON.stringify(path)} is a link to ${JSON.stringify(target.slice(0, 100))}`,
     );

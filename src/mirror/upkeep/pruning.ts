@@ -18,7 +18,7 @@ interface PruneParts extends KeptReleases, NamingParts {
 interface PrunedArchive extends UsedBlob {
   /** Its file name, where a record has one. */
   readonly name: string | undefined;
-  readonly because: "orphan" | "least recently used";
+  readonly because: "named" | "orphan" | "least recently used";
 }
 
 /** Deletions, with the archives and bytes that are stored before. */

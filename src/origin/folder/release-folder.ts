@@ -123,7 +123,7 @@ function readPackages(
 }
 
 /** Returns the name of the file that lists the protocols. */
-export function formatManifestName(
+function formatManifestName(
   { type }: ProviderAddress,
   version: Version,
 ): string {

@@ -62,26 +62,9 @@ export async function checkBucket(
       "bucket-foreign",
       bucket.name,
       `${layout.directory} has records of its own, such as ${own.join("/")}`,
-      `set an empty "storage.directory", or bring them there with "provender store push"`,
+      `set an empty "storage.directory"`,
     );
   return found;
-}
-
-/** The bucket that the records of a storage directory are carried to. */
-interface CarriedDirectory {
-  readonly identity: BucketIdentity;
-  /** Makes the directory that of a replica from now on. */
-  readonly adopt: () => Promise<void>;
-}
-
-/** Like `identifyBucket`, for a directory that may have records of its own. */
-export async function identifyCarried(
-  bucket: Bucket,
-  layout: StoreLayout,
-): Promise<CarriedDirectory> {
-  const found = await findStore(bucket, await readKnown(layout));
-  const identity = await prove(bucket, found);
-  return { identity, adopt: () => writeKnown(layout, identity) };
 }
 
 async function findStore(

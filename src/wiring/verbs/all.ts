@@ -1,5 +1,5 @@
 import { audit } from "./audit.ts";
-import { compare, list, purge } from "./held.ts";
+import { list } from "./held.ts";
 import { exportPackages, importFile, lock, prefetch } from "./packages.ts";
 import { explain, status } from "./status.ts";
 import { approve, list as listTrust, reset, revoke } from "./trust.ts";
@@ -7,10 +7,10 @@ import { prune, verify } from "./upkeep.ts";
 
 /** The verbs by name; one module, because each that is loaded by itself adds files to the program's bundle. */
 export const all = {
-  ...{ audit, compare, explain },
+  ...{ audit, explain },
   export: exportPackages,
   import: importFile,
-  ...{ list, lock, prefetch, prune, purge, status, verify },
+  ...{ list, lock, prefetch, prune, status, verify },
   "trust approve": approve,
   "trust list": listTrust,
   "trust reset": reset,

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { runPrune } from "../../commands/store/prune.ts";
+import type { Sha256 } from "../../address/hash.ts";
+import { planNamed, runPrune } from "../../commands/store/prune.ts";
 import { runVerify } from "../../commands/store/verify.ts";
 import { failure } from "../../errors/index.ts";
 import { planPrune } from "../../mirror/upkeep/pruning.ts";
@@ -8,12 +9,34 @@ import { BucketRecords } from "../../store/bucket/bucket-records.ts";
 import { RecordMemory } from "../../store/bucket/record-memory.ts";
 import { InspectedArchives } from "../../store/bucket/upkeep/inspected-archives.ts";
 import { readSharedUses } from "../../store/bucket/upkeep/shared-uses.ts";
-import { flag, verb, type OpenMirror } from "./verb.ts";
+import { heldPartsOf } from "./held.ts";
+import { anyHostOf } from "./hosts.ts";
+import { flag, texts, verb, type OpenMirror } from "./verb.ts";
 
 export const prune = verb(
-  { bucket: flag, dryRun: flag, json: flag },
-  ({ bucket, dryRun, json }, mirror, { stdout }) => {
+  { spec: texts, bucket: flag, dryRun: flag, json: flag },
+  async ({ spec: specs, bucket, dryRun, json }, mirror, { stdout }) => {
     const { configuration } = mirror;
+    if (specs.length > 0 && bucket)
+      throw failure(
+        "configuration",
+        "--bucket",
+        "what is named leaves the bucket, too",
+        "leave it out",
+      );
+    if (specs.length > 0) {
+      const { replica, blobs, records } = mirror;
+      // What is removed on the disk alone would come back from the bucket.
+      const everywhere = async (sha256: Sha256) => {
+        await replica?.blobs.delete(sha256);
+        await blobs.delete(sha256);
+      };
+      const held = heldPartsOf(mirror);
+      const hosts = anyHostOf(configuration);
+      const parts = { blobs: { delete: everywhere }, records };
+      const plan = () => planNamed(held, specs, hosts);
+      return runPrune(plan, parts, { dryRun, json }, stdout);
+    }
     const { maxSize } = configuration.storage;
     const planLocal = async () => {
       await mirror.nearest?.uses.learn();

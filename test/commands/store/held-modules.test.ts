@@ -78,12 +78,11 @@ describe("what is held of modules", () => {
 
   it("is forgotten, fetched again, and has to be what is pinned", async () => {
     const bytes = await fill("purged");
-    const purge = () => runCommand(mirror, "purge", "--json", spec("purged"));
+    const purge = () => runCommand(mirror, "prune", "--json", spec("purged"));
     const purged = await purge();
     expect([purged.status, purged.stderr]).toEqual([0, ""]);
-    expect(expectDocument("purge", purged.stdout)).toMatchObject({
-      purged: [],
-      modules: [{ module: spec("purged"), version: "1.0.0", commit: null }],
+    expect(expectDocument("prune", purged.stdout)).toMatchObject({
+      removed: [{ name: `${spec("purged")} 1.0.0`, because: "named" }],
       freed: bytes.length,
     });
     const again = await getArchive(mirror, "purged");
@@ -96,7 +95,7 @@ describe("what is held of modules", () => {
   });
 
   it("is nothing of modules that were never requested", async () => {
-    const run = await runCommand(mirror, "purge", spec("unheard"));
+    const run = await runCommand(mirror, "prune", spec("unheard"));
     expect([run.status, run.stdout]).toEqual([1, ""]);
     expect(run.stderr).toContain(`No archive of ${spec("unheard")} is stored`);
     expect((await list(spec("unheard"))).modules).toEqual([]);

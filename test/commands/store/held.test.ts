@@ -121,7 +121,7 @@ describe("provender list", () => {
     const were = files.map((file) => readFileSync(file));
     for (const file of files) writeFileSync(file, "{}");
     const listed = await list("damaged/thing");
-    const purged = await command("purge", "damaged/thing");
+    const purged = await command("prune", "damaged/thing");
     for (const [n, file] of files.entries()) writeFileSync(file, were[n] ?? "");
     expect(listed.status).toBe(1);
     expect(listed.packages).toHaveLength(platforms.length);
@@ -134,15 +134,15 @@ describe("provender list", () => {
   });
 });
 
-describe("provender purge", () => {
+describe("provender prune SPEC", () => {
   it("has the daemon fetch again what it forgets, and nothing of what was seen or decided changes", async () => {
     const [release] = await fill("purged");
     const trust = await scene.trust("list", "--json");
     const archive = release?.archive("linux_amd64");
-    const { status, stdout } = await command("purge", "purged/thing", "--json");
+    const { status, stdout } = await command("prune", "purged/thing", "--json");
     expect(status).toBe(0);
-    expect(expectDocument("purge", stdout)).toMatchObject({
-      purged: [{ filename: archive?.filename, sha256: archive?.sha256 }],
+    expect(expectDocument("prune", stdout)).toMatchObject({
+      removed: [{ name: archive?.filename, sha256: archive?.sha256 }],
       freed: archive?.bytes.length,
     });
     expect((await list("purged/thing")).packages).toHaveLength(4);
@@ -159,7 +159,7 @@ describe("provender purge", () => {
   it("keeps what was seen first: content that is created again is refused", async () => {
     const [release] = await fill("anew");
     if (release === undefined) throw new Error("there are two");
-    expect((await command("purge", "anew/thing@1.0.0")).status).toBe(0);
+    expect((await command("prune", "anew/thing@1.0.0")).status).toBe(0);
     await scene.registry.republish(release);
     const answer = await scene.ask("anew").archive("1.0.0");
     expect(outcomeOf(answer)).not.toBe("200");
@@ -184,7 +184,7 @@ describe("provender purge", () => {
       );
     expect((await fetch()).status).toBe(0);
     expect(shared()).not.toEqual([]);
-    const purged = await site.run("purge", "acme/widget");
+    const purged = await site.run("prune", "acme/widget");
     expect([purged.status, purged.stderr]).toEqual([0, ""]);
     expect(shared().filter((key) => key.startsWith("blobs/"))).toEqual([]);
     expect((await fetch()).status).toBe(0);
@@ -196,7 +196,7 @@ describe("provender purge", () => {
     "has status 1 for what is not stored: %s",
     async (spec) => {
       await fill("refused");
-      const run = await command("purge", spec);
+      const run = await command("prune", spec);
       expect([run.status, run.stdout]).toEqual([1, ""]);
       expect(run.stderr).toContain(`No archive of ${spec} is stored`);
     },

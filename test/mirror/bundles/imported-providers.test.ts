@@ -37,7 +37,7 @@ it("a provider that the origin does not have is listed as a bundle brought it, a
   expect(listedIn(await facade.versions())).toEqual(["1.0.0"]);
   expect(outcomeOf(await ask.version("1.0.0"))).toBe("200");
   expect(outcomeOf(await ask.archive("1.0.0"))).toBe("200");
-  const purged = await runCommand(mirror, "purge", "acme/widget");
+  const purged = await runCommand(mirror, "prune", "acme/widget");
   expect(purged).toMatchObject({ status: 0 });
   expect(outcomeOf(await ask.version("1.0.0"))).toBe("404 not-found");
   expect(outcomeOf(await ask.index())).toBe("404 not-found");

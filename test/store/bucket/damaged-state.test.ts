@@ -40,7 +40,6 @@ it.each(["bucket.v1.json", "replica.v1.json"])(
       ),
     );
     rmSync(file);
-    expect((await run("store", "push")).status).toBe(0);
     expect((await run("list")).status).toBe(0);
   },
 );

@@ -93,7 +93,7 @@ describe("commands beside a daemon", () => {
   });
 
   it("report errors as without a daemon, with their status and as JSON", async () => {
-    const run = await beside(mirror, ["purge", "--json", "acme/absent"]);
+    const run = await beside(mirror, ["prune", "--json", "acme/absent"]);
     expect(run.status).toBe(1);
     expect(run.stderr).toMatch(/^provender: .*acme\/absent/);
     expect(JSON.parse(run.stdout)).toMatchObject({

@@ -27,7 +27,7 @@ describe("requests that no command of this version sends", () => {
   it.each([
     ["list", { spec: 5 }, /^provender: spec: .* expected string, .* number/],
     ["list", { verbose: true }, /^provender: arguments: .* "verbose"/],
-    ["purge", {}, /^provender: spec: .* expected string, .* undefined/],
+    ["explain", {}, /^provender: spec: .* expected string, .* undefined/],
     ["verify", { sample: "many" }, /^provender: sample: .* expected number/],
     ["prefetch", { spec: [], lockFile: [5], list: [] }, /: lockFile\.0: /],
     ["toString", {}, /^provender: toString: it is no verb: give one of audit/],

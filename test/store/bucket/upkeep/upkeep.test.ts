@@ -17,6 +17,7 @@ import {
   useObject,
   type RecordKey,
 } from "../../../../src/store/layout.ts";
+import { seal } from "../../../../src/store/records/seal.ts";
 import { loadConfiguration } from "../../../../src/config/load.ts";
 import { openMirror } from "../../../../src/wiring/commands/store.ts";
 import { expectDocument } from "../../../commands/documents.ts";
@@ -36,7 +37,7 @@ import {
   makePart,
   writeBucketConfiguration,
 } from "../../../scenes/bucket-configuration.ts";
-import { plantArchive, plantRecord } from "../../../scenes/planted-store.ts";
+import { plantArchive } from "../../../scenes/planted-store.ts";
 import { makeLayout } from "../../stores.ts";
 
 const hour = 60 * 60 * 1000;
@@ -73,19 +74,25 @@ const buckets: readonly (readonly [
 /** A bucket of which a record names one archive; `used` of the others was used an hour ago, `idle` two days ago. */
 async function fill(settings: BucketSettings) {
   const layout = await makeLayout();
-  const plant = (text: string) => plantArchive(layout, Buffer.from(text));
-  const archives = {
-    named: plant("named"),
-    used: plant("used"),
-    idle: plant("idle"),
-    orphan: plant("orphan"),
-  };
-  plantRecord(layout, module, { sha256: archives.named });
   const file = writeBucketConfiguration(layout.directory, settings);
-  const pushed = await runCommand(["store", "push", "--config", file]);
-  expect(pushed).toMatchObject({ status: 0 });
-  const { used, idle } = archives;
+  expect(await runCommand(["list", "--config", file])).toMatchObject({
+    status: 0,
+  });
   const bucket = new Bucket(settings, bucketLimits);
+  const put = async (text: string) => {
+    const sha256 = hash("sha256", text) as Sha256;
+    await bucket.put(blobObject(sha256), text);
+    return sha256;
+  };
+  const archives = {
+    named: await put("named"),
+    used: await put("used"),
+    idle: await put("idle"),
+    orphan: await put("orphan"),
+  };
+  const body = JSON.stringify({ sha256: archives.named });
+  await bucket.put(recordObject(module), seal(module, { revision: 1, body }));
+  const { used, idle } = archives;
   const say = (replica: string, sha256: Sha256, ago: number, at = Date.now()) =>
     bucket.put(useObject(replica), `${sha256} ${at - ago}\n`);
   await say("one", used, hour);
