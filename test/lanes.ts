@@ -90,9 +90,9 @@ export const groups: Readonly<Record<string, Group>> = {
     needs: [],
     files: [
       "test/server/{lifecycle,stop-under-load,phantoms,changed-answers}.test.ts",
-      "test/server/http/{slow-clients,caps}.test.ts",
+      "test/server/http/{slow-clients,many-connections}.test.ts",
       "test/server/requests/request-log.test.ts",
-      "test/server/access/{signed-archives,authentication-cost,metadata-caps}.test.ts",
+      "test/server/access/{signed-archives,authentication-cost}.test.ts",
       "test/mirror/providers/{failing-origin,failing-origins}.test.ts",
       "test/mirror/cache/{stale-origin,slow-origin,slow-archives,crowd,failing-archive}.test.ts",
       "test/mirror/modules/slow-modules.test.ts",

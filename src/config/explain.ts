@@ -69,11 +69,23 @@ function explainValue(issue: Issue): string {
   return issue.message;
 }
 
+/** Keys of earlier versions, and what takes their place. */
+const removed: Readonly<Record<string, string>> = {
+  "limits.connectionsPerClient":
+    'use "limits.connections", the connections of all clients together',
+  "limits.metadataPerClient":
+    "leave it out; a proxy in front can hold clients to a rate",
+};
+
 function explainUnknown(
   key: string,
   path: Path,
   known: readonly string[],
 ): string {
+  const name = formatPath([...path, key]);
+  const instead = Object.hasOwn(removed, name) ? removed[name] : undefined;
+  if (instead !== undefined)
+    return `there is no key "${name}" any longer: ${instead}`;
   const where = path.length === 0 ? "" : ` in "${formatPath(path)}"`;
   const siblings = childrenOf(path, known);
   const elsewhere = known.find((name) => `.${name}`.endsWith(`.${key}`));

@@ -40,8 +40,7 @@ const count = (value: number, least: number, most = unlimited): Limit => ({
 
 /** The limits that an operator may have a reason to set: bytes, milliseconds or a number of things, with their defaults. */
 export const limitTable = {
-  connectionsPerClient: count(4096, 0),
-  metadataPerClient: count(60_000, 0),
+  connections: count(4096, 1),
   archive: size("2GiB"),
   gitRepository: size("1GiB"),
   gitMemory: size("512MiB", 2 ** 26),

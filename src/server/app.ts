@@ -8,7 +8,6 @@ import { answerErrors } from "./answer-errors.ts";
 import type { Client, ClientAddresses } from "./http/client-address.ts";
 import type { OnUnexpected } from "./http/guarded.ts";
 import type { Handle } from "./http/listener.ts";
-import { limitMetadata, type MetadataCaps } from "./access/metadata-caps.ts";
 import { pathOf, refuseMalformed } from "./http/raw-request.ts";
 import type {
   RequestMiddleware,
@@ -23,7 +22,6 @@ export interface AppParts extends RoutedParts {
   readonly requestLog: RequestLog;
   readonly refusals: RefusalAudit;
   readonly clients: ClientAddresses;
-  readonly metadataCaps: MetadataCaps;
   /** Hears of what was answered with 500, or not at all. */
   readonly onUnexpected: OnUnexpected;
 }
@@ -38,14 +36,12 @@ export interface AppParts extends RoutedParts {
  * 5. Its raw URL, method and framing are checked before anything reads them:
  *    a decoded or normalized URL could name another thing than the one checked.
  * 6. Its client is authenticated before anything that costs or reveals data.
- * 7. Its client's limit of metadata is checked. A request without a token does
- *    not get so far, and counts for no client.
- * 8. What is asked for as from a network mirror, and is no place of it, is refused
+ * 7. What is asked for as from a network mirror, and is no place of it, is refused
  *    with the right URL.
- * 9. The table of URLs answers it.
+ * 8. The table of URLs answers it.
  */
 export function makeApp(parts: AppParts): Handle {
-  const { requestLog, refusals, metadataCaps } = parts;
+  const { requestLog, refusals } = parts;
   const { onUnexpected, publicAddress } = parts;
   const koa = new Koa<RequestState>();
   koa.on("error", (error: Error & { readonly headerSent?: boolean }) => {
@@ -59,7 +55,6 @@ export function makeApp(parts: AppParts): Handle {
     .use(answerErrors(refusals, publicAddress, onUnexpected))
     .use(refuseMalformed)
     .use(authenticate(parts.authentication))
-    .use(limitMetadata(metadataCaps))
     .use(refuseWrongMirrorUrl(publicAddress))
     .use(makeRouter(parts).routes())
     .use(refuseUnknown);

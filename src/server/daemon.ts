@@ -2,7 +2,6 @@ import type { Alarms } from "../telemetry/alarms.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { CertificateSource } from "./tls/certificate-source.ts";
-import type { ConnectionCaps } from "./http/connection-caps.ts";
 import {
   formatClientInstructions,
   formatMirrorUrl,
@@ -17,7 +16,6 @@ interface DaemonParts {
   readonly setUp: SetUpPage;
   readonly listen: { readonly host: string; readonly port: number };
   readonly limits: ListenerLimits & { readonly stop: number };
-  readonly connectionCaps: ConnectionCaps;
   readonly hostnames: readonly string[];
   readonly machineName: string;
   /**
@@ -55,6 +53,7 @@ const day = 24 * hour;
 export class Daemon {
   readonly #parts: DaemonParts;
   #listener: Listener | undefined;
+  #droppedAt = -Infinity;
   #renewal: NodeJS.Timeout | undefined;
   #tending: NodeJS.Timeout | undefined;
 
@@ -149,6 +148,20 @@ export class Daemon {
     logger.info("stopped");
   }
 
+  /** Each is counted; the log has a line a minute. */
+  #noteDropped(): void {
+    const { logger, metrics, limits } = this.#parts;
+    metrics.count("connectionsRefused", {});
+    const now = performance.now();
+    if (now - this.#droppedAt < 60_000) return;
+    this.#droppedAt = now;
+    const { connections } = limits;
+    logger.warn(
+      { connections },
+      "connections above limits.connections are closed",
+    );
+  }
+
   async #start(): Promise<Started> {
     const { app, limits, listen, machineName, hostnames } = this.#parts;
     const tls = await this.#parts.certificates(new Date());
@@ -157,7 +170,7 @@ export class Daemon {
       app,
       tls,
       limits,
-      this.#parts.connectionCaps,
+      () => this.#noteDropped(),
       (error, where) => this.alarm(error, where),
     );
     const port = await this.#listener.listen(listen.host, listen.port);

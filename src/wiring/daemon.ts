@@ -2,6 +2,7 @@ import { hostname as machineName } from "node:os";
 import { getCACertificates } from "node:tls";
 import { listChangedKeys, type Configuration } from "../config/load.ts";
 import { Daemon } from "../server/daemon.ts";
+import { ClientAddresses } from "../server/http/client-address.ts";
 import { listenerLimits } from "../server/http/listener.ts";
 import { ServiceNotification } from "../server/service-notification.ts";
 import { makeCertificateSource } from "../server/tls/certificate-source.ts";
@@ -19,7 +20,6 @@ import { readEntries } from "../telemetry/audit/read-log.ts";
 import { readAuditHeads, wireAuditLogs } from "./audit.ts";
 import { wireAdmin } from "./admin/admin.ts";
 import { wireAuthentication } from "./authentication.ts";
-import { wireClientLimits } from "./client-limits.ts";
 import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
 import { wireCore, type Core } from "./core.ts";
 import { wireProtocols } from "./protocols.ts";
@@ -53,16 +53,16 @@ export async function wireDaemon(
   await tellUndone(core, layout, telemetry);
   // Takes 0.2 s the first time, which no client should wait for.
   getCACertificates("system");
-  const clients = wireClientLimits(configuration, telemetry, within);
-  const { limits, connectionCaps } = clients;
-  const parts = { ...clients, ...access };
+  const clients = new ClientAddresses(listen.trustedProxies);
+  const limits = { ...configuration.limits, ...within };
+  const parts = { clients, limits, ...access };
   const protocols = wireProtocols(configuration, core, parts, telemetry);
   const opened = { configuration, layout, telemetry };
   const { readiness } = protocols;
   const admin = wireAdmin(core, opened, readiness, version);
   return new Daemon({
     ...protocols,
-    ...{ listen, limits, connectionCaps, publicUrl },
+    ...{ listen, limits, publicUrl },
     hostnames: [...configuration.origins.keys()],
     machineName: listen.names[0] ?? machineName(),
     needsToken: access.authentication.isOn,

@@ -44,9 +44,9 @@ interface Protocols {
   close(): void;
 }
 
-/** Authentication and limits of clients. */
+/** Authentication, addresses and limits of clients. */
 type Access = Pick<WiredAuthentication, "authentication" | "addLogin"> &
-  Pick<AppParts, "clients" | "metadataCaps"> &
+  Pick<AppParts, "clients"> &
   Pick<ProtocolParts, "limits">;
 
 export function wireProtocols(
@@ -57,7 +57,7 @@ export function wireProtocols(
 ): Protocols {
   const { blobs, providers, modules } = core;
   const { audit, alarms, metrics } = telemetry;
-  const { authentication, clients, metadataCaps, limits } = access;
+  const { authentication, clients, limits } = access;
   const readiness = new Readiness(
     () => blobs.probe(),
     () => core.replica?.watch.problem,
@@ -77,7 +77,7 @@ export function wireProtocols(
     pages: { findPending, alarms, browse: wireBrowse(core) },
     explanations: wireExplanations(configuration, core),
     ...addresses,
-    ...{ clients, metadataCaps },
+    clients,
     providers: new NetworkMirrorProtocol(providers, platforms, common),
     registry: new ProviderRegistryProtocol(providers, platforms, common),
     modules: new ModuleRegistryProtocol(modules, common),

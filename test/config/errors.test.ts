@@ -112,8 +112,16 @@ describe("a bad value", () => {
     ],
     ["limits: { firstByte: 25d }", '"limits.firstByte" is "25d": expected'],
     [
-      "limits: { connectionsPerClient: 1.5 }",
-      "is 1.5: expected a whole number of at least 0 such as 4096.",
+      "limits: { connections: 1.5 }",
+      "is 1.5: expected a whole number of at least 1 such as 4096.",
+    ],
+    [
+      "limits:\n  connectionsPerClient: 5",
+      ':2: there is no key "limits.connectionsPerClient" any longer: use "limits.connections"',
+    ],
+    [
+      "limits: { metadataPerClient: 5 }",
+      'there is no key "limits.metadataPerClient" any longer: leave it out',
     ],
     [
       "limits: { fillsPerOrigin: 65 }",

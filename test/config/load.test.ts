@@ -38,8 +38,7 @@ describe("the configuration", () => {
 
   it("has a default for every limit", () => {
     expect(load("").limits).toEqual({
-      connectionsPerClient: 4096,
-      metadataPerClient: 60_000,
+      connections: 4096,
       archive: 2_147_483_648,
       gitRepository: 1024 ** 3,
       gitMemory: 512 * 1024 ** 2,

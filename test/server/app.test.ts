@@ -1,33 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bearer } from "../client-token.ts";
-import { startMirror, type RunningMirror } from "../running-mirror.ts";
-import {
-  AuthenticationScene,
-  ci,
-  folder,
-} from "../scenes/authentication-scene.ts";
+import { AuthenticationScene } from "../scenes/authentication-scene.ts";
 import { awaitLineOf } from "../scenes/log-lines.ts";
 import { outcomeOf, readAudit } from "../scenes/provider-requests.ts";
 
 let scene: AuthenticationScene;
-/** One request for metadata a minute, and no tokens. */
-let capped: RunningMirror;
-let both: RunningMirror;
 
 beforeAll(async () => {
   scene = await AuthenticationScene.start();
-  const limits = { metadataPerClient: 1 };
-  capped = await startMirror({ config: { ...scene.origins, limits } });
-  const auth = { tokens: [ci.configured] };
-  both = await startMirror({ config: { ...scene.origins, limits, auth } });
-  for (const mirror of [capped, both])
-    await mirror.get(`${folder}9.9.9.json`, bearer(ci.token));
 });
 
-afterAll(async () => {
-  await Promise.all([capped.stop(), both.stop()]);
-  await scene.stop();
-});
+afterAll(() => scene.stop());
 
 /** The check that comes first answers a request with two faults. */
 describe("of what is wrong with a request", () => {
@@ -54,26 +36,6 @@ describe("of what is wrong with a request", () => {
       "its token before whether there is such a page",
       "401 token-needed",
       async () => outcomeOf(await scene.mirror.get("/nothing")),
-    ],
-    [
-      "its token before what its client has left",
-      "401 token-needed",
-      async () => outcomeOf(await both.get(`${folder}index.json`)),
-    ],
-    [
-      "its raw path before what its client has left",
-      "400 malformed-request",
-      async () => outcomeOf(await capped.get(`${folder}%69ndex.json`)),
-    ],
-    [
-      "what its client has left before its address",
-      "429 too-many-requests",
-      async () => outcomeOf(await capped.get(`${folder}no-version.json`)),
-    ],
-    [
-      "what its client has left before whether there is such a page",
-      "429 too-many-requests",
-      async () => outcomeOf(await capped.get("/v1/nothing")),
     ],
     [
       "its address before its origin",

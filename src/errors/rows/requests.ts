@@ -34,13 +34,6 @@ export const requestErrors = {
     sentence: ({ method }) => `${method.slice(0, 20)} is not served`,
     remedy: "use GET or HEAD",
   }),
-  "too-many-requests": row(["client", "perMinute", "retryAfterSeconds"], {
-    status: 429,
-    phrase: "This client asks too often, try again shortly",
-    sentence:
-      '{client} asks for more metadata than the {perMinute} documents a minute of "limits.metadataPerClient"',
-    remedy: "try again shortly",
-  }),
   "range-not-satisfiable": row(["filename", "size"], {
     status: 416,
     phrase: "The range is not within the archive",

@@ -6,16 +6,12 @@ import ipaddr from "ipaddr.js";
 export interface Client {
   /** Address for the log. */
   readonly address: string;
-  /**
-   * Unit that caps count: an IPv4 address, or the /64 network of an IPv6 one.
-   * Undefined when unknown, and for a trusted proxy.
-   */
-  readonly counted: string | undefined;
+  readonly isTrustedProxy: boolean;
 }
 
 type Network = readonly [address: ipaddr.IPv4 | ipaddr.IPv6, bits: number];
 
-const unknown: Client = { address: "gone", counted: undefined };
+const unknown: Client = { address: "gone", isTrustedProxy: false };
 
 /** Tells clients apart. `X-Forwarded-For` is read only when the connection is from a trusted proxy. */
 export class ClientAddresses {
@@ -45,8 +41,7 @@ export class ClientAddresses {
    */
   of({ socket, headers }: Pick<IncomingMessage, "socket" | "headers">): Client {
     const client = this.connected(socket);
-    if (client.counted !== undefined || this.#trusted.length === 0)
-      return client;
+    if (!client.isTrustedProxy) return client;
     return this.#forwarded(headers["x-forwarded-for"]) ?? client;
   }
 
@@ -55,7 +50,7 @@ export class ClientAddresses {
     for (const hop of hops.toReversed()) {
       const client = this.#describe(hop.trim());
       // Addresses before an unreadable hop cannot be trusted.
-      if (client === undefined || client.counted !== undefined) return client;
+      if (client?.isTrustedProxy !== true) return client;
     }
     return undefined;
   }
@@ -64,10 +59,9 @@ export class ClientAddresses {
   #describe(text: string): Client | undefined {
     const address = parseAddress(text);
     if (address === undefined) return undefined;
-    const trusted = this.#trusted.some((network) => isIn(address, network));
     return {
       address: address.toString(),
-      counted: trusted ? undefined : countedAs(address),
+      isTrustedProxy: this.#trusted.some((network) => isIn(address, network)),
     };
   }
 }
@@ -79,13 +73,6 @@ function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   return isIP(bare) !== 0 && ipaddr.isValid(bare)
     ? ipaddr.process(bare)
     : undefined;
-}
-
-/** One subscriber has a whole /64 (RFC 6177). */
-function countedAs(address: ipaddr.IPv4 | ipaddr.IPv6): string {
-  if (address.kind() === "ipv4") return address.toString();
-  const [a, b, c, d] = (address as ipaddr.IPv6).parts;
-  return [a, b, c, d].map((part) => (part ?? 0).toString(16)).join(":");
 }
 
 function parseNetwork(text: string): Network {

@@ -30,7 +30,7 @@ export function statusOf(error: unknown): number {
   return known === undefined ? 500 : statusOfCode(known.code);
 }
 
-const refusals: ReadonlySet<number> = new Set([401, 429, 451]);
+const refusals: ReadonlySet<number> = new Set([401, 451]);
 
 /**
  * Returns the outcome of an error. "refused" means policy or authentication
@@ -92,7 +92,7 @@ export function respondWithError(
 
 function errorHeaders(error: ProvenderError | undefined) {
   const status = statusOf(error);
-  const isTransient = status === 429 || status >= 502;
+  const isTransient = status >= 502;
   // Both may have a body, which is not read.
   const isUnread = isFailure(error, "malformed-request", "method-not-allowed");
   return {

@@ -8,7 +8,6 @@ import {
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { failure } from "../../errors/index.ts";
-import type { ConnectionCaps } from "./connection-caps.ts";
 import { guarded, type OnUnexpected } from "./guarded.ts";
 import { cut, type ClientPace } from "./paced-write.ts";
 import {
@@ -31,6 +30,8 @@ export interface ListenerLimits extends ClientPace {
   readonly requestHeaders: number;
   /** Milliseconds for a client to send its headers, and to take the TLS handshake. */
   readonly clientHeaders: number;
+  /** Connections open at once; more are closed as they come. */
+  readonly connections: number;
 }
 
 /** Those that no operator has a reason to set. */
@@ -71,14 +72,14 @@ export class Listener {
     handle: Handle,
     tls: TlsMaterial | undefined,
     limits: ListenerLimits,
-    caps: ConnectionCaps,
+    onDropped: () => void,
     onUnexpected: OnUnexpected,
   ) {
     this.#onUnexpected = onUnexpected;
     this.#stalled = new StalledResponses(limits, cut);
     this.#server = makeServer(tls, limits);
     this.#listenForRequests(handle);
-    this.#listenForConnections(caps);
+    this.#listenForConnections(onDropped);
     // Errors of accepting a connection come long after listening began; the
     // next connection may succeed.
     this.#server.on("error", (error) => {
@@ -152,14 +153,13 @@ export class Listener {
       this.#server.on(event, answer);
   }
 
-  #listenForConnections(caps: ConnectionCaps): void {
+  #listenForConnections(onDropped: () => void): void {
     const end = (error: unknown, socket: Duplex) => {
       socket.destroy();
       this.#onUnexpected(error, "connection");
     };
-    const admit = (socket: Socket) =>
-      caps.admit(socket) ? this.#track(socket) : socket.destroy();
-    this.#server.on("connection", guarded(admit, end));
+    this.#server.on("drop", onDropped);
+    this.#server.on("connection", (socket: Socket) => this.#track(socket));
     this.#server.on(
       "clientError",
       guarded(
@@ -242,13 +242,17 @@ function makeServer(
     // The application refuses what it would, in the form of docs/http.md.
     requireHostHeader: false,
   };
-  if (tls === undefined) return createHttpServer(options);
-  return createHttpsServer({
-    ...options,
-    ...secureContext(tls),
-    handshakeTimeout: limits.clientHeaders,
-    ALPNProtocols: ["http/1.1"],
-  });
+  const server =
+    tls === undefined
+      ? createHttpServer(options)
+      : createHttpsServer({
+          ...options,
+          ...secureContext(tls),
+          handshakeTimeout: limits.clientHeaders,
+          ALPNProtocols: ["http/1.1"],
+        });
+  server.maxConnections = limits.connections;
+  return server;
 }
 
 function secureContext({ certificate, key }: TlsMaterial) {

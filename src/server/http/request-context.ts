@@ -12,7 +12,7 @@ import type { Client } from "./client-address.ts";
 export type ErrorOutcome = "refused" | "not-found" | "malformed" | "failed";
 
 /** Facts that a handler notes for the request's line in the log. */
-export interface RequestNote {
+interface RequestNote {
   outcome: Outcome | ErrorOutcome | "none";
   /** Error because of which the request was not answered as asked. */
   error?: unknown;

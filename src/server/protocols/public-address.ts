@@ -67,7 +67,7 @@ export class PublicAddress {
       return undefined;
     const isSecure =
       socket instanceof TLSSocket ||
-      this.#clients.connected(socket).counted === undefined;
+      this.#clients.connected(socket).isTrustedProxy;
     return `${isSecure ? "https" : "http"}://${headers.host}/`;
   }
 }

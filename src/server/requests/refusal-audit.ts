@@ -49,14 +49,14 @@ export class RefusalAudit {
   async record(
     names: PathNames,
     error: ProvenderError,
-    { address: client, counted = client }: Client,
+    { address: client }: Client,
   ): Promise<void> {
     const { requestId, token } = currentAsker() ?? {};
     const facts = describe(names, error);
-    const key = JSON.stringify([counted, facts]);
+    const key = JSON.stringify([client, facts]);
     const entry = { ...facts, client, requestId, token };
     this.#raise(error, facts);
-    if (this.#folding.add(key, counted, entry) === "line")
+    if (this.#folding.add(key, client, entry) === "line")
       await this.#audit.record(entry, { durable: true });
   }
 

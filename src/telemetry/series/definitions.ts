@@ -57,7 +57,7 @@ export const definitions = {
   refusals: {
     type: "counter",
     name: "provender_refusals_total",
-    help: "Requests that were refused (401, 429, 451).",
+    help: "Requests that were refused (401, 451).",
     labels: { code },
   },
   failures: {
@@ -69,7 +69,7 @@ export const definitions = {
   connectionsRefused: {
     type: "counter",
     name: "provender_connections_refused_total",
-    help: "Connections closed at once because their client has as many as it may.",
+    help: "Connections closed at once because there are as many as may be (limits.connections).",
   },
   originRequests: {
     type: "counter",

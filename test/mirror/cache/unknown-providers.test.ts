@@ -21,10 +21,7 @@ beforeAll(async () => {
   const authority = await createAuthority();
   registry = await startRegistry({ authority });
   mirror = await startMirror({
-    config: {
-      ...originsOf(authority, registry),
-      limits: { metadataPerClient: 0 },
-    },
+    config: originsOf(authority, registry),
     // The smallest heap that is promised to be enough: garbage left lying in a larger one is no room taken.
     nodeOptions: ["--max-old-space-size=128"],
   });

@@ -2,8 +2,6 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { ClientAddresses } from "../../../src/server/http/client-address.ts";
-import { ConnectionCaps } from "../../../src/server/http/connection-caps.ts";
 import { Listener, type Handle } from "../../../src/server/http/listener.ts";
 import { readToEnd } from "../../scenes/raw-connection.ts";
 
@@ -12,6 +10,7 @@ const limits = {
   clientHeaders: 5_000,
   rate: 0,
   rateWindow: 60_000,
+  connections: 100,
 };
 const flaw = new Error("a flaw");
 
@@ -19,13 +18,14 @@ const open: Listener[] = [];
 afterEach(() => Promise.all(open.splice(0).map((one) => one.close(0))));
 
 /** Starts a listener with a flaw, and collects the reported errors. */
-async function listenWith(
-  handle: Handle,
-  caps = new ConnectionCaps(0, new ClientAddresses([]), () => undefined),
-) {
+async function listenWith(handle: Handle) {
   const reported: unknown[] = [];
-  const listener = new Listener(handle, undefined, limits, caps, (error, at) =>
-    reported.push([error, at]),
+  const listener = new Listener(
+    handle,
+    undefined,
+    limits,
+    () => undefined,
+    (error, at) => reported.push([error, at]),
   );
   open.push(listener);
   const port = await listener.listen("127.0.0.1", 0);
@@ -152,20 +152,6 @@ describe("answers to requests that were sent ahead come in their order", () => {
     expect(statusesOf(text)).toEqual(["200"]);
     expect(text.endsWith(large)).toBe(true);
   });
-});
-
-it("closes a connection that could not be admitted, and goes on", async () => {
-  class Flawed extends ClientAddresses {
-    override connected(): never {
-      throw flaw;
-    }
-  }
-  const caps = new ConnectionCaps(1, new Flawed([]), () => undefined);
-  const { port, reported } = await listenWith((_, res) => void res.end(), caps);
-  for (let count = 1; count <= 3; count++) {
-    expect(await send(port, request)).toBe("");
-    expect(reported).toHaveLength(count);
-  }
 });
 
 it("outlives tunnels whose clients reset the connection", async () => {

@@ -15,7 +15,6 @@ beforeAll(async () => {
     config: {
       listen,
       log: { level: "error" },
-      limits: { metadataPerClient: 5 },
     },
   });
 });

@@ -1,0 +1,77 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAuthority } from "../../fakes/authority.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { originsOf } from "../../origins.ts";
+import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { awaitMessage } from "../../scenes/log-lines.ts";
+
+let registry: Registry;
+let config: ReturnType<typeof originsOf>;
+const started: RunningMirror[] = [];
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  await registry.publish({ type: "demo", version: "1.2.3" });
+  config = originsOf(authority, registry);
+});
+
+afterAll(async () => {
+  await Promise.all(started.map((mirror) => mirror.stop()));
+  await registry.stop();
+});
+
+async function start(
+  limits: Readonly<Record<string, unknown>>,
+  listen: Readonly<Record<string, unknown>> = {},
+): Promise<RunningMirror> {
+  const mirror = await startMirror({
+    config: { ...config, limits, listen: { port: 0, ...listen } },
+  });
+  started.push(mirror);
+  return mirror;
+}
+
+describe("more connections than there may be", () => {
+  async function open(mirror: RunningMirror): Promise<Socket> {
+    const { hostname: host, port } = new URL(mirror.url);
+    const socket = connect({ host, port: Number(port) });
+    socket.on("error", () => undefined);
+    await once(socket, "connect");
+    return socket;
+  }
+
+  it.each(["self-signed", "off"])(
+    "have one too many closed, until one of them ends (tls: %s)",
+    async (tls) => {
+      const mirror = await start({ connections: 3 }, { tls });
+      const held = await Promise.all([
+        open(mirror),
+        open(mirror),
+        open(mirror),
+      ]);
+      for (let count = 0; count < 5; count++) {
+        const closed = (await open(mirror)).resume();
+        await new Promise((resolve) => closed.once("close", resolve));
+      }
+      const line = await awaitMessage(
+        mirror,
+        "connections above limits.connections are closed",
+      );
+      expect(line).toMatchObject({ connections: 3 });
+      for (const socket of held) socket.destroy();
+
+      let status = 0;
+      while (status !== 200)
+        ({ status } = await mirror
+          .get("/healthz")
+          .catch(() => ({ status: 0 })));
+      const repeats = mirror.log.filter(({ msg }) => msg === line.msg);
+      expect(repeats).toHaveLength(1);
+      const metrics = (await mirror.get("/metrics")).body.toString();
+      expect(metrics).toMatch(/^provender_connections_refused_total [5-9]/m);
+    },
+  );
+});
