@@ -34,8 +34,6 @@ const elsewhere: Readonly<Record<string, string>> = {
   "mkdir -p /srv/providers":
     "writes to the machine: test/acceptance/private-provider.test.ts makes such a folder",
   "gpg --armor --export FINGERPRINT": "wants a key of yours",
-  "provender audit --verify --head":
-    "wants a head of your log: test/commands/audit/audit.test.ts has one",
   "cp terraform-registry-manifest.json":
     "wants a provider of yours; test/scenes/origin-folder.ts makes its dist so",
   "terraform login":

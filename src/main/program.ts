@@ -19,7 +19,7 @@ export async function runProgram(): Promise<void> {
     Object.assign(asked, command.opts());
   });
   try {
-    refuseRemoved(process.argv[2] ?? "");
+    refuseRemoved(process.argv.slice(2));
     await program.parseAsync();
   } catch (error) {
     const { reportFailure } = await import("../commands/output/report.ts");
@@ -52,17 +52,21 @@ const removed: Readonly<Record<string, string>> = {
   purge: 'use "provender prune SPEC"',
   completion: "leave it out of the shell's configuration",
   store: "let each replica fetch what it is asked for",
+  "audit --verify":
+    "have a log shipper carry audit/*.jsonl to where the mirror cannot write",
+  "audit --head":
+    "have a log shipper carry audit/*.jsonl to where the mirror cannot write",
 };
 
-function refuseRemoved(name: string): void {
-  const instead = Object.hasOwn(removed, name) ? removed[name] : undefined;
-  if (instead !== undefined)
-    throw failure(
-      "arguments",
-      name,
-      "there is no such command any longer",
-      instead,
-    );
+function refuseRemoved([command = "", ...words]: readonly string[]): void {
+  for (const name of [command, ...words.map((word) => `${command} ${word}`)])
+    if (Object.hasOwn(removed, name))
+      throw failure(
+        "arguments",
+        name,
+        "it is there no longer",
+        removed[name] ?? "leave it out",
+      );
 }
 
 /**

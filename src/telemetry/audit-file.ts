@@ -1,8 +1,6 @@
 import { fstatSync, statSync } from "node:fs";
 import { access, mkdir, open, rename, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
-import { linkLine, sha256Of, type ChainHead } from "./audit/chain.ts";
-import { findLogEnd } from "./audit/log-end.ts";
 
 export interface AuditFileSettings {
   readonly path: string;
@@ -19,32 +17,19 @@ export interface AuditFileSettings {
 /** Bytes in which the end of a line is looked for at once. */
 const pieceSize = 2 ** 16;
 
-/** Lines that are written at once, and where the chain stands after them. */
-interface Batch {
-  readonly text: string;
-  readonly count: number;
-  readonly end: ChainHead;
-}
-
 /** The current file while it is open, and how it was left. */
 interface Current {
   readonly handle: FileHandle;
   readonly size: number;
-  readonly end: ChainHead;
 }
 
 /**
- * A file of chained lines that only grows, and moves aside when it is full. One call at a time; after a failure call `abandon`, then the next
+ * A file of lines that only grows, and moves aside when it is full. One call at a time; after a failure call `abandon`, then the next
  * append opens it again. An operator may move or remove it.
  */
 export class AuditFile {
   readonly #settings: AuditFileSettings;
   #current: Current | undefined;
-  /**
-   * Head of the chain at this process's last write, so that truncation is
-   * noticed.
-   */
-  #written: ChainHead | undefined;
 
   constructor(settings: AuditFileSettings) {
     this.#settings = settings;
@@ -80,30 +65,28 @@ export class AuditFile {
     let rest = entries;
     while (rest.length > 0) {
       const current = await this.#openCurrent();
-      const batch = this.#link(rest, current);
-      if (batch.count > 0) await this.#write(current, batch);
+      const count = this.#countFitting(rest, current.size);
+      if (count > 0) await this.#write(current, rest.slice(0, count));
       else await this.#moveAside();
-      rest = rest.slice(batch.count);
+      rest = rest.slice(count);
     }
   }
 
-  /** Links as many lines as have room; at least one in an empty file. */
-  #link(entries: readonly string[], { end, size }: Current): Batch {
-    let head = end;
-    let text = "";
-    let count = 0;
-    for (const entry of entries) {
-      const line = linkLine(entry, head);
-      const isFull = size + text.length + line.length >= this.#settings.maxSize;
-      if (isFull && size + count > 0) break;
-      text += `${line}\n`;
-      head = { size: head.size + 1, sha256: sha256Of(line) };
-      count++;
-    }
-    return { text, count, end: head };
+  /** Counts the lines that have room; at least one in an empty file. */
+  #countFitting(entries: readonly string[], size: number): number {
+    let end = size;
+    const full = entries.findIndex(
+      ({ length }) => (end += length + 1) > this.#settings.maxSize,
+    );
+    const fitting = full < 0 ? entries.length : full;
+    return size === 0 ? Math.max(1, fitting) : fitting;
   }
 
-  async #write({ handle, size }: Current, { text, end }: Batch): Promise<void> {
+  async #write(
+    { handle, size }: Current,
+    entries: readonly string[],
+  ): Promise<void> {
+    const text = entries.map((entry) => `${entry}\n`).join("");
     try {
       await handle.appendFile(text);
     } catch (error) {
@@ -112,8 +95,7 @@ export class AuditFile {
       await handle.truncate(size).catch(() => undefined);
       throw error;
     }
-    this.#written = end;
-    this.#current = { handle, size: size + text.length, end };
+    this.#current = { handle, size: size + text.length };
   }
 
   async #openCurrent(): Promise<Current> {
@@ -129,14 +111,9 @@ export class AuditFile {
   /** Looks at a file that this process did not leave as it is; a line that a killed process left unfinished goes. */
   async #look(handle: FileHandle, length: number): Promise<Current> {
     try {
-      const { path, keep } = this.#settings;
       const size = await findWholeLines(handle, length);
       if (size < length) await handle.truncate(size);
-      const found = await findLogEnd(path, keep);
-      const written = this.#written;
-      // The chain goes on from where it stood, so that what was cut off is missed for good.
-      const isCut = written !== undefined && written.size > found.size;
-      return { handle, size, end: isCut ? written : found };
+      return { handle, size };
     } catch (error) {
       if (this.#current === undefined) await handle.close();
       throw error;

@@ -1,10 +1,6 @@
-import { basename } from "node:path";
 import pLimit from "p-limit";
 import type { StoreLayout } from "../store/layout.ts";
-import type { ChainHead } from "../telemetry/audit/chain.ts";
-import { filesKept } from "../telemetry/audit/log-files.ts";
-import { findLogEnd } from "../telemetry/audit/log-end.ts";
-import type { LogToRead } from "../telemetry/audit/verify-log.ts";
+import type { LogToRead } from "../telemetry/audit/read-log.ts";
 
 type LogName = keyof StoreLayout["audit"];
 
@@ -17,22 +13,4 @@ export function wireAuditLogs({ audit }: StoreLayout): AuditLogs {
     return { path: audit[name], exclusively };
   };
   return { decisions: make("decisions"), requests: make("requests") };
-}
-
-/** Head of a log's chain. */
-interface AuditHead extends ChainHead {
-  /** The name of its current file. */
-  readonly log: string;
-}
-
-/** Reads where the chains of the audit logs stand. */
-export function readAuditHeads({
-  audit,
-}: StoreLayout): Promise<readonly AuditHead[]> {
-  return Promise.all(
-    [audit.decisions, audit.requests].map(async (path) => ({
-      log: basename(path),
-      ...(await findLogEnd(path, filesKept)),
-    })),
-  );
 }

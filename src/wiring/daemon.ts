@@ -17,7 +17,7 @@ import {
 import { Metrics } from "../telemetry/metrics.ts";
 import { findUndone, tellsDecision } from "../mirror/trust/undone-decisions.ts";
 import { readEntries } from "../telemetry/audit/read-log.ts";
-import { readAuditHeads, wireAuditLogs } from "./audit.ts";
+import { wireAuditLogs } from "./audit.ts";
 import { wireAdmin } from "./admin/admin.ts";
 import { wireAuthentication } from "./authentication.ts";
 import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
@@ -68,7 +68,7 @@ export async function wireDaemon(
     needsToken: access.authentication.isOn,
     certificates: makeCertificateSource(listen, layout.tls, machineName()),
     notification: wireNotification(configuration, telemetry),
-    tend: () => tend(core, layout, telemetry),
+    tend: () => core.retention.tend(),
     ...telemetry,
     reload: () => {
       const next = load();
@@ -145,28 +145,6 @@ async function sweepLeftovers(
       logger.info({ removed }, "files of killed processes were removed");
   } catch (error) {
     logger.warn({ err: error }, "staging/ could not be cleared");
-  }
-}
-
-async function tend(
-  { retention }: Core,
-  layout: StoreLayout,
-  telemetry: Telemetry,
-): Promise<void> {
-  await logAuditHeads(layout, telemetry);
-  await retention.tend();
-}
-
-/** Logs where the audit logs stand, so that a copy of the log elsewhere is their witness. */
-async function logAuditHeads(
-  layout: StoreLayout,
-  { logger }: Telemetry,
-): Promise<void> {
-  try {
-    for (const { log, size, sha256 } of await readAuditHeads(layout))
-      logger.info({ log, lines: size, head: sha256 }, "audit log");
-  } catch (error) {
-    logger.warn({ err: error }, "the audit logs could not be read");
   }
 }
 

@@ -18,7 +18,6 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   verify: [],
   prune: [],
   audit: [],
-  "audit --verify": [],
 };
 
 let scene: TrustScene;

@@ -2,9 +2,9 @@ import type { SpecHosts } from "../../address/specs/spec.ts";
 import { escapeUnit } from "../../telemetry/audit-entry.ts";
 import {
   readEntries,
+  type LogToRead,
   type WrittenEntry,
 } from "../../telemetry/audit/read-log.ts";
-import type { LogToRead } from "../../telemetry/audit/verify-log.ts";
 import { makeFilter, type AuditQuestion } from "./filter.ts";
 
 interface AuditOptions {

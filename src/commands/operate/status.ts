@@ -10,16 +10,6 @@ interface StatusSubject {
   readonly pid?: number | undefined;
   readonly directory?: string;
   readonly policyMode?: string;
-  /** Heads of the audit logs; empty where they cannot be read. */
-  readonly audit?: readonly AuditHead[];
-}
-
-interface AuditHead {
-  readonly log: string;
-  /** Lines. */
-  readonly size: number;
-  /** SHA-256 of the last line. */
-  readonly sha256: string;
 }
 
 type Figures = ReturnType<typeof readFigures>;
@@ -104,9 +94,6 @@ function formatJson(subject: StatusSubject, status: Status): string {
   const { figures, running, ready, problems } = status;
   const { policyMode = null } = subject;
   const place = { url, pid, directory, policyMode };
-  const audit = (subject.audit ?? []).map(({ log, size, sha256 }) => ({
-    ...{ log, lines: size, head: sha256 },
-  }));
   const unknown = {
     ...{ release: null, startedAt: null, store: null },
     ...{ origins: [], suspendedHosts: null, alarms: [] },
@@ -117,13 +104,12 @@ function formatJson(subject: StatusSubject, status: Status): string {
     ready,
     problems,
     ...place,
-    audit,
     ...shown,
   });
 }
 
 function formatText(subject: StatusSubject, status: Status): string {
-  const { url, pid, directory, policyMode, audit = [] } = subject;
+  const { url, pid, directory, policyMode } = subject;
   const { figures, running, ready, problems } = status;
   const state = ready
     ? "ready"
@@ -141,10 +127,6 @@ function formatText(subject: StatusSubject, status: Status): string {
     ["directory", directory ?? ""],
     ["policy", policyMode ?? ""],
     ["store", figures === undefined ? "" : size],
-    ...audit.map(({ log, size, sha256 }) => [
-      log,
-      `${size} lines, head ${sha256}`,
-    ]),
   ].filter(([, value]) => value !== "");
   return [
     formatRows(rows),

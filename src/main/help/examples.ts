@@ -35,8 +35,6 @@ ca: there is no CA yet
 audit: with --verify: a log is not what was written
   provender audit --since 12h hashicorp/aws  # who got or was refused it
   provender audit --event refused --json  # for programs
-  provender audit --verify  # whether the log was changed
-  provender audit --verify --head 5c1e…  # and whether it still has a line that was its last one
 status: the mirror does not run or is not ready
   provender status  # of this machine's daemon
   provender status --mirror https://mirror.example.com:8443 --json  # of another one

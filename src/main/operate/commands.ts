@@ -104,7 +104,7 @@ function addAuthority(program: Command): void {
 
 function addAudit(program: Command): void {
   withConfig(program.command("audit"))
-    .description("print what the audit log has, or check the log itself")
+    .description("print what the audit log has")
     .argument("[spec]", "[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT], or a module")
     .option("--since <time>", "such as 2026-01-31, or 12h for so long ago")
     .option("--until <time>", "likewise; up to then")
@@ -117,11 +117,6 @@ function addAudit(program: Command): void {
       ]),
     )
     .addOption(new Option("--event <event>").choices(auditEvents))
-    .option("--verify", "say where it is not what was written")
-    .option(
-      "--head <sha256...>",
-      "lines that the logs must have: earlier heads",
-    )
     .option("--json", "print one JSON document")
     .action(runVerb("audit"));
 }

@@ -1,7 +1,16 @@
 import type { AuditEntry } from "../audit-entry.ts";
 import { closeLogFiles, filesKept, openLogFiles } from "./log-files.ts";
 import { readLogLines, readObject } from "./log-lines.ts";
-import type { LogToRead } from "./verify-log.ts";
+
+/** Log as its readers see it beside processes that append to it. */
+export interface LogToRead {
+  /** The current file. */
+  readonly path: string;
+  /** Does the work while no process appends. */
+  readonly exclusively: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Older files; 8. */
+  readonly keep?: number | undefined;
+}
 
 /** An entry of this version or an earlier one. */
 export interface WrittenEntry {

@@ -7,7 +7,6 @@ import {
   type Status,
 } from "../../commands/operate/status.ts";
 import { parseWhySpec } from "../../mirror/why/question.ts";
-import { readAuditHeads } from "../audit.ts";
 import { wireExplanations } from "../core.ts";
 import { hostsOf } from "./hosts.ts";
 import { flag, verb, type RunningDaemon } from "./verb.ts";
@@ -16,10 +15,9 @@ export const status = verb(
   { json: flag },
   async ({ json }, { daemon, layout, configuration }, { stdout }) => {
     const { directory } = layout;
-    const audit = await readAuditHeads(layout).catch(() => []);
     const policyMode = configuration.policy.mode;
     const running = daemon && { url: daemon.url, pid: process.pid };
-    const subject = { ...running, directory, policyMode, audit };
+    const subject = { ...running, directory, policyMode };
     const found = await (daemon === undefined
       ? notRunning(
           `No daemon works on ${directory}: start it with "provender serve" or its service.`,

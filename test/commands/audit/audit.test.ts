@@ -23,69 +23,6 @@ afterAll(() => mirror.stop());
 
 const logOf = (name: string) => join(mirror.directory, "audit", name);
 
-describe("provender audit --verify", () => {
-  it("finds nothing wrong beside the running daemon", async () => {
-    const run = await runCommand(mirror, "audit", "--verify");
-    expect([run.status, run.stderr]).toEqual([0, ""]);
-    expect(run.stdout).toMatch(
-      /^decisions\.jsonl: \d+ lines, head [0-9a-f]{64}: nothing/,
-    );
-    expect(run.stdout).toMatch(
-      /\naudit\.jsonl: \d+ lines, head [0-9a-f]{64}: nothing/,
-    );
-  });
-
-  it("has status 1 and names file and line of a change", async () => {
-    const log = logOf("audit.jsonl");
-    const was = readFileSync(log, "utf8");
-    writeFileSync(log, was.replace("acme/two", "acme/owt"));
-    const text = await runCommand(mirror, "audit", "--verify");
-    const json = await runCommand(mirror, "audit", "--verify", "--json");
-    writeFileSync(log, was);
-    expect(text.status).toBe(1);
-    expect(text.stdout).toMatch(/^audit\.jsonl:2: changed: /m);
-    expect(json.status).toBe(1);
-    expect(JSON.parse(json.stdout)).toMatchObject({
-      version: 1,
-      ok: false,
-      logs: [
-        { log: "decisions.jsonl", breaks: [] },
-        {
-          log: "audit.jsonl",
-          breaks: [{ file: "audit.jsonl", line: 2, kind: "changed" }],
-        },
-      ],
-    });
-  });
-
-  it("takes a line that was cut short for none", async () => {
-    const log = logOf("decisions.jsonl");
-    const was = readFileSync(log, "utf8");
-    appendFileSync(log, '{"at":"2026-');
-    const run = await runCommand(mirror, "audit", "--verify");
-    writeFileSync(log, was);
-    expect(run.status).toBe(0);
-  });
-
-  it("misses the head that status said when the end was cut off", async () => {
-    const status = await runCommand(mirror, "status", "--json");
-    const { audit } = JSON.parse(status.stdout) as {
-      readonly audit: readonly { readonly head: string }[];
-    };
-    const heads = audit.map(({ head }) => head);
-    const verify = () =>
-      runCommand(mirror, ...["audit", "--verify", "--head", ...heads]);
-    expect(await verify()).toMatchObject({ status: 0 });
-    const log = logOf("decisions.jsonl");
-    const was = readFileSync(log, "utf8");
-    writeFileSync(log, was.slice(0, was.lastIndexOf("\n", was.length - 2) + 1));
-    const run = await verify();
-    writeFileSync(log, was);
-    expect(run.status).toBe(1);
-    expect(run.stdout).toContain(`No line has the SHA-256 ${heads[0]}: `);
-  });
-});
-
 describe("provender audit", () => {
   async function entries(...args: readonly string[]) {
     const run = await runCommand(mirror, "audit", "--json", ...args);
@@ -132,9 +69,6 @@ describe("provender audit", () => {
     [["--since", "yesterday"]],
     [["--verdict", "perhaps"]],
     [["not a spec"]],
-    [["--verify", "--since", "1h"]],
-    [["--verify", "acme/one"]],
-    [["--head", "00"]],
   ])("has status 2 for %j", async (args) => {
     const run = await runCommand(mirror, "audit", ...args);
     expect([run.status, run.stdout]).toEqual([2, ""]);
