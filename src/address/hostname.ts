@@ -1,3 +1,4 @@
+import { domainToASCII } from "node:url";
 import { failure } from "../errors/index.ts";
 
 /** A registry's hostname in ASCII form, lower case, with `:port` unless that is 443. */
@@ -22,6 +23,18 @@ export function parseHostname(text: string): Hostname {
   return (
     port === undefined || port === "443" ? name : `${name}:${port}`
   ) as Hostname;
+}
+
+/**
+ * A hostname as people write it in configurations and SPECs: in any case, and
+ * in any script, of which clients take the ASCII form (svchost,
+ * "ForComparison"). Throws malformed-address.
+ */
+export function hostnameAsWritten(text: string): Hostname {
+  const [, name = text, port = ""] = /^(.*?)(:[^:]*)?$/su.exec(text) ?? [];
+  // ASCII is left alone: of "1.2" this would make an address.
+  const ascii = /^[ -~]*$/.test(name) ? name : domainToASCII(name);
+  return parseHostname(ascii === "" ? text : `${ascii.toLowerCase()}${port}`);
 }
 
 function isPort(text: string): boolean {

@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
-import { parseHostname } from "../../src/address/hostname.ts";
+import {
+  hostnameAsWritten,
+  parseHostname,
+} from "../../src/address/hostname.ts";
 import { failing } from "../scenes/failing.ts";
 
 const label = "a".repeat(63);
@@ -44,3 +47,21 @@ test.each([
 ])("refuses %j as a hostname", (text) => {
   expect(() => parseHostname(text)).toThrow(failing("malformed-address"));
 });
+
+test.each([
+  ["Registry.Terraform.IO", "registry.terraform.io"],
+  ["localhost:8443", "localhost:8443"],
+  ["b\u00fccher.test", "xn--bcher-kva.test"],
+  ["B\u00dcCHER.test:443", "xn--bcher-kva.test"],
+  ["\u4f8b\u3048.test:8443", "xn--r8jz45g.test:8443"],
+  ["1.2", "1.2"],
+])("takes %s as it is written for %s", (text, hostname) => {
+  expect(hostnameAsWritten(text)).toBe(hostname);
+});
+
+test.each(["", "\u00fc\u0000.test", "b\u00fccher.test:x", "\u00fc .test"])(
+  "refuses %j as a hostname that someone wrote",
+  (text) => {
+    expect(() => hostnameAsWritten(text)).toThrow(failing("malformed-address"));
+  },
+);

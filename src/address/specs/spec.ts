@@ -1,6 +1,6 @@
 import { failure, type Failure } from "../../errors/index.ts";
 import { findNearest } from "../../errors/nearest.ts";
-import { parseHostname, type Hostname } from "../hostname.ts";
+import { hostnameAsWritten, type Hostname } from "../hostname.ts";
 import { moduleAddress, type ModuleAddress } from "../module-address.ts";
 import {
   defaultHostname,
@@ -72,16 +72,16 @@ const mostNamed = 5;
 /**
  * Parses the one grammar of addresses. A first part with a dot or colon, or a
  * configured one, is a hostname; the default is registry.terraform.io. The
- * number of the other parts selects provider or module. Throws
- * malformed-address.
+ * number of the other parts selects provider or module. Upper and lower case
+ * are one, as to clients. Throws malformed-address.
  */
 export function readSpec(text: string, hosts: SpecHosts, form: SpecForm): Spec {
   const at = text.indexOf("@");
   const chosen = at < 0 ? undefined : text.slice(at + 1);
   const parts = (at < 0 ? text : text.slice(0, at)).split("/");
   const isNamed = startsWithHostname(parts, hosts, form);
-  const hostname = parseHostname(
-    isNamed ? (parts[0] ?? "").toLowerCase() : defaultHostname,
+  const hostname = hostnameAsWritten(
+    isNamed ? (parts[0] ?? "") : defaultHostname,
   );
   const rest = isNamed ? parts.slice(1) : parts;
   if (!form.counts.includes(rest.length))
@@ -114,8 +114,16 @@ export function readEitherSpec(
 }
 
 function nameProvider({ hostname, parts, chosen }: Spec): NamedProvider {
-  const [namespace = "", type = ""] = parts;
-  return { provider: providerAddress(hostname, namespace, type), chosen };
+  return { provider: providerOfParts(hostname, parts), chosen };
+}
+
+/** Clients write the names of providers in lower case, however they were given (addrs, "ParseProviderPart"). */
+export function providerOfParts(
+  hostname: Hostname,
+  parts: readonly string[],
+): ProviderAddress {
+  const [namespace = "", type = ""] = parts.map((part) => part.toLowerCase());
+  return providerAddress(hostname, namespace, type);
 }
 
 function nameModule({ hostname, parts, chosen }: Spec): NamedModule {
@@ -132,7 +140,7 @@ function startsWithHostname(
   const [first = ""] = parts;
   const isOneMore =
     !counts.includes(parts.length) && counts.includes(parts.length - 1);
-  return /[.:]/.test(first) || configured.has(first) || isOneMore;
+  return /[.:]/.test(first) || configured.has(first.toLowerCase()) || isOneMore;
 }
 
 function unknownHostname(

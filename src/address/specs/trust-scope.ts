@@ -1,12 +1,13 @@
 import { failure } from "../../errors/index.ts";
 import type { Hostname } from "../hostname.ts";
 import { moduleAddress, type ModuleAddress } from "../module-address.ts";
+import { isNamespace, type ProviderAddress } from "../provider-address.ts";
 import {
-  isNamespace,
-  providerAddress,
-  type ProviderAddress,
-} from "../provider-address.ts";
-import { readEitherSpec, readSpec, type SpecHosts } from "./spec.ts";
+  providerOfParts,
+  readEitherSpec,
+  readSpec,
+  type SpecHosts,
+} from "./spec.ts";
 import { parseVersion, type Version } from "../version.ts";
 
 /** Scope of a decision on a key: a namespace, a provider of it, or one release. */
@@ -29,12 +30,12 @@ const form = {
 /** Reads a scope from the number of its parts. Throws malformed-address. */
 export function parseTrustScope(text: string, hosts: SpecHosts): TrustScope {
   const { hostname, parts, chosen } = readSpec(text, hosts, form);
-  const [namespace = "", type] = parts;
-  if (type !== undefined)
+  if (parts.length > 1)
     return {
-      ...providerAddress(hostname, namespace, type),
+      ...providerOfParts(hostname, parts),
       version: chosen === undefined ? null : parseVersion(chosen),
     };
+  const namespace = (parts[0] ?? "").toLowerCase();
   if (chosen !== undefined || !isNamespace(namespace))
     throw failure("malformed-address", form.what, text, form.expected);
   return { hostname, namespace, type: null, version: null };

@@ -19,6 +19,7 @@ const hosts = {
     "registry.opentofu.org",
     "a.example:8443",
     "intranet",
+    "xn--mnchen-3ya.example",
   ]),
   allowsOthers: false,
 };
@@ -39,6 +40,15 @@ describe("a SPEC", () => {
     ["acme/net@~> 1.0", `provider ${tf}/acme/net ~> 1.0`],
     [`${tf}/acme/net`, `provider ${tf}/acme/net`],
     ["Registry.Terraform.IO/acme/net", `provider ${tf}/acme/net`],
+    ["DataDog/datadog", `provider ${tf}/datadog/datadog`],
+    ["ACME/Net@~> 1.0", `provider ${tf}/acme/net ~> 1.0`],
+    ["Intranet/Acme/NET", "provider intranet/acme/net"],
+    ["A.Example:8443/acme/net", "provider a.example:8443/acme/net"],
+    ["Acme/Net/aws", `module ${tf}/acme/net/aws`],
+    [
+      "M\u00dcNCHEN.example/acme/net",
+      "provider xn--mnchen-3ya.example/acme/net",
+    ],
     [
       "registry.opentofu.org:443/acme/net",
       "provider registry.opentofu.org/acme/net",
@@ -98,6 +108,8 @@ describe("a scope", () => {
     ["acme", `${tf}/acme`],
     ["acme/net", `${tf}/acme/net`],
     ["acme/net@1.0.0", `${tf}/acme/net@1.0.0`],
+    ["DataDog", `${tf}/datadog`],
+    ["DataDog/Datadog@1.0.0", `${tf}/datadog/datadog@1.0.0`],
     [`${tf}/acme`, `${tf}/acme`],
     ["intranet/acme", "intranet/acme"],
     ["intranet/acme/net", "intranet/acme/net"],
