@@ -19,10 +19,10 @@ interface ModuleCallSource {
 /** Hosts that clients fetch from with git, for any path. */
 const repositoryHosts = new Set(["github.com", "bitbucket.org", "gitlab.com"]);
 
-/** `[HOSTNAME/]NAMESPACE/NAME/SYSTEM[@CONSTRAINT]`, with the CONSTRAINT of a provider's SPEC. Throws malformed-address. */
+/** `[HOSTNAME/]NAMESPACE/NAME/SYSTEM[@CONSTRAINT]`, with the CONSTRAINT of a `module` block. Throws malformed-address. */
 export function parseModuleSpec(text: string, hosts: SpecHosts): ModuleSpec {
   const { module, chosen } = readModuleSpec(text, hosts);
-  return { address: module, selection: parseSelection(chosen) };
+  return { address: module, selection: parseSelection(chosen, "module") };
 }
 
 /** The registry's module that a `source` names; undefined where it names something else (Terraform, "Module Sources"). */

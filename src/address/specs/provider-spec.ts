@@ -7,11 +7,20 @@ import {
   parseVersionConstraint,
   type VersionConstraint,
 } from "../version-constraint.ts";
+import {
+  isAllowedForModule,
+  parseModuleConstraint,
+  type ModuleConstraint,
+} from "../module-constraint.ts";
 import { newestFirst, type Version } from "../version.ts";
 
-/** Selection of a provider's versions. */
+/** Selection of a provider's or a module's versions. */
 export type VersionSelection =
   | { readonly kind: "constraint"; readonly constraint: VersionConstraint }
+  | {
+      readonly kind: "module-constraint";
+      readonly constraint: ModuleConstraint;
+    }
   | { readonly kind: "all" }
   | { readonly kind: "latest"; readonly count: number };
 
@@ -30,7 +39,7 @@ export function parseProviderSpec(
   hosts: SpecHosts,
 ): ProviderSpec {
   const { provider, chosen } = readProviderSpec(text, hosts);
-  return { address: provider, selection: parseSelection(chosen) };
+  return { address: provider, selection: parseSelection(chosen, "provider") };
 }
 
 /** The selected ones of `versions`, newest first; prereleases only where a constraint names them. */
@@ -43,6 +52,8 @@ export function selectVersions(
   switch (selection.kind) {
     case "constraint":
       return ordered.filter((v) => isAllowed(selection.constraint, v));
+    case "module-constraint":
+      return ordered.filter((v) => isAllowedForModule(selection.constraint, v));
     case "all":
       return released;
     case "latest":
@@ -50,13 +61,18 @@ export function selectVersions(
   }
 }
 
-/** Parses the text after the `@` of a SPEC. Throws malformed-address. */
-export function parseSelection(written: string | undefined): VersionSelection {
+/** Parses the text after the `@` of a SPEC, whose constraint has the grammar of what the SPEC names. Throws malformed-address. */
+export function parseSelection(
+  written: string | undefined,
+  what: "provider" | "module",
+): VersionSelection {
   if (written === undefined) return { kind: "latest", count: 1 };
   const text = written.trim();
   if (text === "all") return { kind: "all" };
   if (!text.startsWith("latest"))
-    return { kind: "constraint", constraint: parseVersionConstraint(text) };
+    return what === "provider"
+      ? { kind: "constraint", constraint: parseVersionConstraint(text) }
+      : { kind: "module-constraint", constraint: parseModuleConstraint(text) };
   const count = /^latest:([1-9][0-9]{0,5})$/.exec(text)?.[1];
   if (count === undefined)
     throw failure(

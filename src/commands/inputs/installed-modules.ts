@@ -2,18 +2,18 @@ import { realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import {
-  formatVersionConstraint,
-  parseVersionConstraint,
-  type VersionConstraint,
-} from "../../address/version-constraint.ts";
+  formatModuleConstraint,
+  parseModuleConstraint,
+  type ModuleConstraint,
+} from "../../address/module-constraint.ts";
 import { failure, type Failure, isFailure } from "../../errors/index.ts";
 import type { Module } from "./configuration-module.ts";
 import { readInputFile } from "./input-file.ts";
 import { isLocalSource, type ModuleCall } from "./required-providers.ts";
 
 /** Modules of no registry have no version. */
-function readVersion(text: string): VersionConstraint {
-  return text === "" ? [] : parseVersionConstraint(text);
+function readVersion(text: string): ModuleConstraint {
+  return text === "" ? [] : parseModuleConstraint(text);
 }
 
 /** A call as an `init` installed it: labels from the root on, joined by dots. */
@@ -131,7 +131,7 @@ function findAll(
     return entry === undefined ? [] : [entry];
   });
   const named = ({ Source, Version }: Entry) =>
-    `${Source} ${formatVersionConstraint(Version)}`;
+    `${Source} ${formatModuleConstraint(Version)}`;
   return [...new Map(found.map((one) => [named(one), one])).values()];
 }
 

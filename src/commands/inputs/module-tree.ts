@@ -1,7 +1,7 @@
 import type { ModuleAddress } from "../../address/module-address.ts";
 import { withoutQuery } from "../../address/module-source.ts";
 import { parseModuleCall } from "../../address/specs/module-spec.ts";
-import type { VersionConstraint } from "../../address/version-constraint.ts";
+import type { ModuleConstraint } from "../../address/module-constraint.ts";
 import { failure, ProvenderError } from "../../errors/index.ts";
 import type { Module } from "./configuration-module.ts";
 import type { ModulePackage } from "./module-package.ts";
@@ -23,7 +23,7 @@ export interface ModuleReading {
   /** Throws ProvenderError. */
   open(
     module: ModuleAddress,
-    constraint: VersionConstraint,
+    constraint: ModuleConstraint,
     where: string,
   ): Promise<FoundModule>;
 }

@@ -2,6 +2,10 @@ import {
   parseVersionConstraint,
   type VersionConstraint,
 } from "../../address/version-constraint.ts";
+import {
+  parseModuleConstraint,
+  type ModuleConstraint,
+} from "../../address/module-constraint.ts";
 import { failure, type Failure, isFailure } from "../../errors/index.ts";
 
 /**
@@ -25,7 +29,7 @@ export interface ModuleCall {
   /** Source as written. */
   readonly source: string;
   /** Empty when any version is allowed. */
-  readonly constraint: VersionConstraint;
+  readonly constraint: ModuleConstraint;
   /** Its source or version is known to clients alone. */
   readonly isExpression: boolean;
   /** FILE:LINE. */
@@ -119,7 +123,12 @@ function readRequired(
     return {
       localName,
       source: undefined,
-      constraint: readConstraint(where, localName, value),
+      constraint: readConstraint(
+        where,
+        localName,
+        value,
+        parseVersionConstraint,
+      ),
       where,
     };
   const [entry, ...others] = objects(value);
@@ -141,7 +150,12 @@ function readRequired(
   return {
     localName,
     source,
-    constraint: readConstraint(where, localName, version),
+    constraint: readConstraint(
+      where,
+      localName,
+      version,
+      parseVersionConstraint,
+    ),
     where,
   };
 }
@@ -158,7 +172,7 @@ function readCall(
   const constraint =
     isExpression || isLocalSource(source)
       ? []
-      : readConstraint(where, name, version);
+      : readConstraint(where, name, version, parseModuleConstraint);
   return [{ name, source, constraint, isExpression, where }];
 }
 
@@ -169,16 +183,17 @@ function readConfigured(
   { version }: Json,
 ): ProviderDeclaration {
   const constraint = isPlain(version)
-    ? readConstraint(where, localName, version)
+    ? readConstraint(where, localName, version, parseVersionConstraint)
     : [];
   return { localName, source: undefined, constraint, where };
 }
 
-function readConstraint(
+function readConstraint<Constraint>(
   where: string,
   name: string,
   text: unknown,
-): VersionConstraint {
+  parse: (text: string) => Constraint,
+): Constraint | readonly [] {
   if (text === undefined) return [];
   if (!isPlain(text))
     throw failure(
@@ -188,7 +203,7 @@ function readConstraint(
       "write it without expressions",
     );
   try {
-    return text.trim() === "" ? [] : parseVersionConstraint(text);
+    return text.trim() === "" ? [] : parse(text);
   } catch (error) {
     if (!isFailure(error, "malformed-address")) throw error;
     throw failure("input", where, `${name}: ${error.sentence}`, error.remedy, {

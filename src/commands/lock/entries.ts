@@ -12,7 +12,7 @@ import type { Requirement } from "../inputs/configuration-module.ts";
 import type { ProviderLock } from "../inputs/dependency-lock-file.ts";
 import type { LockEntry } from "./lock-file-format.ts";
 import type { LockableRelease, LockSource } from "./source.ts";
-import { chooseNewest } from "../packages/version-choice.ts";
+import { chooseNewest, newestOf } from "../packages/version-choice.ts";
 
 /**
  * Entries that a root's lock file should have, and the problems of finding
@@ -83,7 +83,7 @@ async function choose(
   { provider, name, constraint, where }: Requirement,
   source: LockSource,
 ): Promise<Target> {
-  const version = await chooseNewest(name, constraint, where, () =>
+  const version = await chooseNewest(name, newestOf(constraint), where, () =>
     source.listVersions(provider),
   );
   const constraints =

@@ -6,7 +6,7 @@ import {
   parseModuleSource,
   type ArchiveSource,
 } from "../../address/module-source.ts";
-import type { VersionConstraint } from "../../address/version-constraint.ts";
+import type { ModuleConstraint } from "../../address/module-constraint.ts";
 import { isFailure } from "../../errors/index.ts";
 import {
   formatModuleRelease,
@@ -17,7 +17,7 @@ import type { HttpClient } from "../../origin/http/http-client.ts";
 import { ModuleRegistry } from "../../origin/registries/module-registry.ts";
 import type { FoundModule, ModuleReading } from "../inputs/module-tree.ts";
 import { readModulePackage } from "../packages/module-packages.ts";
-import { chooseNewest } from "../packages/version-choice.ts";
+import { chooseNewest, newestOfModule } from "../packages/version-choice.ts";
 import { keepBody, openNameless } from "./mirrored-archive.ts";
 
 /** Modules that a running mirror serves, read for what they require; each archive is asked for once. */
@@ -43,14 +43,17 @@ export class MirroredModules implements ModuleReading {
 
   async open(
     module: ModuleAddress,
-    constraint: VersionConstraint,
+    constraint: ModuleConstraint,
     where: string,
   ): Promise<FoundModule> {
     const registry = this.#registryOf(module);
     const name = formatModuleAddress(module);
     try {
-      const version = await chooseNewest(name, constraint, where, () =>
-        registry.listVersions(module, this.#signal),
+      const version = await chooseNewest(
+        name,
+        newestOfModule(constraint),
+        where,
+        () => registry.listVersions(module, this.#signal),
       );
       return await this.#get(registry, { module, version });
     } catch (error) {

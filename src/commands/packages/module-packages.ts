@@ -2,7 +2,7 @@ import {
   formatModuleAddress,
   type ModuleAddress,
 } from "../../address/module-address.ts";
-import type { VersionConstraint } from "../../address/version-constraint.ts";
+import type { ModuleConstraint } from "../../address/module-constraint.ts";
 import type { Version } from "../../address/version.ts";
 import { failure, isFailure } from "../../errors/index.ts";
 import type { ModuleArchives } from "../../mirror/modules/archives.ts";
@@ -27,7 +27,7 @@ import type {
   NotCarried,
 } from "../inputs/module-tree.ts";
 import type { VersionChoice } from "./request.ts";
-import { chooseVersions, newestOf } from "./version-choice.ts";
+import { chooseVersions, newestOfModule } from "./version-choice.ts";
 
 /** The mirror of modules, as far as commands need it. */
 export interface ModuleSupply {
@@ -81,11 +81,11 @@ export class ModulePackages implements ModuleReading {
 
   async open(
     module: ModuleAddress,
-    constraint: VersionConstraint,
+    constraint: ModuleConstraint,
     where: string,
   ): Promise<FoundModule> {
     try {
-      const choice = newestOf(constraint);
+      const choice = newestOfModule(constraint);
       const [version] = await this.choose(module, choice, where);
       if (version === undefined) throw new Error("chooseVersions finds one");
       return await this.get({ module, version }, where);

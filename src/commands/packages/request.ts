@@ -2,7 +2,6 @@ import type { Platform } from "../../address/platform.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
 import type { VersionSelection } from "../../address/specs/provider-spec.ts";
 import type { SpecHosts } from "../../address/specs/spec.ts";
-import type { VersionConstraint } from "../../address/version-constraint.ts";
 import type { InputText } from "../inputs/input-file.ts";
 import type { Version } from "../../address/version.ts";
 
@@ -28,7 +27,7 @@ export interface SelectionInput {
 export type VersionChoice =
   | { readonly kind: "exact"; readonly version: Version }
   | { readonly kind: "every"; readonly selection: VersionSelection }
-  | { readonly kind: "newest"; readonly constraint: VersionConstraint };
+  | { readonly kind: "newest"; readonly selection: VersionSelection };
 
 /** A provider that is asked for; `where` is the SPEC or FILE:LINE. */
 export interface PackageRequest {

@@ -6,7 +6,11 @@ import {
   formatVersionConstraint,
   type VersionConstraint,
 } from "../../address/version-constraint.ts";
-import type { Version } from "../../address/version.ts";
+import {
+  formatModuleConstraint,
+  type ModuleConstraint,
+} from "../../address/module-constraint.ts";
+import { isVersion, type Version } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
 import type { PackageRequest, VersionChoice } from "./request.ts";
 
@@ -18,7 +22,7 @@ export async function chooseVersions(
 ): Promise<readonly Version[]> {
   if (choice.kind === "exact") return [choice.version];
   const versions = await listVersions();
-  const selection = selectionOf(choice);
+  const { selection } = choice;
   const matching = selectVersions(selection, versions);
   if (matching.length === 0)
     throw failure("no-version", name, describeSelection(selection), where);
@@ -28,11 +32,10 @@ export async function chooseVersions(
 /** The version that a client would install where nothing is locked. Throws no-version and what listing throws. */
 export async function chooseNewest(
   name: string,
-  constraint: VersionConstraint,
+  choice: VersionChoice,
   where: string,
   listVersions: () => Promise<readonly Version[]>,
 ): Promise<Version> {
-  const choice = newestOf(constraint);
   const [version] = await chooseVersions(name, { choice, where }, listVersions);
   if (version === undefined) throw new Error("chooseVersions finds one");
   return version;
@@ -40,10 +43,7 @@ export async function chooseNewest(
 
 /** A constraint that names one version alone needs no list. */
 export function choiceOf(selection: VersionSelection): VersionChoice {
-  const version =
-    selection.kind === "constraint"
-      ? exactVersion(selection.constraint)
-      : undefined;
+  const version = exactVersion(selection);
   return version === undefined
     ? { kind: "every", selection }
     : { kind: "exact", version };
@@ -51,33 +51,39 @@ export function choiceOf(selection: VersionSelection): VersionChoice {
 
 /** Chooses the version that a client would install where nothing is locked. */
 export function newestOf(constraint: VersionConstraint): VersionChoice {
-  const version = exactVersion(constraint);
+  const selection: VersionSelection =
+    constraint.length === 0
+      ? { kind: "latest", count: 1 }
+      : { kind: "constraint", constraint };
+  const version = exactVersion(selection);
   return version === undefined
-    ? { kind: "newest", constraint }
+    ? { kind: "newest", selection }
     : { kind: "exact", version };
 }
 
-function exactVersion(constraint: VersionConstraint): Version | undefined {
-  const [term, ...others] = constraint;
-  return term?.operator === "=" && others.length === 0
-    ? term.boundary
-    : undefined;
+/** Chooses as `newestOf`, of a module; clients always ask for the list, in which `1.2.3` may be `1.2.3+build`. */
+export function newestOfModule(constraint: ModuleConstraint): VersionChoice {
+  const selection: VersionSelection =
+    constraint.length === 0
+      ? { kind: "latest", count: 1 }
+      : { kind: "module-constraint", constraint };
+  return { kind: "newest", selection };
 }
 
-function selectionOf(
-  choice: Exclude<VersionChoice, { kind: "exact" }>,
-): VersionSelection {
-  if (choice.kind === "every") return choice.selection;
-  const { constraint } = choice;
-  return constraint.length === 0
-    ? { kind: "latest", count: 1 }
-    : { kind: "constraint", constraint };
+function exactVersion(selection: VersionSelection): Version | undefined {
+  if (!("constraint" in selection)) return undefined;
+  const [term, ...others] = selection.constraint;
+  if (term?.operator !== "=" || others.length > 0) return undefined;
+  if ("boundary" in term) return term.boundary;
+  return isVersion(term.text) ? term.text : undefined;
 }
 
 function describeSelection(selection: VersionSelection): string {
   switch (selection.kind) {
     case "constraint":
       return `"${formatVersionConstraint(selection.constraint)}"`;
+    case "module-constraint":
+      return `"${formatModuleConstraint(selection.constraint)}"`;
     case "all":
       return '"all"';
     case "latest":

@@ -30,17 +30,21 @@ export function findHeld(
   spec: string | undefined,
   hosts: SpecHosts,
 ) {
-  if (spec === undefined) return listHeld(parts, { choose: choiceOf(spec) });
+  if (spec === undefined)
+    return listHeld(parts, { choose: choiceOf(undefined) });
   const { chosen, ...named } = readEitherSpec(spec, hosts);
-  const choose = choiceOf(chosen);
+  const choose = choiceOf(chosen, "module" in named ? "module" : "provider");
   return "module" in named
     ? listHeld(parts, { providers: [], modules: [named.module], choose })
     : listHeld(parts, { providers: [named.provider], modules: [], choose });
 }
 
-function choiceOf(chosen: string | undefined): HeldQuestion["choose"] {
+function choiceOf(
+  chosen: string | undefined,
+  what: "provider" | "module" = "provider",
+): HeldQuestion["choose"] {
   if (chosen === undefined) return (versions) => versions;
-  const selection = parseSelection(chosen);
+  const selection = parseSelection(chosen, what);
   return (versions) => selectVersions(selection, versions);
 }
 

@@ -103,6 +103,27 @@ describe("prefetch of modules", () => {
   });
 
   it.each([
+    ["~> 1", "2.0.0"],
+    ["~> v1.0", "1.1.0"],
+    ["v1.0.0", "1.0.0"],
+    [">=  v1.0, <  v2.0", "1.1.0"],
+    ["1.0.0.0", "1.0.0"],
+    ["1.0.0+ours", "1.0.0"],
+  ])("takes what clients take for %j: %s", async (constraint, version) => {
+    const address = `${moduleHost}/acme/spelled/aws`;
+    const directory = makeDirectory({
+      "main.tf": calling(address, constraint),
+    });
+    const { modules, status } = await prefetch(["--directory", directory]);
+    expect({ modules, status }).toEqual({
+      modules: [`${address} ${version} fetched`],
+      status: 0,
+    });
+    const named = await prefetch(["--module", `${address}@${constraint}`]);
+    expect(named.modules).toContain(`${address} ${version} fetched`);
+  });
+
+  it.each([
     [
       "of a registry without an origin",
       "elsewhere.example.com/acme/network/aws",
