@@ -1,6 +1,7 @@
 import { cpSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { awaitMessage } from "../../scenes/log-lines.ts";
 import { outcomeOf } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 import { scratch } from "../../running-mirror.ts";
@@ -13,10 +14,13 @@ beforeAll(async () => {
 
 afterAll(() => scene.stop());
 
-const alarms = () =>
-  scene.mirror.log
+/** The alarms of the start, whose lines are all before the one of serving. */
+async function alarms() {
+  await awaitMessage(scene.mirror, "serving");
+  return scene.mirror.log
     .filter(({ alarm }) => alarm === "decision-undone")
     .map(({ subject, decision, repeat }) => ({ subject, decision, repeat }));
+}
 
 /** Puts `records/` of a backup back, as docs/storage.md says, while the daemon is down. */
 async function restore(backup: string): Promise<void> {
@@ -46,18 +50,18 @@ it("decisions that an older backup takes back are told at the start, with the co
   await scene.trust("revoke", "--key", key, "--for", "stolen");
   await scene.expectOutcome("stolen", "1.0.0", "451 key-refused");
   await scene.revive();
-  expect(alarms()).toEqual([]);
+  expect(await alarms()).toEqual([]);
 
   await restore(backup);
   expect(outcomeOf(await scene.ask("stolen").version("1.0.0"))).toBe("200");
   const subject = "registry.terraform.io/stolen";
   const repeat = `provender trust revoke --key ${key} --for ${subject}`;
-  expect(alarms()).toEqual([{ subject, decision: "revoked", repeat }]);
+  expect(await alarms()).toEqual([{ subject, decision: "revoked", repeat }]);
 
   await scene.trust(...repeat.split(" ").slice(2));
   await scene.expectOutcome("stolen", "1.0.0", "451 key-refused");
   await scene.revive();
-  expect(alarms()).toEqual([]);
+  expect(await alarms()).toEqual([]);
 });
 
 it("approvals of contents are told likewise, and approvals that were taken back", async () => {
@@ -71,7 +75,7 @@ it("approvals of contents are told likewise, and approvals that were taken back"
   const approved = backUp();
 
   await restore(before);
-  expect(alarms()).toEqual([
+  expect(await alarms()).toEqual([
     {
       ...{ subject, decision: "approved" },
       repeat: `provender trust approve ${subject} --sha256sums ${digest}`,
@@ -79,10 +83,10 @@ it("approvals of contents are told likewise, and approvals that were taken back"
   ]);
 
   await restore(approved);
-  expect(alarms()).toEqual([]);
+  expect(await alarms()).toEqual([]);
   await scene.trust("revoke", ...named);
   await restore(approved);
-  expect(alarms()).toEqual([
+  expect(await alarms()).toEqual([
     {
       ...{ subject, decision: "revoked" },
       repeat: `provender trust revoke ${subject} --sha256sums ${digest}`,
@@ -95,6 +99,6 @@ it("a log of decisions that is not there tells nothing", async () => {
   await scene.revive({}, () => {
     rmSync(join(directory, "audit"), { recursive: true });
   });
-  expect(alarms()).toEqual([]);
+  expect(await alarms()).toEqual([]);
   expect(readFileSync(join(directory, "store.json"), "utf8")).not.toBe("");
 });
