@@ -3,6 +3,10 @@ import {
   parseProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
+import {
+  formatVersionConstraint,
+  parseVersionConstraint,
+} from "../../address/version-constraint.ts";
 import { parseVersion, type Version } from "../../address/version.ts";
 import { failure, type Failure, isFailure } from "../../errors/index.ts";
 
@@ -34,15 +38,31 @@ export interface LockFileContent {
 /** Providers in one file; no configuration has a hundred. */
 const mostLocks = 1_000;
 
-/** Reads the entries of a lock file that was parsed; `text` is only for line numbers. Throws an input error. */
+/**
+ * Reads the entries of a lock file that was parsed; `text` is only for line
+ * numbers. What makes clients refuse the file is a problem (depsfile,
+ * "LoadLocksFromBytes"). Throws an input error.
+ */
 export function readLocks(
   file: string,
   text: string,
   root: unknown,
 ): LockFileContent {
-  const { provider: blocks } = root as { readonly provider?: unknown };
+  const { provider: blocks, ...foreign } = root as Record<string, unknown>;
   const locks: ProviderLock[] = [];
   const problems: Failure<"input">[] = [];
+  if (typeof (blocks ?? {}) !== "object") foreign.provider = blocks;
+  for (const [name, value] of Object.entries(foreign))
+    // Clients only warn of blocks for modules.
+    if (name !== "module" || typeof value !== "object")
+      problems.push(
+        failure(
+          "input",
+          `${file}:${lineOfArgument(text, name)}`,
+          "it has an entry that clients do not know there",
+          rewrite,
+        ),
+      );
   const labelled: unknown = Array.isArray(blocks) ? { "": blocks } : blocks;
   const places = findBlocks(text);
   if (Object.keys(labelled ?? {}).length > mostLocks)
@@ -72,6 +92,11 @@ export function readLocks(
   return { locks, problems };
 }
 
+function lineOfArgument(text: string, name: string): number {
+  const at = text.split("\n").findIndex((line) => line.trim().startsWith(name));
+  return Math.max(at, 0) + 1;
+}
+
 /** Finds the lines of `provider` blocks by label, for messages alone. */
 function findBlocks(text: string): ReadonlyMap<string, readonly number[]> {
   const lines = text.split("\n").flatMap((line, index) => {
@@ -87,19 +112,47 @@ function findBlocks(text: string): ReadonlyMap<string, readonly number[]> {
 function readLock(where: string, label: string, bodies: unknown): ProviderLock {
   const provider = readAddress(where, label, bodies);
   const name = formatProviderAddress(provider);
-  const [body = {}] = bodies as readonly Readonly<Record<string, unknown>>[];
-  const version = readText(where, body, "version");
-  if (version === undefined)
+  const [body = {}] = bodies as readonly Body[];
+  const { version, constraints, hashes, ...others } = body;
+  if (version === undefined || version === null)
     throw failure("input", where, `${name} has no version`, rewrite);
+  if (Object.keys(others).length > 0)
+    throw failure(
+      "input",
+      where,
+      `${name} has an entry that clients do not know there`,
+      rewrite,
+    );
+  const text = readText(where, "version", version);
   return {
     provider,
     name,
-    version: parsed(where, () => parseVersion(version)),
-    constraints: readText(where, body, "constraints"),
-    hashes: readHashes(where, body.hashes ?? []),
+    version: parsed(where, () => parseVersion(text)),
+    constraints:
+      constraints === undefined
+        ? undefined
+        : readConstraints(where, name, constraints),
+    hashes: hashes === undefined ? [] : readHashes(where, hashes),
     where,
   };
 }
+
+/** Clients want the form that they write themselves. */
+function readConstraints(where: string, name: string, value: unknown): string {
+  const text = readText(where, "constraints", value);
+  if (text === "") return text;
+  const constraint = parsed(where, () => parseVersionConstraint(text));
+  const normal = formatVersionConstraint(constraint);
+  if (normal === text) return text;
+  throw failure(
+    "input",
+    where,
+    `clients refuse the constraints of ${name} in this form`,
+    `write "${normal}"`,
+  );
+}
+
+type Body = Readonly<Record<string, unknown>>;
 
 const rewrite = 'let "init" write it again';
 
@@ -123,7 +176,25 @@ function readAddress(
       `${label} is a provider address of Terraform 0.12`,
       `name its namespace in required_providers and run "init"`,
     );
-  return parsed(where, () => parseProviderAddress(label));
+  const provider = parsed(where, () => parseProviderAddress(label));
+  const name = formatProviderAddress(provider);
+  if (name.startsWith("terraform.io/builtin/"))
+    throw failure("input", where, `${name} is built in`, "remove its block");
+  if (provider.type.startsWith("terraform-"))
+    throw failure(
+      "input",
+      where,
+      `the type of ${name} begins with "terraform-", which clients refuse`,
+      "write the type without that",
+    );
+  if (name !== label)
+    throw failure(
+      "input",
+      where,
+      `${label} is not in the form that clients want`,
+      `write "${name}"`,
+    );
+  return provider;
 }
 
 function parsed<T>(where: string, parse: () => T): T {
@@ -137,24 +208,29 @@ function parsed<T>(where: string, parse: () => T): T {
   }
 }
 
-function readText(
-  where: string,
-  body: Readonly<Record<string, unknown>>,
-  name: string,
-): string | undefined {
-  const value = body[name] ?? undefined;
-  if (value === undefined || isPlain(value)) return value;
+function readText(where: string, name: string, value: unknown): string {
+  if (isPlain(value)) return value;
   throw failure("input", where, `"${name}" is not a plain string`, rewrite);
 }
 
 function readHashes(where: string, value: unknown): readonly string[] {
-  if (Array.isArray(value) && value.every(isPlain)) return value;
-  throw failure(
-    "input",
-    where,
-    '"hashes" is not a list of plain strings',
-    rewrite,
-  );
+  if (!Array.isArray(value) || !value.every(isPlain))
+    throw failure(
+      "input",
+      where,
+      '"hashes" is not a list of plain strings',
+      rewrite,
+    );
+  if (value.length === 0)
+    throw failure("input", where, '"hashes" is empty', "remove it");
+  if (!value.every((hash) => hash.indexOf(":") > 0))
+    throw failure(
+      "input",
+      where,
+      'one of its "hashes" has no scheme such as "h1:"',
+      rewrite,
+    );
+  return value;
 }
 
 /** Without templates and anything that would have to be escaped, which no version and no hash has. */

@@ -31,7 +31,7 @@ describe("a dependency lock file", () => {
     ["carriage returns", wild.replaceAll("\n", "\r\n")],
     ["a byte order mark", `\uFEFF${wild}`],
   ])(
-    "is read with comments everywhere, foreign entries and %s",
+    "is read with comments everywhere, blocks for modules and %s",
     async (_, text) => {
       const { locks, problems } = await parse(text);
       expect(problems).toEqual([]);
@@ -80,6 +80,54 @@ describe("a dependency lock file", () => {
       /"hashes" is not a list/,
     ],
     [
+      '"a.example:443/acme/net"',
+      'version = "1.0.0"',
+      /write "a\.example\/acme/,
+    ],
+    ['"terraform.io/builtin/terraform"', 'version = "1.0.0"', /is built in/],
+    ['"a.example/b/terraform-provider-c"', 'version = "1.0.0"', /"terraform-"/],
+    [`"${widget}"`, "version = null", /widget has no version/],
+    [`"${widget}"`, 'version = "1.0"', /"1\.0" is not a version/],
+    ...[
+      ["= 1.0.0", "1.0.0"],
+      [">= 1.0, < 2.0", ">= 1.0.0, < 2.0.0"],
+      ["< 2.0.0, >= 1.0.0", ">= 1.0.0, < 2.0.0"],
+      [">= 1.0.0, >= 1.0.0", ">= 1.0.0"],
+      ["~>1.0", "~> 1.0"],
+      ["~> 1", "~> 1.0"],
+    ].map(([written = "", normal = ""]): [string, string, RegExp] => [
+      `"${widget}"`,
+      `version = "1.0.0"\nconstraints = "${written}"`,
+      new RegExp(`refuse the constraints .* in this form: write "${normal}"`),
+    ]),
+    [
+      `"${widget}"`,
+      'version = "1.0.0"\nconstraints = "v1.0.0"',
+      /"v1\.0\.0" is not a version constraint/,
+    ],
+    [
+      `"${widget}"`,
+      'version = "1.0.0"\nconstraints = null',
+      /"constraints" is not a plain string/,
+    ],
+    [`"${widget}"`, 'version = "1.0.0"\nhashes = []', /"hashes" is empty/],
+    [`"${widget}"`, 'version = "1.0.0"\nhashes = null', /not a list of plain/],
+    [
+      `"${widget}"`,
+      'version = "1.0.0"\nhashes = ["h1:a=", "aaaa"]',
+      /no scheme such as "h1:"/,
+    ],
+    [
+      `"${widget}"`,
+      'version = "1.0.0"\nunknown = foo(1) + bar',
+      /an entry that clients do not know there/,
+    ],
+    [
+      `"${widget}"`,
+      'version = "1.0.0"\nnested {\n}',
+      /an entry that clients do not know there/,
+    ],
+    [
       `"${widget}"`,
       'version = "1.0.0"\nhashes = [ f("a") ]',
       /"hashes" is not a list/,
@@ -97,6 +145,25 @@ describe("a dependency lock file", () => {
         expect.stringMatching(problem),
       ]);
       expect(problems[0]?.message).toMatch(/^lock\.hcl:1: /);
+    },
+  );
+
+  it.each([
+    [`${canonical}a = 1\n`, /^lock\.hcl:12: .* clients do not know/],
+    [`${canonical}\nthing "a" {\n}\n`, /^lock\.hcl:13: .* do not know/],
+    ["module = 1\n", /^lock\.hcl:1: .* clients do not know/],
+    ["provider = 1\n", /^lock\.hcl:1: .* clients do not know/],
+  ])("has nothing but providers and blocks for modules: %j", async (...row) => {
+    expect(await problemsOf(row[0])).toEqual([expect.stringMatching(row[1])]);
+  });
+
+  it.each(["", "1.0.0", "~> 1.0", ">= 1.0.0, < 2.0.0", "!= 1.5.0, 2.0.0-rc1"])(
+    "has constraints in the form of clients: %j",
+    async (text) => {
+      const body = `version = "1.0.0"\nconstraints = "${text}"`;
+      const file = await parse(`provider "${widget}" {\n${body}\n}\n`);
+      expect(file.problems).toEqual([]);
+      expect(file.locks).toMatchObject([{ constraints: text }]);
     },
   );
 

@@ -24,8 +24,6 @@ module "child" { # not for us
 provider "${widget}" { # why
   # pinned by security
   version = "1.2.3" // until June
-  unknown = foo(1, "a") + [ # spans
-    2 ]
   hashes  = [ # all
     # macOS
     "h1:bbb=", # mine

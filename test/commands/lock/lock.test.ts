@@ -191,14 +191,22 @@ describe("provender lock", () => {
     ["", /no provider is locked or required/],
     ["<<<<", /:1: .*(?:block|token) definition required|:1: .*[Aa]rgument/],
     [
+      entry(["h1:a="]).replace("hashes", 'constraints = "= 1.2.3"\n  hashes'),
+      /:1: clients refuse the constraints .* write "1\.2\.3"/,
+    ],
+    [entry([]), /:1: "hashes" is empty/],
+    [`${entry(["h1:a="])}other = 1\n`, /:7: it has an entry that clients/],
+    [
       'provider "registry.terraform.io/-/old" {\n  version = "1.0.0"\n}\n',
       /:1: registry\.terraform\.io\/-\/old is a/,
     ],
   ])("leaves a file with %j alone", async (text, problem) => {
     const directory = makeDirectory({ [name]: text });
-    const run = await lock(directory);
-    expect(run.stderr).toMatch(problem);
-    expect(run.status).toBe(1);
+    for (const args of [[directory], ["--check", directory]]) {
+      const run = await lock(...args);
+      expect(run.stderr).toMatch(problem);
+      expect(run.status).toBe(1);
+    }
     expect(readFileSync(join(directory, name), "utf8")).toBe(text);
   });
 
