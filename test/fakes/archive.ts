@@ -16,6 +16,8 @@ export interface ArchiveOptions {
    * default), `half` compresses to about half and is deflated.
    */
   readonly content?: "random" | "half";
+  /** Names of empty entries behind the executable; one that ends in a slash is a folder. */
+  readonly beside?: readonly string[];
 }
 
 /** A provider archive and what is known of it without reading it again. */
@@ -23,7 +25,7 @@ export interface Archive {
   readonly bytes: Buffer;
   /** 64 lower-case hexadecimal digits, over `bytes`. */
   readonly sha256: string;
-  /** `h1:` as in dependency lock files, computed from the content. */
+  /** `h1:` as in dependency lock files, computed from the executable. */
   readonly h1: string;
 }
 
@@ -31,7 +33,7 @@ export interface Archive {
 export async function makeArchive(options: ArchiveOptions): Promise<Archive> {
   const name = `terraform-provider-${options.type}_v${options.version}`;
   const executable = makeExecutable(options);
-  const bytes = await zip(name, executable, options.content === "half");
+  const bytes = await zip(name, executable, options);
   return { bytes, sha256: sha256(bytes), h1: hashOf([[name, executable]]) };
 }
 
@@ -46,16 +48,22 @@ export function hashOf(files: readonly (readonly [string, Buffer])[]): string {
 
 async function zip(
   name: string,
-  content: Buffer,
-  compress: boolean,
+  executable: Buffer,
+  { content, beside = [] }: ArchiveOptions,
 ): Promise<Buffer> {
   const file = new yazl.ZipFile();
-  file.addBuffer(content, name, {
+  const dated = {
     mtime: new Date("2024-01-01T00:00:00Z"),
-    mode: 0o100755,
-    compress,
     forceDosTimestamp: true,
+  };
+  file.addBuffer(executable, name, {
+    ...dated,
+    mode: 0o100755,
+    compress: content === "half",
   });
+  for (const entry of beside)
+    if (entry.endsWith("/")) file.addEmptyDirectory(entry, dated);
+    else file.addBuffer(Buffer.alloc(0), entry, { ...dated, compress: false });
   // Flowing, since reading would copy a large content twice more.
   const pieces: Buffer[] = [];
   file.outputStream.on("data", (piece: Buffer) => pieces.push(piece));

@@ -6,7 +6,12 @@ import {
   isAllowed,
 } from "../../address/version-constraint.ts";
 import type { Version } from "../../address/version.ts";
-import { failure, type Failure, ProvenderError } from "../../errors/index.ts";
+import {
+  failure,
+  type Failure,
+  isFailure,
+  ProvenderError,
+} from "../../errors/index.ts";
 import type { ConfigurationRoot } from "../inputs/configuration-directory.ts";
 import type { Requirement } from "../inputs/configuration-module.ts";
 import type { ProviderLock } from "../inputs/dependency-lock-file.ts";
@@ -102,7 +107,7 @@ async function completeEntry(
   await Promise.all(
     platforms.map(async (platform) => {
       try {
-        hashes.push(...(await packageHashes(release, platform)));
+        hashes.push(await release.findPackageHash(platform));
       } catch (error) {
         note(error);
       }
@@ -112,12 +117,17 @@ async function completeEntry(
   return { name, version, constraints, hashes };
 }
 
-async function packageHashes(
+/** The h1 of a platform that was not asked for, if it has one. */
+async function otherHash(
   release: LockableRelease,
   platform: Platform,
 ): Promise<readonly string[]> {
-  const hash = await release.findPackageHash(platform);
-  return hash === undefined ? [] : [hash];
+  try {
+    return [await release.findPackageHash(platform)];
+  } catch (error) {
+    if (!isFailure(error, "archive-unhashable")) throw error;
+    return [];
+  }
 }
 
 /**
@@ -135,7 +145,7 @@ async function expectSame(
   const tried: string[] = [];
   if (hashes.some((hash) => hash.startsWith("h1:")))
     for (const platform of release.platforms.toSorted(commonFirst)) {
-      const known = await packageHashes(release, platform);
+      const known = await otherHash(release, platform);
       if (known.some((hash) => hashes.includes(hash))) return;
       tried.push(...known);
     }

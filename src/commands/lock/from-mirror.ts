@@ -137,10 +137,10 @@ function asRelease(
   read: (
     url: string,
     archive: Omit<MirroredArchive, "url">,
-  ) => Promise<PackageHash | undefined>,
+  ) => Promise<PackageHash>,
 ): LockableRelease {
   const all = Object.values(archives).flatMap(({ hashes }) => hashes);
-  const found = new Map<string, Promise<PackageHash | undefined>>();
+  const found = new Map<string, Promise<PackageHash>>();
   const find = async (name: string) => {
     const subject = `${formatRelease(address)} for ${name}`;
     const listed = archives[name];

@@ -1,10 +1,15 @@
 import { formatArchiveHash } from "../../address/hash.ts";
+import { formatPlatform } from "../../address/platform.ts";
+import { failure } from "../../errors/index.ts";
 import {
   ensureArchive,
   recallPackage,
   type ArchiveEnsurer,
 } from "../../mirror/providers/ensured-archive.ts";
-import { checksumsSubject } from "../../mirror/releases/release.ts";
+import {
+  checksumsSubject,
+  formatRelease,
+} from "../../mirror/releases/release.ts";
 import { parseChecksumsDocument } from "../../verification/checksums-document.ts";
 import type { LockSource } from "./source.ts";
 
@@ -31,8 +36,13 @@ export function lockFromStore(
         archiveHashes: [...lines.values()].map(formatArchiveHash),
         platforms: [...packages.values()].map(({ platform }) => platform),
         findPackageHash: async (platform) => {
-          const found = await recallPackage(providers, address, platform);
-          return (await ensureArchive(mirror, found, { signal })).done;
+          const wanted = await recallPackage(providers, address, platform);
+          const ensured = await ensureArchive(mirror, wanted, { signal });
+          const hash = await ensured.done;
+          if (hash !== undefined) return hash;
+          const name = `${formatRelease(address)} for ${formatPlatform(platform)}`;
+          const why = await mirror.hashes.whyNone(ensured.sha256);
+          throw failure("archive-unhashable", name, why ?? "hashing it failed");
         },
       };
     },

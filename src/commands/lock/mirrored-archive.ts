@@ -27,15 +27,15 @@ export interface MirroredArchive {
 }
 
 /**
- * Computes the h1 of an archive from the bytes that the mirror sends; undefined
- * when it has none. They must match the mirror's `zh:`, or an `h1:` where it
- * publishes no `zh:`. Throws archive-digest and the mirror's failures.
+ * Computes the h1 of an archive from the bytes that the mirror sends. They must
+ * match the mirror's `zh:`, or an `h1:` where it publishes no `zh:`. Throws
+ * archive-digest, archive-unhashable and the mirror's failures.
  */
 export async function hashMirroredArchive(
   { http, hashing }: ArchiveReaders,
   archive: MirroredArchive,
   signal: AbortSignal,
-): Promise<PackageHash | undefined> {
+): Promise<PackageHash> {
   if (archive.hashes.length === 0)
     throw failure(
       "origin-answer",
@@ -47,11 +47,17 @@ export async function hashMirroredArchive(
   const sum = createHash("sha256");
   const size = await keepBody(body, file, (chunk) => sum.update(chunk));
   expectBytes(archive, parseSha256(sum.digest("hex")));
-  const found = await hashing
-    .hash({ fd: file.fd, size })
-    .catch(undefinedIfUnhashable);
-  expectContent(archive, found);
-  return found;
+  try {
+    const found = await hashing.hash({ fd: file.fd, size });
+    expectContent(archive, found);
+    return found;
+  } catch (error) {
+    if (!isFailure(error, "archive-unhashable")) throw error;
+    const { subject } = archive;
+    throw failure("archive-unhashable", subject, error.reason, {
+      cause: error,
+    });
+  }
 }
 
 /** A file that no other process can open and that is gone with its handle, however this process ends. */
@@ -97,30 +103,14 @@ function expectBytes({ subject, hashes }: MirroredArchive, got: Sha256): void {
  */
 function expectContent(
   { subject, hashes }: MirroredArchive,
-  found: PackageHash | undefined,
+  found: PackageHash,
 ): void {
-  if (archiveHashesIn(hashes).length > 0) return;
-  if (found === undefined || !hashes.includes(found))
-    throw failure(
-      "archive-digest",
-      subject,
-      hashes.join(" or "),
-      found ?? "an archive that has none",
-    );
+  if (archiveHashesIn(hashes).length > 0 || hashes.includes(found)) return;
+  throw failure("archive-digest", subject, hashes.join(" or "), found);
 }
 
 function archiveHashesIn(hashes: readonly string[]): readonly string[] {
   return hashes.filter((hash) => hash.startsWith("zh:"));
-}
-
-/**
- * Returns undefined for an archive without h1. A cause means that a limit of
- * time or memory ended it, which says nothing about the archive.
- */
-function undefinedIfUnhashable(error: unknown): undefined {
-  const isVerdict =
-    isFailure(error, "archive-unhashable") && error.cause === undefined;
-  if (!isVerdict) throw error;
 }
 
 function asInput(error: unknown): Failure<"input"> {

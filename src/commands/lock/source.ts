@@ -10,8 +10,8 @@ export interface LockableRelease {
   readonly archiveHashes: readonly string[];
   /** All that the release has. */
   readonly platforms: readonly Platform[];
-  /** The h1 of one platform's archive; undefined when the archive has none. Throws not-found for a platform that there is not. */
-  findPackageHash(platform: Platform): Promise<PackageHash | undefined>;
+  /** The h1 of one platform's archive. Throws archive-unhashable when it has none, and not-found for a platform that there is not. */
+  findPackageHash(platform: Platform): Promise<PackageHash>;
 }
 
 /**

@@ -1,0 +1,62 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAuthority } from "../../fakes/authority.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { originsOf } from "../../origins.ts";
+import { runCommand } from "../../running-command.ts";
+import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { makeDirectory, makeStorage } from "../storage.ts";
+
+/** Entries for which there is no h1 that all clients would agree on, and the reason. */
+const kinds: Readonly<Record<string, [readonly string[], RegExp]>> = {
+  folder: [["docs/", "docs/a.md"], /an entry for a directory/],
+  nested: [["lib/x/"], /an entry for a directory/],
+  newline: [["a\nb"], /a newline in its name/],
+  many: [Array.from({ length: 4200 }, (_, at) => `lib/${at}.py`), /4,?096/],
+};
+
+let registry: Registry;
+let config: ReturnType<typeof originsOf>;
+let mirror: RunningMirror;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  for (const [type, [beside]] of Object.entries(kinds))
+    await registry.publish({ type, version: "1.0.0", beside });
+  config = originsOf(authority, registry);
+  mirror = await startMirror({ config });
+});
+
+afterAll(async () => {
+  await mirror.stop();
+  await registry.stop();
+});
+
+const sources: Readonly<Record<string, () => readonly string[]>> = {
+  "the store": () => ["--config", makeStorage(config).configFile],
+  "a running mirror": () => ["--mirror", mirror.url, "--ca", mirror.caFile],
+};
+
+describe.each(Object.entries(sources))("lock from %s", (_, from) => {
+  it.each(Object.entries(kinds))(
+    "names an archive without h1, and calls no file complete: %s",
+    async (type, [, reason]) => {
+      const text = `terraform {\n  required_providers {\n    r = { source = "acme/${type}" }\n  }\n}\n`;
+      const directory = makeDirectory({ "main.tf": text });
+      const args = [...from(), "--platform", "linux_amd64", directory];
+      for (const flags of [[], ["--check"]]) {
+        const run = await runCommand(["lock", ...flags, ...args]);
+        expect(run.stderr).toMatch(/1\.0\.0 for linux_amd64 has no h1/);
+        expect(run.stderr).toMatch(reason);
+        expect(run.stderr).not.toContain("complete");
+        expect(run.status).toBe(1);
+      }
+      const file = join(directory, ".terraform.lock.hcl");
+      expect(existsSync(file)).toBe(true);
+      expect(readFileSync(file, "utf8")).toContain('"zh:');
+      expect(readFileSync(file, "utf8")).not.toContain("h1:");
+    },
+  );
+});
