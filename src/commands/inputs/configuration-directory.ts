@@ -7,6 +7,8 @@ import {
 } from "../../errors/index.ts";
 import {
   readModule,
+  readTests,
+  testFolder,
   type ConfigurationFolder,
   type DefaultHostname,
   type Module,
@@ -48,7 +50,7 @@ const mostDirectories = 50_000;
  * The roots in a directory and below it. Hidden directories, `.terraform`
  * among them, are not searched; a directory that was reached once by any name
  * is not entered again. A directory that another one calls as a module and
- * that has no lock file is no root.
+ * that has no lock file is no root, unless it was named and has tests.
  */
 export async function findRoots(
   path: string,
@@ -63,6 +65,12 @@ export async function findRoots(
     shown.set(directory.real, directory.shown);
   }
   const called = new Set([...modules.values()].flatMap(({ calls }) => calls));
+  const [named] = shown;
+  const tested = named && (await readTestsOf(named[1])).hasFiles && named[0];
+  for (const [real, directory] of shown)
+    if (!called.has(real) || real === tested)
+      for (const one of (await readTestsOf(directory)).calls)
+        if (one !== real) called.add(one);
   for (const directory of shown.values())
     for (const real of await new InstalledModules(directory).listDirectories())
       called.add(real);
@@ -71,7 +79,8 @@ export async function findRoots(
     const locks = await findLocks(directory);
     const isRoot =
       locks !== undefined ||
-      (modules.get(real)?.hasFiles === true && !called.has(real));
+      (modules.get(real)?.hasFiles === true &&
+        (!called.has(real) || real === tested));
     if (isRoot) roots.push(await readRoot(directory, locks, modules, reading));
   }
   const known = problems.length + modules.size > 0;
@@ -116,7 +125,8 @@ async function readRoot(
   reading: ModuleReading,
 ): Promise<ConfigurationRoot> {
   const installed = new InstalledModules(directory);
-  const tree = await readTree(directory, modules, installed);
+  const tests = await readTestsOf(directory);
+  const tree = await readTree(directory, modules, installed, tests);
   const locked = new Set(locks?.locks.map(({ name }) => name));
   const isTofu = isForTofu(locks, tree);
   const registry = isTofu ? "registry.opentofu.org" : "registry.terraform.io";
@@ -159,14 +169,23 @@ export function requireTogether(
   };
 }
 
-/** The module of a directory and, through any number of calls, the local ones that it needs. */
+/** What the test files of a directory call, which are beside its configuration and in one folder below it. */
+async function readTestsOf(directory: string): Promise<Module> {
+  const folder = await openFolder(directory);
+  const below = await readdir(join(directory, testFolder)).catch(() => []);
+  const names = below.map((name) => `${testFolder}/${name}`);
+  return readTests({ ...folder, names: [...folder.names, ...names] });
+}
+
+/** The module of a directory and, through any number of calls, the local ones that it and its tests need. */
 async function readTree(
   directory: string,
   modules: Map<string, Module>,
   installed: InstalledModules,
+  tests: Module,
 ): Promise<readonly Module[]> {
   const tree = new Map<string, Module>();
-  const pending = [await realpath(directory)];
+  const pending = [await realpath(directory), ...tests.calls];
   for (let real = pending.pop(); real !== undefined; real = pending.pop()) {
     if (tree.has(real)) continue;
     const module = modules.get(real) ?? (await readIfThere(real));
@@ -176,7 +195,7 @@ async function readTree(
     tree.set(real, resolved);
     pending.push(...resolved.calls);
   }
-  return [...tree.values()];
+  return [...tree.values(), tests];
 }
 
 async function readIfThere(real: string): Promise<Module | undefined> {

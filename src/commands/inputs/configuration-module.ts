@@ -6,7 +6,7 @@ import {
 } from "../../address/provider-address.ts";
 import type { VersionConstraint } from "../../address/version-constraint.ts";
 import { failure, type Failure, isFailure } from "../../errors/index.ts";
-import { parseConfiguration } from "./parser.ts";
+import { parseConfiguration, parseTestFile } from "./parser.ts";
 import {
   isLocalSource,
   type FileDeclarations,
@@ -59,18 +59,48 @@ export interface Module {
 
 /** Reads the configuration files of a directory as the clients choose them. Throws hostile-input. */
 export async function readModule(folder: ConfigurationFolder): Promise<Module> {
-  const names = chooseFiles(folder.names);
+  const names = chooseFiles(folder.names, extension);
   const files: DeclaringFile[] = [];
   for (const name of names)
-    files.push({ name, ...(await readDeclarations(folder, name)) });
+    files.push({
+      name,
+      ...(await readDeclarations(folder, name, parseConfiguration)),
+    });
+  return {
+    ...(await readCalls(folder, files)),
+    hasFiles: names.length > 0,
+    isTofu: names.some((name) => /\.tofu(?:\.json)?$/.test(name)),
+    requirements: (hostname) => resolve(files, hostname),
+  };
+}
+
+/**
+ * Reads what the test files of a root call, in their `run` blocks: an `init`
+ * there installs it too. Other than a module, they require no provider
+ * themselves. Throws hostile-input.
+ */
+export async function readTests(folder: ConfigurationFolder): Promise<Module> {
+  const files: FileDeclarations[] = [];
+  for (const name of chooseFiles(folder.names, testFile))
+    files.push(await readDeclarations(folder, name, parseTestFile));
+  return {
+    ...(await readCalls(folder, files)),
+    hasFiles: files.length > 0,
+    isTofu: false,
+    requirements: () => ({ requirements: [], problems: [] }),
+  };
+}
+
+/** Calls lead from the folder itself, also those of files below it. */
+async function readCalls(
+  folder: ConfigurationFolder,
+  files: readonly FileDeclarations[],
+): Promise<Pick<Module, "calls" | "remoteCalls" | "problems">> {
   const calls = files.flatMap((file) => file.calls);
   const local = calls.filter(
     ({ source, isExpression }) => isLocalSource(source) && !isExpression,
   );
   return {
-    hasFiles: names.length > 0,
-    isTofu: names.some((name) => /\.tofu(?:\.json)?$/.test(name)),
-    requirements: (hostname) => resolve(files, hostname),
     calls: await Promise.all(local.map(({ source }) => folder.locate(source))),
     remoteCalls: calls.filter((call) => !local.includes(call)),
     problems: files.flatMap(({ problems }) => problems),
@@ -81,10 +111,11 @@ export async function readModule(folder: ConfigurationFolder): Promise<Module> {
 async function readDeclarations(
   folder: ConfigurationFolder,
   name: string,
+  parse: typeof parseConfiguration,
 ): Promise<FileDeclarations> {
   try {
     const text = await folder.read(name);
-    return await parseConfiguration(folder.show(name), text);
+    return await parse(folder.show(name), text);
   } catch (error) {
     if (!isFailure(error, "input")) throw error;
     return { required: [], implied: [], calls: [], problems: [error] };
@@ -92,18 +123,25 @@ async function readDeclarations(
 }
 
 const extension = /\.(?:tf|tofu)(?:\.json)?$/;
+const testFile = /\.(?:tf|tofu)test\.(?:hcl|json)$/;
+
+/** Folder below a root in which clients look for test files, too. */
+export const testFolder = "tests";
 
 export function isConfigurationFile(name: string): boolean {
   return extension.test(name);
 }
 
 /** Not hidden, not an editor's; of two that differ in `.tf` and `.tofu` only, the latter (OpenTofu, "dirFiles"). */
-function chooseFiles(names: readonly string[]): readonly string[] {
+function chooseFiles(
+  names: readonly string[],
+  shape: RegExp,
+): readonly string[] {
   const present = new Set(names);
   return names
-    .filter((name) => extension.test(name) && !name.startsWith("."))
+    .filter((name) => shape.test(name) && !basename(name).startsWith("."))
     .filter((name) => {
-      const twin = name.replace(/\.tf(\.json)?$/, ".tofu$1");
+      const twin = name.replace(/\.tf(\.json|test\.\w+)?$/, ".tofu$1");
       return twin === name || !present.has(twin);
     })
     .toSorted();

@@ -4,7 +4,7 @@ import { setFlagsFromString } from "node:v8";
 import { failure, type Failure, isFailure } from "../../errors/index.ts";
 import { readLocks } from "./dependency-lock-file.ts";
 import type { ParserAnswer, ParserTask } from "./parser.ts";
-import { readDeclarations } from "./required-providers.ts";
+import { readDeclarations, readTestCalls } from "./required-providers.ts";
 
 export default async function answer({
   kind,
@@ -12,10 +12,9 @@ export default async function answer({
   text,
 }: ParserTask): Promise<ParserAnswer> {
   try {
-    const isJson = kind === "configuration" && path.endsWith(".json");
+    const isJson = kind !== "locks" && path.endsWith(".json");
     const root = isJson ? parseJson(path, text) : await parseHcl(path, text);
-    const read = kind === "locks" ? readLocks : readDeclarations;
-    const { problems, ...content } = read(path, text, root);
+    const { problems, ...content } = readers[kind](path, text, root);
     return { content, problems: problems.map(asProblem) };
   } catch (error) {
     if (!isFailure(error, "input")) throw error;
@@ -23,6 +22,12 @@ export default async function answer({
     return { content: nothing, problems: [asProblem(error)] };
   }
 }
+
+const readers = {
+  configuration: readDeclarations,
+  tests: readTestCalls,
+  locks: readLocks,
+};
 
 function asProblem({ where, problem, remedy }: Failure<"input">) {
   return [where, problem, remedy] as const;

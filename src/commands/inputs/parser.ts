@@ -10,7 +10,7 @@ import { textOf, type InputText } from "./input-file.ts";
 import type { FileDeclarations } from "./required-providers.ts";
 
 export interface ParserTask {
-  readonly kind: "configuration" | "locks";
+  readonly kind: "configuration" | "tests" | "locks";
   readonly path: string;
   readonly text: string;
 }
@@ -44,6 +44,14 @@ export function parseConfiguration(
   text: string,
 ): Promise<FileDeclarations> {
   return parse("configuration", path, text);
+}
+
+/** As parseConfiguration, of a `.tftest.hcl` file: what its `run` blocks call. */
+export function parseTestFile(
+  path: string,
+  text: string,
+): Promise<FileDeclarations> {
+  return parse("tests", path, text);
 }
 
 /** Reads what the clients' loader accepts (depsfile, "LoadLocksFromBytes"); entries that it refuses are problems. Throws hostile-input. */

@@ -61,21 +61,7 @@ export function readDeclarations(
   text: string,
   root: unknown,
 ): FileDeclarations {
-  const problems: Failure<"input">[] = [];
-  const lines = text.split("\n");
-  const at = (pattern: RegExp) => {
-    const index = lines.findIndex((line) => pattern.test(line));
-    return index < 0 ? file : `${file}:${index + 1}`;
-  };
-  const keep = <T>(read: () => T): T[] => {
-    try {
-      return [read()];
-    } catch (error) {
-      if (!isFailure(error, "input")) throw error;
-      problems.push(error);
-      return [];
-    }
-  };
+  const { at, keep, problems } = makeReader(file, text);
   const required = entriesBelow(
     root,
     "terraform",
@@ -102,15 +88,55 @@ export function readDeclarations(
     ),
   );
   const implied = [...configured, ...used];
-  const count = [required, implied, calls, problems].flat().length;
-  if (count > mostDeclarations)
+  return expectFew(file, { required, implied, calls, problems });
+}
+
+/** Reads what the `run` blocks of a test file call instead of the configuration beside it. Throws an input error. */
+export function readTestCalls(
+  file: string,
+  text: string,
+  root: unknown,
+): FileDeclarations {
+  const { at, keep, problems } = makeReader(file, text);
+  const calls = entriesBelow(root, "run").flatMap(([name, value]) =>
+    objects(value)
+      .flatMap((run) => objects(run.module))
+      .flatMap((block) =>
+        keep(() => readCall(at(label("run", name)), name, block)).flat(),
+      ),
+  );
+  return expectFew(file, { required: [], implied: [], calls, problems });
+}
+
+function expectFew(file: string, all: FileDeclarations): FileDeclarations {
+  if (Object.values(all).flat().length > mostDeclarations)
     throw failure(
       "input",
       file,
       `it declares more than ${mostDeclarations} providers and modules`,
       "look which file this is",
     );
-  return { required, implied, calls, problems };
+  return all;
+}
+
+/** Finds lines of a file, and keeps what is wrong with one declaration from the others. */
+function makeReader(file: string, text: string) {
+  const problems: Failure<"input">[] = [];
+  const lines = text.split("\n");
+  const at = (pattern: RegExp) => {
+    const index = lines.findIndex((line) => pattern.test(line));
+    return index < 0 ? file : `${file}:${index + 1}`;
+  };
+  const keep = <T>(read: () => T): T[] => {
+    try {
+      return [read()];
+    } catch (error) {
+      if (!isFailure(error, "input")) throw error;
+      problems.push(error);
+      return [];
+    }
+  };
+  return { at, keep, problems };
 }
 
 /** `NAME = { source, version }`, or the older `NAME = "CONSTRAINT"`. */
@@ -214,15 +240,33 @@ function readConstraint<Constraint>(
 
 /** Resources belong to the provider that they name, else to the first word of their type. */
 function usedNames(root: unknown): readonly string[] {
-  const names = ["resource", "data", "ephemeral"].flatMap((kind) =>
-    entriesBelow(root, kind).flatMap(([type, named]) =>
-      objects(named)
-        .flatMap((byName) => Object.values(byName))
-        .flatMap(objects)
-        .map(({ provider }) => providerOf(type, provider)),
+  const kinds = [
+    entriesBelow(root, "resource"),
+    entriesBelow(root, "data"),
+    entriesBelow(root, "ephemeral"),
+    ...entriesBelow(root, "check").map(([, block]) =>
+      entriesBelow(block, "data"),
     ),
+  ];
+  const named = kinds.flat().flatMap(([type, value]) =>
+    objects(value)
+      .flatMap((byName) => Object.values(byName))
+      .flatMap(objects)
+      .map(({ provider }) => providerOf(type, provider)),
   );
+  const imported = objects(root)
+    .flatMap((object) => objects(object.import))
+    .map(({ to, provider }) => providerOf(typeImported(to), provider));
+  const names = [...named, ...imported];
   return [...new Set(names)].filter((name) => /^[a-z0-9-]+$/.test(name));
+}
+
+/** `to = module.a["b"].aws_vpc.main` arrives as `${module.a["b"].aws_vpc.main}`. */
+function typeImported(to: unknown): string {
+  const inModules = /^(?:\$\{)?(?:module\.[\w-]+(?:\[[^\]]*\])?\.)*([\w-]+)\./;
+  const [, type = ""] =
+    typeof to === "string" ? (inModules.exec(to) ?? []) : [];
+  return type;
 }
 
 /** `provider = aws.west` arrives as `${aws.west}`. */

@@ -22,6 +22,15 @@ function lockOf(...names: readonly string[]): string {
     .join("");
 }
 
+/** A test that calls a module in place of the configuration. */
+function run(source: string, name = "x"): string {
+  return `run "${name}" {\n  module {\n    source = "${source}"\n  }\n}\n`;
+}
+
+function jsonRun(source: string): string {
+  return JSON.stringify({ run: { x: { module: { source } } } });
+}
+
 /** Reads a directory with these files; returns its root's requirements and problems. */
 async function read(files: Readonly<Record<string, string>>) {
   const directory = makeDirectory(files);
@@ -104,6 +113,67 @@ describe("the configuration of a directory", () => {
       `${hashicorp}/aws >= 4.0.0, < 6.0.0 main.tf:3`,
       expect.stringContaining(`${hashicorp}/null any`),
     ]);
+  });
+
+  it("knows providers of what is imported, and of data that a check reads", async () => {
+    const { required } = await read({
+      "main.tf": `import {\n  to = module.a["x.y"].random_id.z\n  id = "y"\n}\nimport {\n  to       = null_resource.x\n  provider = other.west\n  id       = "y"\n}\ncheck "up" {\n  data "http" "y" {\n    url = "https://a.example"\n  }\n}\n`,
+    });
+    expect(required.map((one) => one.split(" ")[0])).toEqual(
+      ["http", "other", "random"].map((type) => `${hashicorp}/${type}`),
+    );
+  });
+
+  it.each([
+    ["unit.tftest.hcl", run("./setup")],
+    ["tests/unit.tftest.hcl", run("./setup")],
+    ["tests/unit.tftest.hcl", `${run("./no", "a")}\n${run("./setup/")}`],
+    ["tests/unit.tftest.json", jsonRun("./setup")],
+    ["tests/unit.tofutest.hcl", run("./setup")],
+  ])("joins what local modules want that %s calls", async (name, text) => {
+    const { required, problems } = await read({
+      "main.tf": require("aws", "hashicorp/aws"),
+      "setup/main.tf": `${require("null", "hashicorp/null")}module "a" {\n  source = "../a"\n}\n`,
+      "a/main.tf": require("http", "hashicorp/http"),
+      "setup/tests/own.tftest.hcl": "no { ours",
+      [name]: text,
+    });
+    expect(problems).toEqual([]);
+    expect(required.map((one) => one.split(" ")[0])).toEqual(
+      ["aws", "http", "null"].map((type) => `${hashicorp}/${type}`),
+    );
+  });
+
+  it.each([
+    [".unit.tftest.hcl", run("./setup")],
+    ["tests/deeper/unit.tftest.hcl", run("./setup")],
+    ["own/unit.tftest.hcl", run("./setup")],
+    ["tests/unit.hcl", run("./setup")],
+    ["unit.tftest.hcl", 'provider "null" {\n}\nmock_provider "null" {\n}\n'],
+  ])("sees no tests that clients do not see: %s", async (name, text) => {
+    const { required, problems } = await read({
+      "main.tf": require("aws", "hashicorp/aws"),
+      "setup/main.tf": require("null", "hashicorp/null"),
+      [name]: text,
+    });
+    expect(problems).toEqual([]);
+    expect(required).toHaveLength(1);
+  });
+
+  it("names what is wrong with a test file, and what it calls that only clients know", async () => {
+    const directory = makeDirectory({
+      "main.tf": "",
+      "a.tftest.hcl": "run = = 1\n",
+      "tests/b.tftest.hcl": run("corp/far/aws"),
+    });
+    const root = await readRootDirectory(directory, unread);
+    expect(root.problems.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/a\.tftest\.hcl:1: /),
+    ]);
+    expect(root.notCarried).toMatchObject([{ source: "corp/far/aws" }]);
+    expect(root.notCarried[0]?.where).toBe(
+      join(directory, "tests/b.tftest.hcl:1"),
+    );
   });
 
   it("lets override files stand for what they name", async () => {
@@ -219,6 +289,19 @@ describe("searching a directory", () => {
     expect(prod?.requirements.map(({ name }) => name)).toEqual([
       `${hashicorp}/aws`,
     ]);
+  });
+
+  it("takes what a root's tests call for modules, and a tested directory that is named for a root", async () => {
+    const files = {
+      "main.tf": require("aws", "hashicorp/aws"),
+      "tests/a.tftest.hcl": run("./tests/setup") + run("./", "own"),
+      "tests/setup/main.tf": require("null", "hashicorp/null"),
+      "examples/a/main.tf": 'module "a" {\n  source = "../.."\n}\n',
+    };
+    const directory = makeDirectory(files);
+    const { roots } = await findRoots(directory, unread);
+    const found = roots.map((root) => relative(directory, root.directory));
+    expect(found.toSorted()).toEqual(["", "examples/a"]);
   });
 
   it("enters every directory once, through any links", async () => {
