@@ -1,4 +1,4 @@
-import { domainToASCII } from "node:url";
+import { domainToASCII, domainToUnicode } from "node:url";
 import { failure } from "../errors/index.ts";
 
 /** A registry's hostname in ASCII form, lower case, with `:port` unless that is 443. */
@@ -35,6 +35,13 @@ export function hostnameAsWritten(text: string): Hostname {
   // ASCII is left alone: of "1.2" this would make an address.
   const ascii = /^[ -~]*$/.test(name) ? name : domainToASCII(name);
   return parseHostname(ascii === "" ? text : `${ascii.toLowerCase()}${port}`);
+}
+
+/** The form in which clients write a hostname into lock files (svchost, "ForDisplay"). */
+export function displayHostname(hostname: string): string {
+  const [name = "", ...port] = hostname.split(":");
+  const shown = name.includes("xn--") ? domainToUnicode(name) : name;
+  return [shown === "" ? name : shown, ...port].join(":");
 }
 
 function isPort(text: string): boolean {

@@ -107,7 +107,10 @@ async function publish(
       }),
     ],
   ]);
-  const plain = await tarGz([["main.tf", ""]]);
+  const plain = await tarGz([
+    ["main.tf", ""],
+    ["x.tf/main.tf", "a folder, whose files are no module's"],
+  ]);
   for (const version of ["1.0.0", "1.1.0", "2.0.0"]) {
     const url = modules.serve(`/spelled-${version}.tar.gz`, plain);
     modules.publish("acme/spelled/aws", version, url);

@@ -1,4 +1,5 @@
 import { failure, ifAddress } from "../../errors/index.ts";
+import { hostnameAsWritten } from "../hostname.ts";
 import { moduleAddress, type ModuleAddress } from "../module-address.ts";
 import { parseSelection, type VersionSelection } from "./provider-spec.ts";
 import { readModuleSpec, type SpecHosts } from "./spec.ts";
@@ -51,5 +52,5 @@ export function parseModuleAddress(
       text,
       "[HOSTNAME/]NAMESPACE/NAME/SYSTEM",
     );
-  return moduleAddress(hostname.toLowerCase(), namespace, name, system);
+  return moduleAddress(hostnameAsWritten(hostname), namespace, name, system);
 }

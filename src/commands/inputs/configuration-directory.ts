@@ -172,7 +172,7 @@ export function requireTogether(
 /** What the test files of a directory call, which are beside its configuration and in one folder below it. */
 async function readTestsOf(directory: string): Promise<Module> {
   const folder = await openFolder(directory);
-  const below = await readdir(join(directory, testFolder)).catch(() => []);
+  const below = await listFiles(join(directory, testFolder)).catch(() => []);
   const names = below.map((name) => `${testFolder}/${name}`);
   return readTests({ ...folder, names: [...folder.names, ...names] });
 }
@@ -206,11 +206,19 @@ async function readIfThere(real: string): Promise<Module | undefined> {
 async function openFolder(directory: string): Promise<ConfigurationFolder> {
   const show = (name: string) => join(directory, name);
   return {
-    names: await readdir(directory),
+    names: await listFiles(directory),
     show,
     read: (name) => readInputFile(show(name)),
     locate: (call) => realpath(show(call)).catch(() => show(call)),
   };
+}
+
+/** Folders are no configuration, whatever they are called. */
+async function listFiles(directory: string): Promise<readonly string[]> {
+  const entries = await readdir(directory, { withFileTypes: true });
+  return entries
+    .filter((entry) => !entry.isDirectory())
+    .map(({ name }) => name);
 }
 
 /** OpenTofu means another registry by a source without a hostname, so the traces that it leaves decide. */

@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { hostnameAsWritten } from "../../address/hostname.ts";
 import {
   formatProviderAddress,
   parseProviderAddress,
@@ -212,7 +213,9 @@ function resolveAll(
 function withHostname(source: string, hostname: DefaultHostname): string {
   const parts = source.split("/");
   const short = parts.length === 1 ? `hashicorp/${source}` : source;
-  return parts.length > 2 ? source : `${hostname(short)}/${short}`;
+  const [first = "", ...rest] = parts;
+  if (rest.length === 2) return [hostnameAsWritten(first), ...rest].join("/");
+  return rest.length > 2 ? source : `${hostname(short)}/${short}`;
 }
 
 /** Part of the client itself; as a local name without a source it is `terraform`. */

@@ -1,3 +1,4 @@
+import { displayHostname, hostnameAsWritten } from "../../address/hostname.ts";
 import {
   formatProviderAddress,
   parseProviderAddress,
@@ -176,8 +177,8 @@ function readAddress(
       `${label} is a provider address of Terraform 0.12`,
       `name its namespace in required_providers and run "init"`,
     );
-  const provider = parsed(where, () => parseProviderAddress(label));
-  const name = formatProviderAddress(provider);
+  const provider = parsed(where, () => readWritten(label));
+  const name = displayProvider(formatProviderAddress(provider));
   if (name.startsWith("terraform.io/builtin/"))
     throw failure("input", where, `${name} is built in`, "remove its block");
   if (provider.type.startsWith("terraform-"))
@@ -195,6 +196,20 @@ function readAddress(
       `write "${name}"`,
     );
   return provider;
+}
+
+function readWritten(label: string): ProviderAddress {
+  const [hostname = "", ...names] = label.split("/");
+  const ascii = /^[ -~]*$/.test(hostname);
+  return parseProviderAddress(
+    [ascii ? hostname : hostnameAsWritten(hostname), ...names].join("/"),
+  );
+}
+
+/** HOSTNAME/NAMESPACE/TYPE as lock files have it. */
+export function displayProvider(name: string): string {
+  const [hostname = "", ...names] = name.split("/");
+  return [displayHostname(hostname), ...names].join("/");
 }
 
 function parsed<T>(where: string, parse: () => T): T {

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { z } from "zod";
@@ -18,7 +19,7 @@ export async function readInputFile(path: string): Promise<string> {
     if (!stat.isFile())
       throw failure("input", path, "it is not a file", "give the path of one");
     expectFair(path, stat.size);
-    return decode(path, await file.readFile());
+    return decode(await file.readFile());
   } catch (error) {
     throw unreadable(path, error);
   }
@@ -52,7 +53,7 @@ export function textOf(input: InputText): string {
 /** The text of a file that is here already; throws an input error. */
 export function readInputBytes(path: string, bytes: Uint8Array): string {
   expectFair(path, bytes.length);
-  return decode(path, bytes);
+  return decode(bytes);
 }
 
 function expectFair(path: string, size: number): void {
@@ -65,15 +66,13 @@ function expectFair(path: string, size: number): void {
     );
 }
 
-function decode(path: string, bytes: Uint8Array): string {
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-    return text.decode(bytes);
-  } catch (cause) {
-    throw failure("input", path, "it is not UTF-8", "save it as that", {
-      cause,
-    });
-  }
+/** Stands for what is not UTF-8; no text has this character. */
+export const notUtf8 = "\uFFFF";
+
+/** Clients care for the encoding of strings alone, not for that of comments. */
+function decode(bytes: Uint8Array): string {
+  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+  return isUtf8(bytes) ? text : text.replaceAll("\uFFFD", notUtf8);
 }
 
 /**

@@ -57,7 +57,7 @@ export class ModulePackage {
     const fileOf = (name: string) => posix.join(path, name);
     const show = (name: string) => `${this.name}//${fileOf(name)}`;
     return {
-      names,
+      names: names.filter((name) => !this.#names.has(fileOf(name))),
       show,
       read: (name) =>
         Promise.resolve().then(() => this.#read(fileOf(name), show(name))),

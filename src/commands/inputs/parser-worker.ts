@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { setFlagsFromString } from "node:v8";
 import { failure, type Failure, isFailure } from "../../errors/index.ts";
 import { readLocks } from "./dependency-lock-file.ts";
+import { notUtf8 } from "./input-file.ts";
 import type { ParserAnswer, ParserTask } from "./parser.ts";
 import { readDeclarations, readTestCalls } from "./required-providers.ts";
 
@@ -14,6 +15,7 @@ export default async function answer({
   try {
     const isJson = kind !== "locks" && path.endsWith(".json");
     const root = isJson ? parseJson(path, text) : await parseHcl(path, text);
+    if (!isJson) expectUtf8(path, text, root);
     const { problems, ...content } = readers[kind](path, text, root);
     return { content, problems: problems.map(asProblem) };
   } catch (error) {
@@ -31,6 +33,15 @@ const readers = {
 
 function asProblem({ where, problem, remedy }: Failure<"input">) {
   return [where, problem, remedy] as const;
+}
+
+/** Strings of HCL have to be UTF-8; in JSON, clients replace what is not. */
+function expectUtf8(path: string, text: string, root: unknown): void {
+  if (!text.includes(notUtf8) || !JSON.stringify(root).includes(notUtf8))
+    return;
+  const line = text.split("\n").findIndex((one) => /["<].*\uFFFF/.test(one));
+  const where = line < 0 ? path : `${path}:${line + 1}`;
+  throw failure("input", where, "it is not UTF-8", "save it as that");
 }
 
 function parseJson(path: string, text: string): unknown {

@@ -1,5 +1,8 @@
 import type { Version } from "../../address/version.ts";
-import type { ProviderLock } from "../inputs/dependency-lock-file.ts";
+import {
+  displayProvider,
+  type ProviderLock,
+} from "../inputs/dependency-lock-file.ts";
 
 /** The content of a provider's entry; `name` is HOSTNAME/NAMESPACE/TYPE. */
 export interface LockEntry {
@@ -62,7 +65,9 @@ function formatEntry({
       ? [`  version = "${version}"`]
       : [`  version     = "${version}"`, `  constraints = "${constraints}"`];
   const list = hashes.length === 0 ? [] : [formatHashes(hashes)];
-  return [`provider "${name}" {`, ...lines, ...list, "}"].join("\n");
+  return [`provider "${displayProvider(name)}" {`, ...lines, ...list, "}"].join(
+    "\n",
+  );
 }
 
 function formatHashes(hashes: readonly string[]): string {

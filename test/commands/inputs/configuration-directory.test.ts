@@ -144,6 +144,59 @@ describe("the configuration of a directory", () => {
     );
   });
 
+  it("is read in any encoding of its comments, and has no folders for files", async () => {
+    const directory = makeDirectory({
+      "x.tf/y.txt": "",
+      "y.tf.json/z.tf": "",
+      "tests/x.tftest.hcl/y": "",
+    });
+    const own = require("aws", "hashicorp/aws");
+    const comments = "# caf\xe9\n// \xe9\n/* \xe9\n\xe9 */\n";
+    const latin = Buffer.from(`${comments}${own}# \xff`, "latin1");
+    writeFileSync(join(directory, "main.tf"), latin);
+    const json = Buffer.from('{"//": "caf\xe9"}', "latin1");
+    writeFileSync(join(directory, "b.tf.json"), json);
+    const root = await readRootDirectory(directory, unread);
+    expect(root.problems).toEqual([]);
+    expect(root.requirements.map(({ name }) => name)).toEqual([
+      `${hashicorp}/aws`,
+    ]);
+  });
+
+  it.each([
+    ['locals {\n  a = "caf\xe9"\n}\n', 2],
+    ["# \xe9\nlocals {\n  a = <<E\ncaf\xe9\nE\n}\n", undefined],
+    ['locals { a = { "\xe9" = 1 } }\n', 1],
+  ])("has to be UTF-8 outside of comments: %j", async (text, line) => {
+    const directory = makeDirectory({});
+    const file = join(directory, "main.tf");
+    writeFileSync(file, Buffer.from(text, "latin1"));
+    const { problems } = await readRootDirectory(directory, unread);
+    const where = line === undefined ? file : `${file}:${line}`;
+    expect(problems.map(({ message }) => message)).toEqual([
+      `${where}: it is not UTF-8: save it as that.`,
+    ]);
+  });
+
+  it("names registries in any script", async () => {
+    const directory = makeDirectory({
+      "main.tf": `${require("a", "b\u00fccher.test/Acme/net")}${require("b", "B\u00dcCHER.test:8443/acme/net")}module "c" {\n  source = "\u4f8b\u3048.test/acme/net/aws"\n}\n`,
+    });
+    const opened: string[] = [];
+    const { requirements, problems } = await readRootDirectory(directory, {
+      open: ({ hostname }) => {
+        opened.push(hostname);
+        return Promise.resolve({ because: "no network" });
+      },
+    });
+    expect(problems).toEqual([]);
+    expect(requirements.map(({ name }) => name)).toEqual([
+      "xn--bcher-kva.test/acme/net",
+      "xn--bcher-kva.test:8443/acme/net",
+    ]);
+    expect(opened).toEqual(["xn--r8jz45g.test"]);
+  });
+
   it.each([
     [".unit.tftest.hcl", run("./setup")],
     ["tests/deeper/unit.tftest.hcl", run("./setup")],

@@ -84,6 +84,12 @@ describe("a dependency lock file", () => {
       'version = "1.0.0"',
       /write "a\.example\/acme/,
     ],
+    [
+      '"xn--bcher-kva.test/a/b"',
+      'version = "1.0.0"',
+      /write "b\u00fccher\.test/,
+    ],
+    ['"B\u00fccher.test/a/b"', 'version = "1.0.0"', /write "b\u00fccher\.test/],
     ['"terraform.io/builtin/terraform"', 'version = "1.0.0"', /is built in/],
     ['"a.example/b/terraform-provider-c"', 'version = "1.0.0"', /"terraform-"/],
     [`"${widget}"`, "version = null", /widget has no version/],
@@ -166,6 +172,14 @@ describe("a dependency lock file", () => {
       expect(file.locks).toMatchObject([{ constraints: text }]);
     },
   );
+
+  it("names registries in their own script, as clients write them", async () => {
+    const { locks, problems } = await parse(
+      'provider "b\u00fccher.test:8443/acme/net" {\n  version = "1.0.0"\n}\n',
+    );
+    expect(problems).toEqual([]);
+    expect(locks).toMatchObject([{ name: "xn--bcher-kva.test:8443/acme/net" }]);
+  });
 
   it("names the second of two entries of one provider", async () => {
     expect(await problemsOf(canonical + canonical)).toEqual([

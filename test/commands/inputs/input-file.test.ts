@@ -9,18 +9,12 @@ import { failing } from "../../scenes/failing.ts";
 import { scratch } from "../../running-mirror.ts";
 
 const most = 1024 * 1024;
-const latin = Buffer.from("caf\xe9", "latin1");
 
 it.each<[string, (path: string) => void, string]>([
   [
     "is not there",
     () => undefined,
     "it cannot be read (ENOENT): check the path and its permissions.",
-  ],
-  [
-    "is no UTF-8",
-    (path) => writeFileSync(path, latin),
-    "it is not UTF-8: save it as that.",
   ],
   [
     "is too large",
@@ -49,7 +43,15 @@ it("a folder in the place of a file is refused with the cure of that", async () 
 });
 
 it("bytes of an archive have no path whose permissions could be checked", () => {
-  expect(() => readInputBytes("a package//main.tf", latin)).toThrow(
-    "a package//main.tf: it is not UTF-8: save it as that.",
+  const large = Buffer.alloc(most + 1);
+  expect(() => readInputBytes("a package//main.tf", large)).toThrow(
+    `a package//main.tf: it has ${most + 1} bytes`,
   );
+});
+
+it("marks what is not UTF-8, and nothing in a file that is", () => {
+  const latin = Buffer.from("caf\xe9 \xe9", "latin1");
+  expect(readInputBytes("a", latin)).toBe("caf\uFFFF \uFFFF");
+  const replaced = "\uFEFFcaf\uFFFD";
+  expect(readInputBytes("a", Buffer.from(replaced))).toBe(replaced);
 });

@@ -37,6 +37,17 @@ describe("completing a lock file", () => {
     );
   });
 
+  it("keeps a registry's name in its own script", async () => {
+    const before = canonical.replaceAll(
+      "registry.terraform.io",
+      "b\u00fccher.test",
+    );
+    const added = entry("xn--bcher-kva.test/acme/widget", "zh:ddd");
+    expect(await complete(before, added)).toBe(
+      before.replace('    "zh:ccc",\n', '    "zh:ccc",\n    "zh:ddd",\n'),
+    );
+  });
+
   it("adds a list to an entry without one", async () => {
     const text = `provider "${widget}" {\n  version = "1.2.3"\n}\n`;
     expect(await complete(text, entry(widget, "zh:a"))).toContain(
