@@ -192,6 +192,9 @@ function parseGit(text: string, place: PackagePlace): ModuleSource {
   // The keys of ssh are the clients' own; git without TLS is nobody's to believe.
   if (url.protocol !== "https:")
     return { kind: "foreign", getter: `git over ${url.protocol.slice(0, -1)}` };
+  // A login would be an argument of git, which all of the machine can read.
+  if (url.username !== "" || url.password !== "")
+    return { kind: "foreign", getter: "git with a login" };
   const { searchParams } = url;
   const ref = searchParams.get("ref") ?? "";
   if (ref !== "" && !isGitRef(ref))

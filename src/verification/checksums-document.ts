@@ -2,7 +2,7 @@ import type { Sha256 } from "../address/hash.ts";
 import { failure } from "../errors/index.ts";
 
 /** A publisher sizes the document, and the event loop reads it. Real ones have at most some 30 lines. */
-const mostLines = 2_000;
+const mostLines = 10_000;
 
 /** As clients read a line: its first two fields, whatever follows. */
 const line = /^[\t-\r ]*([^\t-\r ]+)[\t-\r ]+([^\t-\r ]+)/;
@@ -18,7 +18,7 @@ export interface ChecksumsSubject {
  * Reads SHA256SUMS: a digest, blanks and a name on each line. Lines of other names
  * than those of this release decide nothing and are passed over, whatever they
  * are, as clients do. Of its names, two digests for one and what is no digest are
- * refused, and more than 2,000 lines. Throws checksums-malformed.
+ * refused, and more than 10,000 lines. Throws checksums-malformed.
  */
 export function parseChecksumsDocument(
   { release, isOwn }: ChecksumsSubject,

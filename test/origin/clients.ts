@@ -13,7 +13,7 @@ export const limits: OriginLimits = {
   signature: 1_000,
   keys: 100_000,
   archive: 1_000_000,
-  redirects: 5,
+  redirects: 10,
   connect: 5_000,
   firstByte: 10_000,
   json: 6_000,

@@ -135,7 +135,9 @@ describe.runIf(canMount)("a small disk", { timeout: 120_000 }, () => {
     for (const document of ["index.json", "1.0.0.json"])
       expect((await mirror.get(pathOf(next, document))).status).toBe(503);
     expect(isStored(mirror, next)).toBe(false);
+    expect((await mirror.get("/readyz")).status).toBe(503);
     rmSync(filler);
+    expect((await mirror.get("/readyz")).status).toBe(200);
     await keep(mirror, next);
     await mirror.stop();
   });
@@ -169,6 +171,7 @@ describe.runIf(canMount)("a disk without inodes", { timeout: 60_000 }, () => {
     );
     expect(await ask(mirror, old)).toBe("right");
     expect(isStored(mirror, fresh)).toBe(false);
+    expect((await mirror.get("/readyz")).status).toBe(503);
     console.log(`no inodes, ${clients} clients: ${tally(results)}`);
     for (let n = 0; n < files; n++)
       rmSync(join(mirror.directory, `filler${n}`));

@@ -1,6 +1,6 @@
 import type { ArchiveFormat } from "../../address/module-archive-name.ts";
 import type { Checksum } from "../../address/module-source.ts";
-import { failure } from "../../errors/index.ts";
+import { failure, isFailure } from "../../errors/index.ts";
 import type { Spool } from "../../store/blobs/spool.ts";
 import { receiveWhole } from "../cache/receive-whole.ts";
 import { FairShare, type Sharer, type Turn } from "../cache/fair-share.ts";
@@ -166,6 +166,12 @@ export class ModuleArchives {
       const commit = opened?.commit;
       if (error instanceof NotPackable && commit !== undefined)
         return await this.#keepForeign(address, start, commit, error.message);
+      // What the mirror may not read, clients may: unless they have it already.
+      if (
+        isFailure(error, "origin-credentials") &&
+        (await this.#parts.settlements.settle(address)) === undefined
+      )
+        return { foreign: "a login" };
       throw error;
     } finally {
       await opened?.close();

@@ -45,10 +45,15 @@ export async function fetchModuleRelease(
     const found = await registry.findLocation(module, version, signal);
     const place = { location: found.location, base: found.base.href };
     const source = sourceOf(address, place);
-    const commit =
-      source.kind === "git"
-        ? await sources.findCommit(source, signal)
-        : undefined;
+    if (source.kind !== "git") return { ...place, commit: undefined };
+    const commit = await sources.findCommit(source, signal).catch(
+      // What asks for a login is left to clients, unless it was open before.
+      (error: unknown) => {
+        if (known === undefined && isFailure(error, "origin-credentials"))
+          return undefined;
+        throw error;
+      },
+    );
     return { ...place, commit };
   } catch (error) {
     const isGone = isFailure(error, "not-found", "module-source-refused");

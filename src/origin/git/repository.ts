@@ -204,6 +204,8 @@ export class GitRepositories {
     for await (const chunk of body) if (chunk.length > 0) break;
     if (!end.pathname.endsWith("/info/refs"))
       throw new GitFailed("it redirects to what is no repository");
+    if (end.username !== "" || end.password !== "")
+      throw new GitFailed("it redirects to a place with a login");
     if (contentType !== advertisement)
       throw new GitFailed("its server does not speak git's smart protocol");
     const repository = new URL(end);

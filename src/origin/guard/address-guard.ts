@@ -34,8 +34,6 @@ export function checkUrl(url: URL, allowance: AddressAllowance): void {
     throw failure("origin-address-refused", formatPublicUrl(url), reason);
   };
   if (url.protocol !== "https:") refuse("it is not https");
-  if (url.username !== "" || url.password !== "")
-    refuse("it carries a user name or password");
   if (isConfigured(url, allowance) || allowance.allowPrivateAddresses) return;
   if (url.port !== "") refuse(`port ${url.port} is not 443`);
   const literal = url.hostname.replace(/^\[|\]$/g, "");

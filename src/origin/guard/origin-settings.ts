@@ -41,12 +41,12 @@ const MiB = 2 ** 20;
 const fixed = {
   /** A list of 5,000 versions for 15 platforms has 2.5 MiB. */
   originJson: 8 * MiB,
-  /** The largest lists of public registries have a fifth. */
-  versions: 5_000,
-  checksums: MiB / 4,
+  /** The largest lists of public registries have a fiftieth. */
+  versions: 50_000,
+  checksums: MiB,
   signature: MiB / 64,
   keys: 2 * MiB,
-  redirects: 5,
+  redirects: 10,
   connect: 5_000,
   stalled: 5_000,
   idle: 30_000,

@@ -47,7 +47,7 @@ function makeDispatcher(
   const options = {
     headersTimeout: limits.firstByte,
     bodyTimeout: limits.idle,
-    maxHeaderSize: 16 * 1024,
+    maxHeaderSize: 64 * 1024,
     allowH2: false,
     connections: mostConnections,
   };

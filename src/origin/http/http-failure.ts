@@ -17,6 +17,15 @@ const timeouts: ReadonlyMap<string, string> = new Map([
   ["ETIMEDOUT", "no connection"],
 ]);
 
+/** Answers that came and that nobody can read safely, since where they end is in doubt. */
+const unreadable: ReadonlyMap<string, string> = new Map([
+  ["UND_ERR_HEADERS_OVERFLOW", "its headers are larger than 64 KiB"],
+  [
+    "UND_ERR_RES_CONTENT_LENGTH_MISMATCH",
+    "its Content-Length contradicts its body (RFC 9112, 6.3)",
+  ],
+]);
+
 /** The failure of a request or of its body, in our own words; ours pass unchanged. */
 export function describeFailure(
   url: URL,
@@ -37,6 +46,10 @@ export function describeFailure(
       `the proxy says ${refusal}`,
       options,
     );
+  const reason =
+    name === "HTTPParserError" ? lowerFirst(message) : unreadable.get(code);
+  if (phase === "request" && reason !== undefined)
+    return failure("origin-answer", shown, reason, options);
   const late = timeouts.get(code);
   if (late !== undefined)
     return failure("origin-timeout", shown, late, options);
@@ -107,6 +120,10 @@ export function unusable(
   options?: ErrorOptions,
 ): Failure<"origin-answer"> {
   return failure("origin-answer", formatPublicUrl(url), reason, options);
+}
+
+function lowerFirst(text: string): string {
+  return text.slice(0, 1).toLowerCase() + text.slice(1);
 }
 
 function ownErrorIn(error: unknown): ProvenderError | undefined {

@@ -1,5 +1,4 @@
 import { request, type Dispatcher } from "undici";
-import { failure } from "../../errors/index.ts";
 import { checkUrl, isConfigured } from "../guard/address-guard.ts";
 import { makeDispatchers, type Dispatchers } from "./dispatchers.ts";
 import { acceptAnswer, discard, single, type Answer } from "./http-answer.ts";
@@ -12,7 +11,6 @@ import {
 import type { OriginHealth } from "../health/origin-health.ts";
 import type { OriginResult } from "../../telemetry/series/labels.ts";
 import type { OriginLimits, OriginSettings } from "../guard/origin-settings.ts";
-import { formatPublicUrl } from "../guard/public-url.ts";
 
 /** Events for observers; never waited for. */
 export interface OriginEvents {
@@ -100,11 +98,8 @@ export class OriginRequests {
       discard(response.body);
       url = redirectTarget(url, response.headers.location);
     }
-    throw failure(
-      "origin-address-refused",
-      formatPublicUrl(start),
-      `it redirects more than ${this.#limits.redirects} times`,
-    );
+    const { redirects: most } = this.#limits;
+    throw unusable(start, `it redirects more than ${most} times`);
   }
 
   /** Asks no suspended host, and reports how it went. */
@@ -164,19 +159,38 @@ export class OriginRequests {
     });
   }
 
+  /** The origin's token at home; elsewhere a login that the URL itself brings, as clients send it. */
   #credentials(url: URL): Record<string, string> {
     const { token, url: home } = this.#settings;
-    return token !== undefined && url.origin === home.origin
-      ? { authorization: `Bearer ${token}` }
-      : {};
+    if (token !== undefined && url.origin === home.origin)
+      return { authorization: `Bearer ${token}` };
+    if (url.username === "" && url.password === "") return {};
+    const login = [url.username, url.password].map(decodeEscapes).join(":");
+    const encoded = Buffer.from(login).toString("base64");
+    return { authorization: `Basic ${encoded}` };
   }
+}
+
+/** A stray `%` of a password stands for itself. */
+function decodeEscapes(text: string): string {
+  return text.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) =>
+    Buffer.from(escapes.replaceAll("%", ""), "hex").toString(),
+  );
+}
+
+/** Bytes beyond ASCII, which arrive as Latin-1, mean themselves whatever their encoding. */
+function escapeBytes(location: string): string {
+  return location.replace(
+    /[\x80-\xff]/g,
+    (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }
 
 function redirectTarget(
   from: URL,
   location: string | string[] | undefined,
 ): URL {
-  const target = URL.parse(single(location) ?? "", from.href);
+  const target = URL.parse(escapeBytes(single(location) ?? ""), from.href);
   if (target === null || location === undefined)
     throw unusable(from, "a redirect without a usable Location");
   return target;

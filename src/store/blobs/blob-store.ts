@@ -231,6 +231,8 @@ export class BlobStore {
     } catch (error) {
       throw new Error(describeFailure(error), { cause: error });
     }
+    const { bytes, files } = await this.measureFree();
+    if (bytes === 0 || files === 0) throw new Error("its disk is full");
   }
 
   async #openFile(sha256: Sha256): Promise<FileHandle | undefined> {

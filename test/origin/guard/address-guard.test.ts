@@ -49,8 +49,6 @@ describe("the address guard", () => {
     ["ftp:", "ftp://registry.example.com/"],
     ["file:", "file:///etc/passwd"],
     ["data:", "data:application/json,{}"],
-    ["a user name", "https://someone@registry.example.com/"],
-    ["a password", "https://:secret@registry.example.com/"],
     ["an odd port", "https://registry.example.com:8443/"],
     ["port 80", "https://registry.example.com:80/"],
     ["port 22", "https://registry.example.com:22/"],
@@ -84,7 +82,6 @@ describe("what the operator wrote", () => {
     "https://10.0.0.1:8444/",
     "https://10.0.0.2:8443/",
     "http://10.0.0.1:8443/",
-    "https://someone@10.0.0.1:8443/",
   ])("does not make %s allowed", (text) => {
     expect(() => checkUrl(new URL(text), configured)).toThrow(
       failing("origin-address-refused"),
@@ -104,9 +101,6 @@ describe("what the operator wrote", () => {
     const open = { ...closed, allowPrivateAddresses: true };
     checkUrl(new URL("https://10.0.0.1:8443/"), open);
     expect(() => checkUrl(new URL("http://10.0.0.1/"), open)).toThrow(
-      failing("origin-address-refused"),
-    );
-    expect(() => checkUrl(new URL("https://me@10.0.0.1/"), open)).toThrow(
       failing("origin-address-refused"),
     );
   });

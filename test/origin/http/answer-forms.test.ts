@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:tls";
 import {
   brotliCompressSync,
   deflateSync,
@@ -5,16 +8,18 @@ import {
   zstdCompressSync,
 } from "node:zlib";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { createAuthority } from "../../fakes/authority.ts";
+import { createAuthority, type Authority } from "../../fakes/authority.ts";
 import * as faults from "../../fakes/faults.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { failing } from "../../scenes/failing.ts";
 import { makeClient, never, readAll } from "../clients.ts";
 
+let authority: Authority;
 let ca: string;
 let home: Registry;
 
 beforeAll(async () => {
-  const authority = await createAuthority();
+  authority = await createAuthority();
   ca = authority.caPem;
   home = await startRegistry({ authority });
   home.serve("/document", '{"a":1}');
@@ -151,3 +156,43 @@ it("an archive in a coding is refused with its name", async () => {
   const asked = makeClient(home.url, ca).openArchive(urlOf("/archive"), never);
   await expect(asked).rejects.toThrow("content encoding gzip, expected none");
 });
+
+it("headers of 60 KiB are read, and more are refused for what they are", async () => {
+  const client = makeClient(home.url, ca);
+  const policy = "Content-Security-Policy";
+  home.script("other", faults.header(policy, "x".repeat(60_000)));
+  const { value } = await client.fetchJson(urlOf("/document"), never);
+  expect(value).toEqual({ a: 1 });
+  home.script("other", faults.header(policy, "x".repeat(70_000)));
+  await expect(client.fetchJson(urlOf("/document"), never)).rejects.toThrow(
+    /unusable answer \(its headers are larger than 64 KiB\): try again/,
+  );
+});
+
+it.each([
+  [
+    "Content-Length: 7\r\nTransfer-Encoding: chunked\r\n\r\n7\r\n",
+    "its Content-Length contradicts its body (RFC 9112, 6.3)",
+  ],
+  ["A b\x01: c\r\n\r\n", "Invalid header token"],
+])(
+  "what is no safe HTTP is refused for what it is: %j",
+  async (head, reason) => {
+    const { certificate, key } = await authority.issue(["127.0.0.1"]);
+    const server = createServer({ cert: certificate, key }, (socket) => {
+      socket.on("error", () => undefined);
+      socket.once("data", () =>
+        socket.end(`HTTP/1.1 200 OK\r\n${head}{"a":1}\r\n0\r\n\r\n`),
+      );
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const url = `https://127.0.0.1:${port}/`;
+    const client = makeClient(url, authority.caPem);
+    const asked = client.fetchJson(new URL(url), never);
+    await expect(asked).rejects.toThrow(failing("origin-answer"));
+    await expect(asked).rejects.toThrow(reason);
+    await client.close();
+    server.close();
+  },
+);

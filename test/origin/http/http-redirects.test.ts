@@ -47,17 +47,32 @@ function hops(end: string): Fault {
 }
 
 describe("a redirect", () => {
-  it("is followed five times and not six, and the last URL is reported", async () => {
+  it("is followed ten times and not eleven, and the last URL is reported", async () => {
     const client = makeClient(home.url, ca);
     home.script("other", hops("/document"));
-    const answer = await client.fetchJson(urlOf("/hop/4"), never);
+    const answer = await client.fetchJson(urlOf("/hop/9"), never);
     expect(answer.url.href).toBe(urlOf("/document").href);
-    expect(home.requests.count()).toBe(6);
+    expect(home.requests.count()).toBe(11);
     home.requests.clear();
-    await expect(client.fetchJson(urlOf("/hop/5"), never)).rejects.toThrow(
-      /redirects more than 5 times/,
+    await expect(client.fetchJson(urlOf("/hop/10"), never)).rejects.toThrow(
+      /redirects more than 10 times/,
     );
-    expect(home.requests.count()).toBe(6);
+    expect(home.requests.count()).toBe(11);
+  });
+
+  it("may name bytes beyond ASCII, which are sent as they are", async () => {
+    const client = makeClient(home.url, ca);
+    // The fake writes its headers in UTF-8.
+    for (const [written, asked] of [
+      ["/caf\u00e9", "/caf%C3%A9"],
+      ["/d\u00e9j\u00e0?a=\u00fc", "/d%C3%A9j%C3%A0?a=%C3%BC"],
+      ["/caf%C3%A9", "/caf%C3%A9"],
+    ] as const) {
+      home.script("other", [faults.redirect(written)]);
+      const document = client.fetchDocument(urlOf("/old"), 100, never);
+      await expect(document).rejects.toThrow("status 404");
+      expect(home.requests.list().at(-1)?.path).toBe(asked);
+    }
   });
 
   it.each([301, 302, 303, 307, 308])("may have the status %i", async (code) => {
@@ -94,7 +109,6 @@ describe("a redirect", () => {
     "https://0x7f.1/",
     "https://[::ffff:127.0.0.1]/",
     "https://registry.example.com:8443/",
-    "https://me:secret@registry.example.com/",
     "ftp://registry.example.com/",
     "//127.0.0.1/",
   ])("to %s is not followed", async (location) => {
@@ -181,5 +195,48 @@ describe("the origin's token", () => {
     const asked = client.fetchJson(urlOf("/document?sig=hush"), never);
     await expect(asked).rejects.toThrow(/^[^?]*status 401: check the "token"/);
     await expect(asked).rejects.not.toThrow(/sesame|hush/);
+  });
+});
+
+describe("a login in a URL", () => {
+  const open = { allowPrivateAddresses: true };
+  const basic = (login: string) =>
+    `Basic ${Buffer.from(login).toString("base64")}`;
+
+  it.each([
+    ["me:secret", "me:secret"],
+    ["me", "me:"],
+    [":secret", ":secret"],
+    ["me%40home:a%2Fb%20%C3%A9%zz", "me@home:a/b \u00e9%zz"],
+  ])("%s goes to its host and not on from there", async (written, sent) => {
+    const client = makeClient(home.url, ca, open);
+    const target = urlOf("/document", other).href;
+    home.script("other", [faults.redirect(target)]);
+    const asked = urlOf("/old").href.replace("//", `//${written}@`);
+    const answer = await client.fetchJson(new URL(asked), never);
+    expect(answer.value).toEqual({ a: 1 });
+    const [first] = home.requests.list();
+    const [last] = other.requests.list();
+    expect(first?.headers.authorization).toBe(basic(sent));
+    expect(last?.headers.authorization).toBeUndefined();
+  });
+
+  it("of a redirect goes to where it leads", async () => {
+    const client = makeClient(home.url, ca, open);
+    const target = urlOf("/document", other).href.replace("//", "//me:secret@");
+    home.script("other", [faults.redirect(target)]);
+    await client.fetchJson(urlOf("/old"), never);
+    const [last] = other.requests.list();
+    expect(last?.headers.authorization).toBe(basic("me:secret"));
+  });
+
+  it("does not take the place of the origin's token, and is in no error", async () => {
+    const client = makeClient(home.url, ca, { ...open, token: "sesame" });
+    home.script("other", faults.status(500));
+    const asked = urlOf("/document").href.replace("//", "//me:secret@");
+    const refused = client.fetchJson(new URL(asked), never);
+    await expect(refused).rejects.not.toThrow(/me:|secret/);
+    const [first] = home.requests.list();
+    expect(first?.headers.authorization).toBe("Bearer sesame");
   });
 });
