@@ -75,7 +75,7 @@ const storeys: Readonly<Record<string, readonly string[]>> = {
   server: ["http", "tls", "access", "protocols", "requests", "web", ""],
   commands: [
     ...["inputs", "output", "packages", "lock", "store"],
-    ...["doctor", "trust", "audit", "operate"],
+    ...["trust", "audit", "operate"],
   ],
 };
 

@@ -109,7 +109,7 @@ export const groups: Readonly<Record<string, Group>> = {
     needs: [],
     files: [
       "test/{document-commands,wiring/admin/commands}.test.ts",
-      "test/commands/doctor/*.test.ts",
+      "test/commands/operate/{doctor,doctor-mirror}.test.ts",
       "test/commands/store/verify.test.ts",
       "test/commands/packages/{prefetch-modules,prefetch-check,import-alarms}.test.ts",
       "test/commands/lock/lock-reported.test.ts",

@@ -4,7 +4,7 @@ import { failure } from "../errors/index.ts";
 import { wireNamedHost } from "../wiring/clients.ts";
 
 /** A running mirror that a command asks. */
-export interface NamedMirror {
+interface NamedMirror {
   /** The base of its network mirror protocol. */
   readonly base: URL;
   /** PEM certificates to trust, beside the machine's. */

@@ -37,7 +37,6 @@ audit: with --verify: a log is not what was written
   provender audit --event refused --json  # for programs
 status: the mirror does not run or is not ready
   provender status  # of this machine's daemon
-  provender status --mirror https://mirror.example.com:8443 --json  # of another one
 doctor: a check fails
   provender doctor  # on the mirror's machine
   provender doctor --mirror https://mirror.example.com --ca ca.pem  # on a client's; the token is that of TF_TOKEN_…

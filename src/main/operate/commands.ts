@@ -124,12 +124,8 @@ function addAudit(program: Command): void {
 function addStatus(program: Command): void {
   withConfig(program.command("status"))
     .description("say what runs, what it holds, and what it has met")
-    .option("--mirror <url>", "a mirror elsewhere")
-    .option("--ca <file>", "PEM certificates to trust for --mirror")
     .option("--json", "print one JSON document")
-    .action(
-      runVerb("status", async () => (await import("./status.ts")).status),
-    );
+    .action(runVerb("status"));
 }
 
 function addDoctor(program: Command): void {

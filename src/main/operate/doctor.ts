@@ -1,128 +1,144 @@
-import { examineCertificate } from "../../commands/doctor/certificate.ts";
 import {
-  examineAll,
+  examineCertificate,
+  examineMirror,
+  examineOrigin,
+  examineStorage,
   fail,
+  failBy,
   good,
+  tellChecks,
   type Check,
-  type Examination,
-} from "../../commands/doctor/check.ts";
-import { tellChecks } from "../../commands/doctor/doctor.ts";
-import { examineMirror } from "../../commands/doctor/mirror.ts";
-import { examineBucket } from "../../commands/doctor/bucket.ts";
+  type ExaminedOrigin,
+} from "../../commands/operate/doctor.ts";
+import { inTime } from "../../concurrency/in-time.ts";
 import {
-  examineFolder,
-  examineOrigins,
-} from "../../commands/doctor/origins.ts";
-import { examineStorage } from "../../commands/doctor/storage.ts";
-import { examineTokens } from "../../commands/doctor/tokens.ts";
-import { loadConfiguration, type Configuration } from "../../config/load.ts";
+  loadConfiguration,
+  type Configuration,
+  type OriginConfiguration,
+} from "../../config/load.ts";
 import { isFailure } from "../../errors/index.ts";
 import { trustedCertificates } from "../../network/trusted-certificates.ts";
+import { OriginFolder } from "../../origin/folder/origin-folder.ts";
+import { originLimits } from "../../origin/guard/origin-settings.ts";
+import { HttpClient } from "../../origin/http/http-client.ts";
 import { loadCertificateFiles } from "../../server/tls/certificate.ts";
 import { layOutStore } from "../../store/layout.ts";
-import {
-  wireExaminedFolders,
-  wireExaminedOrigins,
-} from "../../wiring/commands/doctor.ts";
+import { settingsOf } from "../../wiring/clients.ts";
 import { wireRules } from "../../wiring/rules.ts";
 import { refuseLoneAuthority, type MirrorFlags } from "../flags.ts";
-import { nameMirror, type NamedMirror } from "../mirror-access.ts";
+import { nameMirror } from "../mirror-access.ts";
 import { describeBucket } from "./bucket.ts";
 
+/** Milliseconds for each check, within which what is under way ends by itself. */
+const patience = 10_000;
+const deadline = 9_000;
+
 export async function doctor(flags: MirrorFlags): Promise<number> {
-  const { config, mirror, ca, json = false } = flags;
+  const { json = false } = flags;
   refuseLoneAuthority(flags);
-  const checks =
-    mirror === undefined
-      ? await examineServer(config)
-      : await examineClient(
-          loadConfiguration({ file: config }),
-          nameMirror("--mirror", mirror, ca),
-        );
+  const checks = await examine(flags);
   // Looking a name up can neither be given up nor left behind otherwise.
   const stdout = (text: string) =>
     void process.stdout.write(text, () => process.exit());
-  return (process.exitCode = tellChecks(checks, { json }, stdout));
+  return (process.exitCode = tellChecks(checks, json, stdout));
 }
 
-function examineClient(
-  { proxy }: Configuration,
-  named: NamedMirror,
-): Promise<readonly Check[]> {
-  const access = { ...named, ca: trustedCertificates(named.ca), proxy };
-  return examineAll({
-    mirror: (signal) => examineMirror(access, signal),
-  });
-}
-
-async function examineServer(
-  file: string | undefined,
-): Promise<readonly Check[]> {
+async function examine({
+  config,
+  mirror,
+  ca,
+}: MirrorFlags): Promise<readonly Check[]> {
+  let configuration: Configuration;
   try {
-    const configuration = loadConfiguration({ file });
+    configuration = loadConfiguration({ file: config });
     wireRules(configuration);
-    const source = configuration.source ?? "What is built in";
-    const checks = await examineAll(listKinds(configuration));
-    return [good("configuration", `${source} can be used.`), ...checks];
   } catch (error) {
     if (!isFailure(error, "configuration")) throw error;
     const remedy = `Correct it until "provender config check" finds it good.`;
     return [fail("configuration", error.message, remedy)];
   }
-}
-
-/** The storage comes first: root acts as its owner from then on, as the daemon does. */
-function listKinds(
-  configuration: Configuration,
-): Readonly<Record<string, Examination>> {
-  const { storage, listen, auth } = configuration;
-  const now = new Date();
-  return {
-    storage: () =>
-      examineStorage(layOutStore(storage.directory), storage.minFree),
-    bucket: async () =>
-      storage.s3 === undefined
-        ? []
-        : [await examineBucket(() => describeBucket(configuration))],
-    certificate: async () =>
-      listen.tls.kind === "files"
-        ? examineCertificate(loadOf(listen.tls, now), listen.names, now)
-        : [],
-    tokens: () => Promise.resolve(examineTokens(auth.tokens, now)),
-    origin: (signal) => examineSources(configuration, signal),
-  };
-}
-
-function loadOf(files: Parameters<typeof loadCertificateFiles>[0], now: Date) {
-  return () => loadCertificateFiles(files, now);
-}
-
-async function examineSources(
-  configuration: Configuration,
-  signal: AbortSignal,
-): Promise<readonly Check[]> {
-  const folders = wireExaminedFolders(configuration);
-  const checks = await Promise.all(
-    folders.map((folder) => examineFolder(folder, signal)),
-  );
+  if (mirror !== undefined) {
+    const named = nameMirror("--mirror", mirror, ca);
+    const { proxy } = configuration;
+    const access = { ...named, ca: trustedCertificates(named.ca), proxy };
+    return [await limit("mirror", (signal) => examineMirror(access, signal))];
+  }
+  const source = configuration.source ?? "What is built in";
   return [
-    ...checks.flat(),
-    ...(await examineRegistries(configuration, signal)),
+    good("configuration", `${source} can be used.`),
+    // First, since root acts as the owner of the storage from there on, as the daemon does.
+    await limit("storage", () => examineStore(configuration)),
+    ...(await Promise.all([
+      ...examineFiles(configuration),
+      ...examineOrigins(configuration),
+    ])),
   ];
 }
 
-async function examineRegistries(
-  configuration: Configuration,
-  signal: AbortSignal,
-): Promise<readonly Check[]> {
-  if (configuration.offline)
-    return [
-      good("origin", "No origin is asked, because this mirror is offline."),
-    ];
-  const wired = wireExaminedOrigins(configuration);
+async function limit(
+  check: Check["check"],
+  examine: (signal: AbortSignal) => Promise<Check>,
+): Promise<Check> {
+  return inTime(examine(AbortSignal.timeout(deadline)), patience, () =>
+    fail(
+      check,
+      `Looking took longer than ${patience / 1000} s.`,
+      "Look at the machine, its disk and its network, and try again.",
+    ),
+  );
+}
+
+async function examineStore(configuration: Configuration): Promise<Check> {
+  const { directory, minFree } = configuration.storage;
+  const check = await examineStorage(layOutStore(directory), minFree);
+  if (check.state !== "ok") return check;
   try {
-    return await examineOrigins(wired.origins, signal);
-  } finally {
-    await wired.close();
+    const bucket = (await describeBucket(configuration)).trim();
+    return bucket === "" ? check : good("storage", `${check.found} ${bucket}.`);
+  } catch (error) {
+    return failBy("storage", error);
   }
+}
+
+function examineFiles({ listen }: Configuration): readonly Promise<Check>[] {
+  const { tls, names } = listen;
+  if (tls.kind !== "files") return [];
+  const now = new Date();
+  const load = () => loadCertificateFiles(tls, now);
+  return [limit("certificate", () => examineCertificate(load, names, now))];
+}
+
+function examineOrigins(
+  configuration: Configuration,
+): readonly Promise<Check>[] {
+  if (configuration.offline) return [];
+  return [...configuration.origins.values()].map((origin) =>
+    limit("origin", (signal) =>
+      examineOrigin(makeQuestion(configuration, origin), signal),
+    ),
+  );
+}
+
+/** Asks as the daemon does, by a client of its own. */
+function makeQuestion(
+  { proxy, limits }: Configuration,
+  origin: OriginConfiguration,
+): ExaminedOrigin {
+  const { hostname, networkMirror, url, directory } = origin;
+  if (directory !== undefined) {
+    const ask = () => new OriginFolder(directory).list([]);
+    return { hostname, kind: "folder", ask };
+  }
+  const settings = settingsOf(origin, origin.token?.secret, proxy);
+  const discovery = new URL("/.well-known/terraform.json", url);
+  return {
+    hostname,
+    kind: networkMirror === undefined ? "registry" : "network mirror",
+    ask: async (signal) => {
+      const http = new HttpClient(settings, originLimits(limits));
+      const asked = networkMirror ?? discovery;
+      const answer = http.fetchJson(asked, signal);
+      return (await answer.finally(() => http.close())).value;
+    },
+  };
 }

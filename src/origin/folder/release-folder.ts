@@ -40,7 +40,7 @@ const manifestShape = z.object({
 /** Protocols that clients assume where none are given. */
 const defaultProtocols = ["5.0"];
 
-export interface ReadingParts {
+interface ReadingParts {
   readonly folder: OriginFolder;
   readonly limits: OriginLimits;
   /** True when a release needs a signature. */

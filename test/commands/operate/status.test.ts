@@ -1,14 +1,10 @@
-import { once } from "node:events";
-import type { RequestListener } from "node:http";
-import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runCommand } from "../../running-command.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import { bearer } from "../../client-token.ts";
 import { eventually } from "../../scenes/provider-requests.ts";
 import { expectDocument } from "../documents.ts";
-import { ci, DoctorScene, keep } from "../doctor/doctor-scene.ts";
+import { ci, DoctorScene, keep } from "./doctor-scene.ts";
 
 let scene: DoctorScene;
 
@@ -91,16 +87,6 @@ describe("provender status", () => {
     expect(stdout).toMatch(/^No alarm since the start\.$/m);
   });
 
-  it("says of a mirror elsewhere what it tells", async () => {
-    const { url, caFile } = scene.mirror;
-    const status = await statusOf(["--mirror", url, "--ca", caFile]);
-    expect(status).toMatchObject({ ready: true, url, pid: null });
-    expect(status.store?.archives).toBe(1);
-    const strange = await statusOf(["--mirror", url]);
-    expect(strange).toMatchObject({ running: false, store: null });
-    expect(strange.problems[0]).toContain("certificate is not trusted");
-  });
-
   it("names the alarms that were raised", async () => {
     const release = await scene.registry.publish({
       ...{ type: "gadget", version: "1.0.0" },
@@ -156,47 +142,10 @@ describe("provender status", () => {
     });
   });
 
-  it.each<[string, RequestListener, string]>([
-    ["a page", (_, res) => res.end("<h1>It works!</h1>"), "is no mirror"],
-    ["another's JSON", (_, res) => res.end('{"ok":true}'), "is no mirror"],
-    ["null", (_, res) => res.end("null"), "is no mirror"],
-    ["nothing at all", (_, res) => res.writeHead(404).end(), "is no mirror"],
-    [
-      "an answer without end",
-      (_, res) => {
-        const more = () => void res.write(Buffer.alloc(2 ** 20), more);
-        more();
-      },
-      "does not answer as a mirror does",
-    ],
-  ])("finds no mirror where %s answers", async (_, answer, problem) => {
-    const { certificate, key } = await scene.authority.issue(["127.0.0.1"]);
-    const server = createServer({ cert: certificate, key }, answer);
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
-    const status = await statusOf([
-      ...["--mirror", `https://127.0.0.1:${port}/`],
-      ...["--ca", keep("ca.pem", scene.authority.caPem)],
-    ]).finally(() => {
-      server.closeAllConnections();
-      server.close();
-    });
-    expect(status).toMatchObject({ running: false, ready: false });
-    expect(status.problems[0]).toContain(problem);
-  });
-
-  it("has figures beside a daemon, and says why it has none elsewhere where they want a token", async () => {
+  it("has figures beside a daemon also where they want a token", async () => {
     const auth = { tokens: [ci.configured], metrics: "token" };
     await whileRunning({ auth }, async (own) => {
       expect((await statusOf(here(own), {})).store).not.toBeNull();
-      const there = ["--mirror", own.url, "--ca", own.caFile];
-      const status = await statusOf(there, {});
-      expect(status).toMatchObject({ ready: true, store: null });
-      expect(status.problems[0]).toContain("wants a token");
-      const known = await statusOf(there, tokenFor(own));
-      expect(known).toMatchObject({ ready: true, problems: [] });
-      expect(known.store).not.toBeNull();
     });
   });
 });

@@ -1,3 +1,7 @@
+import { once } from "node:events";
+import type { RequestListener } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findNginx, startServer } from "../../acceptance/nginx.ts";
 import { startMirror } from "../../running-mirror.ts";
@@ -27,54 +31,53 @@ const brokenClients: Readonly<
       scene.client(scene.mirror.url, {
         ca: keep("ca.pem", scene.authority.caPem),
       }),
-    "certificate",
+    "mirror",
   ],
   "an expired certificate": [
     () => scene.through({}, { end: yesterday() }),
-    "certificate",
-  ],
-  "a certificate that is about to expire": [
-    () => scene.through({}, { end: new Date(Date.now() + 3_600_000) }),
-    "certificate",
+    "mirror",
   ],
   "a name that is not in the certificate": [
     () => scene.through({}, { names: ["other.example.com"] }),
-    "certificate",
+    "mirror",
   ],
   "a wrong token": [
     () => scene.client(scene.mirror.url, { token: "not-this-one" }),
-    "token",
+    "mirror",
   ],
-  "no token": [() => scene.client(scene.mirror.url, { token: "" }), "token"],
-  "a wrong path": [() => scene.client(`${scene.mirror.url}provider/`), "path"],
+  "no token": [() => scene.client(scene.mirror.url, { token: "" }), "mirror"],
+  "a wrong path": [
+    () => scene.client(`${scene.mirror.url}provider/`),
+    "mirror",
+  ],
   "the path of another protocol": [
     () => scene.client(`${scene.mirror.url}v1/providers/`),
-    "path",
+    "mirror",
   ],
   "another server": [
     () =>
       scene.client(scene.registry.url, {
         ca: keep("ca.pem", scene.authority.caPem),
       }),
-    "path",
+    "mirror",
   ],
   "a proxy that refuses every request": [
     () =>
       withProxy("403 Forbidden", (env) => scene.client(scene.mirror.url, env)),
-    "address",
+    "mirror",
   ],
   "a proxy that is not there": [
     async () =>
       scene.client(scene.mirror.url, { HTTPS_PROXY: await nothingThere() }),
-    "address",
+    "mirror",
   ],
   "a closed port": [
     async () => scene.client(`https://127.0.0.1:${await freePort()}/`),
-    "address",
+    "mirror",
   ],
   "a name without an address": [
     () => scene.client("https://nowhere.invalid/"),
-    "address",
+    "mirror",
   ],
   "a mirror without TLS": [
     async () => {
@@ -84,15 +87,15 @@ const brokenClients: Readonly<
       const url = plain.url.replace("http:", "https:");
       return scene.client(url).finally(() => plain.stop());
     },
-    "answer",
+    "mirror",
   ],
   "HTTP/2 in front, which has no reason phrases": [
     () => scene.through({ http2: true }),
-    "reason-phrases",
+    "mirror",
   ],
   "a proxy in front that writes phrases of its own": [
     () => scene.through({ dropsPhrases: true }),
-    "reason-phrases",
+    "mirror",
   ],
 };
 
@@ -129,4 +132,38 @@ describe("provender doctor --mirror", () => {
       expect([wrong, run.stderr]).toEqual([[fault], ""]);
     },
   );
+
+  it.each<[string, RequestListener, string]>([
+    ["a page", (_, res) => res.end("<h1>It works!</h1>"), "is not provender's"],
+    [
+      "another's JSON",
+      (_, res) => res.end('{"ok":true}'),
+      "is not provender's",
+    ],
+    ["null", (_, res) => res.end("null"), "is not provender's"],
+    ["nothing", (_, res) => res.writeHead(404).end(), "is not provender's"],
+    [
+      "an answer without end",
+      (_, res) => {
+        const more = () => void res.write(Buffer.alloc(2 ** 20), more);
+        more();
+      },
+      "does not answer as a mirror does",
+    ],
+  ])("finds no mirror where %s answers", async (_, answer, problem) => {
+    const { certificate, key } = await scene.authority.issue(["127.0.0.1"]);
+    const server = createServer({ cert: certificate, key }, answer);
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const ca = keep("ca.pem", scene.authority.caPem);
+    const { faults, run } = await scene
+      .client(`https://127.0.0.1:${port}/`, { ca })
+      .finally(() => {
+        server.closeAllConnections();
+        server.close();
+      });
+    expect(faults).toEqual(["mirror"]);
+    expect(run.stdout).toContain(problem);
+  });
 });

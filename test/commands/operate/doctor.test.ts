@@ -1,9 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, chownSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
-import { issueToken } from "../../client-token.ts";
 import { startLooseBucket } from "../../fakes/loose-bucket.ts";
 import * as faults from "../../fakes/faults.ts";
 import { runCommand } from "../../running-command.ts";
@@ -19,8 +18,6 @@ import {
   yesterday,
   type Diagnosis,
 } from "./doctor-scene.ts";
-
-const old = issueToken("old", new Date("2020-01-01"));
 
 let scene: DoctorScene;
 
@@ -43,7 +40,7 @@ const brokenServers: Readonly<
       const storage = { directory: scratch("store"), minFree: "1000TiB" };
       return scene.server({ storage });
     },
-    "disk",
+    "storage",
   ],
   "a store of a newer program": [
     () => {
@@ -90,11 +87,7 @@ const brokenServers: Readonly<
       const names = ["mirror.example.com", "tf.example.com"];
       return scene.server({ listen: { tls, names } });
     },
-    "certificate-name",
-  ],
-  "tokens that have expired": [
-    () => scene.server({ auth: { tokens: [ci.configured, old.configured] } }),
-    "tokens",
+    "certificate",
   ],
   "an origin that is not there": [
     async () => {
@@ -117,49 +110,27 @@ const brokenServers: Readonly<
     },
     "origin",
   ],
-  "a half release in a folder for an origin": [
-    () => {
-      const directory = scratch("folder");
-      mkdirSync(join(directory, "acme/widget/1.0.0"), { recursive: true });
-      // Folders without a valid address or version are no release.
-      mkdirSync(join(directory, "Acme/widget/1.0.0"), { recursive: true });
-      mkdirSync(join(directory, "acme/widget/newest"), { recursive: true });
-      mkdirSync(join(directory, "modules/acme/1.0.0"), { recursive: true });
-      return scene.server({ origins: { "a.example": { directory } } });
-    },
-    "origin",
-  ],
-  "a folder's key that cannot be read": [
-    () => {
-      const directory = scratch("folder");
-      const keys = join(directory, "acme/keys");
-      mkdirSync(keys, { recursive: true });
-      writeFileSync(join(keys, "a.asc"), "none");
-      return scene.server({ origins: { "a.example": { directory } } });
-    },
-    "origin",
-  ],
-  "a bucket that keeps no conditions": [() => withBucket(false), "bucket"],
+  "a bucket that keeps no conditions": [() => withBucket(false), "storage"],
   "a bucket that is not there": [
     async () => {
       const bucket = await startLooseBucket({ keepsConditions: true });
       await bucket.stop();
       return onBucket(bucket.settings);
     },
-    "bucket",
+    "storage",
   ],
   "discovery without providers.v1": [
     () =>
       scene.whileOrigin(faults.json(() => ({ "modules.v1": "/v1/modules/" }))),
-    "discovery",
+    "origin",
   ],
   "an origin that answers with a page": [
     () => scene.whileOrigin(faults.html),
-    "discovery",
+    "origin",
   ],
   "an origin without discovery": [
     () => scene.whileOrigin(faults.status(404)),
-    "discovery",
+    "origin",
   ],
   "a proxy that refuses every request": [
     () => withProxy("403 Forbidden", (env) => scene.server({}, env)),
@@ -199,7 +170,7 @@ describe("provender doctor", () => {
     const { status, stdout } = await runCommand(args);
     expect(status).toBe(0);
     expect(stdout).toMatch(/^ok {4}configuration +\S+ can be used\.$/m);
-    expect(stdout).toMatch(/^\d+ checks: 0 failed, 0 warnings\.$/m);
+    expect(stdout).not.toMatch(/^(?:fail|warn)/m);
   });
 
   it("finds no fault in a bucket that keeps to its word, nor in a folder for an origin", async () => {
@@ -257,7 +228,6 @@ describe.runIf(canBeOthers)("provender doctor of a store", () => {
     const { status, stdout } = spawnSync(process.execPath, doctor, as);
     expect(status).toBe(1);
     expect(String(stdout)).toMatch(/^fail +storage /m);
-    expect(String(stdout)).toContain("1 failed, 0 warnings");
   });
 });
 
@@ -272,6 +242,6 @@ describe.each([
 
   it.runIf(disk !== undefined)("names the disk", async () => {
     const storage = { directory: disk?.directory, minFree };
-    expect((await scene.server({ storage })).faults).toEqual(["disk"]);
+    expect((await scene.server({ storage })).faults).toEqual(["storage"]);
   });
 });
