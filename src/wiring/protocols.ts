@@ -10,12 +10,7 @@ import { SetUpPage } from "../server/web/set-up-page.ts";
 import { ModuleRegistryProtocol } from "../server/protocols/module-registry.ts";
 import { NetworkMirrorProtocol } from "../server/protocols/network-mirror.ts";
 import { ProviderRegistryProtocol } from "../server/protocols/provider-registry.ts";
-import { ModuleOverview } from "../mirror/modules/overview.ts";
-import {
-  ModuleTrustRecords,
-  ModuleReleaseRecords,
-} from "../mirror/modules/records.ts";
-import { ProviderOverview } from "../mirror/providers/overview.ts";
+import { ModuleTrustRecords } from "../mirror/modules/records.ts";
 import { PlatformArchives } from "../mirror/providers/platform-archives.ts";
 import { listStored } from "../mirror/standings/stored-releases.ts";
 import { watchPending } from "../mirror/trust/pending-decisions.ts";
@@ -116,16 +111,8 @@ function wirePlatforms(
   return new PlatformArchives(offline ? [] : platforms, core);
 }
 
-function wireBrowse(core: Core): BrowsePage {
-  const { records, trust, blobs } = core;
-  return new BrowsePage({
-    providers: new ProviderOverview(core),
-    modules: new ModuleOverview({
-      records: new ModuleTrustRecords(records),
-      releases: new ModuleReleaseRecords(records),
-      ...{ trust, blobs },
-    }),
-  });
+function wireBrowse({ releases, records }: Core): BrowsePage {
+  return new BrowsePage({ releases, modules: new ModuleTrustRecords(records) });
 }
 
 /** Counts answers before there are any, and pending decisions. */

@@ -127,7 +127,6 @@ function pathsOf(...types: readonly string[]): readonly string[] {
   );
   const browsed = types.flatMap((type) => [
     `/browse?provider=${host}/acme/${type}`,
-    `/browse?provider=${host}/acme/${type}&version=1.0.0`,
     `/browse?module=${moduleHost}/acme/${type}/aws`,
   ]);
   return [...new Set([...filled, ...browsed, "/browse?q=canary", "/nothing"])];

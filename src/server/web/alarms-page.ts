@@ -1,11 +1,17 @@
 import type { Context } from "koa";
-import type { watchPending } from "../../mirror/trust/pending-decisions.ts";
+import { formatProviderAddress } from "../../address/provider-address.ts";
+import {
+  explainPending,
+  type PendingDecision,
+  type watchPending,
+} from "../../mirror/trust/pending-decisions.ts";
 import type { Alarms, RaisedAlarm } from "../../telemetry/alarms.ts";
 import type { AlarmKind } from "../../telemetry/metrics.ts";
-import { dateOf } from "./figures.ts";
 import { html, type Html } from "./html.ts";
 import { sendPage, table } from "./page.ts";
-import { renderPending } from "./pending-table.ts";
+
+/** Candidates that are shown; `trust list` has them all. */
+const mostShown = 200;
 
 export interface AlarmParts {
   readonly findPending: ReturnType<typeof watchPending>;
@@ -37,6 +43,28 @@ export async function answerAlarms(
   );
 }
 
+/** Renders pending decisions, each with the one command that takes it; nothing for none. */
+function renderPending(pending: readonly PendingDecision[]): Html {
+  if (pending.length === 0) return html``;
+  const more = pending.length - mostShown;
+  const rows = pending
+    .slice(0, mostShown)
+    .map((one) => [
+      `${formatProviderAddress(one.provider)} ${one.version}`,
+      html`${explainPending(one)}<br /><code>${one.sha256sums}</code>`,
+      dateOf(new Date(one.since)),
+      renderRemedy(one),
+    ]);
+  const heads = ["Release", "Candidate", "Since", "Command"];
+  return html`${table("Needs a decision", heads, rows)}${more > 0 && html`<p>${more} more: <code>provender trust list</code></p>`}`;
+}
+
+function renderRemedy({ command, setting }: PendingDecision): Html {
+  return command === undefined
+    ? html`Change <code>${setting}</code> and send SIGHUP, if it is good.`
+    : html`<code>${command}</code>`;
+}
+
 function renderRecent(recent: readonly RaisedAlarm[]): Html {
   if (recent.length === 0) return html`<p>None.</p>`;
   const rows = recent.map((alarm) => [
@@ -55,6 +83,11 @@ function subjectOf({ facts }: RaisedAlarm): string {
   return [provider, module, archive, version]
     .filter((fact) => typeof fact === "string")
     .join(" ");
+}
+
+/** To the minute, in UTC. */
+function dateOf(moment: Date): string {
+  return `${moment.toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
 
 const log = "See the log of the mirror.";

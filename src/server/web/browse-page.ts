@@ -1,251 +1,130 @@
 import pLimit from "p-limit";
-import {
-  formatModuleAddress,
-  type ModuleAddress,
-} from "../../address/module-address.ts";
+import { formatModuleAddress } from "../../address/module-address.ts";
 import { parseModuleAddress } from "../../address/specs/module-spec.ts";
 import {
   formatProviderAddress,
   parseProviderAddress,
-  type ProviderAddress,
 } from "../../address/provider-address.ts";
-import { parseVersion, type Version } from "../../address/version.ts";
+import { newestFirst, type Version } from "../../address/version.ts";
 import { remembered } from "../../concurrency/remembered.ts";
-import type { ModuleOverview } from "../../mirror/modules/overview.ts";
-import { explainPending } from "../../mirror/trust/pending-decisions.ts";
-import type { ProviderOverview } from "../../mirror/providers/overview.ts";
+import type { ModuleTrustRecords } from "../../mirror/modules/records.ts";
+import type { ReleaseRecords } from "../../mirror/releases/records.ts";
 import type { RequestContext } from "../http/request-context.ts";
-import { dateOf, formatBytes } from "./figures.ts";
 import { html, type Html } from "./html.ts";
 import { sendPage, table } from "./page.ts";
-import { renderPending } from "./pending-table.ts";
-import { pageOf } from "./paging.ts";
 
 interface BrowseParts {
-  readonly providers: ProviderOverview;
-  readonly modules: ModuleOverview;
+  readonly releases: Pick<ReleaseRecords, "listProviders" | "list">;
+  readonly modules: Pick<ModuleTrustRecords, "listModules" | "listVersions">;
 }
 
-interface HeldName {
-  readonly kind: "provider" | "module";
-  readonly name: string;
-}
-
-/**
- * Milliseconds for which the names of stored content are remembered, because
- * they cost a look into every folder.
- */
+/** Milliseconds for which names are remembered, since they cost a look into every folder. */
 const rememberedFor = 5_000;
 
 /** Pages; each reads its records one after the other, so that clients always find a turn at theirs. */
 const madeAtOnce = 2;
 
-/**
- * Answers `/browse`: stored content, from providers and modules down to
- * platforms. Throws malformed-address.
- */
+/** Rows of one page. */
+const pageSize = 50;
+
+/** Answers `/browse`: the addresses of what is held, and the versions of one, each with the page that says what clients get. Throws malformed-address. */
 export class BrowsePage {
   readonly #parts: BrowseParts;
-  readonly #listHeld: () => Promise<readonly HeldName[]>;
+  readonly #listHeld: () => Promise<readonly (readonly [string, string])[]>;
   readonly #turn = pLimit(madeAtOnce);
 
   constructor(parts: BrowseParts) {
     this.#parts = parts;
-    this.#listHeld = remembered(rememberedFor, () => listHeld(parts));
-  }
-
-  /** True when the policy reports its refusals and serves them. */
-  get #reportsOnly(): boolean {
-    return this.#parts.providers.reportsOnly;
+    this.#listHeld = remembered(rememberedFor, async () => {
+      const providers = await parts.releases.listProviders(Infinity);
+      const modules = await parts.modules.listModules();
+      return [
+        ...providers.map((one) => ["provider", formatProviderAddress(one)]),
+        ...modules.map((one) => ["module", formatModuleAddress(one)]),
+      ] as [string, string][];
+    });
   }
 
   answer(ctx: RequestContext): Promise<void> {
-    return this.#turn(() => this.#answer(ctx));
-  }
-
-  async #answer(ctx: RequestContext): Promise<void> {
     const query = new URLSearchParams(ctx.querystring);
-    const provider = query.get("provider");
-    const module = query.get("module");
-    const version = query.get("version");
-    if (module !== null)
-      await this.#module(ctx, parseModuleAddress(module, ""), query);
-    else if (provider === null) await this.#all(ctx, query);
-    else if (version === null)
-      await this.#provider(ctx, parseProviderAddress(provider), query);
-    else {
-      const address = parseProviderAddress(provider);
-      await this.#release(ctx, address, parseVersion(version));
-    }
+    const { releases, modules } = this.#parts;
+    return this.#turn(async () => {
+      const provider = query.get("provider");
+      const module = query.get("module");
+      if (provider !== null) {
+        const address = parseProviderAddress(provider);
+        const versions = await releases.list(address);
+        return sendVersions(ctx, formatProviderAddress(address), versions);
+      }
+      if (module !== null) {
+        const address = parseModuleAddress(module, "");
+        const versions = await modules.listVersions(address);
+        return sendVersions(ctx, formatModuleAddress(address), versions);
+      }
+      return this.#sendAll(ctx, query);
+    });
   }
 
-  async #all(ctx: RequestContext, query: URLSearchParams): Promise<void> {
-    const sought = (query.get("q") ?? "").trim().toLowerCase();
+  async #sendAll(ctx: RequestContext, query: URLSearchParams): Promise<void> {
+    const written = query.get("q") ?? "";
+    const sought = written.trim().toLowerCase();
     const held = await this.#listHeld();
-    const all = held.filter(({ name }) => name.includes(sought));
-    const { rows, links } = pageOf(all, query);
-    const found = rows.map(({ kind, name }) => [
-      html`<a href="${link({ [kind]: name })}">${name}</a>`,
-      kind,
-    ]);
-    const result =
-      rows.length === 0
-        ? html`<p>Nothing that is held has such an address.</p>`
-        : table("What is held", ["Address", "Kind"], found);
+    const found = held.filter(([, name]) => name.includes(sought));
+    const rows = found.map(([kind, name]) => {
+      const to = new URLSearchParams({ [kind]: name }).toString();
+      return [html`<a href="browse?${to}">${name}</a>`, kind];
+    });
     const search = html`<form action="browse" role="search">
       <label
         >Part of an address<br /><input
           name="q"
-          value="${query.get("q") ?? ""}"
+          value="${written}"
           maxlength="200" /></label
       ><button>Search</button>
     </form>`;
-    sendPage(ctx, "Browse", html`${search}${result}${links}`);
-  }
-
-  async #provider(
-    ctx: RequestContext,
-    provider: ProviderAddress,
-    query: URLSearchParams,
-  ): Promise<void> {
-    const { providers } = this.#parts;
-    const name = formatProviderAddress(provider);
-    const { rows, links } = pageOf(
-      await providers.listVersions(provider),
-      query,
-    );
-    const described = await providers.describe(provider, rows);
-    const found = described.map((row) => [
-      html`<a href="${link({ provider: name, version: row.version })}"
-        >${row.version}</a
-      >`,
-      renderStanding(row, this.#reportsOnly),
-      dateOf(row.firstSeen),
-      row.signedBy === undefined
-        ? ""
-        : html`<code>${row.signedBy.slice(-16)}</code>`,
-    ]);
-    const heads = ["Version", "Standing", "First seen", "Signed by"];
-    const result =
-      rows.length === 0
-        ? html`<p>Nothing is known of it. <a href="why/${name}">Why?</a></p>`
-        : table("Versions", heads, found);
-    sendPage(ctx, name, html`${upwards}${result}${links}`);
-  }
-
-  async #release(
-    ctx: RequestContext,
-    provider: ProviderAddress,
-    version: Version,
-  ): Promise<void> {
-    const { providers } = this.#parts;
-    const name = formatProviderAddress(provider);
-    const [row] = await providers.describe(provider, [version]);
-    const release = await providers.describeRelease({ provider, version });
-    const packages = release.packages.map((one) => [
-      one.platform,
-      one.size === undefined
-        ? "only listed"
-        : `stored, ${formatBytes(one.size)}`,
-      html`<code>zh:${one.sha256}</code
-        >${one.h1 && html`<br /><code>${one.h1}</code>`}`,
-      dateOf(one.lastUsed),
-    ]);
-    const heads = ["Platform", "Archive", "Hashes", "Last used"];
-    sendPage(
-      ctx,
-      `${name} ${version}`,
-      html`<p><a href="${link({ provider: name })}">All versions</a></p>
-        <dl>
-          <dt>Standing</dt>
-          <dd>
-            ${row && renderStanding(row, this.#reportsOnly)}
-            <a href="why/${name}/${version}">What do clients get?</a>
-          </dd>
-          <dt>First seen</dt>
-          <dd>${dateOf(row?.firstSeen) || "not yet"}</dd>
-          <dt>Signed by</dt>
-          <dd>${renderSigner(release.signer)}</dd>
-        </dl>
-        ${row !== undefined && renderPending(row.pending)}
-        ${packages.length > 0 && table("Packages", heads, packages)}`,
-    );
-  }
-
-  async #module(
-    ctx: RequestContext,
-    module: ModuleAddress,
-    query: URLSearchParams,
-  ): Promise<void> {
-    const { modules } = this.#parts;
-    const name = formatModuleAddress(module);
-    const { rows, links } = pageOf(await modules.listVersions(module), query);
-    const described = await modules.describe(module, rows);
-    const found = described.map(({ version, source, commit, sha256, size }) => [
-      html`<a href="why/${name}/${version}">${version}</a>`,
-      html`${source}${commit && html`<br />commit <code>${commit}</code>`}`,
-      sha256 === undefined ? "passed through" : html`<code>${sha256}</code>`,
-      size === undefined ? "" : formatBytes(size),
-    ]);
-    const heads = ["Version", "Source", "SHA-256", "Stored"];
-    sendPage(
-      ctx,
-      name,
-      html`${upwards}${table("Versions", heads, found)}${links}`,
-    );
+    const result = tableOf(ctx, "What is held", ["Address", "Kind"], rows);
+    const none = html`<p>Nothing that is held has such an address.</p>`;
+    sendPage(ctx, "Browse", html`${search}${result ?? none}`);
   }
 }
 
-async function listHeld({
-  providers,
-  modules,
-}: BrowseParts): Promise<readonly HeldName[]> {
-  return [
-    ...(await providers.listProviders()).map((provider) => ({
-      kind: "provider" as const,
-      name: formatProviderAddress(provider),
-    })),
-    ...(await modules.listModules()).map((module) => ({
-      kind: "module" as const,
-      name: formatModuleAddress(module),
-    })),
-  ];
+function sendVersions(
+  ctx: RequestContext,
+  name: string,
+  versions: readonly Version[],
+): void {
+  const rows = newestFirst(versions).map((version) => [
+    html`<a href="why/${name}/${version}">${version}</a>`,
+  ]);
+  const result = tableOf(ctx, "Versions", ["What clients get"], rows);
+  const none = html`<p>
+    Nothing of it is held. <a href="why/${name}">Why?</a>
+  </p>`;
+  const upwards = html`<p><a href="browse">All providers and modules</a></p>`;
+  sendPage(ctx, name, html`${upwards}${result ?? none}`);
 }
 
-const upwards = html`<p><a href="browse">All providers and modules</a></p>`;
-
-function link(query: Readonly<Record<string, string>>): string {
-  return `browse?${new URLSearchParams(query).toString()}`;
-}
-
-type Row = Awaited<ReturnType<ProviderOverview["describe"]>>[number];
-
-function renderStanding(
-  { deniedBy, heldUntil, phantomSince, pending, isListed, firstSeen }: Row,
-  reportsOnly: boolean,
-): Html {
-  const would = reportsOnly ? "would be " : "";
-  const held = `${would}held until ${dateOf(heldUntil)}`;
-  const bad = [
-    ...(deniedBy === undefined ? [] : [`${would}denied by ${deniedBy}`]),
-    ...(heldUntil === undefined ? [] : [held]),
-    ...(phantomSince === undefined
-      ? []
-      : [`without files at its registry since ${dateOf(phantomSince)}`]),
-    ...pending.map((one) => `candidate: ${explainPending(one)}`),
-  ];
-  if (bad.length > 0) return html`<span class="bad">${bad.join("; ")}</span>`;
-  if (firstSeen === undefined) return html`only listed`;
-  return html`verified, ${isListed ? "listed" : "no longer listed"}`;
-}
-
-type Signer = Awaited<
-  ReturnType<ProviderOverview["describeRelease"]>
->["signer"];
-
-function renderSigner(signer: Signer): Html {
-  if (signer === undefined) return html`unsigned, or not known`;
-  const { fingerprint, name, known } = signer;
-  return html`<code>${fingerprint}</code
-    >${name !== undefined && html`<br />calls itself ${name}`}${known && html`<br />${known}`}`;
+/** The page of rows whose number, from 1, the query has as `page`; undefined without rows. */
+function tableOf(
+  { querystring }: RequestContext,
+  title: string,
+  heads: readonly string[],
+  all: readonly (readonly (Html | string)[])[],
+): Html | undefined {
+  if (all.length === 0) return undefined;
+  const query = new URLSearchParams(querystring);
+  const count = Math.ceil(all.length / pageSize);
+  const asked = Number.parseInt(query.get("page") ?? "1", 10) || 1;
+  const page = Math.min(count, Math.max(1, asked));
+  const link = (to: number, name: string) => {
+    if (to < 1 || to > count) return undefined;
+    query.set("page", String(to));
+    return html`<a href="browse?${query.toString()}">${name}</a> `;
+  };
+  const links = html`<p>
+    ${link(page - 1, "Previous page")}Page ${page} of ${count}.
+    ${link(page + 1, "Next page")}
+  </p>`;
+  const rows = all.slice((page - 1) * pageSize, page * pageSize);
+  return html`${table(title, heads, rows)}${count > 1 && links}`;
 }

@@ -81,7 +81,6 @@ const documents: readonly string[] = [
   "browse",
   "browse?q=acme",
   `browse?provider=${demo}`,
-  `browse?provider=${demo}&version=1.0.0`,
   `browse?module=${network}`,
   "alarms",
   `why/${demo}`,

@@ -30,7 +30,6 @@ const paths = [
   "/browse",
   `/browse?q=${encodeURIComponent(`"><script>alert(3)</script>`)}`,
   `/browse?provider=${provider}`,
-  `/browse?provider=${provider}&version=1.0.0`,
   `/browse?provider=registry.terraform.io/acme/unknown`,
   `/browse?module=${module}`,
   "/alarms",

@@ -69,7 +69,7 @@ async function timeCold(
 /** Every page, and different ones of those that are long. */
 const pages = [
   ...["/", "/alarms", "/browse", "/browse?page=17"],
-  ...["/browse?q=p19", `/browse?provider=${name}&version=2.0.7`],
+  ...["/browse?q=p19"],
   ...[1, 2, 3, 4].map((page) => `/browse?provider=${name}&page=${page}`),
 ];
 const seconds = 4;

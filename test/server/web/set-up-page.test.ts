@@ -42,6 +42,24 @@ describe("the page for people", () => {
     );
   });
 
+  it("leads from what is held to what clients get of each version", async () => {
+    const name = "registry.terraform.io/acme/demo";
+    await mirror.get(`/providers/${name}/1.2.3.json`);
+    const held = await eventually(
+      async () => (await mirror.get("/browse?page=9")).body.toString(),
+      (text) => text.includes(name),
+    );
+    const [, to = ""] = /href="(browse\?provider=[^"]*)"/.exec(held) ?? [];
+    const versions = (await mirror.get(`/${to}`)).body.toString();
+    expect(versions).toContain(`href="why/${name}/1.2.3"`);
+    const sought = (await mirror.get("/browse?q=nothing")).body.toString();
+    expect(sought).toContain("Nothing that is held");
+    const none = (await mirror.get(`/browse?provider=${name}x`)).body;
+    expect(none.toString()).toContain("Nothing of it is held");
+    expect((await mirror.get("/browse?provider=a")).status).toBe(400);
+    expect((await mirror.get("/browse?module=a")).status).toBe(400);
+  });
+
   it("runs nothing, shows no path of this machine", async () => {
     const { body, headers: sent } = await mirror.get("/");
     const text = body.toString();
@@ -103,16 +121,16 @@ describe("the page for people", () => {
 
   it.each([
     ["enforce", "denied by policy.default"],
-    ["report", "would be denied by policy.default"],
+    ["report", "The policy only reports"],
   ])("says whether the policy is in force: %s", async (mode, standing) => {
     const config = { policy: { mode, default: "deny" }, offline: true };
     const { directory } = mirror;
     const copy = scratch("copy");
     cpSync(directory, copy, { recursive: true });
     const own = await startMirror({ config, directory: copy });
-    const query = "?provider=registry.terraform.io/acme/demo";
-    const page = (await own.get(`/browse${query}`)).body.toString();
-    expect(page).toContain(`>${standing}<`);
+    const path = "/why/registry.terraform.io/acme/demo";
+    const page = (await own.get(path)).body.toString();
+    expect(page).toContain(standing);
     await own.stop();
   });
 
