@@ -4,7 +4,7 @@ import {
   type TrustScope,
 } from "../../address/specs/trust-scope.ts";
 import { failure, formatKeyDecision } from "../../errors/index.ts";
-import { listSigned } from "../../mirror/releases/signed-releases.ts";
+import { isUsed, listSigned } from "../../mirror/releases/signed-releases.ts";
 import { findExclusion } from "../../mirror/trust/admission-rules.ts";
 import type { NamespaceBody } from "../../mirror/trust/trust-records.ts";
 import type { Candidate } from "../../trust/candidates.ts";
@@ -66,7 +66,17 @@ export async function decideKey(
     served.length + offered.length > 0 ||
     isKnown(before, asked) ||
     earlier !== undefined ||
-    (await findSigned(parts, asked)).length > 0;
+    (await findSigned(parts, asked)).length > 0 ||
+    // The list of candidates is bounded, and can be lost.
+    (await isUsed(
+      ...([
+        parts.records,
+        scope,
+        scope.type ?? undefined,
+        fingerprint,
+      ] as const),
+      (one) => covers(scope, one),
+    ));
   if (!isFelt && decision === "approved")
     throw failure(
       "trust-decision",

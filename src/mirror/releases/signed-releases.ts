@@ -39,6 +39,26 @@ export async function listSigned(
   return found;
 }
 
+/** True when the record of a release that is meant has content under a key, admitted or not. */
+export async function isUsed(
+  records: RecordStore,
+  namespace: NamespaceFolder,
+  type: string | undefined,
+  fingerprint: string,
+  isMeant: (release: Signed) => boolean,
+): Promise<boolean> {
+  for await (const one of listKeys(records, namespace, type)) {
+    if (!isMeant(one)) continue;
+    // A record that cannot be read names no key; it refuses where it is asked for.
+    const body = await records
+      .read(one.key, readReleaseBody)
+      .catch(() => undefined);
+    if (body?.evidence.some(({ signedBy }) => signedBy === fingerprint))
+      return true;
+  }
+  return false;
+}
+
 /** Lists the candidates that the record of a release has, also those that the bounds of `trust list` left out. */
 export async function listRecorded(
   records: RecordStore,
