@@ -10,7 +10,6 @@ serve: it cannot listen or use its store
   provender serve --config mirror.yaml  # with another file
 config check: the program itself failed
   provender config check  # reads every file that it names, too
-  provender config check --explain acme/net@1.2.0  # which rule decides
 config show: the program itself failed
   provender config show  # with all defaults
 trust list: a record cannot be read, or was lost

@@ -27,10 +27,6 @@ function addConfig(program: Command): void {
     .description("look at the configuration");
   withConfig(group.command("check"))
     .description("say whether the configuration can be used")
-    .option(
-      "--explain <spec>",
-      "say which rule decides for NAMESPACE/TYPE[@VERSION]",
-    )
     .action(run(async () => (await import("./config.ts")).checkConfiguration));
   withConfig(group.command("show"))
     .description("print the configuration with all defaults, without secrets")

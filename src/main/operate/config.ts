@@ -1,4 +1,3 @@
-import { formatExplanation } from "../../commands/operate/config.ts";
 import {
   formatConfiguration,
   loadConfiguration,
@@ -7,25 +6,22 @@ import {
 import { failure, isFailure } from "../../errors/index.ts";
 import { loadCertificateFiles } from "../../server/tls/certificate.ts";
 import { wireRules } from "../../wiring/rules.ts";
-import { hostsOf } from "../../wiring/verbs/hosts.ts";
 import type { Output } from "../../commands/output/streams.ts";
 import type { Flags } from "../flags.ts";
 import { describeBucket } from "./bucket.ts";
 
 /** Reads every file that the configuration names, and asks its bucket, too. Throws a configuration error and what is wrong with the bucket. */
 export async function checkConfiguration(
-  { config, explain }: Flags & { readonly explain?: string },
+  { config }: Flags,
   { stdout }: Output,
 ): Promise<number> {
   const configuration = loadConfiguration({ file: config });
-  const { policy } = wireRules(configuration);
+  wireRules(configuration);
   const certificate = await describeCertificate(configuration);
   const bucket = await describeBucket(configuration);
   const { source } = configuration;
   const rest = `${certificate}${bucket}`;
   stdout(`${source ?? "The built-in defaults"}: good\n${rest}`);
-  if (explain !== undefined)
-    stdout(formatExplanation(policy, explain, hostsOf(configuration)));
   return 0;
 }
 

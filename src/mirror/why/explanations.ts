@@ -1,4 +1,3 @@
-import { isMatch } from "../../address/policy-pattern.ts";
 import type { Hostname } from "../../address/hostname.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
 import { typeOfModule } from "../../address/specs/trust-scope.ts";
@@ -16,7 +15,6 @@ import type { TamperedArchives } from "../releases/tampered-archives.ts";
 import type { Admission } from "../trust/admission.ts";
 import { formatLeftOut } from "../trust/left-out.ts";
 import { readPending } from "../trust/pending-decisions.ts";
-import { explainPolicy } from "../trust/policy-explanation.ts";
 import type { TrustStore } from "../trust/trust-store.ts";
 import {
   nearestProvider,
@@ -24,6 +22,7 @@ import {
   tellNearest,
   tellPending,
   tellPhantom,
+  tellRules,
   tellSigner,
   tellTampered,
 } from "./facts.ts";
@@ -182,11 +181,7 @@ export class Explanations {
 
   #tellRules({ provider, version }: ProviderQuestion): readonly string[] {
     const { policy, mode } = this.#parts.admission.rules;
-    const rules = policy.rules.filter(({ pattern }) =>
-      isMatch(pattern, provider),
-    );
-    const own = { ...policy, rules };
-    const { sentences } = explainPolicy(own, provider, version);
+    const sentences = tellRules(policy, provider, version);
     return mode === "report" ? [...sentences, onlyReports] : sentences;
   }
 }

@@ -1,6 +1,17 @@
 import { findNearest } from "../../errors/nearest.ts";
-import type { ProviderAddress } from "../../address/provider-address.ts";
+import { isMatch } from "../../address/policy-pattern.ts";
+import {
+  formatProviderAddress,
+  type ProviderAddress,
+} from "../../address/provider-address.ts";
+import { formatDuration } from "../../address/units.ts";
+import { formatVersionConstraint } from "../../address/version-constraint.ts";
 import type { Version } from "../../address/version.ts";
+import {
+  decideByRules,
+  type Policy,
+  type PolicyDecision,
+} from "../../trust/policy.ts";
 import type { Answer } from "../cache/answer.ts";
 import type { Release } from "../releases/release.ts";
 import type { Refusals } from "../standings/refused-versions.ts";
@@ -101,4 +112,48 @@ export function nearestProvider(
     .map(({ namespace, type }) => `${namespace}/${type}`);
   const { namespace, type } = provider;
   return tellNearest(`${namespace}/${type}`, siblings);
+}
+
+/** The line of the configuration that decides about a version; of a whole provider, each that decides about some of its versions, and about the rest. */
+export function tellRules(
+  policy: Policy,
+  provider: ProviderAddress,
+  version: Version | undefined,
+): readonly string[] {
+  const name = formatProviderAddress(provider);
+  if (version !== undefined) {
+    const decision = decideByRules(policy, provider, version);
+    return [`${name} ${version} is ${formatOutcome(policy, decision)}`];
+  }
+  const about = policy.rules.filter(({ pattern }) =>
+    isMatch(pattern, provider),
+  );
+  const end = about.findIndex(({ versions }) => versions === undefined);
+  const some = end < 0 ? about : about.slice(0, end);
+  const rest = some.length > 0 ? "Every other version" : "Every version";
+  const outcome = formatOutcome(policy, about[end] ?? policy.otherwise);
+  return [
+    ...some.map(
+      ({ rule }) => `${formatRule(policy, rule)} decides for its versions.`,
+    ),
+    `${rest} of ${name} is ${outcome}`,
+  ];
+}
+
+function formatOutcome(policy: Policy, decision: PolicyDecision): string {
+  const { action, rule, minimumAge, minimumAgeRule } = decision;
+  const by = formatRule(policy, rule);
+  if (action === "deny") return `denied by ${by}.`;
+  return minimumAge === 0
+    ? `allowed by ${by}.`
+    : `allowed by ${by}, once it is ${formatDuration(minimumAge)} old (${minimumAgeRule}).`;
+}
+
+/** `policy.rules[0] (deny example.com/acme/*, versions >= 3.0.0)`; the default's key alone. */
+function formatRule({ rules }: Policy, key: string): string {
+  const found = rules.find(({ rule }) => rule === key);
+  if (found === undefined) return key;
+  const { action, pattern, versions } = found;
+  const range = versions && `, versions ${formatVersionConstraint(versions)}`;
+  return `${key} (${action} ${pattern.text}${range ?? ""})`;
 }
