@@ -35,7 +35,7 @@ export interface Policy {
   readonly otherwise: PolicyDecision;
 }
 
-export interface PolicyRule extends PolicyDecision {
+interface PolicyRule extends PolicyDecision {
   readonly pattern: Pattern;
   readonly versions: VersionConstraint | undefined;
 }
