@@ -1,6 +1,8 @@
 import { collectDefaultMetrics, Registry } from "prom-client";
-import { definitions } from "../src/telemetry/series/definitions.ts";
-import type { Definition } from "../src/telemetry/series/definition.ts";
+import {
+  definitions,
+  type Definition,
+} from "../src/telemetry/series/definitions.ts";
 import { makeFile } from "./made-file.ts";
 
 const head = `# Metrics

@@ -7,7 +7,7 @@ import { metricsPage } from "../packaging/metrics-page.ts";
 import { root } from "../packaging/project.ts";
 import { prometheusRule } from "../packaging/prometheus-rule.ts";
 import { errorCodes, statusOfCode } from "../src/errors/index.ts";
-import { makeRouter, type RoutedParts } from "../src/server/routes.ts";
+import { makeRouter, type RoutedParts } from "../src/server/app.ts";
 import { layOutStore } from "../src/store/layout.ts";
 import { auditFields, type AuditEvent } from "../src/telemetry/audit-entry.ts";
 

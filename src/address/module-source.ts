@@ -1,10 +1,9 @@
 import { failure } from "../errors/index.ts";
 import {
+  type ArchiveFormat,
   findArchiveFormat,
   findFormatOfPath,
-  type ArchiveFormat,
 } from "./module-archive-name.ts";
-import { isGitRef, SourceRefused } from "./git-source.ts";
 
 /**
  * Source of a module's content, as a registry's location gives it in
@@ -241,4 +240,28 @@ function parseChecksum(text: string): Checksum | undefined {
         digest: hex.toLowerCase(),
       };
   return undefined;
+}
+
+/** Thrown for an invalid module source. The message contains no secrets. */
+class SourceRefused extends Error {}
+
+/**
+ * A name that git would make (git-check-ref-format), and nothing that a command
+ * line or the syntax of revisions could read as something else.
+ */
+function isGitRef(text: string): boolean {
+  return (
+    /^[\x21-\x7e]{1,200}$/.test(text) &&
+    !/[~^:?*[\\]|\.\.|@\{|\/\/|^[-./]|\/[-.]|\.lock(?:\/|$)|[./]$/.test(text)
+  );
+}
+
+/** A commit's full name. */
+export function isCommit(text: string): boolean {
+  return /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text);
+}
+
+/** The first digits of a commit's name. */
+export function isShortCommit(text: string): boolean {
+  return /^[0-9a-f]{7,39}$/.test(text);
 }

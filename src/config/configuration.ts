@@ -2,8 +2,7 @@ import type { z } from "zod";
 import type { parseNotify, parseProxy } from "./environment.ts";
 import type { issuerSchema } from "./openid-issuers.ts";
 import type { makeOrigin } from "./origins.ts";
-import type { configurationSchema } from "./schema.ts";
-import type { s3Schema } from "./storage.ts";
+import type { configurationSchema, s3Schema } from "./schema.ts";
 
 /** A value with all that is in it read-only. */
 type Frozen<T> = T extends

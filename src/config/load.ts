@@ -1,5 +1,6 @@
 import { dirname } from "node:path";
 import type { z } from "zod";
+import { failure } from "../errors/index.ts";
 import type { Configuration } from "./configuration.ts";
 import {
   findHostToken,
@@ -13,7 +14,6 @@ import { explainIssues } from "./explain.ts";
 import { configurationSchema } from "./schema.ts";
 import { readSource } from "./source.ts";
 import { parseYaml, type Problem, type YamlDocument } from "./yaml-document.ts";
-import { failure } from "../errors/index.ts";
 
 export type * from "./configuration.ts";
 export type { Limits } from "./limits.ts";

@@ -1,8 +1,9 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import type { Hostname } from "../address/hostname.ts";
+import { parseDuration, parseSize } from "../address/units.ts";
 import type { TlsChoice } from "../server/tls/certificate-source.ts";
-import type { Surroundings } from "./environment.ts";
+import { defaultStorageDirectory, type Surroundings } from "./environment.ts";
 import {
   choice,
   leaf,
@@ -13,12 +14,17 @@ import {
 } from "./leaf.ts";
 import {
   describeLimit,
+  type Limits,
   limitTable,
   parseLimit,
-  type Limits,
 } from "./limits.ts";
 import { expectOneEach, issuerSchema } from "./openid-issuers.ts";
-import { originsSchema } from "./origins.ts";
+import {
+  certificateFile,
+  originsSchema,
+  readCa,
+  secretSchema,
+} from "./origins.ts";
 import {
   certificateName,
   duration,
@@ -26,6 +32,7 @@ import {
   flag,
   hostname,
   httpsUrl,
+  keyPrefix,
   lifetime,
   listenHost,
   listenPort,
@@ -35,13 +42,14 @@ import {
   providerPattern,
   remark,
   rulePattern,
+  serviceUrl,
+  size,
+  sizeOrUnlimited,
   text,
   tlsMode,
   tokenDigest,
   versionConstraint,
 } from "./scalars.ts";
-import { storageSchema } from "./storage.ts";
-import { parseDuration } from "../address/units.ts";
 
 /** Every key of the YAML, in the order of config.example.yaml, with its default; relative paths start from `folder`. */
 export function configurationSchema(folder: string, from: Surroundings) {
@@ -188,4 +196,40 @@ function limitsSchema() {
   return section(Object.fromEntries(shape)).transform(
     (limits) => limits as Limits,
   );
+}
+
+const bucketName = leaf("a bucket's name such as provender-eu", (name) =>
+  required(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.exec(name)?.[0]),
+);
+
+function storageSchema(path: z.ZodType<string>, from: Surroundings) {
+  return section({
+    directory: withDefault(path, defaultStorageDirectory(from)),
+    maxSize: withDefault(sizeOrUnlimited, undefined),
+    minFree: withDefault(size, parseSize("1GiB")),
+    s3: optional(s3Schema(path, from.env)),
+  });
+}
+
+export function s3Schema(path: z.ZodType<string>, env: Surroundings["env"]) {
+  return z
+    .strictObject({
+      endpoint: serviceUrl,
+      bucket: bucketName,
+      region: withDefault(text, "us-east-1"),
+      prefix: withDefault(keyPrefix, ""),
+      addressing: withDefault(choice("path", "virtual-host"), "path"),
+      ca: optional(certificateFile(path)),
+      accessKeyId: optional(text),
+      secretAccessKey: optional(secretSchema(path, env)),
+    })
+    .superRefine(({ accessKeyId, secretAccessKey }, context) => {
+      if ((accessKeyId === undefined) === (secretAccessKey === undefined))
+        return;
+      const message =
+        'is of no use alone: expected "accessKeyId" and "secretAccessKey", or neither, which takes the keys of the environment, a web identity or the instance';
+      const [name] = accessKeyId ? ["accessKeyId"] : ["secretAccessKey"];
+      context.addIssue({ code: "custom", path: [name], message });
+    })
+    .transform(readCa);
 }

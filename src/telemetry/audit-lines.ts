@@ -3,7 +3,7 @@ import { failure, type Failure } from "../errors/index.ts";
 import { currentAsker } from "./asker.ts";
 import { formatAuditEntry, type AuditEntry } from "./audit-entry.ts";
 import { AuditFile, type AuditFileSettings } from "./audit-file.ts";
-import { filesKept } from "./audit/log-files.ts";
+import { filesKept } from "./audit/read-log.ts";
 
 export interface AuditLinesSettings {
   /** The current file; older ones lie beside it as `path.1` (the newest), `path.2` and so on. */

@@ -1,5 +1,5 @@
 import { write, writeSync } from "node:fs";
-import { isoTime } from "./iso-time.ts";
+import type { DestinationStream } from "pino";
 
 /** Bytes that wait for a reader; further lines are dropped, since clients make as many as they like. */
 const mostWaiting = 32 * 1024 * 1024;
@@ -117,4 +117,51 @@ function writeAll(descriptor: number, bytes: Buffer): void {
 
 function isBehind(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === "EAGAIN";
+}
+
+/** Lines wait for each other for this many milliseconds or characters, because a write costs more than its line and wakes a thread. */
+const longest = 50;
+const mostGathered = 16_000;
+
+/** Hands lines on together. */
+export class GatheredLines implements DestinationStream {
+  readonly #file: LogFile;
+  #text = "";
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(file: LogFile) {
+    this.#file = file;
+  }
+
+  write(line: string): void {
+    this.#text += line;
+    if (this.#text.length >= mostGathered) this.#handOn();
+    this.#timer ??= setTimeout(() => this.#flush(), longest).unref();
+  }
+
+  /** Writes the rest synchronously, for a process that ends. */
+  flushSync(): void {
+    this.#file.flushSync(this.#text);
+    this.#text = "";
+  }
+
+  #flush(): void {
+    this.#timer = undefined;
+    this.#handOn();
+  }
+
+  #handOn(): void {
+    this.#file.write(this.#text);
+    this.#text = "";
+  }
+}
+
+let last = { at: 0, text: "" };
+
+/** Now, as a field of a line; made once a millisecond. */
+export function isoTime(): string {
+  const at = Date.now();
+  if (at !== last.at)
+    last = { at, text: `,"time":"${new Date(at).toISOString()}"` };
+  return last.text;
 }

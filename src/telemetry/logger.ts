@@ -1,9 +1,7 @@
 import { createRequire } from "node:module";
 import { pino, type DestinationStream, type LoggerOptions } from "pino";
 import type { PrettyOptions } from "pino-pretty";
-import { GatheredLines } from "./gathered-lines.ts";
-import { isoTime } from "./iso-time.ts";
-import { LogFile } from "./log-file.ts";
+import { GatheredLines, isoTime, LogFile } from "./log-file.ts";
 import { redactTickets } from "./redaction.ts";
 
 export type Logger = ReturnType<typeof pino<never>>;

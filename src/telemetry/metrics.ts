@@ -4,7 +4,12 @@ import {
   Gauge,
   Registry,
 } from "prom-client";
-import type { CounterName, GaugeName, LabelsOf } from "./series/definitions.ts";
+import {
+  type CounterName,
+  type GaugeName,
+  type LabelsOf,
+  makeSeries,
+} from "./series/definitions.ts";
 import {
   knownGetters,
   originResults,
@@ -12,7 +17,6 @@ import {
   type OriginResult,
   type RequestKind,
 } from "./series/labels.ts";
-import { makeSeries } from "./series/series.ts";
 
 export { alarmKinds, type AlarmKind } from "./series/labels.ts";
 

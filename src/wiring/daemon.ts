@@ -1,34 +1,34 @@
 import { hostname as machineName } from "node:os";
 import { getCACertificates } from "node:tls";
-import { listChangedKeys, type Configuration } from "../config/load.ts";
+import { type Configuration, listChangedKeys } from "../config/load.ts";
+import { failure } from "../errors/index.ts";
+import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
+import { findUndone, tellsDecision } from "../mirror/trust/undone-decisions.ts";
 import { Daemon } from "../server/daemon.ts";
 import { ClientAddresses } from "../server/http/client-address.ts";
 import { listenerLimits } from "../server/http/listener.ts";
 import { ServiceNotification } from "../server/service-notification.ts";
 import { makeCertificateSource } from "../server/tls/certificate-source.ts";
-import { failure } from "../errors/index.ts";
 import { layOutStore, type StoreLayout } from "../store/layout.ts";
 import {
   lockStorageDirectory,
   prepareStorageDirectory,
-  sweepStaging,
   type StorageLock,
+  sweepStaging,
 } from "../store/storage-directory.ts";
-import { Metrics } from "../telemetry/metrics.ts";
-import { findUndone, tellsDecision } from "../mirror/trust/undone-decisions.ts";
 import { readEntries } from "../telemetry/audit/read-log.ts";
-import { wireAuditLogs } from "./audit.ts";
+import { Metrics } from "../telemetry/metrics.ts";
 import { wireAdmin } from "./admin/admin.ts";
 import { wireAuthentication } from "./authentication.ts";
-import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
-import { wireCore, type Core } from "./core.ts";
+import { type Core, wireCore } from "./core.ts";
 import { wireProtocols } from "./protocols.ts";
 import { wireRules } from "./rules.ts";
 import { openReplica } from "./store/replica.ts";
 import {
-  wireTelemetry,
   type DaemonTelemetry,
   type Telemetry,
+  wireTelemetry,
+  wireAuditLogs,
 } from "./telemetry.ts";
 
 /**

@@ -1,31 +1,28 @@
+import type { Hostname } from "../address/hostname.ts";
 import { remembered } from "../concurrency/remembered.ts";
-import { type Configuration } from "../config/load.ts";
-import { makeApp, type AppParts } from "../server/app.ts";
-import { answeredCodes } from "../server/http/error-response.ts";
-import type { OnUnexpected } from "../server/http/guarded.ts";
-import type { Handle } from "../server/http/listener.ts";
-import { PublicAddress } from "../server/protocols/public-address.ts";
-import { BrowsePage } from "../server/web/browse-page.ts";
-import { SetUpPage } from "../server/web/set-up-page.ts";
-import { ModuleRegistryProtocol } from "../server/protocols/module-registry.ts";
-import { NetworkMirrorProtocol } from "../server/protocols/network-mirror.ts";
-import { ProviderRegistryProtocol } from "../server/protocols/provider-registry.ts";
+import type { Configuration } from "../config/load.ts";
 import { ModuleTrustRecords } from "../mirror/modules/records.ts";
 import { PlatformArchives } from "../mirror/providers/platform-archives.ts";
 import { listStored } from "../mirror/standings/stored-releases.ts";
 import { watchPending } from "../mirror/trust/pending-decisions.ts";
-import { candidateReasons } from "../telemetry/series/labels.ts";
+import { type AppParts, makeApp } from "../server/app.ts";
+import { answeredCodes } from "../server/http/error-response.ts";
+import type { OnUnexpected } from "../server/http/guarded.ts";
+import type { Handle } from "../server/http/listener.ts";
+import { ModuleRegistryProtocol } from "../server/protocols/module-registry.ts";
+import { NetworkMirrorProtocol } from "../server/protocols/network-mirror.ts";
 import type { ProtocolParts } from "../server/protocols/parts.ts";
+import { ProviderRegistryProtocol } from "../server/protocols/provider-registry.ts";
+import { PublicAddress } from "../server/protocols/public-address.ts";
+import type { Services } from "../server/protocols/service-discovery.ts";
 import { RefusalAudit } from "../server/requests/refusal-audit.ts";
 import { RequestLog } from "../server/requests/request-log.ts";
+import { BrowsePage } from "../server/web/browse-page.ts";
 import { Readiness } from "../server/web/operations.ts";
+import { SetUpPage } from "../server/web/set-up-page.ts";
+import { candidateReasons } from "../telemetry/series/labels.ts";
 import type { WiredAuthentication } from "./authentication.ts";
-import { wireExplanations, type Core } from "./core.ts";
-import {
-  findOwnOrigin,
-  wireRegistryServices,
-  wireServices,
-} from "./services.ts";
+import { type Core, wireExplanations } from "./core.ts";
 import type { DaemonTelemetry } from "./telemetry.ts";
 
 /** Providers that the page for people shows. */
@@ -136,4 +133,44 @@ function watchAnswers(
   metrics.expectCodes("refusals", answeredCodes.refusals);
   metrics.expectCodes("failures", answeredCodes.failures);
   return findPending;
+}
+
+/** Names the services that the daemon offers under its own hostname, of one origin; `root` is its URL. */
+function wireServices(configuration: Configuration, root: string): Services {
+  const origin = findOwnOrigin(configuration);
+  if (origin === undefined) return {};
+  const locate = (room: string) => `${root}v1/${room}/${origin}/`;
+  return nameServices(configuration.origins, origin, locate);
+}
+
+/** The origin that the daemon offers under its own hostname. */
+function findOwnOrigin({
+  discovery,
+  origins,
+}: Configuration): Hostname | undefined {
+  const [first] = origins.keys();
+  return discovery.origin ?? first;
+}
+
+/** The same of one origin, as a registry of its own below `root`. */
+function wireRegistryServices(
+  { origins }: Configuration,
+  hostname: Hostname,
+  root: string,
+): Services {
+  const base = `${root}registry/${hostname}/v1/`;
+  return nameServices(origins, hostname, (room) => `${base}${room}/`);
+}
+
+function nameServices(
+  origins: Configuration["origins"],
+  hostname: Hostname,
+  locate: (room: string) => string,
+): Services {
+  // Behind a network mirror nothing is signed, so that clients could not check it.
+  const isSigned = origins.get(hostname)?.networkMirror === undefined;
+  return {
+    ...(isSigned && { "providers.v1": locate("providers") }),
+    "modules.v1": locate("modules"),
+  };
 }

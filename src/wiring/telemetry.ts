@@ -1,9 +1,10 @@
 import { type Configuration } from "../config/load.ts";
+import pLimit from "p-limit";
 import type { StoreLayout } from "../store/layout.ts";
 import { Alarms } from "../telemetry/alarms.ts";
 import { AuditLog } from "../telemetry/audit-log.ts";
+import type { LogToRead } from "../telemetry/audit/read-log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { wireAuditLogs, type AuditLogs } from "./audit.ts";
 import { makeLogger, type Logger } from "../telemetry/logger.ts";
 
 export interface Telemetry {
@@ -39,4 +40,17 @@ export function wireTelemetry(
     },
   });
   return { logger, metrics, alarms, audit, auditLogs };
+}
+
+type LogName = keyof StoreLayout["audit"];
+
+type AuditLogs = Readonly<Record<LogName, LogToRead>>;
+
+/** The audit logs of a store, which are not opened for reading while a line is appended. */
+export function wireAuditLogs({ audit }: StoreLayout): AuditLogs {
+  const make = (name: LogName): LogToRead => {
+    const exclusively = pLimit(1);
+    return { path: audit[name], exclusively };
+  };
+  return { decisions: make("decisions"), requests: make("requests") };
 }

@@ -5,7 +5,7 @@ import { stringify } from "yaml";
 import {
   issueCertificate,
   makeAuthority,
-} from "../../src/server/tls/certificate-authority.ts";
+} from "../../src/server/tls/certificate-source.ts";
 import { runCommand } from "../running-command.ts";
 import { scratch } from "../running-mirror.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readRootDirectory } from "../../src/commands/inputs/configuration-directory.ts";
 import { parseDependencyLockFile } from "../../src/commands/inputs/parser.ts";
-import { formatLockFile } from "../../src/commands/lock/lock-file-format.ts";
+import { formatLockFile } from "../../src/commands/lock/lock.ts";
 import { parseChecksumsDocument } from "../../src/verification/checksums-document.ts";
 import { decideSignature } from "../../src/verification/signature-worker.ts";
 import { scratch } from "../running-mirror.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { makeRouter, type RoutedParts } from "../../src/server/routes.ts";
+import { makeRouter, type RoutedParts } from "../../src/server/app.ts";
 import { bearer, issueToken } from "../client-token.ts";
 import { createAuthority } from "../fakes/authority.ts";
 import { alteredByte, onlyFor } from "../fakes/faults.ts";

@@ -6,8 +6,10 @@ import {
   Metrics,
   type Sample,
 } from "../../src/telemetry/metrics.ts";
-import type { Definition } from "../../src/telemetry/series/definition.ts";
-import { definitions } from "../../src/telemetry/series/definitions.ts";
+import {
+  type Definition,
+  definitions,
+} from "../../src/telemetry/series/definitions.ts";
 
 const all: readonly Definition[] = Object.values(definitions);
 

@@ -22,7 +22,7 @@ import {
   type ArchiveReaders,
   type MirroredArchive,
 } from "./mirrored-archive.ts";
-import type { LockableRelease, LockSource } from "./source.ts";
+import type { LockableRelease, LockSource } from "./lock.ts";
 
 const index = z.object({ versions: z.record(z.string(), z.unknown()) });
 

@@ -11,7 +11,7 @@ import {
   formatRelease,
 } from "../../mirror/releases/release.ts";
 import { parseChecksumsDocument } from "../../verification/checksums-document.ts";
-import type { LockSource } from "./source.ts";
+import type { LockSource } from "./lock.ts";
 
 /**
  * The mirror's own store. An h1 is always one that was computed from a verified

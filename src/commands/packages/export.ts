@@ -1,37 +1,36 @@
 import { hash } from "node:crypto";
-import { formatManifest } from "../../mirror/bundles/manifest.ts";
 import pLimit from "p-limit";
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import { failure, ProvenderError } from "../../errors/index.ts";
-import { formatModuleRelease } from "../../mirror/modules/release.ts";
 import {
   BundleFile,
   type BundleLimits,
 } from "../../mirror/bundles/bundle-file.ts";
 import { writeBundle } from "../../mirror/bundles/export-bundle.ts";
-import { writeModules } from "../../mirror/bundles/export-modules.ts";
-import { planBundle } from "../../mirror/bundles/export-plan.ts";
+import { expectOutside } from "../../mirror/bundles/export-folder.ts";
+import { writeOciLayouts } from "../../mirror/bundles/export-oci.ts";
 import {
+  planBundle,
   measureExported,
   type ExportedModule,
   type ExportedPackage,
   type ExportParts,
   type FailedExport,
-} from "../../mirror/bundles/export-packages.ts";
-import { writeOciLayouts } from "../../mirror/bundles/export-oci.ts";
-import { expectOutside } from "../../mirror/bundles/export-folder.ts";
-import { writeTree } from "../../mirror/bundles/export-tree.ts";
-import { formatNotCarried, ModulePackages } from "./module-packages.ts";
+} from "../../mirror/bundles/export-plan.ts";
+import { writeModules, writeTree } from "../../mirror/bundles/export-tree.ts";
+import { formatManifest } from "../../mirror/bundles/manifest.ts";
+import { formatModuleRelease } from "../../mirror/modules/release.ts";
 import type { NotCarried } from "../inputs/module-tree.ts";
+import { formatAmount } from "../output/figures.ts";
+import { formatNotCarried, ModulePackages } from "./module-packages.ts";
 import { selectPackages } from "./package-selection.ts";
-import type { SelectionInput } from "./request.ts";
 import {
   formatWanted,
   prefetchPackage,
   type PrefetchedPackage,
   type PrefetchParts,
 } from "./prefetch-package.ts";
-import { formatAmount } from "../output/figures.ts";
+import type { SelectionInput } from "./request.ts";
 
 interface ExportOptions {
   readonly input: SelectionInput;

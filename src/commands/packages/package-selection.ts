@@ -4,14 +4,40 @@ import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
+import {
+  type ModuleSpec,
+  parseModuleSpec,
+} from "../../address/specs/module-spec.ts";
+import {
+  parseProviderSpec,
+  type ProviderSpec,
+} from "../../address/specs/provider-spec.ts";
+import type { SpecHosts } from "../../address/specs/spec.ts";
 import type { Version } from "../../address/version.ts";
-import { ProvenderError } from "../../errors/index.ts";
+import {
+  failure,
+  type Failure,
+  isFailure,
+  ProvenderError,
+} from "../../errors/index.ts";
+import {
+  formatModuleRelease,
+  type ModuleReleaseAddress,
+} from "../../mirror/modules/release.ts";
 import type { ProviderMirror } from "../../mirror/providers/provider-mirror.ts";
-import type { NotCarried } from "../inputs/module-tree.ts";
+import {
+  type ConfigurationRoot,
+  findRoots,
+  requireTogether,
+} from "../inputs/configuration-directory.ts";
+import type { Requirement } from "../inputs/configuration-module.ts";
+import type { DependencyLockFile } from "../inputs/dependency-lock-file.ts";
+import { type InputText, textOf } from "../inputs/input-file.ts";
+import { followPackage, type NotCarried } from "../inputs/module-tree.ts";
+import { readDependencyLocks } from "../inputs/parser.ts";
 import type { GatheredModule, ModulePackages } from "./module-packages.ts";
-import { readRequests } from "./package-requests.ts";
 import type { PackageRequest, SelectionInput } from "./request.ts";
-import { chooseVersions } from "./version-choice.ts";
+import { choiceOf, chooseVersions, newestOf } from "./version-choice.ts";
 
 /** The hashes that a dependency lock file has for a version; `where` is FILE:LINE. */
 export interface LockedHashes {
@@ -110,4 +136,205 @@ function addWanted(
     asked: [...(known?.asked ?? []), where],
     isOneOfMany: isOneOfMany && (known?.isOneOfMany ?? true),
   });
+}
+
+/** Requests that were read, and problems of the others. */
+interface Requests {
+  readonly requests: readonly PackageRequest[];
+  readonly problems: readonly ProvenderError[];
+  readonly notCarried: readonly NotCarried[];
+}
+
+/**
+ * Reads the requests, and fetches called modules for those that they require.
+ * Throws malformed-address for an invalid SPEC of the command line, and
+ * nothing-asked.
+ */
+async function readRequests(
+  input: Omit<SelectionInput, "platforms">,
+  modules: ModulePackages,
+): Promise<Requests> {
+  const { specs, lists, lockFiles, directories, hosts } = input;
+  const ways = [specs, lists, lockFiles, directories, input.modules];
+  if (ways.every((way) => way.length === 0))
+    throw failure(
+      "nothing-asked",
+      "fetch",
+      "SPECs, --list, --lock-file or --directory, or modules with --module",
+    );
+  const named = requestsOf(specs.map((spec) => requestOf(spec, hosts)));
+  const modulesNamed = input.modules.map((spec) => ({
+    ...parseModuleSpec(spec, hosts),
+    where: spec,
+  }));
+  const found = await Promise.all([
+    ...modulesNamed.map((spec) => readModuleSpec(spec, modules)),
+    ...lockFiles.map(async (file) =>
+      requestsOfLocks(await readDependencyLocks(file)),
+    ),
+    ...directories.map((path) => readDirectory(path, modules)),
+  ]);
+  const listed = lists.map((list) => readList(list, hosts));
+  return join([named, ...listed, ...found]);
+}
+
+function requestOf(spec: string, hosts: SpecHosts): PackageRequest {
+  const { address, selection } = parseProviderSpec(spec, hosts);
+  return { provider: address, choice: choiceOf(selection), where: spec };
+}
+
+function readList(list: InputText, hosts: SpecHosts): Requests {
+  const { specs, problems } = readSpecList(list, hosts);
+  const requests = specs.map(({ spec, where }) => ({
+    provider: spec.address,
+    choice: choiceOf(spec.selection),
+    where,
+  }));
+  return { ...requestsOf(requests), problems };
+}
+
+/** Each version by itself, as if a configuration called nothing else. */
+async function readModuleSpec(
+  { address: module, selection, where }: NamedModule,
+  modules: ModulePackages,
+): Promise<Requests> {
+  try {
+    const choice = choiceOf(selection);
+    const versions = await modules.choose(module, choice, where);
+    return join(
+      await Promise.all(
+        versions.map((version) =>
+          requestsOfModule({ module, version }, where, modules),
+        ),
+      ),
+    );
+  } catch (error) {
+    if (!(error instanceof ProvenderError)) throw error;
+    return { ...requestsOf([]), problems: [error] };
+  }
+}
+
+type NamedModule = ModuleSpec & { readonly where: string };
+
+async function requestsOfModule(
+  address: ModuleReleaseAddress,
+  where: string,
+  modules: ModulePackages,
+): Promise<Requests> {
+  const found = await modules.get(address, where);
+  if ("because" in found) {
+    const source = formatModuleRelease(address);
+    return { ...requestsOf([]), notCarried: [{ ...found, source, where }] };
+  }
+  const registry =
+    address.module.hostname === "registry.opentofu.org"
+      ? "registry.opentofu.org"
+      : "registry.terraform.io";
+  const followed = await followPackage(found, registry, modules);
+  const { requirements, problems } = requireTogether(
+    followed.modules,
+    () => registry,
+  );
+  return {
+    requests: requirements.map(requestOfRequirement),
+    problems: [...problems, ...followed.problems],
+    notCarried: followed.notCarried,
+  };
+}
+
+async function readDirectory(
+  path: string,
+  modules: ModulePackages,
+): Promise<Requests> {
+  const { roots, problems } = await findRoots(path, modules);
+  return join([
+    { ...requestsOf([]), problems },
+    ...roots.map((root) => ({
+      ...requestsOfRoot(root),
+      notCarried: root.notCarried,
+    })),
+  ]);
+}
+
+function requestsOf(requests: readonly PackageRequest[]): Requests {
+  return { requests, problems: [], notCarried: [] };
+}
+
+function requestOfRequirement({
+  provider,
+  constraint,
+  where,
+}: Requirement): PackageRequest {
+  return { provider, choice: newestOf(constraint), where };
+}
+
+/** A locked version is what clients install; what is required and not locked is the newest that is allowed. */
+function requestsOfRoot({ locks, requirements }: ConfigurationRoot): Requests {
+  const locked = locks === undefined ? undefined : requestsOfLocks(locks);
+  const names = new Set(locks?.locks.map(({ name }) => name));
+  const required = requirements
+    .filter(({ name }) => !names.has(name))
+    .map(requestOfRequirement);
+  return join([locked ?? requestsOf([]), requestsOf(required)]);
+}
+
+function requestsOfLocks({ locks, problems }: DependencyLockFile): Requests {
+  const requests = locks.map(
+    ({ provider, version, hashes, where }): PackageRequest => ({
+      provider,
+      choice: { kind: "exact", version },
+      where,
+      // Without any, clients take what they get.
+      ...(hashes.length === 0 ? {} : { hashes }),
+    }),
+  );
+  return { ...requestsOf(requests), problems };
+}
+
+function join(parts: readonly Requests[]): Requests {
+  return {
+    requests: parts.flatMap(({ requests }) => requests),
+    problems: parts.flatMap(({ problems }) => problems),
+    notCarried: parts.flatMap(({ notCarried }) => notCarried),
+  };
+}
+
+/** The SPECs of a list file and what is wrong with other lines; `where` is FILE:LINE. */
+interface SpecList {
+  readonly specs: readonly {
+    readonly spec: ProviderSpec;
+    readonly where: string;
+  }[];
+  readonly problems: readonly Failure<"input">[];
+}
+
+/** One SPEC a line; blank lines and what follows a `#` are nothing. */
+function readSpecList(input: InputText, hosts: SpecHosts): SpecList {
+  try {
+    return parseSpecList(input.path, textOf(input), hosts);
+  } catch (error) {
+    if (!isFailure(error, "input")) throw error;
+    return { specs: [], problems: [error] };
+  }
+}
+
+function parseSpecList(
+  name: string,
+  content: string,
+  hosts: SpecHosts,
+): SpecList {
+  const specs: SpecList["specs"][number][] = [];
+  const problems: Failure<"input">[] = [];
+  for (const [index, line] of content.split(/\r?\n/).entries()) {
+    const written = line.replace(/(?:^|\s)#.*$/, "").trim();
+    const where = `${name}:${index + 1}`;
+    if (written === "") continue;
+    try {
+      specs.push({ spec: parseProviderSpec(written, hosts), where });
+    } catch (error) {
+      if (!isFailure(error, "malformed-address")) throw error;
+      problems.push(failure("input", where, error.sentence, error.remedy));
+    }
+  }
+  return { specs, problems };
 }

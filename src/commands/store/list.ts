@@ -2,8 +2,8 @@ import type {
   HeldModule,
   HeldPackage,
   HeldParts,
+  StoredArchive,
 } from "../../mirror/upkeep/held.ts";
-import type { StoredArchive } from "../../mirror/upkeep/stored-archives.ts";
 import { formatAmount } from "../output/figures.ts";
 import { describeError, formatDocument } from "../output/json-document.ts";
 import type { Output } from "../output/streams.ts";

@@ -4,6 +4,8 @@ import { basename, dirname, join } from "node:path";
 import type { Sha256 } from "../../address/hash.ts";
 import { failure } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
+import { asFailure } from "./export-folder.ts";
+import type { BundlePlan } from "./export-plan.ts";
 import { formatManifest, listMembers, manifestName } from "./manifest.ts";
 import {
   formatTarHeader,
@@ -12,8 +14,6 @@ import {
   tarPadding,
   type TarMember,
 } from "./tar-header.ts";
-import { asFailure } from "./export-folder.ts";
-import type { BundlePlan } from "./export-plan.ts";
 
 /**
  * Writes the whole bundle beside `path` and gives it its name at the end; equal

@@ -9,7 +9,7 @@ import {
   type ExportedPackage,
   type ExportParts,
   type FailedExport,
-} from "./export-packages.ts";
+} from "./export-plan.ts";
 import { placeArchive } from "./export-tree.ts";
 
 const imageManifest = "application/vnd.oci.image.manifest.v1+json";

@@ -1,10 +1,15 @@
 import { z } from "zod";
 import type { Sha256 } from "../../address/hash.ts";
+import { formatModuleAddress } from "../../address/module-address.ts";
 import { formatPlatform } from "../../address/platform.ts";
 import type { Version } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
+import { formatModuleRelease } from "../modules/release.ts";
+import { renderIndex, renderVersion } from "../providers/mirror-documents.ts";
+import type { MirroredPackage } from "../providers/package-description.ts";
 import {
+  readDocument,
   describeFile,
   makeFolders,
   placeDocument,
@@ -12,15 +17,14 @@ import {
   readShaped,
 } from "./export-folder.ts";
 import {
+  type ExportedModule,
   byProvider,
   byVersion,
   writeEach,
   type ExportedPackage,
   type ExportParts,
   type FailedExport,
-} from "./export-packages.ts";
-import { renderIndex, renderVersion } from "../providers/mirror-documents.ts";
-import type { MirroredPackage } from "../providers/package-description.ts";
+} from "./export-plan.ts";
 
 const mirrorDocument = "a mirror's document";
 const indexShape = z.looseObject({
@@ -163,4 +167,47 @@ function sortKeys(value: unknown): unknown {
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, inner]) => [key, sortKeys(inner)] as const);
   return Object.fromEntries(entries);
+}
+
+/**
+ * Writes modules below `modules/` of a tree, each as VERSION.FORMAT with its digest in VERSION.json. A tree that has
+ * another content of a version keeps it.
+ */
+export function writeModules(
+  directory: string,
+  parts: Omit<ExportParts, "providers">,
+  modules: readonly ExportedModule[],
+  signal: AbortSignal,
+): Promise<readonly FailedExport[]> {
+  const named = modules.map(
+    (one) => [formatModuleRelease(one.address), one] as const,
+  );
+  return writeEach(named, async (one) => {
+    signal.throwIfAborted();
+    await writeModule(directory, parts, one);
+  });
+}
+
+async function writeModule(
+  directory: string,
+  parts: Omit<ExportParts, "providers">,
+  { address: { module, version }, archive }: ExportedModule,
+): Promise<void> {
+  const name = formatModuleAddress(module).split("/");
+  const folder = await makeFolders(
+    directory,
+    ["modules", ...name],
+    parts.layout.directory,
+  );
+  const text = `${JSON.stringify(archive, null, 2)}\n`;
+  const there = await readDocument(folder, `${version}.json`);
+  if (there !== undefined && there !== text)
+    throw failure(
+      "export-failed",
+      `${folder}/${version}.json`,
+      `it is there and speaks of other content than SHA-256 ${archive.sha256}`,
+    );
+  const filename = `${version}.${archive.format}`;
+  await placeArchive(folder, parts, { filename, sha256: archive.sha256 });
+  await placeDocument(folder, `${version}.json`, text);
 }

@@ -1,9 +1,8 @@
 import { z } from "zod";
 import { parseSha256, type Sha256 } from "../../address/hash.ts";
-import { archiveFormats } from "../../address/module-archive-name.ts";
 import { formatModuleAddress } from "../../address/module-address.ts";
+import { archiveFormats } from "../../address/module-archive-name.ts";
 import { parseSubdirectory } from "../../address/module-source.ts";
-import { parseModuleAddress } from "../../address/specs/module-spec.ts";
 import {
   formatPlatform,
   parsePlatform,
@@ -13,18 +12,19 @@ import {
   formatProviderAddress,
   parseProviderAddress,
 } from "../../address/provider-address.ts";
+import { parseModuleAddress } from "../../address/specs/module-spec.ts";
 import {
   compareVersions,
   parseVersion,
   type Version,
 } from "../../address/version.ts";
-import type { TarMember } from "./tar-header.ts";
 import {
   formatModuleRelease,
   type ModuleArchive,
   type ModuleReleaseAddress,
 } from "../modules/release.ts";
 import { formatRelease, type ReleaseAddress } from "../releases/release.ts";
+import type { TarMember } from "./tar-header.ts";
 
 /** Proof or archive by the SHA-256 of its bytes. */
 export interface BundleContent {

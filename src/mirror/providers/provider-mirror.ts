@@ -5,8 +5,9 @@ import {
 } from "../../address/provider-address.ts";
 import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
-import { asHit, type Answer } from "../cache/answer.ts";
+import { type Answer, asHit } from "../cache/answer.ts";
 import type { ArchiveCache, OpenArchive } from "../cache/archive-cache.ts";
+import { VersionListing } from "../listing/version-listing.ts";
 import { openPackage } from "../releases/open-package.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
@@ -19,6 +20,8 @@ import {
   type ReleasePackage,
   type UnnamedPackage,
 } from "../releases/release.ts";
+import type { ProviderCatalog } from "../standings/provider-catalog.ts";
+import type { Standings } from "../standings/standings.ts";
 import { admitElsewhere, admitProvider } from "../trust/admission-rules.ts";
 import type { Admission } from "../trust/admission.ts";
 import type {
@@ -31,11 +34,11 @@ import type {
   AdmittedRelease,
   AdmittedVersions,
 } from "./admitted.ts";
-import { DescribedPackages, type Describable } from "./described-packages.ts";
-import type { MirroredPackage } from "./package-description.ts";
-import type { ProviderCatalog } from "../standings/provider-catalog.ts";
-import type { Standings } from "../standings/standings.ts";
-import { VersionListing } from "../listing/version-listing.ts";
+import {
+  describePackage,
+  type DescriptionParts,
+  type MirroredPackage,
+} from "./package-description.ts";
 
 interface ProviderMirrorParts {
   readonly catalog: ProviderCatalog;
@@ -249,4 +252,57 @@ function noneIfRefused(error: unknown): undefined {
     isFailure(error, "record-unreadable")
   )
     throw error;
+}
+
+/** Release that clients may have, as far as descriptions need it. */
+type Describable = Pick<AdmittedRelease, "request" | "release">;
+type DescribedPackagesParts = Pick<DescriptionParts, "hashes" | "alarms">;
+
+interface Described {
+  readonly packages: Promise<readonly MirroredPackage[]>;
+  readonly revision: number;
+}
+
+/**
+ * Descriptions of a release's packages for clients. The disk is read again
+ * after a hash was computed or forgotten, for any number of requests.
+ */
+class DescribedPackages {
+  readonly #parts: DescribedPackagesParts;
+  readonly #kept = new WeakMap<Release, Described>();
+
+  constructor(parts: DescribedPackagesParts) {
+    this.#parts = parts;
+  }
+
+  of(admitted: Describable): Promise<readonly MirroredPackage[]> {
+    const { release } = admitted;
+    const { revision } = this.#parts.hashes;
+    const kept = this.#kept.get(release);
+    if (kept?.revision === revision) return kept.packages;
+    const packages = this.#describeAll(admitted);
+    this.#kept.set(release, { packages, revision });
+    packages.catch(() => this.#kept.delete(release));
+    return packages;
+  }
+
+  async #describeAll({
+    request: { address, origin },
+    release,
+  }: Describable): Promise<readonly MirroredPackage[]> {
+    const { hashes, alarms } = this.#parts;
+    const { reportedHashes } = origin;
+    const parts = { hashes, alarms, reportedHashes };
+    const described = await Promise.all(
+      [...release.packages].map(([name, found]) =>
+        describePackage(parts, release, name, found),
+      ),
+    );
+    const unnamed = listUnnamed(address, release).map(
+      ({ packageHashes, ...one }) => ({ ...one, hashes: packageHashes }),
+    );
+    return [...described, ...unnamed].toSorted((a, b) =>
+      a.filename < b.filename ? -1 : 1,
+    );
+  }
 }

@@ -14,7 +14,6 @@ import type {
 } from "../releases/records.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import type { TrustStore } from "../trust/trust-store.ts";
-import { findStored, type StoredArchive } from "./stored-archives.ts";
 
 export interface HeldParts {
   readonly blobs: BlobStore;
@@ -117,4 +116,25 @@ async function describeModule(
   const { sha256, commit } = served?.archive ?? {};
   const archive = sha256 === undefined ? undefined : stored.get(sha256);
   return [{ ...address, sha256, commit, stored: archive }];
+}
+
+export interface StoredArchive {
+  /** Bytes. */
+  readonly size: number;
+  /** Milliseconds since 1970; when it was stored, where it was not used since. */
+  readonly usedAt: number;
+}
+
+/** Every archive on disk. */
+async function findStored(
+  blobs: BlobStore,
+): Promise<ReadonlyMap<Sha256, StoredArchive>> {
+  const uses = await blobs.usage.read();
+  const found = new Map<Sha256, StoredArchive>();
+  for await (const { sha256, size, writtenAt } of blobs.list()) {
+    if (sha256 === undefined) continue;
+    const usedAt = Math.max(Math.trunc(writtenAt), uses.get(sha256) ?? 0);
+    found.set(sha256, { size, usedAt });
+  }
+  return found;
 }

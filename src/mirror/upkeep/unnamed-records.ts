@@ -4,7 +4,7 @@ import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import { isRebuildable, type RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
-import { readNames } from "./record-judgement.ts";
+import { readNames } from "./store-inspection.ts";
 
 export interface NamingParts {
   readonly blobs: Pick<BlobStore, "size">;

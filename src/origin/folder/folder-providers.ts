@@ -21,9 +21,12 @@ import {
   type OriginVersions,
 } from "../registries/registry-answers.ts";
 import { SharedLists } from "../registries/shared-lists.ts";
-import { readNamespaceKeys } from "./namespace-keys.ts";
+import {
+  readNamespaceKeys,
+  readReleaseFolder,
+  type FolderRelease,
+} from "./release-folder.ts";
 import type { OriginFolder } from "./origin-folder.ts";
-import { readReleaseFolder, type FolderRelease } from "./release-folder.ts";
 
 interface FolderProvidersParts {
   readonly folder: OriginFolder;

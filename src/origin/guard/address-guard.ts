@@ -1,9 +1,7 @@
-import { lookup as resolve } from "node:dns";
-import type { LookupAddress } from "node:dns";
+import { lookup as resolve, type LookupAddress } from "node:dns";
 import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import { failure, type Failure } from "../../errors/index.ts";
-import { formatPublicUrl } from "./public-url.ts";
 
 /**
  * Addresses that one origin's requests may reach beyond public addresses on
@@ -86,3 +84,8 @@ export function isPublicAddress(text: string): boolean {
 
 const globalUnicast = ipaddr.IPv6.parseCIDR("2000::/3");
 const documentation = ipaddr.IPv6.parseCIDR("3fff::/20");
+
+/** A URL as it may appear in errors and logs: without user, query and fragment, which can carry secrets. */
+export function formatPublicUrl(url: URL): string {
+  return `${url.protocol}//${url.host}${url.pathname}`;
+}

@@ -4,17 +4,17 @@ import {
   type ModuleAddress,
 } from "../../address/module-address.ts";
 import {
+  isVersion,
   newestFirst,
   normalVersion,
   type Version,
 } from "../../address/version.ts";
 import { isFailure } from "../../errors/index.ts";
-import type { HttpClient, OriginAnswer } from "../http/http-client.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
-import { absentOn404 } from "./provider-registry.ts";
+import type { HttpClient, OriginAnswer } from "../http/http-client.ts";
 import { unusable } from "../http/http-failure.ts";
 import { checkCount } from "./answer-shape.ts";
-import { parseModuleDates } from "./module-dates.ts";
+import { absentOn404 } from "./provider-registry.ts";
 import type { ServiceDiscovery } from "./service-discovery.ts";
 
 /**
@@ -190,4 +190,49 @@ function readBody({ bytes }: OriginAnswer): string | undefined {
 function readHeader({ headers }: OriginAnswer): string | undefined {
   const value = headers["x-terraform-get"];
   return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** A version with its date; undefined for what has another form, of which nothing is said. */
+const entry = z
+  .union([
+    z
+      .object({
+        attributes: z.object({
+          version: z.string(),
+          "published-at": z.string(),
+        }),
+      })
+      .transform(({ attributes }) => ({
+        version: attributes.version,
+        published: attributes["published-at"],
+      })),
+    z
+      .object({ id: z.string(), published: z.string() })
+      .transform(({ id, published }) => ({
+        version: id.replace(/^v/, ""),
+        published,
+      })),
+  ])
+  .optional()
+  .catch(undefined);
+
+/** `included` of registry.terraform.io (JSON:API), `versions` of registry.opentofu.org. */
+const answer = z.object({
+  included: z.array(entry).catch([]),
+  versions: z.array(entry).catch([]),
+});
+
+/** Reads what a registry says of when versions were published; of what it says in no such form, nothing. */
+function parseModuleDates(value: unknown): ReadonlyMap<Version, Date> {
+  const parsed = answer.safeParse(value).data;
+  const dates = new Map<Version, Date>();
+  for (const one of [
+    ...(parsed?.included ?? []),
+    ...(parsed?.versions ?? []),
+  ]) {
+    if (one === undefined || !isVersion(one.version)) continue;
+    const date = new Date(one.published);
+    if (!Number.isNaN(date.getTime())) dates.set(one.version, date);
+  }
+  return dates;
 }

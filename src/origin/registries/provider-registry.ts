@@ -7,7 +7,7 @@ import type { Version } from "../../address/version.ts";
 import { failure, isAbsence, isFailure } from "../../errors/index.ts";
 import type { HttpClient, OriginArchive } from "../http/http-client.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
-import { formatPublicUrl } from "../guard/public-url.ts";
+import { formatPublicUrl } from "../guard/address-guard.ts";
 import type { OriginChecksums, ProviderOrigin } from "./provider-origin.ts";
 import {
   bindPackage,

@@ -1,23 +1,21 @@
 import { once } from "node:events";
-import { createServer as createHttpServer, type Server } from "node:http";
-import type { IncomingMessage, ServerOptions, ServerResponse } from "node:http";
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from "node:http";
 import {
   createServer as createHttpsServer,
   Server as HttpsServer,
 } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { failure } from "../../errors/index.ts";
+import { failure, type ProvenderError } from "../../errors/index.ts";
+import { formatErrorBody } from "./error-response.ts";
 import { guarded, type OnUnexpected } from "./guarded.ts";
-import { cut, type ClientPace } from "./paced-write.ts";
-import {
-  after,
-  answerUnread,
-  endUnanswered,
-  isOfParser,
-  refuseTunnel,
-} from "./refused-connection.ts";
-import { StalledResponses } from "./stalled-responses.ts";
+import { type ClientPace, cut } from "./paced-write.ts";
 
 /** PEM texts. */
 interface TlsMaterial {
@@ -257,4 +255,140 @@ function makeServer(
 
 function secureContext({ certificate, key }: TlsMaterial) {
   return { cert: certificate, key, minVersion: "TLSv1.2" } as const;
+}
+
+/** Answers in the order of requests. */
+function after(before: ServerResponse | undefined, answer: () => void): void {
+  if (before === undefined) answer();
+  else before.once("close", answer);
+}
+
+/** Others, such as those of TLS, are of a connection that can carry no answer. */
+function isOfParser({ code = "" }: NodeJS.ErrnoException): boolean {
+  return /^(?:HPE|ERR_HTTP)_/.test(code);
+}
+
+/** Answers in the form of docs/http.md. */
+function answerUnread(error: NodeJS.ErrnoException, socket: Duplex): void {
+  const status = clientErrorStatuses.get(error.code ?? "") ?? "400 Bad Request";
+  refuse(
+    socket,
+    status,
+    failure("malformed-request", "could not be read", "HTTP/1.1"),
+  );
+}
+
+/** Ends a request whose handler threw before it answered. */
+function endUnanswered(res: ServerResponse, socket: Duplex): void {
+  if (res.headersSent || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const problem = failure(
+    "malformed-request",
+    "could not be handled",
+    "one that follows HTTP/1.1",
+  );
+  const body = formatErrorBody(problem, crypto.randomUUID());
+  res.writeHead(400, {
+    "Content-Type": "application/json",
+    "Cache-Control": "no-store",
+    "Content-Length": Buffer.byteLength(body),
+    Connection: "close",
+  });
+  res.end(body);
+}
+
+function refuseTunnel(socket: Duplex): void {
+  const status = "405 Method Not Allowed\r\nAllow: GET, HEAD";
+  refuse(socket, status, failure("method-not-allowed", "CONNECT"));
+}
+
+/** `status` may be followed by header lines. */
+function refuse(socket: Duplex, status: string, problem: ProvenderError): void {
+  // The answer before was announced as the last: its connection ends by itself.
+  if (socket.writableEnded) return;
+  const body = formatErrorBody(problem, crypto.randomUUID());
+  // Node no longer listens on the connection of a tunnel.
+  socket.on("error", () => socket.destroy());
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    // A client that does not close its own side is not waited for.
+    () => socket.destroy(),
+  );
+}
+
+const clientErrorStatuses: ReadonlyMap<string, string> = new Map([
+  ["HPE_HEADER_OVERFLOW", "431 Request Header Fields Too Large"],
+  ["ERR_HTTP_REQUEST_TIMEOUT", "408 Request Timeout"],
+]);
+
+interface Mark {
+  /** Time on the monotonic clock. */
+  readonly at: number;
+  /** Bytes of the connection that the client took. */
+  readonly taken: number;
+}
+
+const longestInterval = 5_000;
+
+/**
+ * Cuts clients that do not take answers which are complete on this side. Such a
+ * body, and the answers behind it on the connection, would wait in memory as
+ * long as the client likes. A body that is still being written is paced by its
+ * writer.
+ */
+class StalledResponses {
+  readonly #pace: ClientPace;
+  readonly #cut: (response: ServerResponse) => void;
+  readonly #open = new Set<ServerResponse>();
+  readonly #marks = new WeakMap<ServerResponse, Mark>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(pace: ClientPace, cut: (response: ServerResponse) => void) {
+    this.#pace = pace;
+    this.#cut = cut;
+    const interval = Math.min(pace.rateWindow / 4, longestInterval);
+    this.#timer = setInterval(() => this.#sweep(), interval).unref();
+  }
+
+  watch(response: ServerResponse): void {
+    this.#open.add(response);
+  }
+
+  forget(response: ServerResponse): void {
+    this.#open.delete(response);
+  }
+
+  /** Ends answers whose clients still wait for the rest. */
+  cutAll(): void {
+    for (const response of this.#open) this.#cut(response);
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #sweep(): void {
+    const at = performance.now();
+    for (const response of this.#open) {
+      const { socket, writableEnded } = response;
+      if (!writableEnded || socket === null) this.#marks.delete(response);
+      else {
+        const taken = socket.bytesWritten - socket.writableLength;
+        if (this.#isStalled(response, { at, taken })) this.#cut(response);
+      }
+    }
+  }
+
+  #isStalled(response: ServerResponse, now: Mark): boolean {
+    const before = this.#marks.get(response);
+    const waited = before === undefined ? 0 : now.at - before.at;
+    if (before !== undefined && waited < this.#pace.rateWindow) return false;
+    this.#marks.set(response, now);
+    if (before === undefined) return false;
+    const least = Math.max(1, (this.#pace.rate * waited) / 1000);
+    return now.taken - before.taken < least;
+  }
 }

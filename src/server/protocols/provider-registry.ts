@@ -1,31 +1,40 @@
 import { formatChecksumsName } from "../../address/archive-name.ts";
-import { parsePlatform } from "../../address/platform.ts";
-import { formatProviderAddress } from "../../address/provider-address.ts";
+import {
+  formatPlatform,
+  parsePlatform,
+  type Platform,
+} from "../../address/platform.ts";
+import {
+  formatProviderAddress,
+  type ProviderAddress,
+} from "../../address/provider-address.ts";
+import type { Version } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
+import type { PlatformArchives } from "../../mirror/providers/platform-archives.ts";
 import type { ProviderMirror } from "../../mirror/providers/provider-mirror.ts";
 import {
   describePublished,
+  type PublishedKey,
+  type PublishedPackage,
   publishedProof,
+  type SizedPackage,
 } from "../../mirror/providers/published-package.ts";
-import type { PlatformArchives } from "../../mirror/providers/platform-archives.ts";
+import type { ReleaseAddress } from "../../mirror/releases/release.ts";
+import { formatLeftOut, type LeftOut } from "../../mirror/trust/left-out.ts";
+import type { VersionList } from "../../mirror/versions/version-list.ts";
 import {
   renderBytes,
   renderDocument,
   rendersOnce,
   sendDocument,
 } from "../http/document-response.ts";
-import { readProvider, readRelease } from "./asked-address.ts";
-import type { ProtocolParts } from "./parts.ts";
-import {
-  renderPackage,
-  renderVersion,
-  renderVersions,
-} from "./registry-documents.ts";
 import {
   noteAnswer,
   noteLeftOut,
   type RoutedContext,
 } from "../http/request-context.ts";
+import { readProvider, readRelease } from "./asked-address.ts";
+import type { ProtocolParts } from "./parts.ts";
 
 const renderVersionsOnce = rendersOnce(renderVersions);
 
@@ -108,4 +117,119 @@ export class ProviderRegistryProtocol {
         : renderBytes("application/octet-stream", signature);
     sendDocument(ctx, rendered, answer);
   }
+}
+
+/**
+ * Renders `versions` ("List Available Versions"), as the origin gave them;
+ * `list` has the origin's facts. Clients print the warnings, which begin with
+ * the versions that the mirror leaves out.
+ * Versions share their lists of platforms, each of which is rendered once. For
+ * some thousand versions they would block the event loop otherwise.
+ */
+function renderVersions(
+  versions: readonly Version[],
+  { namespace, type }: ProviderAddress,
+  list: VersionList | undefined,
+  leftOut: readonly LeftOut[],
+): string {
+  const written = new Map<readonly Platform[], string>();
+  const write = (platforms: readonly Platform[]) => {
+    const text = written.get(platforms) ?? JSON.stringify(platforms);
+    written.set(platforms, text);
+    return `,"platforms":${text}`;
+  };
+  const entries = versions.map((version) => {
+    const { protocols = [], platforms } = list?.versions.get(version) ?? {};
+    const named = `"version":"${version}","protocols":${JSON.stringify(protocols)}`;
+    return `{${named}${platforms === undefined ? "" : write(platforms)}}`;
+  });
+  const id = JSON.stringify(`${namespace}/${type}`);
+  const own = formatLeftOut(leftOut);
+  const warnings = JSON.stringify([...own, ...(list?.warnings ?? [])]);
+  return `{"id":${id},"versions":[${entries.join()}],"warnings":${warnings}}`;
+}
+
+/** `VERSION` as registry.terraform.io has it, with what the protocol says of one. */
+function renderVersion(
+  { provider: { namespace, type }, version }: ReleaseAddress,
+  list: VersionList | undefined,
+): object {
+  const { protocols = [] } = list?.versions.get(version) ?? {};
+  return {
+    ...{
+      id: `${namespace}/${type}/${version}`,
+      namespace,
+      name: type,
+      version,
+    },
+    ...(protocols.length > 0 && { protocols }),
+  };
+}
+
+/** The URL of a file in `folder`, an absolute path in the mirror that ends in a slash. */
+type LocateFile = (folder: string, filename: string) => string;
+
+/** `VERSION/download/OS/ARCH` ("Find a Provider Package"), with `packages` as registry.opentofu.org has it. */
+function renderPackage(
+  address: ReleaseAddress,
+  { found, protocols, keys, packages }: PublishedPackage,
+  locate: LocateFile,
+): object {
+  const { platform, filename, signedName, sha256 } = found;
+  const urls = locateFiles(address, filename, locate);
+  return {
+    protocols,
+    os: platform.os,
+    arch: platform.arch,
+    // Clients look it up in SHA256SUMS.
+    filename: signedName,
+    download_url: urls.archive,
+    shasums_url: urls.checksums,
+    shasums_signature_url: urls.signature,
+    shasum: sha256,
+    signing_keys: { gpg_public_keys: keys.map(renderKey) },
+    ...(packages.length > 0 && { packages: renderPackages(packages) }),
+  };
+}
+
+/**
+ * Returns the URLs of a release's files for a client that read
+ * `VERSION/download/OS/ARCH`. The client sends no token there.
+ */
+function locateFiles(
+  { provider, version }: ReleaseAddress,
+  filename: string,
+  locate: LocateFile,
+): {
+  readonly archive: string;
+  readonly checksums: string;
+  readonly signature: string;
+} {
+  const name = formatProviderAddress(provider);
+  const checksums = formatChecksumsName(provider, version);
+  const proof = `/v1/providers/${name}/${version}/`;
+  return {
+    archive: locate(`/providers/${name}/`, filename),
+    checksums: locate(proof, checksums),
+    signature: locate(proof, `${checksums}.sig`),
+  };
+}
+
+function renderKey(key: PublishedKey): object {
+  return {
+    key_id: key.id,
+    ascii_armor: key.armor,
+    trust_signature: key.trustSignature ?? "",
+    source: key.source ?? "",
+    source_url: key.sourceUrl ?? null,
+  };
+}
+
+function renderPackages(packages: readonly SizedPackage[]): object {
+  return Object.fromEntries(
+    packages.map(({ platform, hashes, size }) => [
+      formatPlatform(platform),
+      { hashes, package_size: size },
+    ]),
+  );
 }

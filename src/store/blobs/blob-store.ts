@@ -3,6 +3,7 @@ import {
   chmod,
   constants,
   copyFile,
+  type FileHandle,
   link,
   lstat,
   mkdir,
@@ -11,13 +12,8 @@ import {
   stat,
   statfs,
 } from "node:fs/promises";
-import type { FileHandle } from "node:fs/promises";
 import type { Sha256 } from "../../address/hash.ts";
 import { failure, isFailure } from "../../errors/index.ts";
-import { readBlobState } from "./identity.ts";
-import { listBlobs, type ListedBlob } from "./listing.ts";
-import { inspectBlob } from "./inspection.ts";
-import { BlobUsage } from "./usage.ts";
 import { commitFile } from "../durable-file.ts";
 import {
   classifyFileFailure,
@@ -26,8 +22,11 @@ import {
 } from "../file-failure.ts";
 import { blobPath, stagingPath, type StoreLayout } from "../layout.ts";
 import { plainFileFlags } from "../plain-file.ts";
+import { readBlobState } from "./identity.ts";
+import { listBlobs, type ListedBlob } from "./listing.ts";
 import { Spool } from "./spool.ts";
-import { VerifiedBlobs } from "./verified-blobs.ts";
+import { BlobUsage } from "./usage.ts";
+import { hashFile, VerifiedBlobs } from "./verified-blobs.ts";
 
 /** Sharing blocks where the file system can. */
 const copyFlags = constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE;
@@ -277,5 +276,28 @@ export class BlobStore {
   async #discard(sha256: Sha256, problem: string): Promise<void> {
     await this.delete(sha256).catch(() => undefined);
     for (const one of this.#listeners) one.onDamaged?.(sha256, problem);
+  }
+}
+
+/**
+ * Hashes the file at `path`. Throws errors that prove nothing about the file,
+ * such as too many open files.
+ */
+async function inspectBlob(
+  path: string,
+  sha256: Sha256,
+  onPiece: (length: number) => void,
+): Promise<"good" | "missing" | { readonly problem: string }> {
+  try {
+    await using handle = await open(path, plainFileFlags);
+    if (!(await readBlobState(handle)).isFile)
+      return { problem: "it is not a file" };
+    const got = await hashFile(handle, onPiece);
+    return got === sha256 ? "good" : { problem: `its SHA-256 is ${got}` };
+  } catch (error) {
+    const failure = classifyFileFailure(error);
+    if (failure === "missing") return failure;
+    if (failure !== "broken") throw error;
+    return { problem: (error as Error).message };
   }
 }

@@ -1,3 +1,4 @@
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import {
   alarmKinds,
   candidateReasons,
@@ -5,7 +6,6 @@ import {
   originResults,
   requestKinds,
 } from "./labels.ts";
-import type { Definition } from "./definition.ts";
 
 const outcome =
   "hit, joined, fetched, stale, refused, not-found, malformed, failed or none";
@@ -243,7 +243,7 @@ export const definitions = {
   },
 } as const satisfies Readonly<Record<string, Definition>>;
 
-export type MetricName = keyof typeof definitions;
+type MetricName = keyof typeof definitions;
 
 type NamesOf<T extends Definition["type"]> = {
   [K in MetricName]: (typeof definitions)[K]["type"] extends T ? K : never;
@@ -262,3 +262,50 @@ export type LabelsOf<N extends MetricName> = (typeof definitions)[N] extends {
         : string;
     }
   : Readonly<Record<string, never>>;
+
+interface Kinds {
+  readonly counter: Counter;
+  readonly gauge: Gauge;
+  readonly histogram: Histogram;
+}
+
+/** Metrics by the names of `definitions`. */
+type Series = {
+  readonly [N in MetricName]: Kinds[(typeof definitions)[N]["type"]];
+};
+
+/** Registers every metric of `definitions`, with the series that exist before the first event. */
+export function makeSeries(registry: Registry): Series {
+  const made = Object.entries(definitions).map(([name, definition]) => [
+    name,
+    makeMetric(definition, registry),
+  ]);
+  return Object.fromEntries(made) as Series;
+}
+
+function makeMetric(
+  { type, labels = {}, buckets = [], ...rest }: Definition,
+  registry: Registry,
+): Kinds[keyof Kinds] {
+  const labelNames = Object.keys(labels);
+  const settings = { ...rest, labelNames, registers: [registry] };
+  if (type === "histogram")
+    return new Histogram({ ...settings, buckets: [...buckets] });
+  const metric =
+    type === "counter" ? new Counter(settings) : new Gauge(settings);
+  // A series that begins with its first event shows no increase by it.
+  for (const [label, values] of Object.entries(labels))
+    if (typeof values !== "string")
+      for (const value of values) metric.inc({ [label]: value }, 0);
+  return metric;
+}
+
+/** One metric; a label has the values that are listed, each a series from the start, or those that its sentence names. */
+export interface Definition {
+  readonly type: "counter" | "gauge" | "histogram";
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: Readonly<Record<string, readonly string[] | string>>;
+  /** Upper bounds of a histogram's buckets, in its unit. */
+  readonly buckets?: readonly number[];
+}

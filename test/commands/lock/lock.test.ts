@@ -9,7 +9,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { replaceLockFile } from "../../../src/commands/lock/file-write.ts";
+import { replaceLockFile } from "../../../src/commands/lock/lock.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { status } from "../../fakes/faults.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";

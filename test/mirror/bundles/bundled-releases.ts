@@ -1,4 +1,4 @@
-import type { JudgedRelease } from "../../../src/mirror/bundles/import-judgement.ts";
+import type { JudgedRelease } from "../../../src/mirror/bundles/import-bundle.ts";
 import { verifyOffer } from "../../../src/mirror/releases/offers.ts";
 import type { Signer } from "../../fakes/signing.ts";
 import type { MirrorInProcess } from "../../scenes/mirror-in-process.ts";

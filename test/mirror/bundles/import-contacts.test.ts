@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { makeContacts } from "../../../src/mirror/bundles/import-contacts.ts";
+import { makeContacts } from "../../../src/mirror/bundles/import-bundle.ts";
 import type { Signer } from "../../fakes/signing.ts";
 import {
   freshness,

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { takeBundled } from "../../../src/mirror/bundles/import-judgement.ts";
+import { takeBundled } from "../../../src/mirror/bundles/import-bundle.ts";
 import { createCertifiedSigner } from "../../scenes/certified-signers.ts";
 import { freshness, MirrorScene } from "../../scenes/mirror-in-process.ts";
 import { judge } from "./bundled-releases.ts";

@@ -5,7 +5,7 @@ import type { VersionList } from "../../../src/mirror/versions/version-list.ts";
 import {
   readVersionListBody,
   writeVersionListBody,
-} from "../../../src/mirror/versions/version-list-body.ts";
+} from "../../../src/mirror/versions/version-records.ts";
 
 const moment = "2026-01-01T00:00:00.000Z";
 const platforms = ["linux_amd64", "darwin_arm64"];

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { parseProviderAddress } from "../../../src/address/provider-address.ts";
 import { parseVersionConstraint } from "../../../src/address/version-constraint.ts";
 import { parseVersion } from "../../../src/address/version.ts";
-import { tellRules } from "../../../src/mirror/why/facts.ts";
+import { tellRules } from "../../../src/mirror/why/explanations.ts";
 import { decideByRules, parsePolicy } from "../../../src/trust/policy.ts";
 
 const day = 86_400_000;

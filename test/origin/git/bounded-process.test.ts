@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import {
   startBounded,
   type ProcessBounds,
-} from "../../../src/origin/git/bounded-process.ts";
+} from "../../../src/origin/git/git-process.ts";
 import { scratch } from "../../running-mirror.ts";
 
 const bounds = { memory: 2 ** 28, seconds: 30, fileBytes: 2 ** 20 };

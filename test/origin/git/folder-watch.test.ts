@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { refuseForRoom } from "../../../src/mirror/cache/download-steps.ts";
-import { outgrows } from "../../../src/origin/git/folder-watch.ts";
 import {
+  outgrows,
   runGit,
   startGit,
   withoutRemote,

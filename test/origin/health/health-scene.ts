@@ -1,5 +1,7 @@
-import type { Suspension } from "../../../src/origin/health/host-health.ts";
-import { OriginHealth } from "../../../src/origin/health/origin-health.ts";
+import {
+  type Suspension,
+  OriginHealth,
+} from "../../../src/origin/health/origin-health.ts";
 
 export const host = "https://a.example/";
 export const url = new URL("/v1/providers/acme/widget/versions", host);

@@ -11,7 +11,7 @@ import {
 import { providerAddress } from "../../../src/address/provider-address.ts";
 import { parseVersion } from "../../../src/address/version.ts";
 import { failing } from "../../scenes/failing.ts";
-import { parseJsonText } from "../../../src/origin/http/json-text.ts";
+import { parseJsonText } from "../../../src/origin/http/http-client.ts";
 import {
   bindPackage,
   parsePackageAnswer,

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { failure, ProvenderError } from "../../../src/errors/index.ts";
 import { failing } from "../../scenes/failing.ts";
-import { withRetries } from "../../../src/origin/http/retries.ts";
+import { withRetries } from "../../../src/origin/http/http-client.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import * as faults from "../../fakes/faults.ts";
 import type { Fault } from "../../fakes/faults.ts";

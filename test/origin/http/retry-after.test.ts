@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parseRetryAfter } from "../../../src/origin/http/retry-after.ts";
+import { parseRetryAfter } from "../../../src/origin/http/http-failure.ts";
 
 const now = new Date("2026-01-01T00:00:00Z");
 const minutes = 60_000;

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import {
   findRefusedClaim,
   isMatch,
-} from "../../../src/server/access/claim-rules.ts";
+} from "../../../src/server/access/openid-issuer.ts";
 
 describe("a pattern of a claim", () => {
   it.each([

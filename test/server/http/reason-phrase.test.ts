@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { errorCodes, failure, notServed } from "../../../src/errors/index.ts";
-import { formatReasonPhrase } from "../../../src/server/http/reason-phrase.ts";
 import {
+  formatReasonPhrase,
   formatErrorBody,
   statusOf,
 } from "../../../src/server/http/error-response.ts";

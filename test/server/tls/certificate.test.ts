@@ -9,7 +9,7 @@ import {
   issueCertificate,
   makeAuthority,
   type CertificateAndKey,
-} from "../../../src/server/tls/certificate-authority.ts";
+} from "../../../src/server/tls/certificate-source.ts";
 import {
   loadCertificateFiles,
   renewalDue,

@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { failing } from "../../scenes/failing.ts";
-import { loadSelfSigned } from "../../../src/server/tls/self-signed-certificate.ts";
+import { loadSelfSigned } from "../../../src/server/tls/certificate-source.ts";
 import { layOutStore, type StoreLayout } from "../../../src/store/layout.ts";
 
 const now = new Date();

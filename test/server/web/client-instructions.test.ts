@@ -10,7 +10,7 @@ import {
   formatClientInstructions,
   formatMirrorUrl,
 } from "../../../src/server/web/client-instructions.ts";
-import { loadSelfSigned } from "../../../src/server/tls/self-signed-certificate.ts";
+import { loadSelfSigned } from "../../../src/server/tls/certificate-source.ts";
 import { layOutStore } from "../../../src/store/layout.ts";
 
 const url = "https://127.0.0.1:8443/";

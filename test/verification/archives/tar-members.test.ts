@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import type { ArchiveMember } from "../../../src/verification/archives/members.ts";
-import { readTarMembers } from "../../../src/verification/archives/tar-members.ts";
+import { readTarMembers } from "../../../src/verification/archives/module-archive.ts";
 import { limits, withArchive } from "./own-reading.ts";
 import { directory, main } from "./sound-tars.ts";
 import { end, pax, tarBytes, type TarPart } from "./tar-bytes.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { ArchiveMember } from "../../../src/verification/archives/members.ts";
-import { readZipMembers } from "../../../src/verification/archives/zip-members.ts";
+import { readZipMembers } from "../../../src/verification/archives/module-archive.ts";
 import { limits, withArchive } from "./own-reading.ts";
 import { one } from "./zip-cases.ts";
 
