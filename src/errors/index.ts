@@ -1,7 +1,12 @@
-import { failure, isFailure, type Failure } from "./failure.ts";
-import { cutShort } from "./rows/origins.ts";
+import {
+  cutShort,
+  table,
+  type Facts,
+  type Guidance,
+  type Texts,
+  type Values,
+} from "./table.ts";
 
-export * from "./failure.ts";
 export {
   formatApproval,
   formatKeyDecision,
@@ -9,8 +14,104 @@ export {
   nameContent,
   type ProviderRelease,
 } from "./release.ts";
-export { cutShort } from "./rows/origins.ts";
-export { isPackageHash } from "./rows/verification.ts";
+export { cutShort, isPackageHash } from "./table.ts";
+
+type Table = typeof table;
+
+/** Each cause for which provender refuses or fails. */
+export type ErrorCode = keyof Table;
+
+type Names<C extends ErrorCode> = Table[C]["facts"];
+
+/** An error of the table; its facts are fields of their own. */
+export type Failure<C extends ErrorCode = ErrorCode> = C extends ErrorCode
+  ? ProvenderError & { readonly code: C } & Facts<Names<C>>
+  : never;
+
+/** An error that the table foresees. */
+export class ProvenderError extends Error {
+  readonly code: ErrorCode;
+  /** The cause without the remedy. */
+  readonly sentence: string;
+  /** In the imperative; undefined where the sentence says all. */
+  readonly remedy: string | undefined;
+
+  constructor(code: ErrorCode, facts: object, options?: ErrorOptions) {
+    const texts: Texts<never> = table[code];
+    const sentence = fill(texts.sentence, facts) ?? "";
+    const remedy = fill(texts.remedy, facts);
+    super(join(sentence, remedy), options);
+    Object.assign(this, facts);
+    this.code = code;
+    this.sentence = sentence;
+    this.remedy = remedy;
+  }
+
+  override get name(): string {
+    return this.code;
+  }
+}
+
+/** Makes the error of a code from its facts, in the order of the table. */
+export function failure<C extends ErrorCode>(
+  code: C,
+  ...given: [...Values<Names<C>>, options?: ErrorOptions]
+): Failure<C> {
+  const values: readonly unknown[] = given;
+  const names = factsOf(code);
+  const facts = Object.fromEntries(names.map((name, at) => [name, values[at]]));
+  const options = values[names.length] as ErrorOptions | undefined;
+  return new ProvenderError(code, facts, options) as Failure<C>;
+}
+
+/** True for an error of one of the codes. */
+export function isFailure<C extends ErrorCode>(
+  error: unknown,
+  ...codes: readonly C[]
+): error is Failure<C> {
+  const all: readonly ErrorCode[] = codes;
+  return error instanceof ProvenderError && all.includes(error.code);
+}
+
+/** The codes of the table. */
+export const errorCodes = Object.keys(table) as readonly ErrorCode[];
+
+/** The names of the facts that a throw of a code gives. */
+export function factsOf(code: ErrorCode): readonly string[] {
+  return table[code].facts;
+}
+
+/** The HTTP status of a code. */
+export function statusOfCode(code: ErrorCode): number {
+  const { status = 500 }: Texts<never> = table[code];
+  return status;
+}
+
+/** The reason phrase of an error that clients meet. */
+export function phraseOf(error: ProvenderError): string | undefined {
+  const { phrase }: Texts<never> = table[error.code];
+  return fill(phrase, error);
+}
+
+/** The operator's own words in a refusal. */
+export function guidanceOf(error: ProvenderError): Partial<Guidance> {
+  return (error as { guidance?: Guidance }).guidance ?? {};
+}
+
+/** A text names facts in braces. */
+function fill(text: Texts<never>["phrase"], facts: object): string | undefined {
+  if (typeof text === "function") return text(facts as never);
+  const values = facts as Readonly<Record<string, unknown>>;
+  return text?.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    String(values[name]),
+  );
+}
+
+/** Leaves out the full stop behind a list of commands, which are copied. */
+function join(sentence: string, remedy: string | undefined): string {
+  if (remedy === undefined) return sentence;
+  return `${sentence}: ${remedy}${remedy.includes("\n") ? "" : "."}`;
+}
 
 /** True only when an origin said that the thing does not exist; never for "could not tell". */
 export function isAbsence(

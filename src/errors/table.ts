@@ -1,12 +1,671 @@
-import { bucketErrors } from "./rows/bucket.ts";
-import { bundleErrors } from "./rows/bundles.ts";
-import { commandErrors } from "./rows/commands.ts";
-import { moduleErrors } from "./rows/modules.ts";
-import { originErrors } from "./rows/origins.ts";
-import { requestErrors } from "./rows/requests.ts";
-import { storeErrors } from "./rows/store.ts";
-import { trustErrors } from "./rows/trust.ts";
-import { verificationErrors } from "./rows/verification.ts";
+import {
+  type ProviderRelease,
+  approveAfterCheck,
+  formatApproval,
+  formatKeyDecision,
+  nameContent,
+  nameProvider,
+  nameRelease,
+} from "./release.ts";
+
+/** The operator's own words for people who are refused, in printable ASCII. */
+export interface Guidance {
+  readonly because: string | undefined;
+  readonly contact: string | undefined;
+}
+
+/** The facts of errors by their names; all others are texts. */
+interface Known {
+  /** When a version becomes old enough; undefined when its age is not known. */
+  readonly availableAt: Date | undefined;
+  readonly because: "revoked" | "not-pinned" | "unknown";
+  readonly computed: readonly string[];
+  readonly found: number;
+  readonly guidance: Guidance;
+  /** True when nothing says when a version was published. */
+  readonly isUndated: boolean;
+  readonly known: number;
+  readonly line: number;
+  readonly listed: readonly string[];
+  readonly most: number;
+  readonly owner: number;
+  readonly perMinute: number;
+  readonly missing: "signature" | "signing key" | "network mirror";
+  readonly reasons: readonly string[];
+  readonly release: ProviderRelease;
+  readonly remedy: string | undefined;
+  readonly retryAfterSeconds: number | undefined;
+  readonly size: number;
+  readonly status: number;
+  readonly user: number;
+  /** Undefined when all versions are meant. */
+  readonly version: string | undefined;
+  /** Why an origin or a mirror refuses a token. */
+  readonly words: string | undefined;
+}
+
+type Fact<N> = N extends keyof Known ? Known[N] : string;
+
+export type Facts<N extends readonly string[]> = {
+  readonly [K in N[number]]: Fact<K>;
+};
+
+/** The facts in the order in which a throw gives them. */
+export type Values<N extends readonly string[]> = {
+  readonly [I in keyof N]: Fact<N[I]>;
+};
+
+type Text<F> = string | ((facts: F) => string | undefined);
+
+export interface Texts<F> {
+  /** Status of the HTTP response; the default 500 has texts for the operator alone. */
+  readonly status?: number;
+  /** The reason phrase of the response, without what only the operator may know. */
+  readonly phrase?: Text<F>;
+  /** The cause, with expected and got. */
+  readonly sentence: Text<F>;
+  /** In the imperative. */
+  readonly remedy: Text<F>;
+}
+
+/** An error of one code; its texts may depend on the facts of a throw. */
+export interface Row<N extends readonly string[]> extends Texts<Facts<N>> {
+  readonly facts: N;
+}
+
+/** Declares which facts an error has beside its texts. */
+function row<const N extends readonly string[]>(
+  facts: N,
+  texts: Texts<Facts<N>>,
+): Row<N> {
+  return { facts, ...texts };
+}
+
+const notServed = row(["hostname"], {
+  status: 451,
+  phrase: "This mirror does not serve {hostname}",
+  sentence: "This mirror does not serve {hostname}",
+  remedy: `ask its operator to add the hostname to "origins"`,
+});
+
+/** Errors of requests and their permissions. */
+const requestErrors = {
+  "malformed-address": row(["what", "text", "expected"], {
+    status: 400,
+    phrase: "This is no address of a provider, module or version",
+    sentence: ({ what, text }) =>
+      `${JSON.stringify(text.slice(0, 200))} is not a ${what}`,
+    remedy: "give {expected}",
+  }),
+  "malformed-request": row(["problem", "expected"], {
+    status: 400,
+    phrase: "The request is not well formed",
+    sentence: "The request {problem}, expected {expected}",
+    remedy: "check the client and what is in front of this mirror",
+  }),
+  "uri-too-long": row(["most"], {
+    status: 414,
+    phrase: "The URL is longer than any address",
+    sentence: "The URL is longer than the {most} bytes that any address has",
+    remedy: "check it",
+  }),
+  "method-not-allowed": row(["method"], {
+    status: 405,
+    phrase: "Only GET and HEAD are served",
+    sentence: ({ method }) => `${method.slice(0, 20)} is not served`,
+    remedy: "use GET or HEAD",
+  }),
+  "range-not-satisfiable": row(["filename", "size"], {
+    status: 416,
+    phrase: "The range is not within the archive",
+    sentence: "{filename} has {size} bytes",
+    remedy: "ask for a range within them",
+  }),
+  "no-such-page": row([], {
+    status: 404,
+    phrase: "There is nothing at this path",
+    sentence: "There is nothing at this path",
+    remedy:
+      "look for provider mirrors under /providers/HOSTNAME/NAMESPACE/TYPE/ and for modules under /v1/modules/HOSTNAME/",
+  }),
+  /** Not 404, for which clients go on past the mirror. */
+  "wrong-mirror-url": row(["base"], {
+    status: 400,
+    phrase: "This is not the url of the network mirror",
+    sentence: "The network mirror is not at this path but below {base}",
+    remedy: 'set "url" of the network_mirror block to it',
+  }),
+  "not-ready": row(["reason"], {
+    status: 503,
+    phrase: "The mirror is not ready",
+    sentence: "The mirror is not ready ({reason})",
+    remedy: "try again shortly",
+  }),
+  "token-needed": row([], {
+    status: 401,
+    phrase:
+      "This mirror wants a token, set one in a credentials block or run login",
+    sentence: "This mirror wants a token and none was sent",
+    remedy:
+      "set one for its hostname in a credentials block of the CLI configuration or in TF_TOKEN_…, or run terraform login",
+  }),
+  /** The reason never repeats what was sent. */
+  "token-refused": row(["reason"], {
+    status: 401,
+    phrase: "The token is refused because {reason}",
+    sentence: "The token is refused because {reason}",
+    remedy: "get a new one from the mirror's operator, or run terraform login",
+  }),
+  "archive-url-refused": row(["reason"], {
+    status: 401,
+    phrase: "The archive's URL has expired or was changed, run init again",
+    sentence: "The archive's URL is refused because {reason}",
+    remedy: "run init again, which gets a new one",
+  }),
+  "origin-not-served": notServed,
+  "origin-not-served-fall-through": { ...notServed, status: 404 },
+  /** The origin said so. */
+  "not-found": row(["subject"], {
+    status: 404,
+    phrase: "The origin registry says that this does not exist",
+    sentence: "The origin registry says that {subject} does not exist",
+    remedy: "check the name and the version",
+  }),
+  "not-stored": row(["subject"], {
+    status: 404,
+    phrase: "Not stored, and this mirror is offline",
+    sentence: "{subject} is not stored and this mirror is offline",
+    remedy: "prefetch or import it first",
+  }),
+  "too-busy": row(["what"], {
+    status: 503,
+    phrase: "The mirror has too much to do, try again shortly",
+    sentence: "The mirror has too many {what} at once",
+    remedy: "try again shortly",
+  }),
+};
+
+const later = "try again, or look at the origin";
+
+/** The reason of an answer that ended before its announced end. */
+export const cutShort = "the body was cut short";
+
+/** Failures of an origin, which say nothing about whether a thing exists. */
+const originErrors = {
+  "origin-unreachable": row(["url", "reason"], {
+    status: 502,
+    phrase: "The origin registry cannot be reached",
+    sentence: "{url} could not be reached ({reason})",
+    remedy: ({ url }) =>
+      url.startsWith("file:")
+        ? "check that the folder of this origin is there, the daemon may read it and its disk works"
+        : "check the network, proxy and CA on the way there",
+  }),
+  "origin-timeout": row(["url", "late"], {
+    status: 504,
+    phrase: "The origin registry is not answering",
+    sentence: "{url} did not answer in time ({late})",
+    remedy: later,
+  }),
+  "origin-status": row(["url", "status"], {
+    status: 502,
+    phrase: "The origin registry is failing",
+    sentence: "{url} answered with status {status}, expected 200",
+    remedy: later,
+  }),
+  /** 429, or 503 with Retry-After. */
+  "origin-busy": row(["url", "retryAfterSeconds"], {
+    status: 503,
+    phrase: "The origin registry asks the mirror to wait",
+    sentence: "{url} is asked too often, as it says",
+    remedy: ({ retryAfterSeconds: seconds }) =>
+      `try again ${seconds === undefined ? "later" : `in ${seconds} s`}`,
+  }),
+  "origin-suspended": row(["url", "retryAfterSeconds", "reason"], {
+    status: 503,
+    phrase: "The origin registry failed too often lately",
+    sentence:
+      "{url} is not asked for another {retryAfterSeconds} s because it failed too often ({reason})",
+    remedy: "try again later, or look at the origin",
+  }),
+  /** In the words of who refuses the token, where there are any. */
+  "origin-credentials": row(["url", "problem", "remedy", "words"], {
+    status: 502,
+    phrase: "The origin registry rejects the mirror's credentials",
+    sentence: "{url} {problem}",
+    remedy: "{remedy}",
+  }),
+  /** Too large, of another media type, not in the protocol's shape, or cut short. */
+  "origin-answer": row(["url", "reason"], {
+    status: 502,
+    phrase: "The origin registry gave an unusable answer",
+    sentence: "{url} gave an unusable answer ({reason})",
+    remedy: later,
+  }),
+  "origin-address-refused": row(["url", "reason"], {
+    status: 502,
+    phrase:
+      "The origin registry leads to an address that the mirror may not ask",
+    sentence: "{url} is not asked because {reason}",
+    remedy:
+      'configure the origin\'s "url" or "allowPrivateAddresses" if this is intended',
+  }),
+};
+
+const refused = 451;
+
+const missing = {
+  signature: {
+    cause: "its registry publishes no signature",
+    // Where a key is published, no setting but "off" takes a release without a signature.
+    remedy: "tell its publisher",
+  },
+  "signing key": {
+    cause: "its registry publishes no signing key",
+    remedy:
+      'set "signatures: when-published" for this origin to accept unsigned releases',
+  },
+  "network mirror": {
+    cause: "its origin is a network mirror, which has no signatures",
+    remedy: 'set "signatures: when-published" for this origin to take its word',
+  },
+};
+
+/** Signatures, checksums and archives. */
+const verificationErrors = {
+  "signature-missing": row(["subject", "missing"], {
+    status: refused,
+    phrase: "Refused, its registry publishes no signature or key",
+    sentence: (facts) =>
+      `${facts.subject} is refused because ${missing[facts.missing].cause}`,
+    remedy: (facts) => missing[facts.missing].remedy,
+  }),
+  "signature-refused": row(["subject", "reason", "detail"], {
+    status: refused,
+    phrase: "Refused, its signature is not acceptable",
+    sentence: "The signature of {subject} is refused ({detail})",
+    remedy: "tell its publisher, and do not install it from elsewhere",
+  }),
+  /** Nothing is known about the signature. */
+  "signature-undecided": row(["subject", "reason"], {
+    status: 503,
+    phrase: "The signature could not be judged in time",
+    sentence:
+      "The signature of {subject} could not be judged ({reason}), so nothing was accepted",
+    remedy: "try again",
+  }),
+  /** The mirror takes the release unsigned; this client checks signatures itself. */
+  "nothing-to-verify": row(["subject", "missing"], {
+    status: refused,
+    phrase:
+      "Nothing here that a client could verify, use network_mirror instead",
+    sentence:
+      '{subject} has no {missing} that a client could check, since this mirror takes it under its "signatures" setting',
+    remedy: 'install it through "network_mirror" instead',
+  }),
+  "checksums-malformed": row(["subject", "line", "reason"], {
+    status: refused,
+    phrase: "Refused, its SHA256SUMS is malformed",
+    sentence: "SHA256SUMS of {subject} is refused at line {line} ({reason})",
+    remedy: "tell its publisher",
+  }),
+  "archive-not-signed": row(["subject", "filename"], {
+    status: refused,
+    phrase: "Refused, its SHA256SUMS does not name this archive",
+    sentence:
+      "SHA256SUMS of {subject} does not name {filename}, which is refused",
+    remedy: "tell its publisher",
+  }),
+  "checksum-conflict": row(["archive", "expected", "got", "where"], {
+    status: refused,
+    phrase:
+      "Refused, its registry names other content than was signed or seen first",
+    sentence:
+      "{archive} is refused (expected SHA-256 {expected}, {where} says {got})",
+    remedy: "tell its publisher",
+  }),
+  /** Where a package hash was expected, a network mirror named it. */
+  "archive-digest": row(["archive", "expected", "got"], {
+    status: refused,
+    phrase: "Refused, the origin sent other bytes than were signed",
+    sentence: ({ archive, expected, got }) =>
+      `${archive} is refused (expected ${isPackageHash(expected) ? "" : "SHA-256 "}${expected}, the origin sent ${got})`,
+    remedy: ({ expected }) =>
+      isPackageHash(expected)
+        ? "tell the operator of that mirror"
+        : "try again, which fetches it again, since nothing was kept",
+  }),
+  /** Clients could not compute a reliable h1 of the zip. */
+  "archive-unhashable": row(["archive", "reason"], {
+    sentence: "{archive} has no h1 ({reason})",
+    remedy: "put only its zh: into a lock file",
+  }),
+};
+
+/** True for a digest with its form before a colon, such as `h1:…`. */
+export function isPackageHash(digest: string): boolean {
+  return digest.includes(":");
+}
+
+/** Why the trust policy does not take a signing key, or a release without one. */
+const refusals = {
+  revoked: { key: "was revoked", unsigned: "a key is revoked" },
+  "not-pinned": {
+    key: "is not pinned",
+    unsigned: "the configuration takes pinned keys alone",
+  },
+  unknown: {
+    key: "is not known for this provider",
+    unsigned: "keys are known for this provider",
+  },
+} as const;
+
+const keyFacts = ["release", "fingerprint", "because", "sha256sums"] as const;
+
+/** Policy, keys and the decisions of operators. */
+const trustErrors = {
+  "policy-denied": row(["provider", "version", "rule", "guidance"], {
+    status: 451,
+    phrase: "Denied by {rule} of this mirror",
+    sentence: ({ provider, version, rule, guidance }) =>
+      `${provider}${version === undefined ? "" : ` ${version}`} is denied by "${rule}" of this mirror${quote(guidance)}`,
+    remedy: ({ provider, version, guidance }) =>
+      `use another ${version === undefined ? kindOf(provider) : "version"}, or ${askFor(guidance)}`,
+  }),
+  "too-young": row(
+    ["provider", "version", "rule", "availableAt", "isUndated", "guidance"],
+    {
+      status: 451,
+      phrase: ({ rule, availableAt, isUndated }) =>
+        `Held back by ${rule} of this mirror ${formatWait(availableAt)}${isUndated ? " (policy.undated is hold)" : ""}`,
+      sentence: ({
+        provider,
+        version,
+        rule,
+        availableAt,
+        isUndated,
+        guidance,
+      }) =>
+        `${provider} ${version} is held back by "${rule}" of this mirror ${formatWait(availableAt)}${isUndated ? ` (nothing says when it was published, and "policy.undated" is hold)` : ""}${quote(guidance)}`,
+      remedy: ({ guidance }) => `use an older version, or ${askFor(guidance)}`,
+    },
+  ),
+  /** How many versions are left out for what reason, and each of them as far as a few lines can. */
+  "nothing-admitted": row(["provider", "counts", "reasons"], {
+    status: 451,
+    phrase: "This mirror leaves out every version ({counts})",
+    sentence:
+      "Every version of {provider} is denied or held back by this mirror ({counts})",
+    remedy:
+      'ask the mirror\'s operator, who finds the reasons in its audit log and with "provender trust list"',
+  }),
+  /** The fingerprint is "none" for an unsigned release. */
+  "key-refused": row(keyFacts, {
+    status: 451,
+    phrase: ({ fingerprint, because }) =>
+      `Held back by this mirror, ${fingerprint === "none" ? "it is not signed" : `its signing key ${fingerprint} ${refusals[because].key}`}`,
+    sentence: ({ release, fingerprint, because }) =>
+      `${nameRelease(release)} is held back because ${fingerprint === "none" ? `it is not signed (${refusals[because].unsigned})` : `its signing key ${fingerprint} ${refusals[because].key}`}`,
+    remedy: (facts) =>
+      `check with the publisher, then as the mirror's operator ${decideOnKey(facts)}`,
+  }),
+  /** Other content than the pinned checksums. */
+  "release-conflict": row(["release", "offered"], {
+    status: 451,
+    phrase: "Refused, its registry offers other content than was seen first",
+    sentence: ({ release, offered }) =>
+      `${nameRelease(release)} is offered with other content (SHA256SUMS ${offered}) than its pinned checksums`,
+    remedy: ({ release, offered }) => approveAfterCheck(release, offered),
+  }),
+  /** A decision that names no content, or would have no effect. */
+  "trust-decision": row(["subject", "problem", "remedy"], {
+    sentence: "{subject} {problem}",
+    remedy: "{remedy}",
+  }),
+};
+
+/** A module's address has four parts. */
+function kindOf(address: string): string {
+  return address.split("/").length > 3 ? "module" : "provider";
+}
+
+function quote({ because }: Guidance): string {
+  return because === undefined ? "" : ` (${because})`;
+}
+
+function askFor({ contact = "the mirror's operator" }: Guidance): string {
+  return `ask ${contact} to allow it`;
+}
+
+function formatWait(availableAt: Date | undefined): string {
+  return availableAt === undefined
+    ? "because its age is not known"
+    : `until ${availableAt.toISOString()}`;
+}
+
+function decideOnKey(facts: Facts<typeof keyFacts>): string {
+  const { release, fingerprint, because, sha256sums } = facts;
+  const { hostname, namespace } = release.provider;
+  const approve = (scope: string) =>
+    `"${formatKeyDecision("approve", fingerprint, scope)}"`;
+  if (because === "not-pinned") return `change "trust.keys"`;
+  if (because === "revoked")
+    return `run ${approve(`${hostname}/${namespace}`)}`;
+  const content = `run "${formatApproval(release, sha256sums)}" for this content`;
+  return fingerprint === "none"
+    ? content
+    : `${content}, or ${approve(nameProvider(release))} for the key`;
+}
+
+/** Sources and archives of modules. */
+const moduleErrors = {
+  /** No client should be sent there. */
+  "module-source-refused": row(["module", "reason"], {
+    status: 451,
+    phrase: "Refused, the registry names a place that no client may be sent to",
+    sentence:
+      "The place that the registry names for {module} is refused ({reason})",
+    remedy: "tell its publisher",
+  }),
+  /** It could harm who unpacks it. */
+  "module-archive-refused": row(["module", "reason"], {
+    status: 451,
+    phrase: "Refused, the module's archive could do harm",
+    sentence:
+      "The archive of {module} is refused and nothing of it was kept ({reason})",
+    remedy: "tell its publisher",
+  }),
+  "module-replaced": row(["release", "expected", "offered"], {
+    status: 451,
+    phrase: "Refused, its content differs from what was seen first",
+    sentence: ({ release, expected, offered }) =>
+      `${nameRelease(release)} is offered with other content than clients get of it (expected ${nameContent(release, expected)}, got ${nameContent(release, offered)})`,
+    remedy: ({ release, offered }) => approveAfterCheck(release, offered),
+  }),
+};
+
+const damaged = "The stored archive is damaged, try again";
+
+/** The storage directory and the address to listen on. */
+const storeErrors = {
+  "store-in-use": row(["holder", "directory"], {
+    sentence: "{holder} works on the storage directory {directory}",
+    remedy: `wait until it ended or stop it, or set another "storage.directory"`,
+  }),
+  "daemon-silent": row(["directory", "silence"], {
+    sentence: "The daemon that works on {directory} was silent for {silence}",
+    remedy: "look at its log, and restart it where it hangs",
+  }),
+  "daemon-lost": row(["directory"], {
+    sentence:
+      "The daemon that works on {directory} ended before this command did",
+    remedy: "look at its log, and run the command again",
+  }),
+  "daemon-refused": row(["directory", "reason"], {
+    sentence: "The daemon that works on {directory} refuses ({reason})",
+    remedy: "run the command again later",
+  }),
+  "daemon-version": row(["directory", "there", "here"], {
+    sentence:
+      "The daemon that works on {directory} is provender {there}, and this is provender {here}",
+    remedy: "restart the daemon, or run the command by its version",
+  }),
+  "store-too-new": row(["directory", "found", "known"], {
+    sentence:
+      "The storage directory {directory} is of version {found}, and this provender knows stores up to version {known}",
+    remedy: `run the provender that wrote it or a newer one, or set another "storage.directory"`,
+  }),
+  "store-version-unreadable": row(["file", "known"], {
+    sentence: "{file} does not say of which version the store is",
+    remedy: ({ known }) =>
+      `restore it from a backup, or write {"version":${known}} into it if no newer provender worked on the store`,
+  }),
+  "store-unusable": row(["directory", "reason"], {
+    sentence: "The storage directory {directory} cannot be used ({reason})",
+    remedy: `make it a directory that can be written, or set another "storage.directory"`,
+  }),
+  /** The owner could not use what this process would write. */
+  "store-owned-by-another": row(["directory", "owner", "user"], {
+    sentence:
+      "The storage directory {directory} belongs to the user {owner}, and this is the user {user}",
+    remedy:
+      "run the command as that user or as root; beside a daemon, also as one of the group of its socket",
+  }),
+  /** Stored content is still served. */
+  "store-full": row(["subject", "reason", "remedy"], {
+    status: 503,
+    phrase: "The mirror's store is full",
+    sentence: "The mirror cannot store {subject} ({reason})",
+    remedy: "{remedy}",
+  }),
+  /** A damaged record: pinned checksums or decisions are unknown. */
+  "record-unreadable": row(["file", "problem", "remedy"], {
+    status: 503,
+    phrase: "What the mirror saw first of this cannot be read",
+    sentence:
+      "The record {file} cannot be used ({problem}), and what depends on it is refused",
+    remedy: "{remedy}",
+  }),
+  "stored-archive-unreadable": row(["sha256", "problem"], {
+    status: 503,
+    phrase: damaged,
+    sentence:
+      "The stored archive {sha256} cannot be read ({problem}) and is fetched again when it is asked for",
+    remedy: "check the disk",
+  }),
+  "stored-archive-damaged": row(["sha256", "problem"], {
+    status: 503,
+    phrase: damaged,
+    sentence: "The stored archive {sha256} is damaged ({problem})",
+    remedy: `check the disk, and run "provender verify --repair", so that it is fetched again`,
+  }),
+  listen: row(["address", "reason"], {
+    sentence: "Cannot listen on {address} ({reason})",
+    remedy: `stop what uses it, or change "listen.host" or "listen.port"`,
+  }),
+};
+
+const phrase = "The mirror's store cannot be used now";
+
+/** The bucket of `storage.s3`. */
+const bucketErrors = {
+  "bucket-unreachable": row(["bucket", "reason"], {
+    status: 503,
+    phrase,
+    sentence: "The bucket {bucket} does not answer ({reason})",
+    remedy: "try again shortly, and look at the object store",
+  }),
+  "bucket-refuses": row(["bucket", "action", "status", "reason"], {
+    status: 503,
+    phrase,
+    sentence: "The bucket {bucket} refuses to {action} ({status} {reason})",
+    remedy: `check "storage.s3" and what its keys may do`,
+  }),
+  /** It has no store, or another one than this replica worked on. */
+  "bucket-foreign": row(["bucket", "problem", "remedy"], {
+    status: 503,
+    phrase,
+    sentence: "The bucket {bucket} is not the one of this mirror ({problem})",
+    remedy: "{remedy}",
+  }),
+  /** Two replicas could both be first. */
+  "bucket-unproven": row(["bucket", "problem"], {
+    sentence: "The bucket {bucket} cannot be shared by replicas ({problem})",
+    remedy: "use an object store with conditional writes",
+  }),
+};
+
+/** Bundles and trees that are imported or exported. */
+const bundleErrors = {
+  "bundle-refused": row(["path", "problem"], {
+    sentence:
+      "{path} is refused as a bundle ({problem}), and nothing of it was imported",
+    remedy: `get a whole copy of what "provender export --bundle" wrote`,
+  }),
+  /** It was written with --since. */
+  "bundle-incomplete": row(["subject"], {
+    sentence: "{subject} is neither in the bundle nor stored",
+    remedy: `import the bundle first that "--since" named when this one was written`,
+  }),
+  "export-failed": row(["path", "reason"], {
+    sentence: "{path} could not be written ({reason})",
+    remedy: "mend that and export again",
+  }),
+};
+
+/** A place is FILE, FILE:LINE, a variable or an argument. */
+const misplaced = row(["where", "problem", "remedy"], {
+  sentence: "{where}: {problem}",
+  remedy: ({ remedy }) => remedy,
+});
+
+/** Errors of command-line arguments and inputs. */
+const commandErrors = {
+  input: misplaced,
+  /** Time or memory ran out; nothing else of the command is read then. */
+  "hostile-input": row(["file"], {
+    sentence: "{file} takes more time or memory to parse than any honest file",
+    remedy: "look what is in it and who wrote it, or split it",
+  }),
+  arguments: misplaced,
+  configuration: misplaced,
+  "no-authority": row(["file"], {
+    sentence: "{file} is not a CA that can be read",
+    remedy:
+      "start the daemon, which makes one, or give the daemon's configuration with --config",
+  }),
+  /** The daemon would read or write there with its own rights. */
+  "not-its-user": row(["verb", "operator"], {
+    sentence:
+      "{verb} names files and directories, and the daemon uses none that {operator} names",
+    remedy: "run it as the daemon's own user, such as by sudo -u provender",
+  }),
+  "nothing-asked": row(["command", "ways"], {
+    sentence: "There is nothing to {command}",
+    remedy: "give {ways}",
+  }),
+  "nothing-held": row(["spec"], {
+    sentence:
+      "No archive of {spec} is stored, so that there is nothing to forget",
+    remedy: `see in "provender list" what is`,
+  }),
+  /** There are versions, and none of them is among those that were asked for. */
+  "no-version": row(["subject", "asked", "where"], {
+    sentence: "No version of {subject} matches {asked} ({where})",
+    remedy: "change the constraint, or ask which versions the mirror allows",
+  }),
+  /** A verified package is not one of those that a dependency lock file lists. */
+  "lock-mismatch": row(["archive", "where", "listed", "computed"], {
+    sentence: ({ archive, where, listed, computed }) =>
+      `${archive} is not what ${where} locks (it lists ${listed.join(", ")}; the publisher's package has ${computed.join(", ")})`,
+    remedy: `if only this platform is missing, run "provender lock", otherwise find out why the package changed`,
+  }),
+  "lock-outdated": row(["where", "provider", "locked", "asked"], {
+    sentence:
+      "{where}: {provider} is locked at {locked}, but the configuration asks for {asked}",
+    remedy: `run "init -upgrade" of your client`,
+  }),
+};
 
 /** Every error by its code: HTTP status, reason phrase, sentence and remedy. */
 export const table = {
