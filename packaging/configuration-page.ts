@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
-import { listKeys } from "../src/config/explain.ts";
-import { formatConfiguration } from "../src/config/format.ts";
+import { listKeys, formatConfiguration } from "../src/config/load.ts";
 import { configurationSchema } from "../src/config/schema.ts";
 import { makeFile } from "./made-file.ts";
 

@@ -1,4 +1,4 @@
-import { parsePart } from "./address-part.ts";
+import { parsePart } from "./provider-address.ts";
 import { parseHostname, type Hostname } from "./hostname.ts";
 
 /**

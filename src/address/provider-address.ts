@@ -1,6 +1,5 @@
 import { failure } from "../errors/index.ts";
-import { parsePart } from "./address-part.ts";
-import { parseHostname, type Hostname } from "./hostname.ts";
+import { type Hostname, parseHostname } from "./hostname.ts";
 
 /** HOSTNAME/NAMESPACE/TYPE, as in a `source` of required_providers. */
 export interface ProviderAddress {
@@ -60,4 +59,16 @@ export function formatProviderAddress(address: ProviderAddress): string {
 /** True for what providers can have as their namespace. */
 export function isNamespace(text: string): boolean {
   return namespaceShape.test(text);
+}
+
+/** Returns one part of an address; throws malformed-address for a text of another shape. */
+export function parsePart(
+  what: string,
+  text: string,
+  shape: RegExp,
+  expected: string,
+): string {
+  if (!shape.test(text))
+    throw failure("malformed-address", what, text, expected);
+  return text;
 }

@@ -1,10 +1,8 @@
 import { Command, CommanderError } from "commander";
 import { failure } from "../errors/index.ts";
 import { addExamples } from "./help/examples.ts";
-import { addOperation } from "./operate/commands.ts";
-import { addPackages } from "./packages/commands.ts";
+import { addOperation, addPackages, addStore } from "./commands.ts";
 import { output } from "./output.ts";
-import { addStore } from "./store/commands.ts";
 import { version } from "./version.ts";
 
 /** Exit status for a mistake in the arguments. */

@@ -1,13 +1,67 @@
-import { type Configuration } from "../config/load.ts";
-import type { ModuleArchives } from "../mirror/modules/archives.ts";
-import type { ModuleMirror } from "../mirror/modules/module-mirror.ts";
+import type { Sha256 } from "../address/hash.ts";
+import type { Hostname } from "../address/hostname.ts";
+import { formatModuleAddress } from "../address/module-address.ts";
+import { withoutQuery } from "../address/module-source.ts";
+import { formatProviderAddress } from "../address/provider-address.ts";
+import type { Configuration } from "../config/load.ts";
+import { isFailure } from "../errors/index.ts";
+import { ArchiveCache } from "../mirror/cache/archive-cache.ts";
+import type { Clock } from "../mirror/cache/clock.ts";
+import { openWorkRoom } from "../mirror/cache/download-steps.ts";
+import { shareLimits } from "../mirror/cache/fair-share.ts";
+import { ModuleAdmission } from "../mirror/modules/admission.ts";
+import { ModuleArchives } from "../mirror/modules/archives.ts";
+import type { ModuleOrigin } from "../mirror/modules/fetch.ts";
+import { GitPacker } from "../mirror/modules/git-packing.ts";
+import {
+  ModuleMirror,
+  type ModuleMirrorParts,
+} from "../mirror/modules/module-mirror.ts";
+import {
+  ModuleReleaseRecords,
+  ModuleTrustRecords,
+  moduleVersionNaming,
+} from "../mirror/modules/records.ts";
+import { formatModuleRelease } from "../mirror/modules/release.ts";
+import { ModuleSettlements } from "../mirror/modules/settlements.ts";
+import { ProviderMirror } from "../mirror/providers/provider-mirror.ts";
+import { LearntDigests } from "../mirror/releases/learnt-digests.ts";
+import { PackageHashes } from "../mirror/releases/package-hashes.ts";
+import type { ReleaseOrigin } from "../mirror/releases/release-origin.ts";
+import { TamperedArchives } from "../mirror/releases/tampered-archives.ts";
+import { FirstContacts } from "../mirror/standings/first-contacts.ts";
+import { ProviderCatalog } from "../mirror/standings/provider-catalog.ts";
+import { RefusedVersions } from "../mirror/standings/refused-versions.ts";
+import { Standings } from "../mirror/standings/standings.ts";
+import type {
+  AdmissionRules,
+  PolicyRefusal,
+} from "../mirror/trust/admission-rules.ts";
+import { Admission } from "../mirror/trust/admission.ts";
+import type { Notebook } from "../mirror/trust/notebook.ts";
+import { Settlements } from "../mirror/trust/settlements.ts";
+import { TrustEvents } from "../mirror/trust/trust-events.ts";
+import { VersionRecords } from "../mirror/versions/version-records.ts";
 import { Explanations } from "../mirror/why/explanations.ts";
-import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
-import { type StoreLayout } from "../store/layout.ts";
-import { wireKept, type Kept, type KeptParts } from "./kept.ts";
-import { wireModules } from "./modules.ts";
-import { wireProviders, type Providers } from "./providers.ts";
+import { FolderModules } from "../origin/folder/folder-modules.ts";
+import { OriginFolder } from "../origin/folder/origin-folder.ts";
+import { GitRepositories } from "../origin/git/repository.ts";
+import { originLimits } from "../origin/guard/origin-settings.ts";
+import { ModuleRegistry } from "../origin/registries/module-registry.ts";
+import { ServiceDiscovery } from "../origin/registries/service-discovery.ts";
+import type { StoreLayout } from "../store/layout.ts";
+import type { RecordStore } from "../store/records/record-store.ts";
+import type { Logger } from "../telemetry/logger.ts";
+import {
+  archiveDeadline,
+  moduleLimits,
+} from "../verification/archives/limits.ts";
+import { ArchiveThreads } from "../verification/archives/threads.ts";
+import { type OriginClients, settingsOf, wireClients } from "./clients.ts";
+import { type Kept, type KeptParts, wireCaches, wireKept } from "./kept.ts";
+import { freshnessOf, wireOrigins } from "./origins.ts";
 import type { Telemetry } from "./telemetry.ts";
+import { wireHashing } from "./threads.ts";
 
 /** All of a daemon but its protocols; modules are wired when they are first asked for. */
 export interface Core extends Providers {
@@ -61,3 +115,349 @@ export function wireExplanations(
   const { health } = core.clients;
   return new Explanations({ ...core, health, hostnames: [...origins.keys()] });
 }
+
+/** The mirror of providers without its protocols: what commands work with, and a part of a daemon. */
+interface Providers extends Kept {
+  readonly archives: ArchiveCache;
+  readonly clients: OriginClients;
+  readonly hashes: PackageHashes;
+  readonly notebook: Notebook;
+  readonly admission: Admission;
+  readonly events: TrustEvents;
+  readonly settlements: Settlements;
+  readonly standings: Standings;
+  readonly catalog: ProviderCatalog;
+  readonly tampered: TamperedArchives;
+  readonly providers: ProviderMirror;
+  /** Ends the downloads under way and refuses new ones; what is stored can still be read. */
+  stopFetching(): Promise<void>;
+}
+
+function wireProviders(
+  configuration: Configuration,
+  rules: AdmissionRules,
+  kept: Kept,
+  telemetry: Telemetry,
+): Providers {
+  const { offline } = configuration;
+  const { alarms, logger } = telemetry;
+  const { clock, trust, blobs, records, judge, reserve, releases } = kept;
+  const hashing = wireHashing();
+  const hashes = new PackageHashes(blobs, records, hashing, (sha256, err) => {
+    if (!hashing.isClosed)
+      logger.error({ sha256, err }, "an archive could not be hashed");
+  });
+  const tampered = wireTampered(records, logger);
+  const seen = { hashes, tampered };
+  const archives = wireArchives(configuration, kept, seen, telemetry);
+  const clients = wireClients(configuration, telemetry, clock);
+  const limits = { ...shareLimits, ...configuration.limits };
+  const parts = { blobs, records, hashes, limits, reserve };
+  let learnt: LearntDigests | undefined;
+  const origins = wireOrigins(configuration, clients.own, {
+    ...{ clock, judge, logger },
+    findLearnt: () => (learnt ??= new LearntDigests(parts)),
+  });
+  const notebook = wireNotebook(telemetry, clock);
+  const admission = new Admission(trust, notebook, rules);
+  const events = new TrustEvents(trust, notebook);
+  const trusted = { ...kept, events, notebook };
+  const settling = wireStandings(configuration, origins, trusted, telemetry);
+  const providers = new ProviderMirror({
+    ...{ ...settling, admission, archives, hashes, releases },
+    ...{ alarms, offline },
+  });
+  const stopFetching = async () => {
+    await Promise.all([archives.close(), learnt?.close()]);
+  };
+  const close = async () => {
+    await stopFetching();
+    await Promise.all([hashing.close(), clients.close(), tampered.close()]);
+    await kept.close();
+  };
+  return {
+    ...kept,
+    ...settling,
+    ...{ archives, clients, hashes, notebook, admission, events },
+    ...{ tampered, providers, stopFetching, close },
+  };
+}
+
+function wireNotebook(
+  { alarms, audit, logger, metrics }: Telemetry,
+  clock: Clock,
+): Notebook {
+  const onReported = ({ code, message }: PolicyRefusal) => {
+    metrics?.count("policyReported", { code });
+    const facts = { code, error: message };
+    logger.info(facts, "the policy would refuse this, and only reports");
+  };
+  return { audit, alarms, clock, onReported };
+}
+
+interface TrustedParts extends Kept {
+  readonly events: TrustEvents;
+  readonly notebook: Notebook;
+}
+
+/** Everything that decides which release clients get. */
+function wireStandings(
+  configuration: Configuration,
+  origins: ReadonlyMap<Hostname, ReleaseOrigin>,
+  { events, notebook, ...kept }: TrustedParts,
+  telemetry: Telemetry,
+): Pick<Providers, "catalog" | "settlements" | "standings"> {
+  const { freshness, limits, policy, offline } = configuration;
+  const { clock, records, versions } = kept;
+  const make = wireCaches(configuration, telemetry, kept);
+  const releases = make.cache(kept.releases);
+  const catalog = new ProviderCatalog({
+    ...{ origins, versions, releases, events, notebook },
+    notFound: freshness.notFound,
+    fallThrough: policy.otherHosts === "not-found",
+    onVanished: (address, vanished) => {
+      const provider = formatProviderAddress(address);
+      const facts = { provider, versions: vanished };
+      telemetry.alarms.raise("versions-vanished", facts);
+    },
+    onMalformed: (address, parts) => {
+      const provider = formatProviderAddress(address);
+      const facts = { provider, parts };
+      telemetry.logger.warn(facts, "malformed parts of a list are left out");
+    },
+  });
+  const settlements = new Settlements({ releases, events, notebook });
+  const refused = new RefusedVersions({
+    ...{ records, clock, shared: kept.replica !== undefined },
+    onUnwritten: make.onUnwritten,
+    onPhantom: (release) => {
+      telemetry.metrics?.count("phantoms", {});
+      telemetry.logger.warn({ release }, "a listed release has no documents");
+    },
+  });
+  const contacts = new FirstContacts({
+    ...{ catalog, events, refused, clock, offline },
+    patience: limits.answer,
+  });
+  const deciding = { catalog, contacts, settlements, refused };
+  return { catalog, settlements, standings: new Standings(deciding) };
+}
+
+function wireTampered(records: RecordStore, logger: Logger): TamperedArchives {
+  return new TamperedArchives(records, (sha256, err) =>
+    logger.warn(
+      { sha256, err },
+      "a note that an archive was tampered with could not be written",
+    ),
+  );
+}
+
+function wireArchives(
+  { limits }: Configuration,
+  { blobs, clock, reserve, nearest }: Kept,
+  { hashes, tampered }: Pick<Providers, "hashes" | "tampered">,
+  { logger, metrics, alarms }: Telemetry,
+): ArchiveCache {
+  const events = {
+    onVerified: (sha256: Sha256, stored: Promise<void>) => {
+      tampered.forget(sha256);
+      hashes.schedule(sha256, stored);
+    },
+    onFailed: (archive: string, error: unknown, host: string | undefined) => {
+      if (isFailure(error, "store-full"))
+        metrics?.count("archives", { outcome: "passed" });
+      if (isFailure(error, "archive-digest")) {
+        const { expected, got } = error;
+        tampered.note(error, clock.now());
+        alarms.raise("archive-tampered", { archive, host, expected, got });
+      }
+      const { message } = error as Error;
+      logger.warn(
+        { archive, host, error: message },
+        "an archive was not stored",
+      );
+    },
+  };
+  const cache = new ArchiveCache(
+    blobs,
+    { ...shareLimits, ...limits },
+    events,
+    reserve,
+    nearest?.archives,
+  );
+  metrics?.watchWaiters(() => cache.load.readers);
+  metrics?.watch({
+    fills: () => cache.load.fills,
+    fillsWaiting: () => cache.load.waiting,
+  });
+  return cache;
+}
+
+type ModuleParts = Telemetry &
+  Pick<
+    Providers,
+    | "admission"
+    | "archives"
+    | "blobs"
+    | "clients"
+    | "clock"
+    | "events"
+    | "nearest"
+    | "records"
+    | "replica"
+    | "reserve"
+    | "trust"
+  >;
+
+function wireModules(configuration: Configuration, parts: ModuleParts) {
+  const { limits, offline, policy } = configuration;
+  const { clock, clients } = parts;
+  const make = wireCaches(configuration, parts, parts);
+  const records = new ModuleTrustRecords(parts.records);
+  const threads = new ArchiveThreads({
+    threads: 2,
+    deadlineMs: archiveDeadline,
+    limits: moduleLimits,
+  });
+  const packing = new GitPacker(moduleLimits);
+  const settlements = new ModuleSettlements({ ...parts, records });
+  const archives = wireModuleArchives(
+    configuration,
+    threads,
+    settlements,
+    parts,
+  );
+  const mirror = new ModuleMirror({
+    origins: wireModuleOrigins(configuration, clients, {
+      clock,
+      packing,
+      blobs: parts.blobs,
+      reserve: parts.reserve,
+    }),
+    versions: make.cache(
+      new VersionRecords(parts.records, moduleVersionNaming),
+    ),
+    releases: make.cache(new ModuleReleaseRecords(parts.records)),
+    archives,
+    records,
+    settlements,
+    stored: parts.archives,
+    admission: new ModuleAdmission(parts.admission, clock),
+    offline,
+    fallThrough: policy.otherHosts === "not-found",
+    patience: limits.answer,
+    ...wireModuleNews(parts),
+  });
+  const close = async () => {
+    await Promise.all([archives.close(), threads.close()]);
+  };
+  return { mirror, archives, close };
+}
+
+function wireModuleNews({
+  alarms,
+  metrics,
+  logger,
+}: Telemetry): Pick<ModuleMirrorParts, "onVanished" | "onPassedThrough"> {
+  return {
+    onVanished: (address, versions) => {
+      const module = formatModuleAddress(address);
+      alarms.raise("versions-vanished", { module, versions });
+    },
+    onPassedThrough: (address, getter, location) => {
+      metrics?.countPassedThrough(getter);
+      logger.warn(
+        {
+          module: formatModuleRelease(address),
+          getter,
+          location: withoutQuery(location),
+        },
+        "clients are sent elsewhere for a module that the mirror cannot fetch",
+      );
+    },
+  };
+}
+
+function wireModuleArchives(
+  { limits }: Configuration,
+  threads: ArchiveThreads,
+  settlements: ModuleSettlements,
+  { blobs, reserve, nearest, logger }: ModuleParts,
+): ModuleArchives {
+  return new ModuleArchives({
+    blobs,
+    nearest: nearest?.archives,
+    settlements,
+    limits: { ...shareLimits, ...limits },
+    reserve,
+    verify: (module, format, archive) =>
+      threads.verify(module, format, archive),
+    onFailed: (module, error) =>
+      logger.warn(
+        { module, error: (error as Error).message },
+        "a module was not stored",
+      ),
+  });
+}
+
+interface OriginParts extends Pick<Providers, "clock" | "blobs" | "reserve"> {
+  readonly packing: GitPacker;
+}
+
+function wireModuleOrigins(
+  configuration: Configuration,
+  { own, makeStranger }: OriginClients,
+  { clock, packing, blobs, reserve }: OriginParts,
+): ReadonlyMap<Hostname, ModuleOrigin> {
+  const { origins, freshness, proxy, searchPath } = configuration;
+  const limits = originLimits(configuration.limits);
+  return new Map(
+    [...origins].flatMap(([hostname, origin]) => {
+      const client = own.get(hostname);
+      if (client === undefined) return [];
+      const stranger = makeStranger(origin);
+      const { versions } = freshness;
+      const discovery = new ServiceDiscovery(client, origin.url, versions, () =>
+        clock.monotonic(),
+      );
+      const documents = documentsOf(hostname, origin.url);
+      const asked = [client, discovery, limits, documents] as const;
+      const registry = new ModuleRegistry(...asked);
+      const git = new GitRepositories({
+        settings: settingsOf(origin, undefined, proxy),
+        http: stranger,
+        limits: { ...configuration.limits, ...limits },
+        searchPath,
+        createFolder: () => blobs.createFolder(),
+        openRoom: () => openWorkRoom(reserve, "the module's repository"),
+      });
+      const { directory } = origin;
+      const folder =
+        directory === undefined
+          ? undefined
+          : new FolderModules(new OriginFolder(directory, hostname), limits);
+      const parts: ModuleOrigin = {
+        registry: folder ?? registry,
+        sources: folder ?? {
+          openArchive: ({ url }, module, signal) =>
+            stranger.openArchive(url, signal, module),
+          findCommit: (source, signal) => git.findCommit(source, signal),
+          fetchCommit: (...asked) => git.fetchCommit(...asked),
+        },
+        freshFor: freshnessOf(origin),
+        packing,
+        clock,
+      };
+      return [[hostname, parts]];
+    }),
+  );
+}
+
+/** Where OpenTofu's registry says when modules were published: a host of its own, unless another stands in for all of it. */
+function documentsOf(hostname: Hostname, url: URL): URL | undefined {
+  if (hostname !== openTofuHost) return undefined;
+  return url.host === openTofuHost ? new URL(openTofuDocuments) : url;
+}
+
+const openTofuHost = "registry.opentofu.org";
+const openTofuDocuments = "https://api.opentofu.org/";

@@ -13,7 +13,7 @@ import {
   VersionRecords,
 } from "../mirror/versions/version-records.ts";
 import { TrustStore } from "../mirror/trust/trust-store.ts";
-import { listIrreplaceable } from "../mirror/upkeep/irreplaceable.ts";
+import { listIrreplaceable } from "../mirror/upkeep/pruning.ts";
 import { Retention } from "../mirror/upkeep/retention.ts";
 import { dropUnnamedRecords } from "../mirror/upkeep/unnamed-records.ts";
 import { BlobStore } from "../store/blobs/blob-store.ts";

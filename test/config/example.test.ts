@@ -5,8 +5,8 @@ import { parse } from "yaml";
 import {
   formatConfiguration,
   loadConfiguration,
+  listKeys,
 } from "../../src/config/load.ts";
-import { listKeys } from "../../src/config/explain.ts";
 import { configurationSchema } from "../../src/config/schema.ts";
 import { load } from "./written.ts";
 

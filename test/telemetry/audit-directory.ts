@@ -7,7 +7,7 @@ import type { AuditEntry } from "../../src/telemetry/audit-entry.ts";
 import {
   AuditLines,
   type AuditLinesSettings,
-} from "../../src/telemetry/audit-lines.ts";
+} from "../../src/telemetry/audit-log.ts";
 
 const turns = new Map<string, LimitFunction>();
 

@@ -1,4 +1,4 @@
-import { AuditLines } from "../../src/telemetry/audit-lines.ts";
+import { AuditLines } from "../../src/telemetry/audit-log.ts";
 import { guarding } from "./audit-directory.ts";
 
 // Started by the tests and killed by them: records durably for as long as it lives, and says each time that it did.

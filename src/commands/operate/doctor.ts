@@ -7,7 +7,7 @@ import { EnvHttpProxyAgent, request } from "undici";
 import { isFailure, ProvenderError } from "../../errors/index.ts";
 import { describeFailure } from "../../store/file-failure.ts";
 import { stagingPath, type StoreLayout } from "../../store/layout.ts";
-import { checkStoreVersion } from "../../store/store-version.ts";
+import { checkStoreVersion } from "../../store/storage-directory.ts";
 import { actAsOwner } from "../../store/storage-owner.ts";
 import { wantToken } from "../inputs/mirror-token.ts";
 import { formatAmount } from "../output/figures.ts";

@@ -1,7 +1,12 @@
 import { z } from "zod";
 import { type ErrorCode, failure } from "../../errors/index.ts";
-import { formatQuestion, type WhyQuestion } from "../../mirror/why/question.ts";
-import { renderWhy, titles, type Why } from "../../mirror/why/why.ts";
+import {
+  formatQuestion,
+  type WhyQuestion,
+  renderWhy,
+  titles,
+  type Why,
+} from "../../mirror/why/why.ts";
 import type { HttpClient } from "../../origin/http/http-client.ts";
 import { readerOf } from "../lock/from-mirror.ts";
 

@@ -20,11 +20,11 @@ import {
 import type { OpenArchive } from "../../verification/archives/open-archive.ts";
 import { readModuleFiles } from "../../mirror/modules/files.ts";
 import { isConfigurationFile } from "../inputs/configuration-module.ts";
-import { ModulePackage } from "../inputs/module-package.ts";
-import type {
-  FoundModule,
-  ModuleReading,
-  NotCarried,
+import {
+  ModulePackage,
+  type FoundModule,
+  type ModuleReading,
+  type NotCarried,
 } from "../inputs/module-tree.ts";
 import type { VersionChoice } from "./request.ts";
 import { chooseVersions, newestOfModule } from "./version-choice.ts";

@@ -29,7 +29,7 @@ import {
   touchedNothing,
   type TrustParts,
 } from "./decision.ts";
-import { findRevocation, nameDecided } from "./key-scope.ts";
+import { findRevocation, nameDecided } from "./keys.ts";
 
 /** Content of a release that can be approved or whose approval can be taken back. */
 interface NamedContent {

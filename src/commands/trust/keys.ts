@@ -6,13 +6,18 @@ import {
 import { failure, formatKeyDecision } from "../../errors/index.ts";
 import { isUsed, listSigned } from "../../mirror/releases/signed-releases.ts";
 import { findExclusion } from "../../mirror/trust/admission-rules.ts";
-import type { NamespaceBody } from "../../mirror/trust/trust-records.ts";
+import type {
+  Namespace,
+  NamespaceBody,
+} from "../../mirror/trust/trust-records.ts";
 import type { Candidate } from "../../trust/candidates.ts";
 import {
   decideKey as decide,
+  type Decisions,
   isKeyApproved,
-  listApproved,
   type KeyDecision,
+  type KeyScope,
+  listApproved,
   type ReleaseName,
 } from "../../trust/decisions.ts";
 import { parseFingerprint } from "../../verification/fingerprints.ts";
@@ -22,7 +27,6 @@ import {
   touchedNothing,
   type TrustParts,
 } from "./decision.ts";
-import { covers, isSameScope, meets, nameDecided } from "./key-scope.ts";
 
 /** Releases that a sentence names. */
 const mostNamed = 5;
@@ -254,4 +258,43 @@ function findSame(
   return decisions.keys.find(
     (key) => key.fingerprint === fingerprint && isSameScope(key, scope),
   );
+}
+
+/** True when everything within `inner` is within `outer`. */
+function covers(outer: KeyScope, inner: KeyScope): boolean {
+  return (
+    (outer.type === null || outer.type === inner.type) &&
+    (outer.version === null || outer.version === inner.version)
+  );
+}
+
+/** True when something is within both. */
+function meets(one: KeyScope, other: KeyScope): boolean {
+  return covers(one, other) || covers(other, one);
+}
+
+function isSameScope(one: KeyScope, other: KeyScope): boolean {
+  return one.type === other.type && one.version === other.version;
+}
+
+/** Finds the revocation that refuses a key for a release. */
+export function findRevocation(
+  { keys }: Decisions,
+  release: ReleaseName,
+  fingerprint: string,
+): KeyDecision | undefined {
+  return keys.find(
+    (key) =>
+      key.decision === "revoked" &&
+      key.fingerprint === fingerprint &&
+      covers(key, release),
+  );
+}
+
+/** Writes the scope of a decision as commands take it. */
+export function nameDecided(
+  { hostname, namespace }: Namespace,
+  { type, version }: KeyScope,
+): string {
+  return formatTrustScope({ hostname, namespace, type, version });
 }

@@ -1,7 +1,7 @@
 import { explainFrom, runExplain } from "../../commands/operate/explain.ts";
 import type { Output } from "../../commands/output/streams.ts";
 import { loadConfiguration } from "../../config/load.ts";
-import { parseWhySpec } from "../../mirror/why/question.ts";
+import { parseWhySpec } from "../../mirror/why/why.ts";
 import { anyHostOf } from "../../wiring/verbs/hosts.ts";
 import type { ElsewhereFlags } from "../flags.ts";
 import { nameMirror, openMirror } from "../mirror-access.ts";

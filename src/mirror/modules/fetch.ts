@@ -7,8 +7,10 @@ import {
   type ModuleSource,
 } from "../../address/module-source.ts";
 import { isFailure } from "../../errors/index.ts";
-import type { ModuleRegistry } from "../../origin/registries/module-registry.ts";
-import type { ModuleSources } from "../../origin/registries/module-sources.ts";
+import type {
+  ModuleRegistry,
+  ModuleSources,
+} from "../../origin/registries/module-registry.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { ModuleStart } from "./archives.ts";
 import type { GitPacker } from "./git-packing.ts";

@@ -1,14 +1,19 @@
 import type { Sha256 } from "../../address/hash.ts";
+import type { ProviderAddress } from "../../address/provider-address.ts";
+import type { Version } from "../../address/version.ts";
+import { isFailure } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
-import { countBlobs, type BlobCount } from "../../store/blobs/listing.ts";
+import { type BlobCount, countBlobs } from "../../store/blobs/listing.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
+import type { MetadataCache } from "../cache/metadata-cache.ts";
+import type { ReleaseRecords } from "../releases/records.ts";
+import type { VersionList } from "../versions/version-list.ts";
 import { orderByUse, sumOf, type UsedBlob } from "./eviction-order.ts";
-import { listIrreplaceable, type KeptReleases } from "./irreplaceable.ts";
 import {
   listUnnamedRecords,
-  readNamedArchives,
   type NamingParts,
+  readNamedArchives,
 } from "./unnamed-records.ts";
 
 interface PruneParts extends KeptReleases, NamingParts {
@@ -89,4 +94,46 @@ export async function carryOutPrune(
 ): Promise<void> {
   for (const { sha256 } of removed) await blobs.delete(sha256);
   for (const key of removedRecords) await records.remove(key);
+}
+
+/** Known names of archives, on disk and in memory. */
+interface KeptReleases {
+  readonly versions: MetadataCache<ProviderAddress, VersionList>;
+  readonly releases: ReleaseRecords;
+}
+
+/** The archives of versions that their origin no longer lists, so that it could not give them again. */
+export async function listIrreplaceable(
+  kept: KeptReleases,
+): Promise<ReadonlySet<Sha256>> {
+  const { releases } = kept;
+  const found = new Set<Sha256>();
+  for (const provider of await releases.listProviders(Infinity))
+    for (const version of await listUnlisted(kept, provider)) {
+      const digests = await releases
+        .readDigests({ provider, version })
+        .catch(noneIfUnreadable);
+      for (const digest of digests?.keys() ?? []) found.add(digest);
+    }
+  return found;
+}
+
+/** Every version where it is unknown what is listed. */
+async function listUnlisted(
+  { versions, releases }: KeptReleases,
+  provider: ProviderAddress,
+): Promise<readonly Version[]> {
+  try {
+    const list = await versions.peek(provider);
+    return [...(list?.versions.values() ?? [])]
+      .filter(({ listed }) => !listed)
+      .map(({ version }) => version);
+  } catch (error) {
+    noneIfUnreadable(error);
+    return releases.list(provider);
+  }
+}
+
+function noneIfUnreadable(error: unknown): undefined {
+  if (!isFailure(error, "record-unreadable")) throw error;
 }

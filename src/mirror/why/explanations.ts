@@ -35,8 +35,12 @@ import {
   readPending,
 } from "../trust/pending-decisions.ts";
 import type { TrustStore } from "../trust/trust-store.ts";
-import { formatQuestion, type WhyQuestion } from "./question.ts";
-import { explainError, type Why } from "./why.ts";
+import {
+  formatQuestion,
+  type WhyQuestion,
+  explainError,
+  type Why,
+} from "./why.ts";
 
 interface ExplanationParts {
   readonly providers: ProviderMirror;

@@ -8,8 +8,10 @@ import { failure } from "../../errors/index.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
 import type { OriginArchive } from "../http/http-client.ts";
 import { checkCount } from "../registries/answer-shape.ts";
-import type { ModuleRegistry } from "../registries/module-registry.ts";
-import type { ModuleSources } from "../registries/module-sources.ts";
+import type {
+  ModuleRegistry,
+  ModuleSources,
+} from "../registries/module-registry.ts";
 import type { OriginFolder } from "./origin-folder.ts";
 
 const endings = [".tar.gz", ".zip"];

@@ -3,6 +3,7 @@ import {
   formatModuleAddress,
   type ModuleAddress,
 } from "../../address/module-address.ts";
+import type { ArchiveSource, GitSource } from "../../address/module-source.ts";
 import {
   isVersion,
   newestFirst,
@@ -10,8 +11,13 @@ import {
   type Version,
 } from "../../address/version.ts";
 import { isFailure } from "../../errors/index.ts";
+import type { GitCheckout } from "../git/repository.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
-import type { HttpClient, OriginAnswer } from "../http/http-client.ts";
+import type {
+  HttpClient,
+  OriginAnswer,
+  OriginArchive,
+} from "../http/http-client.ts";
 import { unusable } from "../http/http-failure.ts";
 import { checkCount } from "./answer-shape.ts";
 import { absentOn404 } from "./provider-registry.ts";
@@ -235,4 +241,31 @@ function parseModuleDates(value: unknown): ReadonlyMap<Version, Date> {
     if (!Number.isNaN(date.getTime())) dates.set(one.version, date);
   }
   return dates;
+}
+
+/**
+ * Sources of one registry's modules, which get no credentials of the registry.
+ */
+export interface ModuleSources {
+  /** Opens an archive. `module` is the module that a failure counts against. */
+  openArchive(
+    source: ArchiveSource,
+    module: string,
+    signal: AbortSignal,
+  ): Promise<OriginArchive>;
+
+  /**
+   * Returns the current commit of a source; undefined where only the whole
+   * repository resolves it.
+   */
+  findCommit(
+    source: GitSource,
+    signal: AbortSignal,
+  ): Promise<string | undefined>;
+
+  fetchCommit(
+    source: GitSource,
+    commit: string | undefined,
+    signal: AbortSignal,
+  ): Promise<GitCheckout>;
 }

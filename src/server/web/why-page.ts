@@ -1,7 +1,11 @@
 import type { Context } from "koa";
 import type { Explanations } from "../../mirror/why/explanations.ts";
-import { parseWhyPath } from "../../mirror/why/question.ts";
-import { renderWhy, titles, type Why } from "../../mirror/why/why.ts";
+import {
+  parseWhyPath,
+  renderWhy,
+  titles,
+  type Why,
+} from "../../mirror/why/why.ts";
 import { pathOf } from "../http/raw-request.ts";
 import { html, type Html } from "./html.ts";
 import { sendPage } from "./page.ts";

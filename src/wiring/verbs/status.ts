@@ -6,7 +6,7 @@ import {
   readFigures,
   type Status,
 } from "../../commands/operate/status.ts";
-import { parseWhySpec } from "../../mirror/why/question.ts";
+import { parseWhySpec } from "../../mirror/why/why.ts";
 import { wireExplanations } from "../core.ts";
 import { hostsOf } from "./hosts.ts";
 import { flag, verb, type RunningDaemon } from "./verb.ts";

@@ -5,8 +5,8 @@ import {
   formatQuestion,
   parseWhyPath,
   parseWhySpec,
-} from "../../../src/mirror/why/question.ts";
-import { explainError } from "../../../src/mirror/why/why.ts";
+  explainError,
+} from "../../../src/mirror/why/why.ts";
 
 const host = "registry.terraform.io";
 const hosts = { configured: new Set([host]), allowsOthers: true };

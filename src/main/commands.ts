@@ -1,0 +1,280 @@
+import {
+  Argument,
+  type Command,
+  InvalidArgumentError,
+  Option,
+} from "commander";
+import { auditEvents } from "../telemetry/audit-entry.ts";
+import { collect, run, runVerb, withConfig } from "./flags.ts";
+
+/** Adds the commands that run the mirror, decide on trust, and report. */
+export function addOperation(program: Command): void {
+  addServe(program);
+  addConfig(program);
+  addTrust(program);
+  addToken(program);
+  addAuthority(program);
+  addAudit(program);
+  addStatus(program);
+  addDoctor(program);
+  addExplain(program);
+}
+
+function addServe(program: Command): void {
+  withConfig(program.command("serve"))
+    .description("run the mirror until SIGTERM or SIGINT")
+    .action(run(async () => (await import("./operate/serve.ts")).serve));
+}
+
+function addConfig(program: Command): void {
+  const group = program
+    .command("config")
+    .description("look at the configuration");
+  withConfig(group.command("check"))
+    .description("say whether the configuration can be used")
+    .action(
+      run(async () => (await import("./operate/config.ts")).checkConfiguration),
+    );
+  withConfig(group.command("show"))
+    .description("print the configuration with all defaults, without secrets")
+    .action(
+      run(async () => (await import("./operate/config.ts")).showConfiguration),
+    );
+}
+
+function addTrust(program: Command): void {
+  const group = program
+    .command("trust")
+    .description("manage signing keys and approvals");
+  withConfig(group.command("list"))
+    .description("list keys, decisions and what needs one, by namespace")
+    .option("--json", "print one JSON document")
+    .action(runVerb("trust list"));
+  addDecision(group, "approve")
+    .description("approve one content of a release, or a signing key")
+    .action(runVerb("trust approve"));
+  addDecision(group, "revoke")
+    .description("remove the approval of a content, or revoke a signing key")
+    .action(runVerb("trust revoke"));
+  withConfig(group.command("reset"))
+    .description("forget a first contact that was lost")
+    .argument(
+      "<what>",
+      "[HOSTNAME/]NAMESPACE/TYPE or [HOSTNAME/]NAMESPACE, or a module's [HOSTNAME/]NAMESPACE/NAME/SYSTEM",
+    )
+    .option("--because <text>", "reason, for the records and the audit log")
+    .action(runVerb("trust reset"));
+}
+
+function addDecision(group: Command, name: string): Command {
+  return withConfig(group.command(name))
+    .argument(
+      "[what]",
+      "[HOSTNAME/]NAMESPACE/TYPE@VERSION or a module's [HOSTNAME/]NAMESPACE/NAME/SYSTEM@VERSION, or with --key as --for",
+    )
+    .option(
+      "--sha256sums <digest>",
+      "content: SHA-256 of its SHA256SUMS, a module's archive or commit, 8 digits or more",
+    )
+    .option("--key <fingerprint>", "full fingerprint of a primary key")
+    .option(
+      "--for <scope>",
+      "with --key: [HOSTNAME/]NAMESPACE[/TYPE[@VERSION]]",
+    )
+    .option("--because <text>", "reason, for the records and the audit log");
+}
+
+function addToken(program: Command): void {
+  program
+    .command("token")
+    .description("tokens of clients")
+    .command("new")
+    .description("make one, and what the configuration needs of it")
+    .argument("<name>", "who will have it, as the log shows it")
+    .option("--expires <date>", "such as 2027-01-31")
+    .action(
+      run(async () => (await import("../commands/operate/token.ts")).runToken),
+    );
+}
+
+function addAuthority(program: Command): void {
+  withConfig(program.command("ca"))
+    .description(
+      "print the CA of the self-signed certificate, and how to trust it",
+    )
+    .action(run(async () => (await import("./operate/ca.ts")).showAuthority));
+}
+
+function addAudit(program: Command): void {
+  withConfig(program.command("audit"))
+    .description("print what the audit log has")
+    .argument("[spec]", "[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT], or a module")
+    .option("--since <time>", "such as 2026-01-31, or 12h for so long ago")
+    .option("--until <time>", "likewise; up to then")
+    .option("--asker <who>", "a token's name, an address or a login name")
+    .addOption(
+      new Option("--verdict <verdict>").choices([
+        "accepted",
+        "refused",
+        "reported",
+      ]),
+    )
+    .addOption(new Option("--event <event>").choices(auditEvents))
+    .option("--json", "print one JSON document")
+    .action(runVerb("audit"));
+}
+
+function addStatus(program: Command): void {
+  withConfig(program.command("status"))
+    .description("say what runs, what it holds, and what it has met")
+    .option("--json", "print one JSON document")
+    .action(runVerb("status"));
+}
+
+function addDoctor(program: Command): void {
+  withConfig(program.command("doctor"))
+    .description("say what is wrong here, and what to do about it")
+    .option("--mirror <url>", "look as its clients on this machine do")
+    .option("--ca <file>", "PEM certificates to trust for --mirror")
+    .option("--json", "print one JSON document")
+    .action(run(async () => (await import("./operate/doctor.ts")).doctor));
+}
+
+function addExplain(program: Command): void {
+  withConfig(program.command("explain"))
+    .description("say why clients get what they get, status 1 when not all")
+    .argument(
+      "<spec>",
+      "[HOSTNAME/]NAMESPACE/TYPE[@VERSION], or [HOSTNAME/]NAMESPACE/NAME/SYSTEM[@VERSION] of a module",
+    )
+    .option("--mirror <url>", "ask a running mirror, not the local store")
+    .option("--ca <file>", "PEM certificates to trust for --mirror")
+    .option("--json", "print one JSON document")
+    .action(
+      runVerb(
+        "explain",
+        async () => (await import("./operate/explain.ts")).explain,
+      ),
+    );
+}
+
+/** Adds the commands that import, export and describe packages. */
+export function addPackages(program: Command): void {
+  addPrefetch(program);
+  addLock(program);
+  addExport(program);
+  addImport(program);
+}
+
+function addPrefetch(program: Command): void {
+  withSelection(program.command("prefetch"))
+    .description("fetch, verify and keep packages before they are asked for")
+    .option("--check", "fetch nothing; status 1 when something is not held")
+    .option("--json", "print one JSON document")
+    .action(run(async () => (await import("./packages/prefetch.ts")).prefetch));
+}
+
+function addLock(program: Command): void {
+  withConfig(program.command("lock"))
+    .description("complete dependency lock files with verified hashes")
+    .addArgument(
+      new Argument("[dir...]", "where clients are run").default(["."], "here"),
+    )
+    .option("--platform <os_arch>", "such as linux_amd64; repeatable", collect)
+    .option("--mirror <url>", "ask a running mirror, not the local store")
+    .option("--ca <file>", "PEM certificates to trust for --mirror")
+    .option("--check", "change nothing; status 1 when something is missing")
+    .action(
+      runVerb("lock", async () => (await import("./packages/lock.ts")).lock),
+    );
+}
+
+function addExport(program: Command): void {
+  withSelection(program.command("export"))
+    .description("write packages for a site that has no mirror of its own")
+    .option("--to <dir>", "a tree as `terraform providers mirror` writes it")
+    .option("--oci <dir>", "an OCI image layout for each provider")
+    .option("--bundle <file>", "one file for `provender import`")
+    .option("--since <bundle>", "leave out what this bundle lists")
+    .action(
+      run(async () => (await import("./packages/prefetch.ts")).exportPackages),
+    );
+}
+
+function addImport(program: Command): void {
+  withConfig(program.command("import"))
+    .description("take a bundle into the store, after checking all of it again")
+    .argument("<file>", "what `provender export --bundle` wrote")
+    .option("--sha256 <digest>", "of its manifest, as `export` printed it")
+    .action(runVerb("import"));
+}
+
+/** The packages that a command works on. */
+function withSelection(command: Command): Command {
+  return withConfig(command)
+    .argument("[spec...]", "[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT]")
+    .option("--platform <os_arch>", "such as linux_amd64; repeatable", collect)
+    .option(
+      "--module <spec>",
+      "[HOSTNAME/]NAMESPACE/NAME/SYSTEM[@CONSTRAINT], with what it calls and requires; repeatable",
+      collect,
+    )
+    .option("--lock-file <path>", "what it locks; repeatable", collect)
+    .option(
+      "--directory <dir>",
+      "what is locked or required there and below; repeatable",
+      collect,
+    )
+    .option(
+      "--list <path>",
+      "a file of SPECs, - is stdin; repeatable",
+      collect,
+    );
+}
+
+/** Looks after what is stored. */
+export function addStore(program: Command): void {
+  addList(program);
+  addVerify(program);
+  addPrune(program);
+}
+
+const specText =
+  "[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT], or [HOSTNAME/]NAMESPACE/NAME/SYSTEM[@CONSTRAINT] of a module";
+
+function addList(program: Command): void {
+  withConfig(program.command("list"))
+    .description(
+      "what is held of providers and modules: sizes, first seen, last used, signer",
+    )
+    .argument("[spec]", specText)
+    .option("--json", "print one JSON document")
+    .action(runVerb("list"));
+}
+
+function addVerify(program: Command): void {
+  withConfig(program.command("verify"))
+    .description("hash every stored archive and judge every proof again")
+    .option("--bucket", "what is in the bucket of storage.s3")
+    .option("--sample <n>", "hash so many of its archives", parseCount)
+    .option("--repair", "drop what is bad, so that it is fetched again")
+    .option("--json", "print one JSON document")
+    .action(runVerb("verify"));
+}
+
+function addPrune(program: Command): void {
+  withConfig(program.command("prune"))
+    .description(
+      "remove archives: what is named, else what no record names and the least recently used above storage.maxSize",
+    )
+    .argument("[spec...]", specText)
+    .option("--bucket", "of the bucket, unless a replica used it for a day")
+    .option("--dry-run", "only say what would leave")
+    .option("--json", "print one JSON document")
+    .action(runVerb("prune"));
+}
+
+function parseCount(text: string): number {
+  if (/^[1-9][0-9]{0,8}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("expected a number such as 100.");
+}
