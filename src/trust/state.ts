@@ -69,7 +69,7 @@ export type CandidateReason = KeyRefusal | "other-content";
 
 /** One SHA256SUMS with one signature, or unsigned under an exemption. */
 export interface Evidence {
-  /** SHA-256 of document and signature. */
+  /** SHA-256 of document and signature; of the document alone under an exemption. */
   readonly id: string;
   /** SHA-256 of the document. */
   readonly sha256sums: string;

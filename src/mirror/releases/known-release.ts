@@ -158,10 +158,12 @@ function bindOnce(
   return bound;
 }
 
-function identify({ document, signature = new Uint8Array() }: ReleaseProof) {
+/** A signature that nobody checked is no part of what was admitted: once there are keys for it, it is another piece of evidence. */
+function identify({ document, signature, exemption }: ReleaseProof) {
   const sha256sums = digestOf(document);
-  const id = digestOf(Buffer.concat([Buffer.from(sha256sums), signature]));
-  return { id, sha256sums };
+  const checked = exemption === undefined ? signature : undefined;
+  const parts = [Buffer.from(sha256sums), checked ?? new Uint8Array()];
+  return { id: digestOf(Buffer.concat(parts)), sha256sums };
 }
 
 function contentOf(

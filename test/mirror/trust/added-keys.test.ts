@@ -17,13 +17,15 @@ beforeAll(async () => {
  * 0.9.0 was there at first contact and 1.0.0 came later, both unsigned and
  * admitted; now the registry publishes an old key and a new one.
  */
-async function addKeys(signs: { old: boolean }) {
+async function addKeys(signs: { old: boolean; before?: boolean }) {
   const scene = await MirrorScene.prepare({ signatures: "when-published" });
   const { registry, clock } = scene;
   const mirror = scene.start();
-  registry.offer("0.9.0", { content: "linux=a" });
+  // Signed before, too, with no key published for it.
+  const before = signs.before === true ? { by: K, keys: [] } : {};
+  registry.offer("0.9.0", { content: "linux=a", ...before });
   expect(await mirror.version("0.9.0")).toBe("linux=a");
-  registry.offer("1.0.0", { content: "linux=b darwin=b" });
+  registry.offer("1.0.0", { content: "linux=b darwin=b", ...before });
   clock.pass(freshness);
   expect(await mirror.index()).toBe("1.0.0 0.9.0");
   expect(await mirror.version("1.0.0")).toBe("darwin=b linux=b");
@@ -43,19 +45,21 @@ const served = {
 };
 
 describe("a publisher who adds keys to what was unsigned", () => {
+  const newestFirst = ["1.1.0", "1.0.0", "0.9.0"] as const;
+  const oldestFirst = ["0.9.0", "1.1.0", "1.0.0"] as const;
+  const pinnedFirst = ["1.0.0", "0.9.0"] as const;
   it.each([
-    ["signs them all", true, ["1.1.0", "1.0.0", "0.9.0"]],
-    [
-      "signs them all, the oldest asked for first",
-      true,
-      ["0.9.0", "1.1.0", "1.0.0"],
-    ],
-    ["signs them all, the pinned asked for first", true, ["1.0.0", "0.9.0"]],
-    ["signs the newest alone", false, ["1.1.0", "1.0.0", "0.9.0"]],
+    ["signs them all", { old: true }, newestFirst],
+    ["signs them all, oldest first", { old: true }, oldestFirst],
+    ["signs them all, pinned first", { old: true }, pinnedFirst],
+    ["signs the newest alone", { old: false }, newestFirst],
+    ["signed before", { old: true, before: true }, newestFirst],
+    ["signed before, oldest first", { old: true, before: true }, oldestFirst],
+    ["signed before, pinned first", { old: true, before: true }, pinnedFirst],
   ] as const)(
     "takes nothing away that was admitted: %s",
-    async (_, old, order) => {
-      const { scene, mirror, clock } = await addKeys({ old });
+    async (_, signs, order) => {
+      const { scene, mirror, clock } = await addKeys(signs);
       for (const one of [mirror, mirror, scene.start()]) {
         expect(await one.index()).toContain("1.0.0 0.9.0");
         for (const version of order)
