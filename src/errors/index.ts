@@ -13,7 +13,7 @@ export {
   isModuleType,
   nameContent,
   type ProviderRelease,
-} from "./release.ts";
+} from "./table.ts";
 export { cutShort, isPackageHash } from "./table.ts";
 
 type Table = typeof table;

@@ -1,4 +1,4 @@
-import { redactTickets } from "./redaction.ts";
+import { redactTickets } from "./logger.ts";
 
 /** A decision that may have to be explained later. Nothing in it is a secret: `token` is a token's name. */
 export interface AuditEntry {

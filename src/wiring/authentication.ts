@@ -3,8 +3,8 @@ import type { Configuration } from "../config/load.ts";
 import {
   Authentication,
   type AuthenticationRules,
+  indexTokens,
 } from "../server/access/authentication.ts";
-import { indexTokens } from "../server/access/client-tokens.ts";
 import { OpenIdIssuer } from "../server/access/openid-issuer.ts";
 import { withLogin } from "../server/protocols/login-service.ts";
 import type { Services } from "../server/protocols/service-discovery.ts";

@@ -1,30 +1,37 @@
-import { type Configuration } from "../config/load.ts";
+import { LRUCache } from "lru-cache";
 import type { ProviderAddress } from "../address/provider-address.ts";
-import { systemClock, type Clock } from "../mirror/cache/clock.ts";
+import type { Configuration } from "../config/load.ts";
+import type { Failure } from "../errors/index.ts";
+import { type Clock, systemClock } from "../mirror/cache/clock.ts";
 import type { Reserve } from "../mirror/cache/download-steps.ts";
 import { shareLimits } from "../mirror/cache/fair-share.ts";
 import { MetadataCache } from "../mirror/cache/metadata-cache.ts";
 import type { MetadataRecords } from "../mirror/cache/metadata-records.ts";
 import { ReleaseRecords } from "../mirror/releases/records.ts";
 import type { SignatureJudge } from "../mirror/releases/verdict.ts";
+import { TrustStore } from "../mirror/trust/trust-store.ts";
+import { listIrreplaceable } from "../mirror/upkeep/pruning.ts";
+import { Retention } from "../mirror/upkeep/retention.ts";
+import { dropUnnamedRecords } from "../mirror/upkeep/unnamed-records.ts";
 import type { VersionList } from "../mirror/versions/version-list.ts";
 import {
   providerVersionNaming,
   VersionRecords,
 } from "../mirror/versions/version-records.ts";
-import { TrustStore } from "../mirror/trust/trust-store.ts";
-import { listIrreplaceable } from "../mirror/upkeep/pruning.ts";
-import { Retention } from "../mirror/upkeep/retention.ts";
-import { dropUnnamedRecords } from "../mirror/upkeep/unnamed-records.ts";
 import { BlobStore } from "../store/blobs/blob-store.ts";
-import { type StoreLayout } from "../store/layout.ts";
+import { Outbox } from "../store/bucket/archives/outbox.ts";
+import { SharedArchives } from "../store/bucket/archives/shared-archives.ts";
+import { BucketRecords } from "../store/bucket/bucket-records.ts";
+import { RecordMemory } from "../store/bucket/record-memory.ts";
+import { ReplicaRecords } from "../store/bucket/replica-records.ts";
+import { SharedUses } from "../store/bucket/upkeep/shared-uses.ts";
+import type { RecordKey, StoreLayout } from "../store/layout.ts";
+import { DiskRecords } from "../store/records/disk-records.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
 import { signaturePolicyOf } from "./origins.ts";
-import { wireNearest, type Nearest } from "./store/nearest.ts";
 import type { Replica } from "./store/replica.ts";
-import { wireRecords } from "./store/records.ts";
-import { wireJudge, wireSignatures } from "./threads.ts";
 import type { Telemetry } from "./telemetry.ts";
+import { wireJudge, wireSignatures } from "./threads.ts";
 
 const staleSentence = "serving stale metadata while the origin fails";
 
@@ -166,4 +173,90 @@ export function wireCaches(
     return made;
   };
   return { cache, onUnwritten };
+}
+
+/** The archives of the bucket, and what this replica brings there. */
+interface Nearest {
+  readonly archives: SharedArchives;
+  readonly outbox: Outbox;
+  readonly uses: SharedUses;
+}
+
+function wireNearest(
+  { bucket, id, blobs: shared, url, watch }: Replica,
+  layout: StoreLayout,
+  blobs: BlobStore,
+  { alarms, metrics }: Telemetry,
+  largest: number,
+): Nearest {
+  const outbox = new Outbox(layout, blobs, shared, {
+    onDropped: (sha256, reason) => {
+      const problem = `the archive ${sha256} is not brought into it: ${reason}`;
+      alarms.raise("bucket-failing", { problem });
+    },
+  });
+  blobs.listen({ onStored: (_, sha256) => outbox.add(sha256) });
+  metrics?.watch({
+    bucketDegraded: () => (watch.problem === undefined ? 0 : 1),
+    bucketOutbox: () => outbox.size,
+  });
+  const parts = { blobs: shared, outbox, url, largest };
+  const archives = new SharedArchives(parts);
+  return { archives, outbox, uses: new SharedUses(bucket, id, blobs) };
+}
+
+/** Milliseconds between two reports on the same file. */
+const quiet = 60_000;
+
+/**
+ * Opens the records of a storage directory, or of the bucket that it is a
+ * replica of. A problem is reported once a minute, for any number of requests.
+ */
+function wireRecords(
+  layout: StoreLayout,
+  { logger, alarms, metrics }: Telemetry,
+  replica: Replica | undefined,
+): RecordStore {
+  const reported = new LRUCache<string, true>({ max: 1_000, ttl: quiet });
+  const reportOnce = (about: string, say: () => void) => {
+    if (reported.has(about)) return;
+    reported.set(about, true);
+    say();
+  };
+  const onUnreadable = ({
+    file,
+    problem,
+    remedy,
+  }: Failure<"record-unreadable">) =>
+    reportOnce(file, () =>
+      alarms.raise("record-unreadable", { file, problem, remedy }),
+    );
+  const local = new DiskRecords(layout, {
+    onUnreadable,
+    onDamaged: (file, problem, healed) => {
+      if (healed) metrics?.count("healedRecords", {});
+      const text = healed
+        ? "a copy of a record was no good; it was made again from the other copy"
+        : "a copy of a record is no good and cannot be made again now; the other copy is used";
+      reportOnce(`${file} ${healed}`, () =>
+        logger.warn({ file, problem }, text),
+      );
+    },
+    onPassedOver: (file, problem) =>
+      reportOnce(file, () =>
+        logger.warn({ file, problem }, "a damaged record is passed over"),
+      ),
+  });
+  if (replica === undefined) return local;
+  const { bucket, identity, watch, uncopied: compared } = replica;
+  const seen = new RecordMemory(layout);
+  const { etagForm } = identity;
+  const shared = new BucketRecords(bucket, etagForm, onUnreadable, seen);
+  const onDiffering = (key: RecordKey, computed: unknown, first: unknown) =>
+    alarms.raise("package-hash-conflict", {
+      sha256: key.at(-1),
+      ...{ computed, first },
+    });
+  const own = { seen, local, watch };
+  return new ReplicaRecords({ ...own, shared, compared, onDiffering });
 }

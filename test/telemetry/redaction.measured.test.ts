@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { redactTickets } from "../../src/telemetry/redaction.ts";
+import { redactTickets } from "../../src/telemetry/logger.ts";
 import { startProcessorTime } from "../processor-time.ts";
 
 it("takes linear time", () => {

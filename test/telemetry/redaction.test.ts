@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { redactTickets } from "../../src/telemetry/redaction.ts";
+import { redactTickets } from "../../src/telemetry/logger.ts";
 
 const signature = "tH3sIgNaTuRe_0f-43-characters-1234567890ABC";
 const ticket = `1795132800123.YWxpY2U.${signature}`;

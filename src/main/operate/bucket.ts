@@ -2,7 +2,7 @@ import type { Configuration } from "../../config/load.ts";
 import { checkBucket } from "../../store/bucket/bucket-identity.ts";
 import { proveBucket } from "../../store/bucket/bucket-proof.ts";
 import { layOutStore } from "../../store/layout.ts";
-import { wireBucket } from "../../wiring/store/bucket.ts";
+import { wireBucket } from "../../wiring/store/replica.ts";
 
 /**
  * Returns a line on the bucket, after it proves the properties that replicas

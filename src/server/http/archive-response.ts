@@ -1,9 +1,11 @@
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
-import type { OpenArchive } from "../../mirror/cache/archive-cache.ts";
 import { failure } from "../../errors/index.ts";
+import type { OpenArchive } from "../../mirror/cache/archive-cache.ts";
+import { currentAsker } from "../../telemetry/asker.ts";
+import type { AuditEntry, AuditLog } from "../../telemetry/audit-log.ts";
 import { parseByteRange, type SatisfiableRange } from "./byte-range.ts";
-import { setHeaders, type RequestContext } from "./request-context.ts";
-import { writePaced, type ClientPace } from "./paced-write.ts";
+import { type ClientPace, writePaced } from "./paced-write.ts";
+import { type RequestContext, setHeaders } from "./request-context.ts";
 
 export interface ArchiveResponseLimits extends ClientPace {
   /** Milliseconds within which a request is answered or given up. */
@@ -176,4 +178,22 @@ function after(ms: number): {
   const { promise, resolve } = Promise.withResolvers<"late">();
   const timer = setTimeout(() => resolve("late"), ms);
   return { passed: promise, cancel: () => clearTimeout(timer) };
+}
+
+/** Writes down what became of an archive once its answer is over: `served` to its end, or `cut`; nothing when it was refused before its first byte. */
+export function recordDelivery(
+  audit: AuditLog,
+  answer: ServerResponse,
+  archive: Omit<AuditEntry, "event" | "verdict">,
+): void {
+  const asker = currentAsker();
+  answer.once("close", () => {
+    const { headersSent, statusCode, writableFinished } = answer;
+    if (!headersSent || statusCode >= 300) return;
+    const event = writableFinished ? "served" : "cut";
+    void audit.record(
+      { ...asker, ...archive, event, verdict: "accepted" },
+      { durable: false },
+    );
+  });
 }

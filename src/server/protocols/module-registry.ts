@@ -22,14 +22,14 @@ import {
   confirmArchive,
   describeArchive,
   sendArchive,
+  recordDelivery,
 } from "../http/archive-response.ts";
-import { isUnmodified } from "../http/conditional-request.ts";
 import {
+  isUnmodified,
   renderDocument,
   rendersOnce,
   sendDocument,
 } from "../http/document-response.ts";
-import { recordDelivery } from "../http/delivery-audit.ts";
 import {
   noteAnswer,
   noteLeftOut,

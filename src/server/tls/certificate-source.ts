@@ -6,13 +6,13 @@ import {
   X509Certificate,
 } from "node:crypto";
 import { mkdir, readFile } from "node:fs/promises";
-import { isIP } from "node:net";
+import { isIP, isIPv6 } from "node:net";
 import { basename } from "node:path";
 import type { X509Certificate as IssuedCertificate } from "@peculiar/x509";
+import { isCertificateName } from "../../address/certificate-name.ts";
 import { failure, ProvenderError } from "../../errors/index.ts";
 import { writeDurably } from "../../store/durable-file.ts";
 import type { StoreLayout } from "../../store/layout.ts";
-import { certificateNames } from "./certificate-names.ts";
 import {
   loadCertificateFiles,
   refuseKeyOfEverybody,
@@ -332,4 +332,36 @@ function validity(days: number, now: Date) {
     notBefore: new Date(now.getTime() - day),
     notAfter: new Date(now.getTime() + (days - 1) * day),
   };
+}
+
+const everyAddress = ["0.0.0.0", "::"];
+
+/** True for the listen hosts that stand for all of a machine's addresses. */
+export function isEveryAddress(listenHost: string): boolean {
+  return everyAddress.includes(normalName(listenHost));
+}
+
+/**
+ * Lists the names in a certificate: the configured ones, this machine,
+ * loopback, and the address where it listens.
+ */
+export function certificateNames(
+  listenHost: string,
+  hostname: string,
+  given: readonly string[] = [],
+): readonly string[] {
+  const own = [hostname, "localhost", "127.0.0.1", "::1", listenHost];
+  const names = [...given, ...own]
+    .map(normalName)
+    .filter(isCertificateName)
+    .filter((name) => !everyAddress.includes(name));
+  return [...new Set(names)];
+}
+
+/** Lower case, IPv6 in its shortest form and without a zone, no dot at the end. */
+function normalName(text: string): string {
+  const [name = ""] = text.toLowerCase().split("%");
+  return isIPv6(name)
+    ? new URL(`https://[${name}]/`).hostname.slice(1, -1)
+    : name.replace(/\.$/, "");
 }

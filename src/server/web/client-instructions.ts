@@ -1,6 +1,6 @@
 import { isIPv6 } from "node:net";
 import { domainToUnicode } from "node:url";
-import { isEveryAddress } from "../tls/certificate-names.ts";
+import { isEveryAddress } from "../tls/certificate-source.ts";
 
 /** The URL under which clients find a daemon; a daemon on every address is called by its machine's name. */
 export function formatMirrorUrl(

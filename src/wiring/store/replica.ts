@@ -1,19 +1,18 @@
-import type { Configuration } from "../../config/load.ts";
+import type { Configuration, S3Configuration } from "../../config/load.ts";
 import type { Clock } from "../../mirror/cache/clock.ts";
 import { BucketBlobs } from "../../store/bucket/bucket-blobs.ts";
 import {
-  identifyBucket,
   type BucketIdentity,
+  identifyBucket,
 } from "../../store/bucket/bucket-identity.ts";
 import { BucketRecords } from "../../store/bucket/bucket-records.ts";
-import type { RecordStore } from "../../store/records/record-store.ts";
 import { BucketWatch } from "../../store/bucket/bucket-watch.ts";
-import type { Bucket } from "../../store/bucket/bucket.ts";
+import { Bucket } from "../../store/bucket/bucket.ts";
 import { ReplicaClock } from "../../store/bucket/replica-clock.ts";
 import type { StoreLayout } from "../../store/layout.ts";
+import type { RecordStore } from "../../store/records/record-store.ts";
 import { readReplicaId } from "../../store/replica-id.ts";
 import type { Telemetry } from "../telemetry.ts";
-import { wireBucket } from "./bucket.ts";
 
 /** This process as one of many on a bucket. */
 export interface Replica {
@@ -70,4 +69,24 @@ export async function openReplica(
       await bucket.close();
     },
   };
+}
+
+/** Milliseconds: metadata of clients waits for the bucket, and they give it 10 s. */
+const limits = { connect: 1_000, firstByte: 2_000, idle: 8_000 };
+
+export function wireBucket({
+  addressing,
+  accessKeyId,
+  secretAccessKey,
+  ...place
+}: S3Configuration): Bucket {
+  const isGiven = accessKeyId !== undefined && secretAccessKey !== undefined;
+  const settings = {
+    ...place,
+    pathStyle: addressing === "path",
+    keys: isGiven
+      ? { accessKeyId, secretAccessKey: secretAccessKey.secret }
+      : undefined,
+  };
+  return new Bucket(settings, limits);
 }

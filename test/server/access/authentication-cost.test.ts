@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
-import { Authentication } from "../../../src/server/access/authentication.ts";
-import { indexTokens } from "../../../src/server/access/client-tokens.ts";
+import {
+  Authentication,
+  indexTokens,
+} from "../../../src/server/access/authentication.ts";
 import { issueToken } from "../../client-token.ts";
 
 const issued = Array.from({ length: 100 }, (_, at) => issueToken(`ci ${at}`));

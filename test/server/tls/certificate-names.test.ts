@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import {
   certificateNames,
   isEveryAddress,
-} from "../../../src/server/tls/certificate-names.ts";
+} from "../../../src/server/tls/certificate-source.ts";
 
 const loopback = ["localhost", "127.0.0.1", "::1"];
 

@@ -8,8 +8,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { certificateNames } from "../../../src/server/tls/certificate-names.ts";
-import { loadSelfSigned } from "../../../src/server/tls/certificate-source.ts";
+import {
+  certificateNames,
+  loadSelfSigned,
+} from "../../../src/server/tls/certificate-source.ts";
 import { layOutStore, type StoreLayout } from "../../../src/store/layout.ts";
 
 // Certificates count in whole seconds.
