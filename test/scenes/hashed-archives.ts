@@ -54,16 +54,21 @@ function digest(bytes: Uint8Array): Sha256 {
   return parseSha256(createHash("sha256").update(bytes).digest("hex"));
 }
 
-/** The hashes of a store of its own. */
-export async function prepareHashes(threads: ArchiveThreads) {
+/** The hashes of a store of its own; answers wait for one for so many milliseconds of `patience`, by default longer than any test lasts. */
+export async function prepareHashes(
+  threads: ArchiveThreads,
+  patience = 600_000,
+) {
   const layout = await makeLayout();
   const blobs = new BlobStore(layout);
   const records = new DiskRecords(layout);
   const failures: { readonly sha256: Sha256; readonly error: unknown }[] = [];
   /** Opens the hashes as another process would, or this one after a start. */
   const open = () =>
-    new PackageHashes(blobs, records, threads, (sha256, error) =>
-      failures.push({ sha256, error }),
+    new PackageHashes(
+      ...([blobs, records, threads] as const),
+      (sha256, error) => failures.push({ sha256, error }),
+      patience,
     );
   return {
     ...{ layout, blobs, records, failures, open },

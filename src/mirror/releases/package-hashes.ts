@@ -21,32 +21,30 @@ const shape = z.union([
   z.object({ unhashable: z.string() }),
 ]);
 
-/**
- * Milliseconds for which an answer waits for a hash; a later one is in the next
- * answer.
- */
-const patience = 1_000;
-
 /** The h1 of stored archives: computed once after storing, from the stored bytes, and kept by digest. */
 export class PackageHashes {
   readonly #blobs: BlobStore;
   readonly #records: RecordStore;
   readonly #threads: ArchiveThreads;
   readonly #onFailed: (sha256: Sha256, error: unknown) => void;
+  readonly #patience: number;
   readonly #memory = new LRUCache<Sha256, Found>({ max: 50_000 });
   #revision = 0;
   readonly #computing = new SingleFlight<Sha256, Found | undefined>();
 
+  /** An answer waits for a hash for so many milliseconds of `patience`; a later one is in the next answer. */
   constructor(
     blobs: BlobStore,
     records: RecordStore,
     threads: ArchiveThreads,
     onFailed: (sha256: Sha256, error: unknown) => void,
+    patience = 1_000,
   ) {
     this.#blobs = blobs;
     this.#records = records;
     this.#threads = threads;
     this.#onFailed = onFailed;
+    this.#patience = patience;
   }
 
   /** Changes when a hash is begun, computed or forgotten: what was made of hashes before is out of date then. */
@@ -108,7 +106,7 @@ export class PackageHashes {
       this.#computing.has(sha256) ||
       (await this.#blobs.size(sha256)) !== undefined;
     if (!expected) return undefined;
-    return inTime(this.#computeOnce(sha256), patience, () => undefined);
+    return inTime(this.#computeOnce(sha256), this.#patience, () => undefined);
   }
 
   #computeOnce(
