@@ -10,7 +10,7 @@ import {
   formatModuleConstraint,
   type ModuleConstraint,
 } from "../../address/module-constraint.ts";
-import { isVersion, type Version } from "../../address/version.ts";
+import type { Version } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
 import type { PackageRequest, VersionChoice } from "./request.ts";
 
@@ -41,7 +41,7 @@ export async function chooseNewest(
   return version;
 }
 
-/** A constraint that names one version alone needs no list. */
+/** A provider's constraint that names one version alone needs no list. */
 export function choiceOf(selection: VersionSelection): VersionChoice {
   const version = exactVersion(selection);
   return version === undefined
@@ -71,11 +71,11 @@ export function newestOfModule(constraint: ModuleConstraint): VersionChoice {
 }
 
 function exactVersion(selection: VersionSelection): Version | undefined {
-  if (!("constraint" in selection)) return undefined;
+  if (selection.kind !== "constraint") return undefined;
   const [term, ...others] = selection.constraint;
-  if (term?.operator !== "=" || others.length > 0) return undefined;
-  if ("boundary" in term) return term.boundary;
-  return isVersion(term.text) ? term.text : undefined;
+  return term?.operator === "=" && others.length === 0
+    ? term.boundary
+    : undefined;
 }
 
 function describeSelection(selection: VersionSelection): string {
