@@ -1,11 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { compiledCode, scratch } from "./running-mirror.ts";
+import { compiledCode, program, scratch } from "./running-mirror.ts";
 import { endingWithTests } from "./child-process.ts";
-
-const main = join(import.meta.dirname, "..", "src", "main.ts");
 
 export interface CommandRun {
   readonly status: number | null;
@@ -16,7 +13,7 @@ export interface CommandRun {
 export interface CommandOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Program to run; this project's source by default. */
+  /** Program to run; the tested one by default. */
   readonly program?: string;
   /** Closes the reading end of standard output at once. */
   readonly deaf?: boolean;
@@ -31,10 +28,10 @@ export async function runCommand(
   args: readonly string[],
   options: CommandOptions = {},
 ): Promise<CommandRun> {
-  const { program = main, deaf = false, env = {} } = options;
+  const { deaf = false, env = {} } = options;
   const home = scratch("home");
   const child = spawn(
-    ...endingWithTests(process.execPath, [program, ...args]),
+    ...endingWithTests(process.execPath, [options.program ?? program, ...args]),
     {
       cwd: options.cwd ?? home,
       env: {

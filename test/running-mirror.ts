@@ -13,12 +13,15 @@ import { createInterface } from "node:readline";
 import { stringify } from "yaml";
 import { endingWithTests } from "./child-process.ts";
 
-const main = join(import.meta.dirname, "..", "src", "main.ts");
+/** The program that tests start: as it is released, or outside of a run of the tests the source. */
+export const program =
+  process.env.TESTED_PROGRAM ??
+  join(import.meta.dirname, "..", "src", "main.ts");
+
 /** Compile cache of all processes that tests start; it halves their start. */
-export const compiledCode = join(
-  import.meta.dirname,
-  ...["..", "node_modules", ".cache", "compiled"],
-);
+export const compiledCode =
+  process.env.TESTED_CODE_CACHE ??
+  join(import.meta.dirname, "..", "node_modules", ".cache", "compiled");
 
 /** A real daemon in a process of its own, on a free port, with the storage directory given or a new one. */
 export interface RunningMirror {
@@ -61,7 +64,7 @@ export interface MirrorOptions {
   readonly nodeOptions?: readonly string[];
   /** The CA of the configured certificate; the self-signed one by default. */
   readonly caFile?: string;
-  /** Program to run; this project's source by default. */
+  /** Program to run; `program` by default. */
   readonly program?: string;
   /** The number of the user and group that it runs as, which own its store. */
   readonly user?: number;
@@ -89,7 +92,7 @@ export async function startMirror(
   const child = spawn(
     ...endingWithTests(process.execPath, [
       ...(options.nodeOptions ?? []),
-      options.program ?? main,
+      options.program ?? program,
       "serve",
       "--config",
       configFile,

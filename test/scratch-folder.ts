@@ -1,12 +1,21 @@
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { writeBundle } from "../packaging/bundle.ts";
+import { version } from "../src/main/version.ts";
 
-/** All that a run of the tests leaves behind lies in one folder, which goes with it. */
-export default function makeScratchFolder(): () => void {
+/**
+ * All that a run of the tests leaves behind lies in one folder, which goes with it. The program is in it as it is
+ * released: the hundreds of processes that tests start need less than half of the time that the source needs.
+ */
+export default async function makeScratchFolder(): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), "provender-"));
   // As the system's own: commands and daemons run as other users, too.
   chmodSync(folder, 0o1777);
   process.env.TMPDIR = folder;
+  const program = join(folder, "program");
+  await writeBundle(program, version);
+  process.env.TESTED_PROGRAM = join(program, "main.js");
+  process.env.TESTED_CODE_CACHE = join(folder, "compiled");
   return () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
 }

@@ -29,7 +29,9 @@ if (values.world !== undefined && world === undefined)
 
 // Real processes leave folders behind, which go at the end.
 const removeFolders =
-  world !== undefined && isReal(world) ? makeScratchFolder() : () => undefined;
+  world !== undefined && isReal(world)
+    ? await makeScratchFolder()
+    : () => undefined;
 if (values.replay === undefined) await playAll();
 else await replay(values.replay, world);
 removeFolders();

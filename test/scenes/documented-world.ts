@@ -15,6 +15,7 @@ import { originsOf } from "../origins.ts";
 import { runCommand } from "../running-command.ts";
 import {
   compiledCode,
+  program,
   scratch,
   startMirror,
   type RunningMirror,
@@ -27,7 +28,6 @@ import {
   writeFiles,
 } from "./origin-folder.ts";
 
-const main = join(import.meta.dirname, "..", "..", "src", "main.ts");
 const provider = "/providers/registry.terraform.io/hashicorp/aws";
 const platforms = ["linux_amd64", "darwin_arm64"];
 
@@ -196,7 +196,7 @@ async function makeFolder(mirror: RunningMirror): Promise<string> {
   return folder;
 }
 
-const program = `"${process.execPath}" "${main}" "$@"`;
+const script = `"${process.execPath}" "${program}" "$@"`;
 
 function writeProgram(file: string, line: string): void {
   writeFileSync(file, `#!/bin/sh\nexec ${line}\n`);
@@ -208,7 +208,7 @@ function writeProgram(file: string, line: string): void {
  */
 function makeEnvironment(config: string, mirror: RunningMirror) {
   const bin = scratch("bin");
-  writeProgram(join(bin, "provender"), program);
+  writeProgram(join(bin, "provender"), script);
   writeProgram(join(bin, "sudo"), '"$@"');
   const home = scratch("home");
   writeFileSync(join(home, ".terraformrc"), readPrintedBlock(mirror.printed));

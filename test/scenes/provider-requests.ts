@@ -2,9 +2,12 @@ import { execFile } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
-import type { Answer, GetOptions, RunningMirror } from "../running-mirror.ts";
-
-const main = join(import.meta.dirname, "..", "..", "src", "main.ts");
+import {
+  program,
+  type Answer,
+  type GetOptions,
+  type RunningMirror,
+} from "../running-mirror.ts";
 
 /** Requests of a network mirror's client for one provider. */
 export interface ProviderRequests {
@@ -111,7 +114,7 @@ export function runCommand(
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,
-      [main, ...args, "--config", configFile],
+      [program, ...args, "--config", configFile],
       { env: { PATH: process.env.PATH, ...env } },
       (_, stdout, stderr) =>
         resolve({ status: child.exitCode, stdout, stderr }),

@@ -24,7 +24,7 @@ import {
 import { openMirror } from "../../../src/wiring/commands/store.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry } from "../../fakes/registry.ts";
-import { scratch } from "../../running-mirror.ts";
+import { program, scratch } from "../../running-mirror.ts";
 import {
   connectedSite,
   exportBundle,
@@ -92,8 +92,7 @@ it("ends in order at SIGINT: nothing half written is left, and it says how to go
   const { bundle } = large;
   const site = offlineSite();
   folders.push(site.directory);
-  const main = join(import.meta.dirname, "..", "..", "..", "src", "main.ts");
-  const args = [main, "import", "--config", site.configFile, bundle];
+  const args = [program, "import", "--config", site.configFile, bundle];
   const staging = join(site.directory, "staging");
   mkdirSync(staging, { recursive: true });
   const child = spawn(...endingWithTests(process.execPath, args), {
@@ -118,11 +117,10 @@ it("ends in order at SIGINT: nothing half written is left, and it says how to go
 it("leaves no half bundle when an export is ended", async () => {
   const { site } = large;
   const folder = scratch("ended");
-  const main = join(import.meta.dirname, "..", "..", "..", "src", "main.ts");
   const file = join(folder, "bundle.tar");
   const flags = ["--config", site.configFile, "--platform", "linux_amd64"];
   const specs = versions.map((version) => `acme/widget@${version}`);
-  const args = [main, "export", ...flags, "--bundle", file, ...specs];
+  const args = [program, "export", ...flags, "--bundle", file, ...specs];
   const child = spawn(...endingWithTests(process.execPath, args), {
     stdio: ["ignore", "ignore", "pipe"],
   });
@@ -184,8 +182,7 @@ async function killedImport(
 ): Promise<NodeJS.Signals | null> {
   const staging = join(site.directory, "staging");
   mkdirSync(staging, { recursive: true });
-  const main = join(import.meta.dirname, "..", "..", "..", "src", "main.ts");
-  const args = [main, "import", "--config", site.configFile, bundle];
+  const args = [program, "import", "--config", site.configFile, bundle];
   const child = spawn(...endingWithTests(process.execPath, args), {
     stdio: "ignore",
   });

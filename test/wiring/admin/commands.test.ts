@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -121,7 +122,8 @@ describe("commands beside a daemon", () => {
     async (...args) => {
       const counted = scratch("coverage");
       const env = { NODE_V8_COVERAGE: counted };
-      expect((await beside(mirror, args, { env })).status).toBe(0);
+      const program = fileURLToPath(`${sourceFolder}main.ts`);
+      expect((await beside(mirror, args, { env, program })).status).toBe(0);
       const text = (name: string) => readFileSync(join(counted, name), "utf8");
       const urls = readdirSync(counted).flatMap((name) =>
         (JSON.parse(text(name)) as Coverage).result.map(({ url }) => url),
