@@ -1,6 +1,5 @@
 import type { z } from "zod";
 import type { parseNotify, parseProxy } from "./environment.ts";
-import type { issuerSchema } from "./openid-issuers.ts";
 import type { makeOrigin } from "./origins.ts";
 import type { configurationSchema, s3Schema } from "./schema.ts";
 
@@ -28,6 +27,3 @@ export type Configuration = Frozen<
 
 export type OriginConfiguration = Frozen<ReturnType<typeof makeOrigin>>;
 export type S3Configuration = Frozen<z.output<ReturnType<typeof s3Schema>>>;
-export type OidcConfiguration = Frozen<
-  z.output<ReturnType<typeof issuerSchema>>
->;

@@ -44,22 +44,26 @@ export function choice<const T extends string>(
   );
 }
 
-/** An absent or empty key has the default. */
+/** An absent or empty key has the default, which is given as it is written. */
 export function withDefault<T>(
   schema: z.ZodType<T>,
-  fallback: T,
+  written: unknown,
 ): z.ZodType<T> {
-  return schema.nullish().transform((value) => value ?? fallback);
+  return z.preprocess(orAbsent, schema.prefault(written));
 }
 
 export function optional<T>(schema: z.ZodType<T>): z.ZodType<T | undefined> {
-  return withDefault<T | undefined>(schema, undefined);
+  return z.preprocess(orAbsent, schema.optional());
 }
 
 /** A mapping with known keys only; an absent or empty one has every default. */
 export function section<Shape extends z.ZodRawShape>(shape: Shape) {
-  const schema = z.strictObject(shape);
-  return schema.nullish().transform((value) => value ?? schema.parse({}));
+  return z.preprocess(orAbsent, z.strictObject(shape).prefault({} as never));
+}
+
+/** YAML has `null` for a key without a value. */
+function orAbsent(value: unknown): unknown {
+  return value ?? undefined;
 }
 
 /** For `parse`: what is undefined is not acceptable. */

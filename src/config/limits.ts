@@ -64,7 +64,12 @@ export function parseLimit(limit: Limit, text: string): number {
   return value;
 }
 
-export function formatLimit(limit: Limit, value: number): string {
+/** The default as the YAML has it. */
+export function defaultOf(limit: Limit): string | number {
+  return limit.unit === "count" ? limit.value : formatLimit(limit, limit.value);
+}
+
+function formatLimit(limit: Limit, value: number): string {
   if (limit.unit === "size") return formatSize(value);
   return limit.unit === "duration" ? formatDuration(value) : String(value);
 }

@@ -75,7 +75,7 @@ export function issuerSchema(path: z.ZodType<string>) {
       audience: text,
       clientId: optional(text),
       scopes: withDefault(z.array(scope), ["openid"]),
-      claims: withDefault(claims, new Map<string, string[]>()),
+      claims: withDefault(claims, {}),
       ca: optional(certificateFile(path)),
     })
     .superRefine(({ issuer, claims: rules }, context) => {

@@ -30,10 +30,9 @@ export function originsSchema(
   env: Surroundings["env"],
 ) {
   const record = z.record(z.string(), originSchema(path, env));
-  return record.optional().transform((written, context) => {
+  return record.prefault(defaultOrigins).transform((written, context) => {
     const origins = new Map<Hostname, ReturnType<typeof makeOrigin>>();
-    const entries = Object.entries(written ?? record.parse(defaultOrigins));
-    for (const [key, origin] of entries)
+    for (const [key, origin] of Object.entries(written))
       try {
         const made = makeOrigin(key, origin);
         if (origins.has(made.hostname))

@@ -1,7 +1,6 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import type { Hostname } from "../address/hostname.ts";
-import { parseDuration, parseSize } from "../address/units.ts";
 import type { TlsChoice } from "../server/tls/certificate-source.ts";
 import { defaultStorageDirectory, type Surroundings } from "./environment.ts";
 import {
@@ -13,6 +12,7 @@ import {
   withDefault,
 } from "./leaf.ts";
 import {
+  defaultOf,
   describeLimit,
   type Limits,
   limitTable,
@@ -63,9 +63,9 @@ export function configurationSchema(folder: string, from: Surroundings) {
     origins: originsSchema(path, from.env),
     discovery: section({ origin: optional(hostname) }),
     freshness: section({
-      versions: withDefault(duration, parseDuration("5m")),
-      staleFor: withDefault(duration, parseDuration("7d")),
-      notFound: withDefault(duration, parseDuration("30s")),
+      versions: withDefault(duration, "5m"),
+      staleFor: withDefault(duration, "7d"),
+      notFound: withDefault(duration, "30s"),
     }),
     offline: withDefault(flag, false),
     platforms: withDefault(z.array(platform), []),
@@ -117,9 +117,7 @@ function listenSchema(path: z.ZodType<string>) {
   return section({
     host: withDefault(listenHost, "127.0.0.1"),
     port: withDefault(listenPort, 8443),
-    tls: withDefault<TlsChoice>(z.union([tlsMode, files]), {
-      kind: "self-signed",
-    }),
+    tls: withDefault<TlsChoice>(z.union([tlsMode, files]), "self-signed"),
     names: withDefault(z.array(certificateName), []),
     trustedProxies: withDefault(z.array(network), []),
   });
@@ -170,7 +168,7 @@ function authSchema(path: z.ZodType<string>) {
   ]);
   const written = section({
     tokens: z.array(clientToken).nullish(),
-    archiveUrls: withDefault(lifetime, parseDuration("1h")),
+    archiveUrls: withDefault(lifetime, "1h"),
     metrics: withDefault(choice("open", "token"), "token"),
     oidc: optional(oidc),
   }).superRefine(({ tokens, oidc }, context) => {
@@ -181,17 +179,17 @@ function authSchema(path: z.ZodType<string>) {
     context.addIssue({ code: "custom", path: ["tokens"], message });
   });
   const off = choice("off").transform(() => written.parse(undefined));
-  return z
-    .union([off, written])
-    .transform(({ tokens, oidc: issuers, ...rest }) => ({
+  return withDefault(z.union([off, written]), "off").transform(
+    ({ tokens, oidc: issuers, ...rest }) => ({
       ...{ ...rest, tokens: tokens ?? [], oidc: issuers ?? [] },
-    }));
+    }),
+  );
 }
 
 function limitsSchema() {
   const shape = Object.entries(limitTable).map(([name, limit]) => {
     const value = leaf(describeLimit(limit), (text) => parseLimit(limit, text));
-    return [name, withDefault(value, limit.value)] as const;
+    return [name, withDefault(value, defaultOf(limit))] as const;
   });
   return section(Object.fromEntries(shape)).transform(
     (limits) => limits as Limits,
@@ -205,8 +203,8 @@ const bucketName = leaf("a bucket's name such as provender-eu", (name) =>
 function storageSchema(path: z.ZodType<string>, from: Surroundings) {
   return section({
     directory: withDefault(path, defaultStorageDirectory(from)),
-    maxSize: withDefault(sizeOrUnlimited, undefined),
-    minFree: withDefault(size, parseSize("1GiB")),
+    maxSize: withDefault(sizeOrUnlimited, "unlimited"),
+    minFree: withDefault(size, "1GiB"),
     s3: optional(s3Schema(path, from.env)),
   });
 }
@@ -232,4 +230,38 @@ export function s3Schema(path: z.ZodType<string>, env: Surroundings["env"]) {
       context.addIssue({ code: "custom", path: [name], message });
     })
     .transform(readCa);
+}
+
+/** What JSON Schema says of a key, as far as it is used here. */
+export interface Known {
+  readonly default?: unknown;
+  readonly properties?: Readonly<Record<string, Known>>;
+  readonly additionalProperties?: Known;
+  readonly items?: Known;
+  readonly anyOf?: readonly Known[];
+}
+
+/** Every key that the schema knows, with its default as it is written: `listen.tls.key`, `origins.*.url`, `trust.keys.*.match`. */
+export function listKeys(schema: z.ZodType): ReadonlyMap<string, unknown> {
+  return new Map(keysBelow(describeKeys(schema), ""));
+}
+
+function keysBelow(known: Known, prefix: string): [string, unknown][] {
+  return [known, ...(known.anyOf ?? [])].flatMap((variant) => [
+    ...Object.entries(variant.properties ?? {}).flatMap(
+      ([key, child]): [string, unknown][] => [
+        [prefix + key, child.default],
+        ...keysBelow(child, `${prefix}${key}.`),
+      ],
+    ),
+    ...[variant.additionalProperties, variant.items].flatMap((every) =>
+      every ? keysBelow(every, `${prefix}*.`) : [],
+    ),
+  ]);
+}
+
+export function describeKeys(schema: z.ZodType): Known {
+  return z.toJSONSchema(schema, {
+    ...({ io: "input", unrepresentable: "any" } as const),
+  }) as Known;
 }

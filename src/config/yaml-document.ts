@@ -1,15 +1,12 @@
 import {
   isAlias,
-  isCollection,
   isMap,
-  isNode,
   isScalar,
+  isSeq,
   LineCounter,
   parseDocument,
-  visit,
   type Document,
   type Node,
-  type Pair,
   type YAMLError,
 } from "yaml";
 
@@ -26,118 +23,65 @@ export interface Problem {
 export interface YamlDocument {
   readonly value: unknown;
   readonly problems: readonly Problem[];
+  /** The line of the last step that the document has. */
   lineOf(path: Path): number | undefined;
 }
 
+/** An alias bomb ends here. */
 const maxAliasCount = 100;
 
 export function parseYaml(text: string): YamlDocument {
-  const lines = new LineCounter();
-  const lineAt = (offset: number) => lines.linePos(offset).line;
+  const lineCounter = new LineCounter();
   const document = parseDocument(text, {
-    version: "1.2",
-    schema: "core",
-    merge: false,
-    prettyErrors: false,
-    lineCounter: lines,
+    ...({ version: "1.2", schema: "core", merge: false } as const),
+    ...{ stringKeys: true, prettyErrors: false, lineCounter },
   });
-  const problems = [
-    ...syntaxProblems(document, text, lineAt),
-    ...structureProblems(document, lineAt),
-  ];
+  const lineAt = (offset: number) => lineCounter.linePos(offset).line;
+  const refused = [...document.errors, ...document.warnings].map((error) => ({
+    line: lineAt(error.pos[0]),
+    message: explained[error.code] ?? `not valid YAML: ${error.message}`,
+  }));
   return {
-    ...plainValue(document, problems),
+    ...(refused.length > 0
+      ? { value: undefined, problems: refused }
+      : plainValue(document)),
     lineOf: (path) => {
-      const offset = offsetOf(document, path);
+      const offset = findOffset(document, path);
       return offset === undefined ? undefined : lineAt(offset);
     },
   };
 }
 
-function syntaxProblems(
-  document: Document,
-  text: string,
-  lineAt: (offset: number) => number,
-): Problem[] {
-  return [...document.errors, ...document.warnings].map((error) => ({
-    line: lineAt(error.pos[0]),
-    message: syntaxMessage(error, text),
-  }));
-}
+const explained: Partial<Record<YAMLError["code"], string>> = {
+  MULTIPLE_DOCS: "a second document starts here",
+  DUPLICATE_KEY: "this key appears twice: leave one of them out",
+  NON_STRING_KEY: "a key must be plain text, in quotes if need be",
+};
 
-function syntaxMessage(error: YAMLError, text: string): string {
-  if (error.code === "MULTIPLE_DOCS") return "a second document starts here";
-  if (error.code !== "DUPLICATE_KEY") return `not valid YAML: ${error.message}`;
-  const key = /^["']?([^\s"':]*)/.exec(text.slice(error.pos[0]))?.[1] ?? "";
-  return `the key "${key}" appears twice: leave one of them out`;
-}
-
-/** Finds what YAML allows and plain values cannot hold. */
-function structureProblems(
-  document: Document,
-  lineAt: (offset: number) => number,
-): Problem[] {
-  const problems: Problem[] = [];
-  const add = (node: unknown, message: string) =>
-    problems.push({ line: lineAt(startOf(node) ?? 0), message });
-  visit(document, {
-    Pair: (_, pair) => {
-      if (keyText(pair) === undefined)
-        add(pair.key, "a key must be plain text, in quotes if need be");
-    },
-    Alias: (_, alias) => {
-      if (!alias.resolve(document))
-        add(alias, `not valid YAML: nothing is named &${alias.source}`);
-    },
-  });
-  return problems;
-}
-
-/** An alias bomb ends here. */
+/** What is found here, such as an alias of nothing, has no line. */
 function plainValue(
   document: Document,
-  problems: readonly Problem[],
 ): Pick<YamlDocument, "value" | "problems"> {
-  if (problems.length > 0) return { value: undefined, problems };
   try {
-    return { value: document.toJS({ maxAliasCount }), problems };
+    return { value: document.toJS({ maxAliasCount }), problems: [] };
   } catch (error) {
-    const message = `not valid YAML: ${error instanceof Error ? error.message : String(error)}`;
+    const message = `not valid YAML: ${(error as Error).message}`;
     return { value: undefined, problems: [{ line: undefined, message }] };
   }
 }
 
-/** Where the key of the last step stands that the document has. */
-function offsetOf(document: Document, path: Path): number | undefined {
-  let node: unknown = document.contents;
-  let offset = startOf(node);
+function findOffset(document: Document, path: Path): number | undefined {
+  let node = document.contents as Node | null | undefined;
+  let offset = node?.range?.[0];
   for (const step of path) {
-    const collection = isAlias(node) ? node.resolve(document) : node;
-    const item = isCollection(collection)
-      ? itemOf(collection, step)
+    const parent = isAlias(node) ? node.resolve(document) : node;
+    const pair = isMap<Node, Node>(parent)
+      ? parent.items.find(({ key }) => isScalar(key) && key.value === step)
       : undefined;
-    if (!item) break;
-    node = item.value;
-    offset = startOf(item.key) ?? startOf(node) ?? offset;
+    node = isSeq<Node>(parent) ? parent.items[Number(step)] : pair?.value;
+    const found = pair?.key.range ?? node?.range;
+    if (!found) break;
+    offset = found[0];
   }
   return offset;
-}
-
-function itemOf(
-  collection: Node,
-  step: string | number,
-): { readonly key: unknown; readonly value: unknown } | undefined {
-  if (isMap(collection))
-    return collection.items.find((pair) => keyText(pair) === String(step));
-  const value = isCollection(collection) ? collection.get(step, true) : null;
-  return isNode(value) ? { key: undefined, value } : undefined;
-}
-
-function keyText(pair: Pair): string | undefined {
-  const key = isScalar(pair.key) ? pair.key.value : undefined;
-  return typeof key === "string" ? key : undefined;
-}
-
-function startOf(node: unknown): number | undefined {
-  return isNode(node) ? node.range?.[0] : undefined;
 }

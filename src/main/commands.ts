@@ -36,7 +36,9 @@ function addConfig(program: Command): void {
       run(async () => (await import("./operate/config.ts")).checkConfiguration),
     );
   withConfig(group.command("show"))
-    .description("print the configuration with all defaults, without secrets")
+    .description(
+      "print every key with its value, and the line that it comes from",
+    )
     .action(
       run(async () => (await import("./operate/config.ts")).showConfiguration),
     );

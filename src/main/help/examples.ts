@@ -11,7 +11,7 @@ serve: it cannot listen or use its store
 config check: the program itself failed
   provender config check  # reads every file that it names, too
 config show: the program itself failed
-  provender config show  # with all defaults
+  provender config show  # without secrets
 trust list: a record cannot be read, or was lost
   provender trust list  # for people
   provender trust list --json  # for programs

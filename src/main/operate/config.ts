@@ -1,8 +1,6 @@
-import {
-  formatConfiguration,
-  loadConfiguration,
-  type Configuration,
-} from "../../config/load.ts";
+import { readSurroundings } from "../../config/environment.ts";
+import { loadConfiguration, type Configuration } from "../../config/load.ts";
+import { formatConfiguration } from "../../config/shown.ts";
 import { failure, isFailure } from "../../errors/index.ts";
 import { loadCertificateFiles } from "../../server/tls/certificate.ts";
 import { wireRules } from "../../wiring/rules.ts";
@@ -29,7 +27,7 @@ export function showConfiguration(
   { config }: Flags,
   { stdout }: Output,
 ): number {
-  stdout(formatConfiguration(loadConfiguration({ file: config })));
+  stdout(formatConfiguration(config, readSurroundings()));
   return 0;
 }
 
