@@ -82,7 +82,9 @@ function startHcl(): HclParser {
     set: () => undefined,
   });
   console.warn = () => process.exit(1);
-  return createRequire(import.meta.url)("@cdktn/hcl2json") as HclParser;
+  // The bundle of the released program looks for these two lines.
+  const require = createRequire(import.meta.url);
+  return require("@cdktn/hcl2json") as HclParser;
 }
 
 /** HCL's own parser, compiled to WebAssembly, which takes 0.2 s to start. */
