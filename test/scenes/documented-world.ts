@@ -192,7 +192,7 @@ async function makeFolder(mirror: RunningMirror): Promise<string> {
   writeFiles(join(folder, "dist"), filesOf(release));
   copyFileSync(mirror.caFile, join(folder, "ca.pem"));
   copyFileSync(mirror.configFile, join(folder, "provender.yaml"));
-  writeProgram(join(folder, "provender-0.1.0-linux-x64"), program);
+  writeProgram(join(folder, "provender-0.1.0-linux-x64"), script);
   return folder;
 }
 
