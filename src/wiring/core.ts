@@ -453,9 +453,9 @@ function wireModuleOrigins(
   );
 }
 
-/** Where OpenTofu's registry says when modules were published: a host of its own, unless another stands in for all of it. */
+/** Where OpenTofu's registry says when modules were published: a host of its own, unless another stands in for all of it; a mirror upstream has its protocols alone. */
 function documentsOf(hostname: Hostname, url: URL): URL | undefined {
-  if (hostname !== openTofuHost) return undefined;
+  if (hostname !== openTofuHost || url.pathname !== "/") return undefined;
   return url.host === openTofuHost ? new URL(openTofuDocuments) : url;
 }
 

@@ -130,7 +130,7 @@ function makeQuestion(
     return { hostname, kind: "folder", ask };
   }
   const settings = settingsOf(origin, origin.token?.secret, proxy);
-  const discovery = new URL("/.well-known/terraform.json", url);
+  const discovery = new URL(".well-known/terraform.json", url);
   return {
     hostname,
     kind: networkMirror === undefined ? "registry" : "network mirror",
