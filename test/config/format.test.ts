@@ -97,7 +97,7 @@ it("writes rules, pins, tokens and bounds in the form in which they are read", (
         },
       ],
     },
-    origins: { "a.example": { networkMirror: "https://b.example/" } },
+    origins: { "a.example": { url: "https://b.example/" } },
   };
   const configuration: Configuration = {
     ...schema.parse(full),

@@ -132,8 +132,8 @@ describe("a prefetch of one package", () => {
     expect(all.length, all.join(" ")).toBeLessThanOrEqual(60);
   });
 
-  it("wires nothing that only a daemon, modules or network mirrors need", () => {
-    for (const name of ["Metrics", "ModuleMirror", "LearntDigests", "Outbox"])
+  it("wires nothing that only a daemon, or modules need", () => {
+    for (const name of ["Metrics", "ModuleMirror", "Outbox"])
       expect(listMade("")).not.toContain(name);
     const loaded = [...ran.keys()];
     expect(loaded).toContain("main.ts");
