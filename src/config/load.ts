@@ -174,6 +174,10 @@ const removed: Readonly<Record<string, string>> = {
     'use "limits.connections", the connections of all clients together',
   "limits.metadataPerClient":
     "leave it out; a proxy in front can hold clients to a rate",
+  "origins.*.networkMirror":
+    'a mirror upstream is a registry of each of its origins, with signatures: "url: https://MIRROR/registry/HOSTNAME/"',
+  "origins.*.reportedHashes":
+    "leave it out; only an h1 that this mirror computed itself is published",
 };
 
 function explainUnknown(
@@ -182,7 +186,10 @@ function explainUnknown(
   known: readonly string[],
 ): string {
   const name = formatPath([...path, key]);
-  const instead = Object.hasOwn(removed, name) ? removed[name] : undefined;
+  const [, instead] =
+    Object.entries(removed).find(([pattern]) =>
+      matches(pattern.split("."), [...path, key]),
+    ) ?? [];
   if (instead !== undefined)
     return `there is no key "${name}" any longer: ${instead}`;
   const where = path.length === 0 ? "" : ` in "${formatPath(path)}"`;
@@ -199,10 +206,16 @@ function childrenOf(path: Path, known: readonly string[]): string[] {
     .map((name) => name.split("."))
     .filter(
       (steps) =>
-        steps.length === path.length + 1 &&
-        path.every((step, at) => steps[at] === "*" || steps[at] === step),
+        steps.length === path.length + 1 && matches(steps.slice(0, -1), path),
     )
     .map((steps) => steps.at(-1) ?? "");
+}
+
+function matches(pattern: readonly string[], path: Path): boolean {
+  return (
+    pattern.length === path.length &&
+    pattern.every((step, at) => step === "*" || step === path[at])
+  );
 }
 
 function subject(path: Path): string {

@@ -66,7 +66,6 @@ export function readCa<
 function originSchema(path: z.ZodType<string>, env: Surroundings["env"]) {
   return section({
     url: optional(httpsUrl),
-    networkMirror: optional(httpsUrl),
     directory: optional(path),
     ca: optional(certificateFile(path)),
     token: optional(secretSchema(path, env)),
@@ -78,7 +77,6 @@ function originSchema(path: z.ZodType<string>, env: Surroundings["env"]) {
       choice("terraform", "opentofu", "enforce", "strict"),
       "terraform",
     ),
-    reportedHashes: withDefault(choice("publish", "withhold"), "publish"),
     allowPrivateAddresses: withDefault(flag, false),
   });
 }
@@ -125,8 +123,8 @@ export function makeOrigin(key: string, written: WrittenOrigin) {
 /** A directory stands for a registry, which is not asked over the network. Throws an Error like `makeOrigin`. */
 function expectDirectoryAlone({ directory, ...written }: WrittenOrigin): void {
   if (directory === undefined) return;
-  const { url, networkMirror, ca, token } = written;
-  const places = Object.entries({ url, networkMirror, ca, token });
+  const { url, ca, token } = written;
+  const places = Object.entries({ url, ca, token });
   const [beside] = places.find(([, value]) => value !== undefined) ?? [];
   if (beside !== undefined)
     throw new Error(

@@ -20,7 +20,7 @@ interface Known {
   readonly most: number;
   readonly owner: number;
   readonly perMinute: number;
-  readonly missing: "signature" | "signing key" | "network mirror";
+  readonly missing: "signature" | "signing key";
   readonly reasons: readonly string[];
   readonly release: ProviderRelease;
   readonly remedy: string | undefined;
@@ -255,10 +255,6 @@ const missing = {
     remedy:
       'set "signatures: when-published" for this origin to accept unsigned releases',
   },
-  "network mirror": {
-    cause: "its origin is a network mirror, which has no signatures",
-    remedy: 'set "signatures: when-published" for this origin to take its word',
-  },
 };
 
 /** Signatures, checksums and archives. */
@@ -314,7 +310,7 @@ const verificationErrors = {
       "{archive} is refused (expected SHA-256 {expected}, {where} says {got})",
     remedy: "tell its publisher",
   }),
-  /** Where a package hash was expected, a network mirror named it. */
+  /** A package hash is expected where `lock` reads a mirror that names no digest. */
   "archive-digest": row(["archive", "expected", "got"], {
     status: refused,
     phrase: "Refused, the origin sent other bytes than were signed",

@@ -17,7 +17,7 @@ const sentences: Readonly<Record<AlarmKind, string>> = {
   "versions-vanished":
     "the origin no longer lists versions that it had listed, or has no documents of the newest ones",
   "package-hash-conflict":
-    "the registry reports another h1 than its archive has, or than it reported first, or another replica computed another one",
+    "another replica computed another h1 for an archive; the first one stays",
   "archive-damaged":
     "a stored archive was not what its name says, or could not be read; it is dropped and fetched again when it is asked for",
   "record-unreadable":

@@ -167,7 +167,7 @@ function serve<E extends Evidence>(
       if (content.get(platform) === sha256 && !packages.has(platform))
         packages.set(platform, { sha256, evidence: one });
   const [main] = widest;
-  // A network mirror may name every archive by its h1 alone.
+  // A document may name every archive of its release twice, and so none of them.
   const isEmpty = content.size > 0 && packages.size === 0;
   if (main === undefined || isEmpty) return undefined;
   const age = ageOf(question, evidence, since);

@@ -97,7 +97,7 @@ export function settingsOf(
   return {
     ...origin,
     // The token is for the host that is asked first, and for no other.
-    url: origin.networkMirror ?? origin.url,
+    url: origin.url,
     token,
     configured: listConfiguredHosts(origin),
     proxy,
@@ -109,11 +109,9 @@ function listConfiguredHosts({
   hostname,
   url,
   urlConfigured,
-  networkMirror,
 }: OriginConfiguration): ReadonlySet<string> {
   const written = urlConfigured || hostname.includes(":") ? [url] : [];
-  const mirrors = networkMirror === undefined ? [] : [networkMirror];
-  return new Set([...written, ...mirrors].map(hostAndPort));
+  return new Set(written.map(hostAndPort));
 }
 
 /** A client of a host that the operator named, which is no origin; `ca` is PEM. */

@@ -25,7 +25,6 @@ import {
 import { formatModuleRelease } from "../mirror/modules/release.ts";
 import { ModuleSettlements } from "../mirror/modules/settlements.ts";
 import { ProviderMirror } from "../mirror/providers/provider-mirror.ts";
-import { LearntDigests } from "../mirror/releases/learnt-digests.ts";
 import { PackageHashes } from "../mirror/releases/package-hashes.ts";
 import type { ReleaseOrigin } from "../mirror/releases/release-origin.ts";
 import { TamperedArchives } from "../mirror/releases/tampered-archives.ts";
@@ -141,7 +140,7 @@ function wireProviders(
 ): Providers {
   const { offline } = configuration;
   const { alarms, logger } = telemetry;
-  const { clock, trust, blobs, records, judge, reserve, releases } = kept;
+  const { clock, trust, blobs, records, judge, releases } = kept;
   const hashing = wireHashing();
   const hashes = new PackageHashes(blobs, records, hashing, (sha256, err) => {
     if (!hashing.isClosed)
@@ -151,13 +150,8 @@ function wireProviders(
   const seen = { hashes, tampered };
   const archives = wireArchives(configuration, kept, seen, telemetry);
   const clients = wireClients(configuration, telemetry, clock);
-  const limits = { ...shareLimits, ...configuration.limits };
-  const parts = { blobs, records, hashes, limits, reserve };
-  let learnt: LearntDigests | undefined;
-  const origins = wireOrigins(configuration, clients.own, {
-    ...{ clock, judge, logger },
-    findLearnt: () => (learnt ??= new LearntDigests(parts)),
-  });
+  const asked = { clock, judge, logger };
+  const origins = wireOrigins(configuration, clients.own, asked);
   const notebook = wireNotebook(telemetry, clock);
   const admission = new Admission(trust, notebook, rules);
   const events = new TrustEvents(trust, notebook);
@@ -168,7 +162,7 @@ function wireProviders(
     ...{ alarms, offline },
   });
   const stopFetching = async () => {
-    await Promise.all([archives.close(), learnt?.close()]);
+    await archives.close();
   };
   const close = async () => {
     await stopFetching();
@@ -453,9 +447,9 @@ function wireModuleOrigins(
   );
 }
 
-/** Where OpenTofu's registry says when modules were published: a host of its own, unless another stands in for all of it. */
+/** Where OpenTofu's registry says when modules were published: a host of its own, unless another stands in for all of it; a mirror upstream has its protocols alone. */
 function documentsOf(hostname: Hostname, url: URL): URL | undefined {
-  if (hostname !== openTofuHost) return undefined;
+  if (hostname !== openTofuHost || url.pathname !== "/") return undefined;
   return url.host === openTofuHost ? new URL(openTofuDocuments) : url;
 }
 

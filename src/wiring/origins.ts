@@ -4,20 +4,15 @@ import {
 } from "../config/load.ts";
 import type { Hostname } from "../address/hostname.ts";
 import type { Clock } from "../mirror/cache/clock.ts";
-import type { LearntDigests } from "../mirror/releases/learnt-digests.ts";
 import { type ReleaseOrigin } from "../mirror/releases/release-origin.ts";
 import {
   type SignatureJudge,
   type SignaturePolicy,
 } from "../mirror/releases/verdict.ts";
-import {
-  originLimits,
-  type OriginLimits,
-} from "../origin/guard/origin-settings.ts";
+import { originLimits } from "../origin/guard/origin-settings.ts";
 import type { HttpClient } from "../origin/http/http-client.ts";
 import { OriginFolder } from "../origin/folder/origin-folder.ts";
 import { FolderProviders } from "../origin/folder/folder-providers.ts";
-import { NetworkMirror } from "../origin/registries/network-mirror.ts";
 import { type ProviderOrigin } from "../origin/registries/provider-origin.ts";
 import { ProviderRegistry } from "../origin/registries/provider-registry.ts";
 import { ServiceDiscovery } from "../origin/registries/service-discovery.ts";
@@ -27,8 +22,6 @@ interface OriginParts {
   readonly clock: Clock;
   readonly judge: SignatureJudge;
   readonly logger: Logger;
-  /** Called where some origin is a network mirror. */
-  readonly findLearnt: () => LearntDigests;
 }
 
 export function wireOrigins(
@@ -41,10 +34,9 @@ export function wireOrigins(
       const origin = configuration.origins.get(hostname);
       if (origin === undefined) return [];
       const wired: ReleaseOrigin = {
-        ...wireRegistry(origin, client, configuration, parts),
+        registry: wireRegistry(origin, client, configuration, parts),
         policy: signaturePolicyOf(origin),
         freshFor: freshnessOf(origin),
-        reportedHashes: origin.reportedHashes,
         judge: parts.judge,
         clock: parts.clock,
       };
@@ -88,34 +80,15 @@ function wireRegistry(
   client: HttpClient,
   configuration: Configuration,
   parts: OriginParts,
-): Pick<ReleaseOrigin, "registry" | "learn"> {
-  const { networkMirror, directory, url } = origin;
-  const { freshness } = configuration;
-  const limits = originLimits(configuration.limits);
+): ProviderOrigin {
+  const { directory, url } = origin;
   if (directory !== undefined)
-    return { registry: wireFolder(origin, directory, configuration, parts) };
-  if (networkMirror !== undefined)
-    return wireNetworkMirror(client, networkMirror, limits, parts.findLearnt());
-  const { versions } = freshness;
+    return wireFolder(origin, directory, configuration, parts);
+  const { versions } = configuration.freshness;
   const now = () => parts.clock.monotonic();
   const discovery = new ServiceDiscovery(client, url, versions, now);
-  return { registry: new ProviderRegistry(client, discovery, limits) };
-}
-
-function wireNetworkMirror(
-  client: HttpClient,
-  base: URL,
-  limits: OriginLimits,
-  learnt: LearntDigests,
-): Pick<ReleaseOrigin, "registry" | "learn"> {
-  const registry = new NetworkMirror(client, base, limits, (...named) =>
-    learnt.find(...named),
-  );
-  return {
-    registry,
-    learn: (address, platform, packageHashes) =>
-      learnt.learn(address, platform, registry, packageHashes),
-  };
+  const limits = originLimits(configuration.limits);
+  return new ProviderRegistry(client, discovery, limits);
 }
 
 /** The strictest default counts for an origin that is no longer served. */

@@ -77,7 +77,7 @@ export function wireProtocols(
     findServices: (root) => access.addLogin(wireServices(configuration, root)),
     ownOrigin: findOwnOrigin(configuration),
     findRegistryServices: (hostname, root) =>
-      wireRegistryServices(configuration, hostname, root),
+      wireRegistryServices(hostname, root),
     ...{ refusals, requestLog, metrics, onUnexpected },
   });
   const close = () => {
@@ -138,9 +138,9 @@ function watchAnswers(
 /** Names the services that the daemon offers under its own hostname, of one origin; `root` is its URL. */
 function wireServices(configuration: Configuration, root: string): Services {
   const origin = findOwnOrigin(configuration);
-  if (origin === undefined) return {};
-  const locate = (room: string) => `${root}v1/${room}/${origin}/`;
-  return nameServices(configuration.origins, origin, locate);
+  return origin === undefined
+    ? {}
+    : nameServices((room) => `${root}v1/${room}/${origin}/`);
 }
 
 /** The origin that the daemon offers under its own hostname. */
@@ -153,24 +153,13 @@ function findOwnOrigin({
 }
 
 /** The same of one origin, as a registry of its own below `root`. */
-function wireRegistryServices(
-  { origins }: Configuration,
-  hostname: Hostname,
-  root: string,
-): Services {
-  const base = `${root}registry/${hostname}/v1/`;
-  return nameServices(origins, hostname, (room) => `${base}${room}/`);
+function wireRegistryServices(hostname: Hostname, root: string): Services {
+  return nameServices((room) => `${root}registry/${hostname}/v1/${room}/`);
 }
 
-function nameServices(
-  origins: Configuration["origins"],
-  hostname: Hostname,
-  locate: (room: string) => string,
-): Services {
-  // Behind a network mirror nothing is signed, so that clients could not check it.
-  const isSigned = origins.get(hostname)?.networkMirror === undefined;
+function nameServices(locate: (room: string) => string): Services {
   return {
-    ...(isSigned && { "providers.v1": locate("providers") }),
+    "providers.v1": locate("providers"),
     "modules.v1": locate("modules"),
   };
 }

@@ -1,7 +1,5 @@
-import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority, type Authority } from "../fakes/authority.ts";
+import { createAuthority } from "../fakes/authority.ts";
 import { startRegistry, type Registry } from "../fakes/registry.ts";
 import type { Release } from "../fakes/release.ts";
 import { originsOf } from "../origins.ts";
@@ -16,50 +14,36 @@ import {
   writeConfiguration,
   type Client,
 } from "./clients.ts";
-import { findNginx, startNginx } from "./nginx.ts";
 
 const clients = await findClients();
-const nginx = await findNginx();
 if (clients.length === 0)
   it.skip("installs through two mirrors with a real client: none is on PATH", () =>
     undefined);
 
 const hostname = "registry.terraform.io";
 
-let authority: Authority;
-let originCa: string;
 let registry: Registry;
 let far: RunningMirror;
 let farConfig: ReturnType<typeof originsOf>;
-/** Believes what the far mirror reports. */
-let byMirror: RunningMirror;
 /** Checks the publisher's signatures, which the far mirror hands on. */
-let byRegistry: RunningMirror;
+let near: RunningMirror;
 
 beforeAll(async () => {
-  authority = await createAuthority();
+  const authority = await createAuthority();
   registry = await startRegistry({ authority });
   farConfig = originsOf(authority, registry);
-  originCa = (farConfig.origins[hostname] as { ca: string }).ca;
   far = await startMirror({ config: farConfig });
-  byMirror = await startMirror({ config: mirrorOrigin() });
-  byRegistry = await startMirror({ config: registryOrigin() });
+  near = await startMirror({ config: behindFar() });
 });
 
 afterAll(async () => {
-  for (const mirror of [byMirror, byRegistry, far]) await mirror.stop();
+  for (const mirror of [near, far]) await mirror.stop();
   await registry.stop();
 });
 
-function mirrorOrigin() {
-  const networkMirror = `${far.url}providers/`;
-  const signatures = "when-published";
-  const origin = { networkMirror, ca: far.caFile, signatures };
-  return { origins: { [hostname]: origin } };
-}
-
-function registryOrigin() {
-  return { origins: { [hostname]: { url: far.url, ca: far.caFile } } };
+function behindFar() {
+  const url = `${far.url}registry/${hostname}/`;
+  return { origins: { [hostname]: { url, ca: far.caFile } } };
 }
 
 function publish(type: string): Promise<Release> {
@@ -72,16 +56,11 @@ function publish(type: string): Promise<Release> {
   });
 }
 
-async function init(
-  client: Client,
-  type: string,
-  mirror: RunningMirror,
-  cliConfig: string,
-) {
+async function init(client: Client, type: string, cliConfig: string) {
   const directory = scratch("init");
   const source = `${hostname}/acme/${type}`;
   await writeConfiguration(directory, { it: { source, version: "1.2.3" } });
-  const options = { directory, cliConfig, caFile: mirror.caFile };
+  const options = { directory, cliConfig, caFile: near.caFile };
   const ran = await runClient(client, ["init", "-no-color"], options);
   const hashes =
     ran.status === 0
@@ -91,15 +70,10 @@ async function init(
 }
 
 describe.each(clients)("$name $version behind two mirrors", (client) => {
-  const throughMirror = (type: string, near = byMirror) =>
-    init(client, type, near, networkMirrorConfig(`${near.url}providers/`));
-  const throughFacade = (type: string, near = byRegistry) =>
-    init(
-      client,
-      type,
-      near,
-      directConfig(`${near.url}v1/providers/${hostname}/`),
-    );
+  const throughMirror = (type: string) =>
+    init(client, type, networkMirrorConfig(`${near.url}providers/`));
+  const throughFacade = (type: string) =>
+    init(client, type, directConfig(`${near.url}v1/providers/${hostname}/`));
 
   it("installs cold and warm, and what is cached with the far mirror stopped, also after a restart", async () => {
     const type = `chained-${client.name}`;
@@ -112,9 +86,9 @@ describe.each(clients)("$name $version behind two mirrors", (client) => {
     await far.stop();
     try {
       expect((await throughMirror(type)).hashes).toEqual(locked);
-      await byMirror.stop();
-      const { directory } = byMirror;
-      byMirror = await startMirror({ config: mirrorOrigin(), directory });
+      await near.stop();
+      const { directory } = near;
+      near = await startMirror({ config: behindFar(), directory });
       expect((await throughMirror(type)).hashes).toEqual(locked);
       const late = await throughMirror(`${type}-late`);
       expect(late.output).toMatch(/50[234]/);
@@ -123,7 +97,7 @@ describe.each(clients)("$name $version behind two mirrors", (client) => {
     }
   });
 
-  it("checks the publisher's signature behind both, when the far one is asked as a registry", async () => {
+  it("checks the publisher's signature behind both", async () => {
     const type = `signed-${client.name}`;
     const release = await publish(type);
     const keyId = `key ID ${release.signer.keyId}`;
@@ -144,50 +118,6 @@ describe.each(clients)("$name $version behind two mirrors", (client) => {
     }
   });
 });
-
-describe.each(nginx === undefined ? [] : clients)(
-  "$name $version behind a mirror of a static tree",
-  (client) => {
-    it("installs from what the client itself mirrored, which has no zh", async () => {
-      const type = `static-${client.name}`;
-      const release = await publish(type);
-      const locked = ownHashes(client, release.archive("linux_amd64"));
-      const source = `${hostname}/acme/${type}`;
-      const directory = scratch("reference");
-      const tree = join(directory, "tree");
-      await mkdir(tree);
-      await writeConfiguration(directory, { it: { source } });
-      const made = await runClient(
-        client,
-        ["providers", "mirror", "-platform=linux_amd64", tree],
-        {
-          directory,
-          cliConfig: directConfig(registry.providersUrl),
-          caFile: originCa,
-        },
-      );
-      expect(made.status).toBe(0);
-      const server = await startNginx(nginx ?? "", authority, tree);
-      const origin = { networkMirror: server.url, ca: originCa };
-      const near = await startMirror({
-        config: {
-          origins: { [hostname]: { ...origin, signatures: "when-published" } },
-        },
-      });
-      try {
-        const cliConfig = networkMirrorConfig(`${near.url}providers/`);
-        const cold = await init(client, type, near, cliConfig);
-        expect([cold.status, cold.hashes]).toEqual([0, locked]);
-        await server.stop();
-        const stopped = await init(client, type, near, cliConfig);
-        expect([stopped.status, stopped.hashes]).toEqual([0, locked]);
-      } finally {
-        await near.stop();
-        await server.stop().catch(() => undefined);
-      }
-    });
-  },
-);
 
 /** On its old port, which the near mirrors know. */
 async function reviveFar(): Promise<void> {

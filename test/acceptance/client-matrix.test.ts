@@ -54,7 +54,7 @@ beforeAll(async () => {
   registry = await startRegistry({ authority });
   modules = await FakeModuleRegistry.start({ authority });
   openId = await startOpenIdServer(authority);
-  const released = { platforms, size: 20_000, packages: true };
+  const released = { platforms, size: 20_000 };
   for (const version of ["1.2.3", "1.3.0"])
     await registry.publish({ ...released, version });
   const module = await tarGz([["main.tf", 'output "a" { value = "b" }\n']]);

@@ -27,13 +27,11 @@ describe("origins", () => {
       hostname: "a.example",
       url: new URL("https://a.example/"),
       urlConfigured: false,
-      networkMirror: undefined,
       ca: undefined,
       caFile: undefined,
       token: undefined,
       signatures: "required",
       verification: "terraform",
-      reportedHashes: "publish",
       allowPrivateAddresses: false,
     });
   });
@@ -47,25 +45,23 @@ describe("origins", () => {
 
   it("have what is written", () => {
     const written = origin(
-      "{ url: 'https://registry.internal:8443/path', signatures: off, verification: strict, reportedHashes: withhold, allowPrivateAddresses: true }",
+      "{ url: 'https://registry.internal:8443/path', signatures: off, verification: strict, allowPrivateAddresses: true }",
     );
     expect(written?.url.href).toBe("https://registry.internal:8443/path/");
     expect(written).toMatchObject({
       urlConfigured: true,
       signatures: "off",
       verification: "strict",
-      reportedHashes: "withhold",
       allowPrivateAddresses: true,
     });
   });
 
   it.each(["http://a.example/", "https://", "a.example", "https://u:p@a/"])(
-    "refuse %s as url and as networkMirror",
+    "refuse %s as url",
     (url) => {
-      for (const key of ["url", "networkMirror"])
-        expect(refusal(`origins: { a.example: { ${key}: '${url}' } }`)).toMatch(
-          `"origins.a.example.${key}" is `,
-        );
+      expect(refusal(`origins: { a.example: { url: '${url}' } }`)).toMatch(
+        '"origins.a.example.url" is ',
+      );
     },
   );
 
@@ -82,6 +78,15 @@ describe("origins", () => {
     expect(
       refusal("origins: { a.example: {}, 'a.example:443': {} }"),
     ).toContain('"origins.a.example:443" is a.example once more');
+  });
+
+  it("refuse a network mirror, and say what to ask of it instead", () => {
+    const written =
+      "origins:\n  a.example:\n    networkMirror: https://b.example/providers/";
+    expect(refusal(written)).toContain(
+      'provender.yaml:3: there is no key "origins.a.example.networkMirror" any longer: a mirror upstream is a registry',
+    );
+    expect(refusal(written)).toContain("https://MIRROR/registry/HOSTNAME/");
   });
 
   it("refuse to be empty by accident", () => {
@@ -206,12 +211,12 @@ describe("discovery.origin", () => {
   });
 });
 
-it.each([
-  ["directory: /srv", "url: https://b.example/", "url"],
-  ["directory: /srv", "networkMirror: https://b.example/", "networkMirror"],
-])("refuses %s beside %s", (folder, other, beside) => {
-  const [key] = folder.split(":");
-  expect(refusal(`origins: { a.example: { ${folder}, ${other} } }`)).toContain(
-    `has "${key}" and "${beside}"`,
-  );
-});
+it.each([["directory: /srv", "url: https://b.example/", "url"]])(
+  "refuses %s beside %s",
+  (folder, other, beside) => {
+    const [key] = folder.split(":");
+    expect(
+      refusal(`origins: { a.example: { ${folder}, ${other} } }`),
+    ).toContain(`has "${key}" and "${beside}"`);
+  },
+);

@@ -86,11 +86,10 @@ it("parses client tokens, whose dates are moments in UTC, and the identity provi
   expect(auth.oidc[0]?.issuer.href).toBe("https://login.example.com/realm/");
 });
 
-it("parses storage bounds, platforms and a network mirror", () => {
+it("parses storage bounds, and platforms", () => {
   const parsed = schema.parse({
     storage: { maxSize: "200GiB", minFree: 1024 },
     platforms: ["linux_amd64", "darwin_arm64"],
-    origins: { "a.example": { networkMirror: "https://central/providers" } },
   });
   expect(parsed.storage).toMatchObject({
     maxSize: 200 * 2 ** 30,
@@ -100,7 +99,4 @@ it("parses storage bounds, platforms and a network mirror", () => {
     { os: "linux", arch: "amd64" },
     { os: "darwin", arch: "arm64" },
   ]);
-  expect([...parsed.origins.values()][0]?.networkMirror?.href).toBe(
-    "https://central/providers/",
-  );
 });

@@ -67,12 +67,11 @@ export async function believe({
   return {
     checksums,
     proof: {
-      ...{ source: "registry", document, signature, keys, profile },
+      ...{ document, signature, keys, profile },
       ...{ exemption: checksums.exemption, verifiedAt: now, library: "none" },
     },
     firstSeen,
     packages: bindPackages(address, checksums, undefined),
-    reported: new Map(),
     places: new Map(),
     keyLabels: [],
   };

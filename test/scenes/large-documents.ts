@@ -73,18 +73,6 @@ export function listLargeProvider() {
   };
 }
 
-export function objectOf(
-  count: number,
-  value: unknown,
-  name = (n: number) => `1.0.${n}`,
-): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(
-    Array.from({ length: count }, (_, n) => [name(n), value]),
-  );
-}
-
-export const osOf = (n: number) => `os${n}_arch`;
-
 /**
  * Fills a document with `item`, up to the limit, between `open` and `close`.
  */

@@ -171,7 +171,7 @@ export class MirrorScene {
     });
     const releases = cacheOf(releaseRecords);
     const origin: ReleaseOrigin = {
-      ...{ reportedHashes: "publish", registry, policy, judge, clock },
+      ...{ registry, policy, judge, clock },
     };
     const catalog = new ProviderCatalog({
       origins: new Map([[hostname, origin]]),

@@ -1,9 +1,5 @@
 import { createHash } from "node:crypto";
-import { parsePackageHash, type PackageHash } from "../../src/address/hash.ts";
-import type {
-  Release,
-  ReleaseProof,
-} from "../../src/mirror/releases/release.ts";
+import type { Release } from "../../src/mirror/releases/release.ts";
 import {
   ownBytes,
   type SignatureJudge,
@@ -25,20 +21,12 @@ export interface Sketch {
   readonly by?: string | undefined;
   /** Such as `linux=a darwin=b`; a content names its SHA-256. */
   readonly content?: string;
-  readonly source?: ReleaseProof["source"];
-  /** Reported h1s, a letter each, such as `linux=xy`. */
-  readonly told?: string;
   readonly firstSeen?: Date;
 }
 
 /** The digest that a letter of a sketch stands for. */
 export function digestOf(letter: string): string {
   return createHash("sha256").update(letter).digest("hex");
-}
-
-/** The h1 that a letter of a sketch stands for. */
-export function h1Of(letter: string): PackageHash {
-  return parsePackageHash(`h1:${letter.repeat(43)}=`);
 }
 
 /** A judge to whom every signature is good, and by this key. */
@@ -60,7 +48,7 @@ export async function evidenceOf(
 }
 
 /**
- * Makes a release with this evidence, pinned by the first of it and reported.
+ * Makes a release with this evidence, pinned by the first of it.
  */
 export async function knownOf(
   ...sketches: readonly Sketch[]
@@ -84,31 +72,13 @@ function pin({ content, sha256sums, signedBy }: StoredEvidence) {
 export async function sketch({
   by,
   content = "linux=a",
-  source = "registry",
-  told = "",
   firstSeen,
 }: Sketch): Promise<Release> {
-  const release = await believe({
+  return believe({
     archives: Object.fromEntries(pairs(content)),
     signedBy: by,
     ...(firstSeen === undefined ? {} : { firstSeen }),
   });
-  const reported = pairs(told).map(
-    ([platform, letters]) =>
-      [
-        platform,
-        {
-          packageHashes: Array.from(letters, h1Of),
-          size: undefined,
-          sha256: release.packages.get(platform)?.sha256,
-        },
-      ] as const,
-  );
-  return {
-    ...release,
-    proof: { ...release.proof, source },
-    reported: new Map(reported),
-  };
 }
 
 function pairs(text: string): readonly (readonly [string, string])[] {

@@ -14,9 +14,7 @@ export function originOf(
   policy: Partial<ReleaseOrigin["policy"]> = {},
 ): ReleaseOrigin {
   return {
-    reportedHashes: "publish",
     registry: {
-      source: "registry",
       listVersions: silent,
       findPackage: silent,
       findAnyPackage: silent,

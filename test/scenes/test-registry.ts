@@ -15,7 +15,6 @@ import {
   type OriginVersions,
 } from "../../src/origin/registries/registry-answers.ts";
 import type { Signer } from "../fakes/signing.ts";
-import { h1Of } from "./release-sketches.ts";
 
 const base = "https://registry.example.com/";
 
@@ -30,8 +29,6 @@ interface Offered {
   readonly signedAt?: Date;
   /** ASCII-armored; those of the signer by default. */
   readonly keys?: readonly string[];
-  /** Such as `linux=x`: the h1 that is reported, by a letter. */
-  readonly reported?: ContentText;
   /** A line more in SHA256SUMS. */
   readonly more?: string;
 }
@@ -69,7 +66,6 @@ export function writeChecksums(
 
 /** A registry without a network: what it offers changes as a test says. */
 export class TestRegistry implements ProviderOrigin {
-  readonly source = "registry";
   /** Questions, such as `list thing` and `sums thing 1.0.0`. */
   readonly asked: string[] = [];
   readonly #offers = new Map<string, Offered>();
@@ -142,10 +138,6 @@ export class TestRegistry implements ProviderOrigin {
       offered;
     const url = new URL(`${name}/SHA256SUMS`, base);
     const shasum = sha256Of(letter);
-    const reported = readContent(offered.reported ?? "").map(
-      ([one, h1]) =>
-        [one, { packageHashes: [h1Of(h1)], size: undefined }] as const,
-    );
     return {
       filename: formatArchiveName(provider, version, platform),
       downloadUrl: new URL(letter, base),
@@ -153,11 +145,10 @@ export class TestRegistry implements ProviderOrigin {
       places: new Map(
         pairs.map(([, one]) => [sha256Of(one), new URL(one, base)]),
       ),
-      checksums: { kind: "published", url, signatureUrl: url },
+      checksums: { url, signatureUrl: url },
       signingKeys: keys,
       keyLabels: keys.map(() => unlabelled),
       protocols: ["5.0"],
-      reported: new Map(reported),
     };
   }
 
@@ -175,7 +166,6 @@ export class TestRegistry implements ProviderOrigin {
     _: AbortSignal,
     provider: ProviderAddress,
   ): Promise<OriginChecksums> {
-    if (checksums.kind === "reported") throw new Error("this is a registry");
     const [, name = ""] = decodeURI(checksums.url.pathname).split("/");
     const version = parseVersion(name.split(" ")[1] ?? "");
     await this.#answer(`sums ${name}`);
@@ -183,7 +173,7 @@ export class TestRegistry implements ProviderOrigin {
     if (offered === undefined) throw failure("not-found", name);
     const document = writeChecksums(provider, version, offered);
     const signature = await offered.by?.sign(document, offered.signedAt);
-    return { source: this.source, document, signature };
+    return { document, signature };
   }
 
   openArchive(): Promise<never> {

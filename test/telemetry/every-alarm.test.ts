@@ -102,11 +102,14 @@ interface Case {
 
 type KindWithoutBucket = Exclude<
   AlarmKind,
-  "bucket-failing" | "decision-undone"
+  "bucket-failing" | "decision-undone" | "package-hash-conflict"
 >;
 /** Undone decisions are told at the start alone: test/mirror/trust/restored-records.test.ts. */
 const kinds = alarmKinds.filter(
-  (kind) => kind !== "bucket-failing" && kind !== "decision-undone",
+  (kind) =>
+    kind !== "bucket-failing" &&
+    kind !== "decision-undone" &&
+    kind !== "package-hash-conflict",
 );
 
 /** One for each kind of a mirror without a bucket: a kind without a case is an error of types. */
@@ -154,23 +157,6 @@ const cases: Readonly<Record<KindWithoutBucket, Case>> = {
         json((document) => ({ ...document, versions: [] })),
       );
       await ask("versions-vanished").index();
-    },
-  },
-  "package-hash-conflict": {
-    happens: async () => {
-      const report = (letter: string) =>
-        registry.script(
-          "package",
-          json((document) => {
-            const hashes = [`h1:${letter.repeat(42)}A=`];
-            const linux = { hashes, package_size: 5 };
-            return { ...document, packages: { linux_amd64: linux } };
-          }),
-        );
-      report("A");
-      await contact("package-hash-conflict");
-      report("B");
-      expect(await statusOf("package-hash-conflict", "version")).toBe(200);
     },
   },
   "archive-tampered": {

@@ -72,8 +72,7 @@ export function readerOf(
 
 /**
  * A running mirror at `base`, the folder of its network mirror protocol. Its `zh:` count as they do for clients.
- * An h1 may be what a registry reports unsigned, so it is taken from no mirror that did not compute it: the
- * archive is read and hashed here instead.
+ * An h1 is taken from no mirror that does not say that it computed it: the archive is read and hashed here instead.
  */
 export function lockFromMirror(
   readers: ArchiveReaders,

@@ -15,8 +15,7 @@ import type { LockSource } from "./lock.ts";
 
 /**
  * The mirror's own store. An h1 is always one that was computed from a verified
- * archive, which is fetched when it is not there: what a registry reports is
- * unsigned, and a lock file counts for years.
+ * archive, which is fetched when it is not there.
  */
 export function lockFromStore(
   mirror: ArchiveEnsurer,

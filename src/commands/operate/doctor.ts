@@ -4,7 +4,7 @@ import { access, readdir, rm, statfs, writeFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { dirname } from "node:path";
 import { EnvHttpProxyAgent, request } from "undici";
-import { isFailure, ProvenderError } from "../../errors/index.ts";
+import { ProvenderError } from "../../errors/index.ts";
 import { describeFailure } from "../../store/file-failure.ts";
 import { stagingPath, type StoreLayout } from "../../store/layout.ts";
 import { checkStoreVersion } from "../../store/storage-directory.ts";
@@ -140,10 +140,10 @@ export async function examineCertificate(
   }
 }
 
-/** An origin, and a question that shows whether it can be asked: its discovery, the base of its network mirror, or its folder. */
+/** An origin, and a question that shows whether it can be asked: its discovery, or its folder. */
 export interface ExaminedOrigin {
   readonly hostname: string;
-  readonly kind: "registry" | "network mirror" | "folder";
+  readonly kind: "registry" | "folder";
   /** Throws what requests of clients would fail with. */
   readonly ask: (signal: AbortSignal) => Promise<unknown>;
 }
@@ -163,9 +163,6 @@ export async function examineOrigin(
       `Correct the origin's "url", or ask who runs ${hostname}.`,
     );
   } catch (error) {
-    // A network mirror has nothing at its base, so that any status shows that it is there.
-    if (kind === "network mirror" && isFailure(error, "origin-status"))
-      return good("origin", `${hostname} (${kind}) can be asked.`);
     return failBy("origin", error);
   }
 }

@@ -124,20 +124,19 @@ function makeQuestion(
   { proxy, limits }: Configuration,
   origin: OriginConfiguration,
 ): ExaminedOrigin {
-  const { hostname, networkMirror, url, directory } = origin;
+  const { hostname, url, directory } = origin;
   if (directory !== undefined) {
     const ask = () => new OriginFolder(directory).list([]);
     return { hostname, kind: "folder", ask };
   }
   const settings = settingsOf(origin, origin.token?.secret, proxy);
-  const discovery = new URL("/.well-known/terraform.json", url);
+  const discovery = new URL(".well-known/terraform.json", url);
   return {
     hostname,
-    kind: networkMirror === undefined ? "registry" : "network mirror",
+    kind: "registry",
     ask: async (signal) => {
       const http = new HttpClient(settings, originLimits(limits));
-      const asked = networkMirror ?? discovery;
-      const answer = http.fetchJson(asked, signal);
+      const answer = http.fetchJson(discovery, signal);
       return (await answer.finally(() => http.close())).value;
     },
   };

@@ -6,7 +6,6 @@ const shape = z.strictObject({
   document: z.string(),
   signature: z.base64().nullable(),
   keys: z.array(z.string()),
-  source: z.literal("network-mirror").optional(),
 });
 
 /**
@@ -15,7 +14,6 @@ const shape = z.strictObject({
  * itself.
  */
 export function formatProof({
-  source,
   document,
   signature,
   keys,
@@ -28,7 +26,6 @@ export function formatProof({
           ? null
           : Buffer.from(signature).toString("base64"),
       keys,
-      ...(source !== "registry" && { source }),
     },
     null,
     2,
@@ -39,14 +36,10 @@ export function formatProof({
 /** Throws for what is not a proof. */
 export function parseProof(bytes: Uint8Array): ReleaseEvidence {
   const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  const {
-    source = "registry",
-    document,
-    signature,
-    keys,
-  } = shape.parse(JSON.parse(text.decode(bytes)));
+  const { document, signature, keys } = shape.parse(
+    JSON.parse(text.decode(bytes)),
+  );
   return {
-    source,
     document: Buffer.from(document, "utf8"),
     signature:
       signature === null ? undefined : Buffer.from(signature, "base64"),

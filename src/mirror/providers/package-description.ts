@@ -1,13 +1,11 @@
 import { formatArchiveHash, type PackageHash } from "../../address/hash.ts";
 import type { Platform } from "../../address/platform.ts";
-import type { Alarms } from "../../telemetry/alarms.ts";
-import type { ReleaseOrigin } from "../releases/release-origin.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
-import type { Release, ReleasePackage } from "../releases/release.ts";
+import type { ReleasePackage } from "../releases/release.ts";
 
 /**
- * Archive of one platform as described to clients. `hashes` has `zh:` for a
- * known digest and `h1:` for a known package hash, at least one of them.
+ * Archive of one platform as described to clients. `hashes` has its `zh:`, and
+ * its `h1:` once the mirror has computed it.
  */
 export interface MirroredPackage {
   readonly platform: Platform;
@@ -17,34 +15,19 @@ export interface MirroredPackage {
   readonly computed?: PackageHash | undefined;
 }
 
-export interface DescriptionParts {
-  readonly hashes: PackageHashes;
-  readonly alarms: Alarms;
-  readonly reportedHashes: ReleaseOrigin["reportedHashes"];
-}
-
-/** The h1 is the mirror's own where the archive is stored; where it is not, what the registry reports, unless that is withheld. */
 export async function describePackage(
-  { hashes, alarms, reportedHashes }: DescriptionParts,
-  release: Release,
-  name: string,
+  hashes: PackageHashes,
   { platform, filename, sha256 }: ReleasePackage,
 ): Promise<MirroredPackage> {
-  const reported = release.reported.get(name)?.packageHashes ?? [];
   const computed = await hashes.find(sha256);
-  if (computed !== undefined && reported.some((hash) => hash !== computed))
-    alarms.raise("package-hash-conflict", {
-      archive: filename,
-      reported,
-      computed,
-    });
-  const published = reportedHashes === "publish" ? reported : [];
-  const packageHashes = computed === undefined ? published : [computed];
   return {
     platform,
     filename,
     // Terraform up to 1.11 and OpenTofu up to 1.6 check the first that they can; for an h1 they unpack and hash every file.
-    hashes: [formatArchiveHash(sha256), ...packageHashes],
+    hashes: [
+      formatArchiveHash(sha256),
+      ...(computed === undefined ? [] : [computed]),
+    ],
     computed,
   };
 }

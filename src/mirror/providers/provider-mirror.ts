@@ -13,12 +13,10 @@ import type { PackageHashes } from "../releases/package-hashes.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import {
   formatRelease,
-  listUnnamed,
   packageOf,
   type Release,
   type ReleaseAddress,
   type ReleasePackage,
-  type UnnamedPackage,
 } from "../releases/release.ts";
 import type { ProviderCatalog } from "../standings/provider-catalog.ts";
 import type { Standings } from "../standings/standings.ts";
@@ -36,7 +34,6 @@ import type {
 } from "./admitted.ts";
 import {
   describePackage,
-  type DescriptionParts,
   type MirroredPackage,
 } from "./package-description.ts";
 
@@ -62,7 +59,7 @@ export class ProviderMirror {
 
   constructor(parts: ProviderMirrorParts) {
     this.#parts = parts;
-    this.#described = new DescribedPackages(parts);
+    this.#described = new DescribedPackages(parts.hashes);
     this.#listing = new VersionListing(parts);
   }
 
@@ -79,35 +76,20 @@ export class ProviderMirror {
     );
   }
 
-  /** All platforms that were signed and are offered, by name, and those of which only the h1 is known, without `zh:`; no archive is waited for. */
+  /** All platforms that were signed and are offered, by name; no archive is waited for. */
   describePackages(admitted: Describable): Promise<readonly MirroredPackage[]> {
     return this.#described.of(admitted);
   }
 
-  /** The digest that was signed for a package; throws not-found when none was. An archive that only its h1 names is fetched for it. */
+  /** The digest that was signed for a package; throws not-found when none was. */
   async findPackage(
     address: ReleaseAddress,
     platform: Platform,
   ): Promise<Answer<AdmittedPackage>> {
     const { value, ...answer } = await this.findRelease(address);
-    return { ...answer, value: await this.#pickPackage(value, platform) };
-  }
-
-  async #pickPackage(
-    { request, release }: AdmittedRelease,
-    platform: Platform,
-  ): Promise<AdmittedPackage> {
-    const { address } = request;
-    const name = formatPlatform(platform);
-    const unnamed = listUnnamed(address, release).find(
-      (one) => formatPlatform(one.platform) === name,
-    );
-    const named =
-      unnamed === undefined
-        ? release
-        : await this.#nameArchive(request, unnamed);
-    const found = packageOf(address, named, platform);
-    return { request, release: named, found };
+    const { request, release } = value;
+    const found = packageOf(address, release, platform);
+    return { ...answer, value: { request, release, found } };
   }
 
   /** Starts or joins the download of what is not stored; the caller closes it. */
@@ -195,17 +177,6 @@ export class ProviderMirror {
     }
   }
 
-  async #nameArchive(
-    request: ReleaseRequest,
-    { platform, packageHashes }: UnnamedPackage,
-  ): Promise<Release> {
-    const { standings, offline } = this.#parts;
-    const { address, origin } = request;
-    if (offline) throw failure("not-stored", formatRelease(address));
-    await origin.learn?.(address, platform, packageHashes);
-    return (await standings.find(request, { refresh: true })).value;
-  }
-
   async #listOffered(
     request: ProviderRequest,
   ): Promise<Answer<AdmittedVersions>> {
@@ -255,8 +226,7 @@ function noneIfRefused(error: unknown): undefined {
 }
 
 /** Release that clients may have, as far as descriptions need it. */
-type Describable = Pick<AdmittedRelease, "request" | "release">;
-type DescribedPackagesParts = Pick<DescriptionParts, "hashes" | "alarms">;
+type Describable = Pick<AdmittedRelease, "release">;
 
 interface Described {
   readonly packages: Promise<readonly MirroredPackage[]>;
@@ -265,44 +235,32 @@ interface Described {
 
 /**
  * Descriptions of a release's packages for clients. The disk is read again
- * after a hash was computed or forgotten, for any number of requests.
+ * after a hash was computed, for any number of requests.
  */
 class DescribedPackages {
-  readonly #parts: DescribedPackagesParts;
+  readonly #hashes: PackageHashes;
   readonly #kept = new WeakMap<Release, Described>();
 
-  constructor(parts: DescribedPackagesParts) {
-    this.#parts = parts;
+  constructor(hashes: PackageHashes) {
+    this.#hashes = hashes;
   }
 
-  of(admitted: Describable): Promise<readonly MirroredPackage[]> {
-    const { release } = admitted;
-    const { revision } = this.#parts.hashes;
+  of({ release }: Describable): Promise<readonly MirroredPackage[]> {
+    const { revision } = this.#hashes;
     const kept = this.#kept.get(release);
     if (kept?.revision === revision) return kept.packages;
-    const packages = this.#describeAll(admitted);
+    const packages = this.#describeAll(release);
     this.#kept.set(release, { packages, revision });
     packages.catch(() => this.#kept.delete(release));
     return packages;
   }
 
   async #describeAll({
-    request: { address, origin },
-    release,
-  }: Describable): Promise<readonly MirroredPackage[]> {
-    const { hashes, alarms } = this.#parts;
-    const { reportedHashes } = origin;
-    const parts = { hashes, alarms, reportedHashes };
+    packages,
+  }: Release): Promise<readonly MirroredPackage[]> {
     const described = await Promise.all(
-      [...release.packages].map(([name, found]) =>
-        describePackage(parts, release, name, found),
-      ),
+      packages.values().map((found) => describePackage(this.#hashes, found)),
     );
-    const unnamed = listUnnamed(address, release).map(
-      ({ packageHashes, ...one }) => ({ ...one, hashes: packageHashes }),
-    );
-    return [...described, ...unnamed].toSorted((a, b) =>
-      a.filename < b.filename ? -1 : 1,
-    );
+    return described.toSorted((a, b) => (a.filename < b.filename ? -1 : 1));
   }
 }

@@ -33,7 +33,7 @@ export interface PublishedPackage {
   readonly protocols: readonly string[];
   readonly keys: readonly PublishedKey[];
   /**
-   * Packages of all platforms with a known size. Empty without the package's
+   * Packages of all platforms that are stored. Empty without the package's
    * own size, because clients measure the archive by it.
    */
   readonly packages: readonly SizedPackage[];
@@ -87,13 +87,10 @@ export function publishedProof({
  */
 function expectVerifiable(
   address: ReleaseAddress,
-  { proof: { source, keys, signature } }: Release,
+  { proof: { keys, signature } }: Release,
 ): void {
   const name = formatRelease(address);
-  const { hostname } = address.provider;
-  // A mirror without signatures does not imply an unsigned publisher.
-  const isExempt = hostname === unsignedRegistry && source === "registry";
-  if (keys.length === 0 && !isExempt)
+  if (keys.length === 0 && address.provider.hostname !== unsignedRegistry)
     throw failure("nothing-to-verify", name, "signing key");
   if (keys.length > 0 && signature === undefined)
     throw failure("nothing-to-verify", name, "signature");
@@ -109,8 +106,7 @@ async function listSized(
     described.map(async (one): Promise<readonly SizedPackage[]> => {
       const name = formatPlatform(one.platform);
       const found = release.packages.get(name);
-      const stored = found && (await mirror.findSize(found));
-      const size = stored ?? release.reported.get(name)?.size;
+      const size = found && (await mirror.findSize(found));
       return size === undefined ? [] : [{ ...one, size }];
     }),
   );

@@ -6,7 +6,7 @@ import {
   type KnownRelease,
   type StoredEvidence,
 } from "./known-release.ts";
-import { readProof, readReports, type ReleaseBody } from "./release-body.ts";
+import { readProof, type ReleaseBody } from "./release-body.ts";
 import { formatRelease, type ReleaseAddress } from "./release.ts";
 
 /**
@@ -33,17 +33,11 @@ export function joinReleases(
   const evidence = [...others, ...ours.trust.evidence];
   const trust = { ...ours.trust, pinned, evidence };
   const offered = joinOffered(ours.offered, recorded.offered);
-  // Reports count as they came with the first admission.
-  const isFirst = recorded.pinned === undefined || known?.trust.pinned;
-  const reported = isFirst ? ours.reported : readReports(recorded.reported);
   const isRead = others.length === 0;
   const isOurs =
-    isRead &&
-    pinned === ours.trust.pinned &&
-    offered === ours.offered &&
-    reported === ours.reported;
+    isRead && pinned === ours.trust.pinned && offered === ours.offered;
   return {
-    value: isOurs ? ours : { ...ours, trust, offered, reported },
+    value: isOurs ? ours : { ...ours, trust, offered },
     isRead,
   };
 }

@@ -16,7 +16,6 @@ import {
   type ReleasePackage,
   type ReleaseProof,
 } from "./release.ts";
-import { reportsOn, type Reports } from "./reported-hashes.ts";
 
 /** Evidence with everything that is needed to verify it again. */
 export interface StoredEvidence extends Evidence {
@@ -39,8 +38,6 @@ export interface KnownRelease {
    * none.
    */
   readonly offered: ReadonlySet<string> | undefined;
-  /** Reports of the registry by OS_ARCH, as they came with the first admission. */
-  readonly reported: Reports;
   /** URLs of archives by OS_ARCH, of the last answer; not recorded. */
   readonly places: ReadonlyMap<string, string>;
 }
@@ -50,7 +47,6 @@ export const unknownRelease: KnownRelease = {
   trust: { pinned: undefined, evidence: [], published: new Set() },
   keys: [],
   offered: undefined,
-  reported: new Map(),
   places: new Map(),
 };
 
@@ -121,7 +117,7 @@ export function viewOf(
   known: KnownRelease,
   { evidence, packages }: Served<StoredEvidence>,
 ): Release | undefined {
-  const { offered, reported, places, trust } = known;
+  const { offered, places, trust } = known;
   const { checksums, proof, keyLabels } = evidence;
   if (checksums === undefined) return undefined;
   const bound = new Map<string, ReleasePackage>();
@@ -132,10 +128,7 @@ export function viewOf(
   }
   const firstSeen = trust.pinned?.at ?? proof.verifiedAt;
   const rest = { firstSeen, places, keyLabels };
-  return {
-    ...{ checksums, proof, packages: bound, ...rest },
-    reported: reportsOn(reported, bound),
-  };
+  return { checksums, proof, packages: bound, ...rest };
 }
 
 const bindings = new WeakMap<

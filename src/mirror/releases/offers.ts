@@ -23,7 +23,6 @@ import {
 } from "./known-release.ts";
 import type { ReleaseAddress } from "./release.ts";
 import type { ReleaseOrigin } from "./release-origin.ts";
-import { admitReports } from "./reported-hashes.ts";
 import { judgeProof, prepareProof } from "./verdict.ts";
 
 /** An origin's offer of a release: verified, or why it is refused. */
@@ -55,8 +54,7 @@ export function isConfirmed(
     checksums !== undefined &&
     !isCandidate(noted) &&
     checksums.sha256ByFilename.get(found.filename) === found.shasum &&
-    names.every((name) => offered?.has(name) ?? true) &&
-    isSameReport(newest, found)
+    names.every((name) => offered?.has(name) ?? true)
   );
 }
 
@@ -72,10 +70,8 @@ export async function verifyOffer(
   const { library } = judge;
   const proof = prepareProof(address, claim, policy, library, clock.now());
   const checksums = await judgeProof(address, proof, judge);
-  if (shasum !== undefined) {
-    const trusted = findTrustedDigest(checksums, filename);
-    verifyRegistryDigest(filename, trusted, shasum);
-  }
+  const trusted = findTrustedDigest(checksums, filename);
+  verifyRegistryDigest(filename, trusted, shasum);
   return goodEvidence(address, proof, keyLabels, checksums);
 }
 
@@ -114,9 +110,6 @@ export function takeOffer(
     trust: { ...trust, published },
     keys: found.signingKeys,
     offered: joinOffered(before.offered, platforms, known === undefined),
-    reported: isServed
-      ? admitReports(before, evidence.content, found.reported)
-      : before.reported,
     // The places of other content are not those of the pinned one.
     places: isServed ? placesOf(found, evidence) : new Map(),
   };
@@ -130,8 +123,7 @@ export function refreshKnown(
   const newest = known.trust.evidence.at(-1);
   if (newest === undefined || !isInAgreement(known.trust.pinned, newest))
     return known;
-  const reported = admitReports(known, newest.content, found.reported);
-  return { ...known, reported, places: placesOf(found, newest) };
+  return { ...known, places: placesOf(found, newest) };
 }
 
 /**
@@ -198,17 +190,6 @@ function joinOffered(
   if (platforms === undefined || (before === undefined && !isFirst))
     return undefined;
   return new Set([...(before ?? []), ...platforms.map(formatPlatform)]);
-}
-
-/** A network mirror's document is its own report. */
-function isSameReport(
-  { proof }: StoredEvidence,
-  { checksums }: OriginPackage,
-): boolean {
-  return (
-    checksums.kind === "published" ||
-    Buffer.compare(checksums.document, proof.document) === 0
-  );
 }
 
 function placesOf(

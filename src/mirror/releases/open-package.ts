@@ -26,8 +26,7 @@ export async function openPackage(
     failure = error;
   }
   const found = await registry.findPackage(provider, version, platform, signal);
-  if (found.shasum !== undefined)
-    verifyRegistryDigest(filename, sha256, found.shasum);
+  verifyRegistryDigest(filename, sha256, found.shasum);
   if (found.downloadUrl.href === place) throw failure;
   return open(found.downloadUrl);
 }

@@ -47,7 +47,7 @@ export class PackageHashes {
     this.#patience = patience;
   }
 
-  /** Changes when a hash is begun, computed or forgotten: what was made of hashes before is out of date then. */
+  /** Changes when a hash is begun or computed: what was made of hashes before is out of date then. */
   get revision(): number {
     return this.#revision;
   }
@@ -81,18 +81,6 @@ export class PackageHashes {
   /** Computes in the background once the archive is `stored`; askers wait for it from now on. */
   schedule(sha256: Sha256, stored: Promise<void>): void {
     void this.#computeOnce(sha256, stored);
-  }
-
-  /** True when it was computed before, whether the archive is still stored or not. */
-  async isKnown(sha256: Sha256): Promise<boolean> {
-    return this.#memory.has(sha256) || (await this.#read(sha256)) !== undefined;
-  }
-
-  /** Removes the hash of an archive that is no longer stored. */
-  async forget(sha256: Sha256): Promise<void> {
-    this.#memory.delete(sha256);
-    await this.#records.remove(recordKey(sha256));
-    this.#revision++;
   }
 
   async #read(sha256: Sha256): Promise<Found | undefined> {

@@ -24,7 +24,6 @@ import {
   isUnchanged,
   readProof,
   readReleaseBody,
-  readReports,
   writeReleaseBody,
   type EvidenceBody,
   type ReleaseBody,
@@ -91,7 +90,7 @@ export class ReleaseRecords implements MetadataRecords<
   async read(address: ReleaseAddress): Promise<Kept<KnownRelease> | undefined> {
     const body = await this.#readBody(address);
     if (body === undefined) return undefined;
-    const { confirmedAt, pinned, published, keys, offered, reported } = body;
+    const { confirmedAt, pinned, published, keys, offered } = body;
     const evidence = await Promise.all(
       body.evidence.map((one) => this.#judge(address, one)),
     );
@@ -99,7 +98,6 @@ export class ReleaseRecords implements MetadataRecords<
       trust: { pinned, evidence, published: new Set(published) },
       keys,
       offered: offered && new Set(offered),
-      reported: readReports(reported),
       places: new Map<string, string>(),
     };
     return { value, confirmedAt };

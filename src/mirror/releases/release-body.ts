@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
-import { parsePackageHash, parseSha256 } from "../../address/hash.ts";
+import { parseSha256 } from "../../address/hash.ts";
 import type { Kept } from "../cache/metadata-records.ts";
 import type { KnownRelease, StoredEvidence } from "./known-release.ts";
-import type { Reports } from "./reported-hashes.ts";
 import type { ReleaseProof } from "./release.ts";
 import { ownBytes } from "./verdict.ts";
 
@@ -18,16 +17,9 @@ const content = z
   .record(text, sha256)
   .transform((digests) => new Map(Object.entries(digests)));
 
-// A network mirror may publish thousands of hashes: a transformation of each
-// would take several times as long.
-const packageHashes = z
-  .array(text)
-  .transform((all) => all.map((hash) => parsePackageHash(hash)));
-
 const label = text.optional();
 
 const evidenceShape = z.object({
-  source: z.enum(["registry", "network-mirror"]),
   document: text,
   signature: optional(z.base64()),
   keys: z.array(text),
@@ -73,15 +65,6 @@ const releaseShape = z.object({
   published: z.array(text),
   keys: z.array(text),
   offered: optional(z.array(text)),
-  reported: z.array(
-    z.object({
-      platform: text,
-      packageHashes,
-      size: optional(z.number()),
-      sha256: optional(sha256),
-      offered: packageHashes.optional(),
-    }),
-  ),
 });
 
 /** The record of a release. */
@@ -94,7 +77,7 @@ export function readReleaseBody(body: unknown): ReleaseBody {
 }
 
 export function writeReleaseBody({
-  value: { trust, keys, offered, reported },
+  value: { trust, keys, offered },
   confirmedAt,
 }: Kept<KnownRelease>) {
   const { pinned, evidence, published } = trust;
@@ -105,27 +88,20 @@ export function writeReleaseBody({
     published: [...published],
     keys,
     offered: offered === undefined ? null : [...offered],
-    reported: writeReports(reported),
   };
 }
 
 export function readProof(evidence: EvidenceBody): ReleaseProof {
-  const { source, keys, profile, exemption, verifiedAt, library } = evidence;
+  const { keys, profile, exemption, verifiedAt, library } = evidence;
   const { document, signature } = evidence;
   return {
-    ...{ source, keys, profile, exemption, verifiedAt, library },
+    ...{ keys, profile, exemption, verifiedAt, library },
     ...ownBytes({
       document: Buffer.from(document, "utf8"),
       signature:
         signature === undefined ? undefined : Buffer.from(signature, "base64"),
     }),
   };
-}
-
-export function readReports(reported: ReleaseBody["reported"]): Reports {
-  return new Map(
-    reported.map(({ platform, ...report }) => [platform, report] as const),
-  );
 }
 
 /** Milliseconds after which a record is written again although nothing in it is new. */
@@ -156,9 +132,9 @@ function writePinned(pinned: NonNullable<KnownRelease["trust"]["pinned"]>) {
 function writeEvidence(evidence: StoredEvidence) {
   const { proof, signedBy, signedAt, keyLabels, noted } = evidence;
   const { document, signature, exemption, verifiedAt, ...terms } = proof;
-  const { source, keys, profile, library } = terms;
+  const { keys, profile, library } = terms;
   return {
-    ...{ source, keys, profile, library },
+    ...{ keys, profile, library },
     document: Buffer.from(document).toString("utf8"),
     signature:
       signature === undefined
@@ -182,13 +158,4 @@ function writeDate(date: Date | undefined): string | null {
   return date === undefined || Number.isNaN(date.getTime())
     ? null
     : date.toISOString();
-}
-
-function writeReports(reported: Reports) {
-  return [...reported].map(([platform, { size, sha256, ...hashes }]) => ({
-    platform,
-    ...hashes,
-    size: size ?? null,
-    sha256: sha256 ?? null,
-  }));
 }

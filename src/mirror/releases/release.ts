@@ -12,12 +12,10 @@ import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
-import type { PackageHash, Sha256 } from "../../address/hash.ts";
+import type { Sha256 } from "../../address/hash.ts";
 import type { Version } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
-import type { ProofSource } from "../../origin/registries/provider-origin.ts";
 import type { KeyLabel } from "../../origin/registries/registry-answers.ts";
-import type { Reports } from "./reported-hashes.ts";
 import type { ChecksumsSubject } from "../../verification/checksums-document.ts";
 import type { SignatureProfile } from "../../verification/signatures.ts";
 import type {
@@ -34,7 +32,6 @@ export interface ReleaseAddress {
 
 /** Everything needed to repeat the decision on a release years later. */
 export interface ReleaseProof {
-  readonly source: ProofSource;
   readonly document: Uint8Array;
   readonly signature: Uint8Array | undefined;
   /** ASCII-armored, in the registry's order. */
@@ -62,8 +59,6 @@ export interface Release {
   readonly firstSeen: Date;
   /** Packages by OS_ARCH that are both signed and offered by the registry. */
   readonly packages: ReadonlyMap<string, ReleasePackage>;
-  /** Unsigned hashes by OS_ARCH, as the registry first reported them. */
-  readonly reported: Reports;
   /**
    * Archive URLs by OS_ARCH, as of the last answer of the origin; not recorded.
    */
@@ -83,32 +78,6 @@ export function checksumsSubject(release: ReleaseAddress): ChecksumsSubject {
     release: formatRelease(release),
     isOwn: (name) => isReleaseFile(release.provider, release.version, name),
   };
-}
-
-/**
- * Package for which a network mirror publishes the content hash alone, so that
- * its digest is unknown.
- */
-export interface UnnamedPackage {
-  readonly platform: Platform;
-  readonly filename: string;
-  readonly packageHashes: readonly PackageHash[];
-}
-
-export function listUnnamed(
-  { provider, version }: ReleaseAddress,
-  { proof, packages, reported }: Release,
-): readonly UnnamedPackage[] {
-  if (proof.source === "registry") return [];
-  return [...reported]
-    .filter(([name, { packageHashes }]) => {
-      return !packages.has(name) && packageHashes.length > 0;
-    })
-    .map(([name, { packageHashes }]) => {
-      const platform = parsePlatform(name);
-      const filename = formatArchiveName(provider, version, platform);
-      return { platform, filename, packageHashes };
-    });
 }
 
 /** Throws not-found when nothing was signed, or is offered, for the platform. */

@@ -110,7 +110,7 @@ export async function judgeProof(
  */
 function findExemption(
   release: ReleaseAddress,
-  { source, keys, signature }: ReleaseEvidence,
+  { keys, signature }: ReleaseEvidence,
   { signatures }: SignaturePolicy,
 ): Exemption | undefined {
   if (signatures === "off") return "signatures-off";
@@ -123,11 +123,5 @@ function findExemption(
   if (missing === undefined) return undefined;
   if (keys.length === 0 && signatures === "when-published")
     return "unsigned-when-published";
-  if (source === "network-mirror")
-    throw failure(
-      "signature-missing",
-      formatRelease(release),
-      "network mirror",
-    );
   throw failure("signature-missing", formatRelease(release), missing);
 }

@@ -15,11 +15,7 @@ import {
 import type { OriginPackage } from "../../origin/registries/registry-answers.ts";
 import type { Answer } from "../cache/answer.ts";
 import type { MetadataCache } from "../cache/metadata-cache.ts";
-import {
-  digestOf,
-  type KnownRelease,
-  type StoredEvidence,
-} from "../releases/known-release.ts";
+import { digestOf, type KnownRelease } from "../releases/known-release.ts";
 import {
   asOffer,
   isConfirmed,
@@ -30,10 +26,6 @@ import {
 } from "../releases/offers.ts";
 import type { ReleaseOrigin } from "../releases/release-origin.ts";
 import { formatRelease, type ReleaseAddress } from "../releases/release.ts";
-import {
-  contradictsReports,
-  listChangedReports,
-} from "../releases/reported-hashes.ts";
 import { refreshVersions } from "../versions/version-list-changes.ts";
 import type { VersionList } from "../versions/version-list.ts";
 import { listApproved } from "../../trust/decisions.ts";
@@ -85,14 +77,13 @@ export class ProviderCatalog {
 
   /**
    * Lists every version that the origin ever listed. With `maxAge` its list is
-   * at most so many milliseconds old. Throws signature-missing.
+   * at most so many milliseconds old.
    */
   async listVersions(
     { provider, origin }: ProviderRequest,
     maxAge = origin.freshFor,
   ): Promise<Answer<VersionList>> {
     const name = formatProviderAddress(provider);
-    expectSignatures(origin, name);
     return this.#parts.versions.get(
       provider,
       (known, signal) => {
@@ -157,12 +148,9 @@ export class ProviderCatalog {
       const found = await origin.registry.findAnyPackage(
         ...([provider, version, platforms, signal] as const),
       );
-      const release =
-        known !== undefined && isConfirmed(known, found, platforms)
-          ? refreshKnown(known, found)
-          : await this.#takeOffer(request, known, found, platforms, signal);
-      this.#alarmOfReports(address, known, release);
-      return release;
+      return known !== undefined && isConfirmed(known, found, platforms)
+        ? refreshKnown(known, found)
+        : await this.#takeOffer(request, known, found, platforms, signal);
     } catch (error) {
       // A release that was admitted outlives its removal, as far as it is stored.
       const keeps = known !== undefined && isAdmitted(request, known);
@@ -186,20 +174,11 @@ export class ProviderCatalog {
       fetching.then((fetched) => verifyOffer(origin, address, found, fetched)),
     );
     const judged = known && (await rejudge(known, address, found, origin));
-    if ("evidence" in offer && !isContradiction(judged, offer, found, origin)) {
+    if ("evidence" in offer) {
       this.#refusedOffers.delete(formatRelease(address));
       return takeOffer(judged, offer.evidence, found, platforms);
     }
-    const refused =
-      "refused" in offer
-        ? offer.refused
-        : failure(
-            "checksum-conflict",
-            found.filename,
-            "the h1 reported first",
-            "another",
-            "the origin",
-          );
+    const { refused } = offer;
     if (judged === undefined || !isAdmitted(request, judged)) throw refused;
     if (isFailure(refused, "not-found"))
       return { ...judged, places: new Map() };
@@ -227,22 +206,6 @@ export class ProviderCatalog {
     if (isKnown || this.#refusedOffers.get(name) === offered) return;
     await this.#parts.events.noteRefusedOffer(address, refused);
     this.#refusedOffers.set(name, offered);
-  }
-
-  /** Each change of what the origin reports beside its checksums, once. */
-  #alarmOfReports(
-    { provider, version }: ReleaseAddress,
-    known: KnownRelease | undefined,
-    { reported }: KnownRelease,
-  ): void {
-    const facts = { provider: formatProviderAddress(provider), version };
-    for (const changed of listChangedReports(
-      known?.reported ?? new Map(),
-      reported,
-    ))
-      this.#parts.notebook.alarms.raise("package-hash-conflict", {
-        ...{ ...facts, ...changed },
-      });
   }
 
   /**
@@ -278,29 +241,4 @@ export function isAdmitted(
     pinned !== undefined ||
     evidence.some(({ sha256sums }) => approved.includes(sha256sums))
   );
-}
-
-/** A network mirror names an archive by digest that it had named by another h1. */
-function isContradiction(
-  known: KnownRelease | undefined,
-  { evidence }: { readonly evidence: StoredEvidence },
-  found: OriginPackage,
-  { registry }: ReleaseOrigin,
-): boolean {
-  return (
-    registry.source !== "registry" &&
-    known !== undefined &&
-    contradictsReports(known, evidence.content, found.reported)
-  );
-}
-
-/**
- * Throws for releases that could not be served, so that they are not listed.
- */
-function expectSignatures(
-  { registry, policy }: ReleaseOrigin,
-  subject: string,
-): void {
-  if (registry.source === "network-mirror" && policy.signatures === "required")
-    throw failure("signature-missing", subject, "network mirror");
 }

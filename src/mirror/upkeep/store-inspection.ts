@@ -225,12 +225,9 @@ function readReleaseKey(key: RecordKey): ReleaseAddress | undefined {
   }));
 }
 
-/**
- * True for a module's release, and for a digest computed for a network mirror
- * that publishes none.
- */
-function namesArchives([room, , , , part]: RecordKey): boolean {
-  return room === "modules" || part === "learnt-digests";
+/** True for a module's release. */
+function namesArchives([room]: RecordKey): boolean {
+  return room === "modules";
 }
 
 const asItIs = (body: unknown): unknown => body;

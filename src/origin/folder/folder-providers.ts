@@ -49,7 +49,6 @@ const mostLists = 1_000;
  * registry's answers.
  */
 export class FolderProviders implements ProviderOrigin {
-  readonly source = "registry";
   readonly #parts: FolderProvidersParts;
   /** Complete releases, which are not read again for a list. */
   readonly #complete = new LRUCache<
@@ -128,14 +127,12 @@ export class FolderProviders implements ProviderOrigin {
           .map((one) => [one.sha256, urlOf(one.filename)] as const),
       ),
       checksums: {
-        kind: "published",
         url: urlOf(checksums),
         signatureUrl: signature === undefined ? undefined : urlOf(signature),
       },
       signingKeys,
       keyLabels: signingKeys.map(() => unlabelled),
       protocols,
-      reported: new Map(),
     };
   }
 
@@ -154,11 +151,9 @@ export class FolderProviders implements ProviderOrigin {
   }
 
   async fetchChecksums({ checksums }: OriginPackage): Promise<OriginChecksums> {
-    if (checksums.kind === "reported") throw new Error("a folder has files");
     const { url, signatureUrl } = checksums;
     const { limits } = this.#parts;
     return {
-      source: this.source,
       document: await this.#readUrl(url, limits.checksums),
       signature:
         signatureUrl && (await this.#readUrl(signatureUrl, limits.signature)),

@@ -4,26 +4,17 @@ import type { Version } from "../../address/version.ts";
 import type { OriginArchive } from "../http/http-client.ts";
 import type { OriginPackage, OriginVersions } from "./registry-answers.ts";
 
-/**
- * Source of a release's checksums: the publisher's from a registry, or a
- * network mirror's own report.
- */
-export type ProofSource = "registry" | "network-mirror";
-
 /** Verification material of a release, as fetched and not verified yet. */
 export interface OriginChecksums {
-  readonly source: ProofSource;
   readonly document: Uint8Array;
   /** Undefined when the origin names no signature. */
   readonly signature: Uint8Array | undefined;
 }
 
 /**
- * Origin of a hostname's providers: its registry, or a network mirror of it.
+ * Origin of a hostname's providers: its registry, or a folder.
  */
 export interface ProviderOrigin {
-  readonly source: ProofSource;
-
   /** Throws not-found when the origin says so. */
   listVersions(
     address: ProviderAddress,

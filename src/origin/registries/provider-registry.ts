@@ -34,7 +34,6 @@ const commonPlatforms: readonly Platform[] = [
 
 /** An origin that speaks the provider registry protocol. */
 export class ProviderRegistry implements ProviderOrigin {
-  readonly source = "registry";
   readonly #http: HttpClient;
   readonly #discovery: ServiceDiscovery;
   readonly #limits: OriginLimits;
@@ -114,9 +113,6 @@ export class ProviderRegistry implements ProviderOrigin {
     signal: AbortSignal,
     address: ProviderAddress,
   ): Promise<OriginChecksums> {
-    const { source } = this;
-    if (checksums.kind === "reported")
-      return { source, document: checksums.document, signature: undefined };
     const { url, signatureUrl } = checksums;
     const subject = formatProviderAddress(address);
     const fetch = (from: URL, most: number) =>
@@ -127,7 +123,7 @@ export class ProviderRegistry implements ProviderOrigin {
       fetch(url, this.#limits.checksums),
       signatureUrl && fetch(signatureUrl, this.#limits.signature),
     ]);
-    return { source, document: document.bytes, signature: signature?.bytes };
+    return { document: document.bytes, signature: signature?.bytes };
   }
 
   async openArchive(

@@ -1,10 +1,5 @@
 import { z } from "zod";
-import {
-  parsePackageHash,
-  parseSha256,
-  type PackageHash,
-  type Sha256,
-} from "../../address/hash.ts";
+import { parseSha256, type Sha256 } from "../../address/hash.ts";
 import {
   findArchivePlatform,
   formatArchiveName,
@@ -13,14 +8,7 @@ import { formatPlatform, type Platform } from "../../address/platform.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
 import { isVersion, newestFirst, type Version } from "../../address/version.ts";
 import { unusable } from "../http/http-failure.ts";
-import {
-  anObject,
-  checkCount,
-  checkHashes,
-  checkShape,
-  mostPlatforms,
-  resolve,
-} from "./answer-shape.ts";
+import { checkCount, checkShape, resolve } from "./answer-shape.ts";
 import { SharedLists } from "./shared-lists.ts";
 
 /**
@@ -54,12 +42,6 @@ export function bareVersions(
   return { versions: listed, warnings: [] };
 }
 
-/** Hashes and size of one platform's package as the registry reports them, unsigned. */
-export interface ReportedPackage {
-  readonly packageHashes: readonly PackageHash[];
-  readonly size: number | undefined;
-}
-
 /**
  * Facts that a registry gives with a signing key, unsigned; clients show them.
  */
@@ -79,37 +61,23 @@ export const unlabelled: KeyLabel = {
   sourceUrl: undefined,
 };
 
-/**
- * URLs of SHA256SUMS and its signature, or the report of a network mirror in
- * their place.
- */
-type ChecksumsPlace =
-  | {
-      readonly kind: "published";
-      readonly url: URL;
-      readonly signatureUrl: URL | undefined;
-    }
-  | { readonly kind: "reported"; readonly document: Uint8Array };
-
 /** Package as described by an origin, not verified yet. */
 export interface OriginPackage {
   readonly filename: string;
   readonly downloadUrl: URL;
-  /** Undefined when a network mirror names the content of the archive alone. */
-  readonly shasum: Sha256 | undefined;
+  readonly shasum: Sha256;
   /** URLs of archives by digest, as far as the answer has them. */
   readonly places: ReadonlyMap<Sha256, URL>;
-  readonly checksums: ChecksumsPlace;
+  /** Where SHA256SUMS and its signature are. */
+  readonly checksums: {
+    readonly url: URL;
+    readonly signatureUrl: URL | undefined;
+  };
   /** ASCII-armored, in the registry's order. */
   readonly signingKeys: readonly string[];
   /** One for each of `signingKeys`. */
   readonly keyLabels: readonly KeyLabel[];
   readonly protocols: readonly string[];
-  /**
-   * Packages by OS_ARCH; empty unless the registry reports all platforms
-   * (registry.opentofu.org).
-   */
-  readonly reported: ReadonlyMap<string, ReportedPackage>;
 }
 
 const texts = z.array(z.string()).nullish();
@@ -162,12 +130,6 @@ const packageAnswer = z.object({
         .nullish(),
     })
     .nullish(),
-  packages: z
-    .record(
-      z.string(),
-      z.object({ hashes: texts, package_size: z.number().nullish() }),
-    )
-    .nullish(),
 });
 
 /**
@@ -175,7 +137,6 @@ const packageAnswer = z.object({
  * long.
  */
 const counted = z.object({
-  packages: anObject.nullish(),
   signing_keys: z
     .object({ gpg_public_keys: z.array(z.unknown()).nullish() })
     .nullish(),
@@ -237,10 +198,7 @@ export function parseVersions(
 type PackageAnswer = z.infer<typeof packageAnswer>;
 
 export function parsePackageAnswer(url: URL, value: unknown): PackageAnswer {
-  const { packages, signing_keys: held } = checkShape(url, counted, value);
-  const reported = Object.values(packages ?? {}) as unknown[];
-  checkCount(url, reported.length, mostPlatforms, "platforms");
-  for (const one of reported) checkHashes(url, one);
+  const { signing_keys: held } = checkShape(url, counted, value);
   checkCount(url, held?.gpg_public_keys?.length ?? 0, mostKeys, "keys");
   const answer = checkShape(url, packageAnswer, value);
   const { protocols } = answer;
@@ -276,7 +234,6 @@ export function bindPackage(
     shasum,
     places: new Map([[shasum, downloadUrl]]),
     checksums: {
-      kind: "published",
       url: resolve(url, answer.shasums_url),
       signatureUrl: answer.shasums_signature_url
         ? resolve(url, answer.shasums_signature_url)
@@ -290,30 +247,7 @@ export function bindPackage(
       sourceUrl: key.source_url,
     })),
     protocols: answer.protocols ?? [],
-    reported: readReported(answer.packages ?? {}),
   };
-}
-
-function readReported(
-  packages: NonNullable<PackageAnswer["packages"]>,
-): ReadonlyMap<string, ReportedPackage> {
-  return new Map(
-    Object.entries(packages).map(([platform, reported]) => [
-      platform,
-      {
-        packageHashes: (reported.hashes ?? []).flatMap(readPackageHash),
-        size: reported.package_size ?? undefined,
-      },
-    ]),
-  );
-}
-
-function readPackageHash(text: string): readonly PackageHash[] {
-  try {
-    return [parsePackageHash(text)];
-  } catch {
-    return [];
-  }
 }
 
 function readDigest(url: URL, text: string): Sha256 {

@@ -27,7 +27,7 @@ export class ServiceDiscovery {
   #known: Discovered | undefined;
   #asking: Promise<Discovered> | undefined;
 
-  /** `now` is monotonic, in milliseconds. */
+  /** `origin` ends in a slash: a registry may be below a path. `now` is monotonic, in milliseconds. */
   constructor(
     http: HttpClient,
     origin: URL,
@@ -35,7 +35,7 @@ export class ServiceDiscovery {
     now = () => performance.now(),
   ) {
     this.#http = http;
-    this.#start = new URL("/.well-known/terraform.json", origin);
+    this.#start = new URL(".well-known/terraform.json", origin);
     this.#freshFor = freshFor;
     this.#now = now;
   }

@@ -62,15 +62,8 @@ export class ProviderRegistryProtocol {
     const provider = readProvider(ctx);
     const answer = await this.#mirror.listVersions(provider);
     noteAnswer(ctx.state, answer);
-    const { request, versions, list, leftOut } = answer.value;
+    const { versions, list, leftOut } = answer.value;
     noteLeftOut(ctx.state, answer.value);
-    // A release that could not be served must not be listed.
-    if (request.origin.registry.source !== "registry")
-      throw failure(
-        "nothing-to-verify",
-        formatProviderAddress(provider),
-        "signature",
-      );
     const document = renderVersionsOnce(versions, provider, list, leftOut);
     sendDocument(ctx, document, answer);
   }

@@ -11,7 +11,6 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { replaceLockFile } from "../../../src/commands/lock/lock.ts";
 import { createAuthority } from "../../fakes/authority.ts";
-import { status } from "../../fakes/faults.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import type { Release } from "../../fakes/release.ts";
 import { originsOf } from "../../origins.ts";
@@ -151,24 +150,6 @@ describe("provender lock", () => {
     expect((await lock(directory)).status).toBe(0);
     expect(readFileSync(join(directory, name), "utf8")).toBe(
       `${heading}${entry([...complete(), h1].toSorted())}`,
-    );
-  });
-
-  it("writes no hash that only the registry reports", async () => {
-    const reporting = await registry.publish({
-      type: "reported",
-      version: "1.0.0",
-      platforms: ["linux_amd64", "darwin_arm64"],
-      packages: true,
-    });
-    registry.script("archive", status(500));
-    const directory = makeDirectory({
-      "main.tf": `terraform {\n  required_providers {\n    r = { source = "acme/reported" }\n  }\n}\n`,
-    });
-    const run = await lock(directory);
-    expect(run.status).toBe(1);
-    expect(readFileSync(join(directory, name), "utf8")).not.toContain(
-      reporting.archive("linux_amd64").h1,
     );
   });
 

@@ -33,7 +33,6 @@ import { outcomeOf, requestsFor } from "../../scenes/provider-requests.ts";
 import { largeAnswers, linux, type DocumentKind } from "./large-answers.ts";
 
 const registryHost = "registry.example.com";
-const mirrorHost = "mirrored.example.com";
 const oddHost = "odd.example.com";
 
 let far: Registry;
@@ -57,13 +56,11 @@ beforeAll(async () => {
   odd = await startRegistry({ authority });
   const ca = join(scratch("ca"), "ca.pem");
   writeFileSync(ca, authority.caPem);
-  const signatures = "when-published";
   mirror = await startMirror({
     ...steps.options,
     config: {
       origins: {
         [registryHost]: { url: far.url, ca },
-        [mirrorHost]: { networkMirror: far.url, ca, signatures },
         [oddHost]: { url: odd.url, ca },
       },
       // Answers wait for the end of the work, so that it is measured whole.
@@ -92,14 +89,13 @@ async function publishNewest(type: string, document: string): Promise<void> {
   await far.publish({ type, version, platforms, size: 100 });
 }
 
-/** The versions of a list or an index; none of one that is not good. */
+/** The versions of a list; none of one that is not good. */
 function readVersions(document: string): readonly Version[] {
   try {
-    const { versions } = JSON.parse(document) as { versions: object };
-    const named = Array.isArray(versions)
-      ? (versions as { version: string }[]).map(({ version }) => version)
-      : Object.keys(versions);
-    return named.filter(isVersion);
+    const { versions } = JSON.parse(document) as {
+      versions: { version: string }[];
+    };
+    return versions.map(({ version }) => version).filter(isVersion);
   } catch {
     return [];
   }
@@ -120,24 +116,6 @@ const ask: Readonly<
     await publishNewest(type, document);
     far.serve(`/v1/providers/acme/${type}/versions`, document);
     return mirror.get(`/v1/providers/${registryHost}/acme/${type}/versions`);
-  },
-  index(document) {
-    const type = nextType();
-    const [newest] = newestFirst(readVersions(document));
-    const archive = { url: "a", hashes: [`zh:${"a".repeat(64)}`] };
-    far.serve(`/${mirrorHost}/acme/${type}/index.json`, document);
-    far.serve(
-      `/${mirrorHost}/acme/${type}/${newest}.json`,
-      JSON.stringify({ archives: { linux_amd64: archive } }),
-    );
-    return requestsFor(mirror, type, "acme", mirrorHost).index();
-  },
-  version(document) {
-    const type = nextType();
-    const folder = `/${mirrorHost}/acme/${type}`;
-    far.serve(`${folder}/index.json`, '{"versions":{"1.0.0":{}}}');
-    far.serve(`${folder}/1.0.0.json`, document);
-    return requestsFor(mirror, type, "acme", mirrorHost).version("1.0.0");
   },
   modules(document) {
     const type = nextType();

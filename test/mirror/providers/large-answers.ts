@@ -3,20 +3,12 @@ import {
   filledWith,
   mostVersions,
   nested,
-  objectOf,
-  osOf,
   versionsOf,
 } from "../../scenes/large-documents.ts";
 
 /** Which document of an origin it is. */
 export type DocumentKind =
-  | "list"
-  | "published"
-  | "index"
-  | "version"
-  | "modules"
-  | "discovery"
-  | "package";
+  "list" | "published" | "modules" | "discovery" | "package";
 
 export const linux = { os: "linux", arch: "amd64" };
 
@@ -37,8 +29,6 @@ const armor = `-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n${"A".repeat(8_000)}`;
 const keys = (count: number, key: object) => ({
   signing_keys: { gpg_public_keys: Array(count).fill(key) },
 });
-const archive = { url: "a", hashes: [`zh:${"a".repeat(64)}`] };
-const hash = `h1:${"a".repeat(43)}=`;
 /** Its shape is good, and the files that it names are not there. */
 const refused = "404 not-found";
 const unusable = "502 origin-answer";
@@ -122,56 +112,6 @@ export const largeAnswers: Readonly<
       JSON.stringify({
         versions: [],
         warnings: Array(80).fill("a".repeat(1e5)),
-      }),
-    unusable,
-  ],
-  "the longest index": [
-    "index",
-    () => JSON.stringify({ versions: objectOf(mostVersions, {}) }),
-    "200",
-  ],
-  "an index of 90 000 versions": [
-    "index",
-    () => JSON.stringify({ versions: objectOf(90_000, {}) }),
-    unusable,
-  ],
-  "70 000 archives of a version": [
-    "version",
-    () => JSON.stringify({ archives: objectOf(70_000, archive, osOf) }),
-    unusable,
-  ],
-  "256 archives with 600 hashes each": [
-    "version",
-    () =>
-      JSON.stringify({
-        archives: objectOf(
-          256,
-          { url: "a", hashes: Array(600).fill(hash) },
-          osOf,
-        ),
-      }),
-    unusable,
-  ],
-  "256 archives with 64 hashes each": [
-    "version",
-    () =>
-      JSON.stringify({
-        archives: objectOf(
-          256,
-          {
-            url: "a",
-            hashes: [...archive.hashes, ...Array<string>(63).fill(hash)],
-          },
-          osOf,
-        ),
-      }),
-    "200",
-  ],
-  "an archive at a URL of 7 MB": [
-    "version",
-    () =>
-      JSON.stringify({
-        archives: { linux_amd64: { ...archive, url: "a".repeat(7e6) } },
       }),
     unusable,
   ],

@@ -108,12 +108,8 @@ describe("asking for a known release", () => {
     expect(await confirm({ keys })).toBe(false);
     expect(await confirm({ keys: [] })).toBe(false);
     expect(await confirm({ content: "linux=c" })).toBe(false);
-    expect(await confirm({}, { shasum: undefined })).toBe(false);
     expect(await confirm({}, { filename: "other.zip" })).toBe(false);
     expect(await confirm({}, {}, [...platforms, windows])).toBe(false);
-    const document = Buffer.from("other");
-    const checksums = { kind: "reported", document } as const;
-    expect(await confirm({}, { checksums })).toBe(false);
   });
 
   it.each(["unknown", "other-content"] as const)(

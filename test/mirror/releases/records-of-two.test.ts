@@ -3,12 +3,7 @@ import type { KnownRelease } from "../../../src/mirror/releases/known-release.ts
 import { ReleaseRecords } from "../../../src/mirror/releases/records.ts";
 import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import { address } from "../../scenes/believed-releases.ts";
-import {
-  digestOf,
-  h1Of,
-  judgeFor,
-  knownOf,
-} from "../../scenes/release-sketches.ts";
+import { digestOf, judgeFor, knownOf } from "../../scenes/release-sketches.ts";
 import { makeLayout } from "../../store/stores.ts";
 
 const confirmedAt = new Date("2026-04-01T00:00:00Z");
@@ -55,30 +50,6 @@ describe("two processes that write", () => {
     expect(new Set(pins).size).toBe(1);
     const read = await releases.read(address);
     expect(contentsOf(read?.value)).toHaveLength(6);
-  });
-
-  it("keep the h1 that was reported with the checksums that were pinned first", async () => {
-    const { releases } = await prepare();
-    const reported = (letter: string) =>
-      new Map([
-        [
-          "linux_amd64",
-          {
-            packageHashes: [h1Of(letter)],
-            ...{ size: undefined, sha256: undefined },
-          },
-        ],
-      ]);
-    const known = await knownOf({ by: "K" });
-    const [first, second] = ["x", "y"].map((letter) => ({
-      ...known,
-      reported: reported(letter),
-    }));
-    if (first === undefined || second === undefined) throw new Error("none");
-    await releases.write(address, kept(first), undefined);
-    await releases.write(address, kept(second), undefined);
-    const read = await releases.read(address);
-    expect(read?.value.reported).toEqual(reported("x"));
   });
 
   it("keep the platforms that either of them was offered", async () => {

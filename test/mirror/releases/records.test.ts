@@ -17,7 +17,6 @@ import { address } from "../../scenes/believed-releases.ts";
 import {
   digestOf,
   evidenceOf,
-  h1Of,
   judgeFor,
   knownOf,
 } from "../../scenes/release-sketches.ts";
@@ -77,20 +76,6 @@ describe("a release", () => {
       },
       keys: ["KEYS", "MORE"],
       offered: new Set(["linux_amd64"]),
-      reported: new Map([
-        [
-          "linux_amd64",
-          {
-            ...{ packageHashes: [h1Of("x")], size: 7 },
-            ...{ sha256: signed.content.get("linux_amd64") },
-            offered: [h1Of("y")],
-          },
-        ],
-        [
-          "darwin_amd64",
-          { packageHashes: [], size: undefined, sha256: undefined },
-        ],
-      ]),
       places: new Map([["linux_amd64", "https://files.example.com/a.zip"]]),
     };
     expect(await releases.read(address)).toBeUndefined();

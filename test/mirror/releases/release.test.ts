@@ -4,16 +4,11 @@ import { failing } from "../../scenes/failing.ts";
 import {
   bindPackages,
   checksumsSubject,
-  listUnnamed,
   packageOf,
 } from "../../../src/mirror/releases/release.ts";
 import { acceptUnsignedChecksums } from "../../../src/verification/signed-checksums.ts";
 import { address as thing } from "../../scenes/believed-releases.ts";
-import {
-  sketch as believe,
-  digestOf,
-  h1Of,
-} from "../../scenes/release-sketches.ts";
+import { sketch as believe, digestOf } from "../../scenes/release-sketches.ts";
 
 const linux = parsePlatform("linux_amd64");
 const a = digestOf("a");
@@ -83,34 +78,4 @@ it("a package is that of its platform, and there is none for another", async () 
   expect(packageOf(thing, release, linux).sha256).toBe(a);
   const darwin = parsePlatform("darwin_amd64");
   expect(() => packageOf(thing, release, darwin)).toThrow(failing("not-found"));
-});
-
-describe("a package with a content hash alone", () => {
-  const mirror = { source: "network-mirror", content: "linux=a" } as const;
-  it("is one of a network mirror that names no digest for it", async () => {
-    const release = await believe({ ...mirror, told: "linux=x darwin=y" });
-    expect(listUnnamed(thing, release)).toEqual([
-      {
-        platform: parsePlatform("darwin_amd64"),
-        filename: file("thing_1.0.0_darwin_amd64"),
-        packageHashes: [h1Of("y")],
-      },
-    ]);
-  });
-
-  it("is none of a registry", async () => {
-    const release = await believe({
-      ...mirror,
-      source: "registry",
-      told: "darwin=y",
-    });
-    expect(listUnnamed(thing, release)).toEqual([]);
-  });
-
-  it("is none without a content hash", async () => {
-    const release = await believe(mirror);
-    const report = { packageHashes: [], size: 1, sha256: undefined };
-    const reported = new Map([["darwin_amd64", report]]);
-    expect(listUnnamed(thing, { ...release, reported })).toEqual([]);
-  });
 });

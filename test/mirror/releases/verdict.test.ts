@@ -29,7 +29,6 @@ function prepare(
   evidence: Partial<ReleaseEvidence>,
 ): string {
   const found = {
-    source: "registry",
     document,
     signature,
     keys: ["K"],
@@ -65,7 +64,6 @@ function prepare(
 
 const noKey = { keys: [] };
 const noSignature = { signature: undefined };
-const mirror = { source: "network-mirror" } as const;
 
 describe("what speaks for a release", () => {
   it.each<
@@ -80,12 +78,6 @@ describe("what speaks for a release", () => {
       { ...noKey, ...noSignature },
       "refused: signing key",
     ],
-    [
-      "required",
-      "neither, of a network mirror",
-      { ...mirror, ...noKey, ...noSignature },
-      "refused: network mirror",
-    ],
     ["when-published", "key and signature", {}, "to be verified"],
     ["when-published", "no key", noKey, "unsigned-when-published"],
     [
@@ -93,18 +85,6 @@ describe("what speaks for a release", () => {
       "a key, and no signature",
       noSignature,
       "refused: signature",
-    ],
-    [
-      "when-published",
-      "neither, of a network mirror",
-      { ...mirror, ...noKey, ...noSignature },
-      "unsigned-when-published",
-    ],
-    [
-      "when-published",
-      "a key and no signature, of a network mirror",
-      { ...mirror, ...noSignature },
-      "refused: network mirror",
     ],
     ["off", "key and signature", {}, "signatures-off"],
     ["off", "neither", { ...noKey, ...noSignature }, "signatures-off"],

@@ -17,24 +17,14 @@ import {
 } from "../../running-mirror.ts";
 import { sha256Of } from "../../scenes/failing-origin.ts";
 import {
-  contentOnly,
-  putIntoTree,
-  type Edit,
-} from "../../scenes/mirror-tree.ts";
-import {
   countRecords,
   plantPackageHash,
   plantNamespace,
 } from "../../scenes/planted-records.ts";
-import {
-  outcomeOf,
-  requestsFor,
-  runCommand,
-} from "../../scenes/provider-requests.ts";
+import { requestsFor, runCommand } from "../../scenes/provider-requests.ts";
 import type { Release } from "../../fakes/release.ts";
 
 const MiB = 1024 * 1024;
-const hostname = "registry.example.com";
 const hours = 60 * 60 * 1000;
 
 let authority: Authority;
@@ -51,18 +41,10 @@ function start(
   directory: string,
   storage: Readonly<Record<string, unknown>> = {},
 ): Promise<RunningMirror> {
-  const { origins } = originsOf(authority, registry);
-  const ca = join(scratch("ca"), "ca.pem");
-  writeFileSync(ca, authority.caPem);
-  const tree = {
-    networkMirror: `${registry.url}tree/`,
-    signatures: "when-published",
-    ca,
-  };
   return startMirror({
     directory,
     config: {
-      origins: { ...origins, [hostname]: tree },
+      ...originsOf(authority, registry),
       freshness: { versions: "1ms", notFound: "1ms" },
       storage: { directory, minFree: 0, ...storage },
     },
@@ -72,12 +54,6 @@ function start(
 function publish(size: number): Promise<Release> {
   names++;
   return registry.publish({ type: `grown${names}`, version: "1.0.0", size });
-}
-
-async function mirrored(edit: Edit): Promise<Release> {
-  const release = await publish(100_000);
-  putIntoTree(registry, hostname, release, edit);
-  return release;
 }
 
 function blobOf(directory: string, release: Release): string {
@@ -169,23 +145,6 @@ describe("records of archives that nothing names", () => {
       expect(existsSync(blobOf(directory, release))).toBe(true);
     await mirror.stop();
   });
-
-  it("are not left by an origin whose archives are never what it says", async () => {
-    const directory = scratch("grown");
-    const mirror = await start(directory);
-    const lie = `h1:${Buffer.alloc(32, 9).toString("base64")}`;
-    for (let n = 0; n < 5; n++) {
-      const release = await mirrored((archives) => {
-        contentOnly(archives);
-        if (archives.linux_amd64) archives.linux_amd64.hashes = [lie];
-      });
-      const ask = requestsFor(mirror, release.type, "acme", hostname);
-      const answer = await ask.archive("1.0.0");
-      expect(outcomeOf(answer)).toBe("451 archive-digest");
-    }
-    expect(countRecords(directory, "package-hashes")).toBe(0);
-    await mirror.stop();
-  });
 });
 
 describe("records of what was seen", () => {
@@ -225,24 +184,6 @@ describe("records of what was seen", () => {
     expect(countRecords(directory, "trust")).toBe(before);
     for (const release of releases)
       expect(existsSync(blobOf(directory, release))).toBe(false);
-  });
-
-  it("name the archives of a network mirror that tells no digest, which are no orphans", async () => {
-    const directory = scratch("grown");
-    const mirror = await start(directory);
-    const release = await mirrored(contentOnly);
-    const ask = requestsFor(mirror, release.type, "acme", hostname);
-    expect((await ask.archive("1.0.0")).status).toBe(200);
-    await mirror.stop();
-    const path = blobOf(directory, release);
-    age(path, 3 * hours);
-    writeFileSync(join(directory, "last-use.v1.log"), "");
-    const other = await start(directory);
-    await keep(other, await publish(MiB));
-    await other.stop();
-    const run = await runCommand(mirror, "prune");
-    expect([run.status, existsSync(path)]).toEqual([0, true]);
-    expect(countRecords(directory, "package-hashes")).toBe(2);
   });
 });
 

@@ -70,7 +70,6 @@ async function proofOf(
   keys: RealKeys,
 ): Promise<Buffer> {
   return formatProof({
-    source: "registry",
     document: Buffer.from(signed.text),
     signature: await keys.sign(signed),
     keys: blocks.map((block) => keys.publish(block)),

@@ -89,7 +89,6 @@ export function composeMirror(
       () => undefined,
     );
   const origin: ReleaseOrigin = {
-    reportedHashes: "publish",
     registry: new ScriptedOrigin(machine.registry, life),
     ...{ policy, judge, clock },
   };

@@ -28,7 +28,6 @@ const base = "https://registry.example/";
 
 /** A registry as one process asks it. */
 export class ScriptedOrigin implements ProviderOrigin {
-  readonly source = "registry";
   readonly #registry: Registry;
   readonly #life: Life;
   readonly #named = new Map<string, SignedText>();
@@ -78,12 +77,11 @@ export class ScriptedOrigin implements ProviderOrigin {
   /** Answers with the document that the look-up named, even if the offer has changed. */
   async fetchChecksums({ checksums }: OriginPackage): Promise<OriginChecksums> {
     await this.#life.wait(slowest);
-    if (checksums.kind === "reported") throw new Error("this is a registry");
     const signed = this.#named.get(checksums.url.href);
     if (signed === undefined) throw failure("origin-status", base, 404);
     this.#expect("sums", signed.type, signed.version);
     const { text, signature } = signed;
-    return { source: "registry", document: Buffer.from(text), signature };
+    return { document: Buffer.from(text), signature };
   }
 
   openArchive(): Promise<never> {
@@ -112,14 +110,12 @@ export class ScriptedOrigin implements ProviderOrigin {
       shasum,
       places: new Map([[shasum, downloadUrl]]),
       checksums: {
-        kind: "published",
         url,
         signatureUrl: isSigned ? new URL(`${url.href}.sig`) : undefined,
       },
       signingKeys: blocks,
       keyLabels: blocks.map(() => unlabelled),
       protocols: ["5.0"],
-      reported: new Map(),
     };
   }
 

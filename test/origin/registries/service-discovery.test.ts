@@ -63,11 +63,14 @@ describe("service discovery", () => {
     expect(await findProviders()).toBe(`${registry.url}moved/here/p/`);
   });
 
-  it("starts at the root of the origin's URL", async () => {
-    const discovery = discover(60_000, `${registry.url}some/folder/?x=1`);
-    expect(await findProviders(discovery)).toBe(`${registry.url}v1/providers/`);
-    expect(registry.requests.list()[0]?.path).toBe(
-      "/.well-known/terraform.json",
+  it("starts below the path of the origin's URL", async () => {
+    registry.serve(
+      "/some/folder/.well-known/terraform.json",
+      '{"providers.v1":"/some/v1/providers/"}',
+    );
+    const discovery = discover(60_000, `${registry.url}some/folder/`);
+    expect(await findProviders(discovery)).toBe(
+      `${registry.url}some/v1/providers/`,
     );
   });
 

@@ -155,28 +155,6 @@ describe("packages of the façade", () => {
       undefined,
     );
   });
-
-  it("are those that the registry reports, of all platforms", async () => {
-    const type = "reported";
-    const options = { type, version: "1.0.0", platforms, packages: true };
-    const reported = await registry.publish(options);
-    const { packages } = await new RegistryRequests(mirror, type).document(
-      "1.0.0",
-    );
-    expect(packages).toEqual(
-      Object.fromEntries(
-        reported.archives.map(({ platform, h1, sha256, bytes }) => [
-          platform,
-          { hashes: [`zh:${sha256}`, h1], package_size: bytes.length },
-        ]),
-      ),
-    );
-    expect(
-      registry.requests
-        .list("archive")
-        .filter(({ path }) => path.includes(type)),
-    ).toEqual([]);
-  });
 });
 
 describe("an unsigned release", () => {

@@ -30,19 +30,6 @@ describe("the mirror's own service discovery", () => {
     },
   );
 
-  it("offers no providers that clients could not check", async () => {
-    const networkMirror = "https://central.example/providers/";
-    const origins = { "a.example": { networkMirror } };
-    const mirror = await startMirror({ config: { origins } });
-    try {
-      expect((await mirror.get(document)).json()).toEqual({
-        "modules.v1": `${mirror.url}v1/modules/a.example/`,
-      });
-    } finally {
-      await mirror.stop();
-    }
-  });
-
   it("offers no registry where there is no origin", async () => {
     const mirror = await startMirror({ config: { origins: {} } });
     try {

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { issueToken } from "../../client-token.ts";
+import { createAuthority } from "../../fakes/authority.ts";
+import { tarGz } from "../../fakes/module-archive.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { originsOf } from "../../origins.ts";
+import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import {
+  makeModuleScene,
+  type ModuleScene,
+} from "../../scenes/module-scene.ts";
+import {
+  digestsIn,
+  listedIn,
+  readAudit,
+  requestsFor,
+} from "../../scenes/provider-requests.ts";
+
+const host = "registry.opentofu.org";
+const modules = "modules.example.com";
+const { token, configured } = issueToken("edge");
+
+let scene: ModuleScene;
+let registry: Registry;
+/** Takes unsigned releases, and lets only clients with a token in. */
+let central: RunningMirror;
+let edge: RunningMirror;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  scene = await makeModuleScene();
+  central = await startMirror({
+    config: {
+      origins: {
+        ...originsOf(authority, registry, { signatures: "off" }, host).origins,
+        [modules]: { url: scene.origin.url, ca: scene.caFile },
+      },
+      auth: { tokens: [configured] },
+    },
+  });
+  const behind = (hostname: string) => ({
+    url: `${central.url}registry/${hostname}/`,
+    ca: central.caFile,
+    token: { env: "EDGE_TOKEN" },
+  });
+  edge = await startMirror({
+    config: {
+      origins: { [host]: behind(host), [modules]: behind(modules) },
+      freshness: { versions: "1ms", notFound: "1ms" },
+    },
+    env: { EDGE_TOKEN: token },
+  });
+});
+
+afterAll(async () => {
+  await Promise.all([edge.stop(), central.stop()]);
+  await Promise.all([registry.stop(), scene.origin.stop()]);
+});
+
+describe("a mirror whose origins are registries below a path of another mirror", () => {
+  it("serves what the publisher signed, after it has verified the signature for itself", async () => {
+    const release = await registry.publish({
+      type: "signed",
+      version: "1.0.0",
+      platforms: ["linux_amd64", "darwin_arm64"],
+    });
+    const ask = requestsFor(edge, "signed", "acme", host);
+    expect(listedIn(await ask.index())).toEqual(["1.0.0"]);
+    expect(digestsIn(await ask.version("1.0.0"))).toEqual(
+      Object.fromEntries(
+        release.archives.map(({ platform, sha256 }) => [platform, sha256]),
+      ),
+    );
+    const archive = await ask.archive("1.0.0");
+    expect(archive.body.equals(release.archive("linux_amd64").bytes)).toBe(
+      true,
+    );
+    const seen = readAudit(edge).find(({ event }) => event === "first-seen");
+    expect(seen).toMatchObject({
+      provider: `${host}/acme/signed`,
+      fingerprint: release.signer.fingerprint.toUpperCase(),
+    });
+  });
+
+  it("refuses what the other one takes without a signature", async () => {
+    await registry.publish({
+      type: "unsigned",
+      version: "1.0.0",
+      signingKeys: [],
+      signature: "unlisted",
+    });
+    const near = requestsFor(edge, "unsigned", "acme", host);
+    const answers = [await near.version("1.0.0"), await near.archive("1.0.0")];
+    expect(answers.map(({ status }) => status)).toEqual([451, 451]);
+  });
+
+  it("serves modules", async () => {
+    const bytes = await tarGz([["main.tf", "# a module"]]);
+    const url = scene.origin.serve("/files/network.tgz", bytes);
+    scene.origin.publish("acme/network/aws", "1.0.0", url);
+    const base = `/v1/modules/${modules}/acme/network/aws/1.0.0`;
+    const { headers } = await edge.get(`${base}/download`);
+    const place = new URL(String(headers["x-terraform-get"]), edge.url);
+    expect(place.host).toBe(new URL(edge.url).host);
+    const archive = await edge.get(place.pathname);
+    expect(archive.body.equals(bytes)).toBe(true);
+  });
+});
