@@ -34,9 +34,9 @@ function wireHealth(
         metrics?.showSuspended(health.suspended);
         logger.warn(suspension, "origin host suspended");
       },
-      onResumed: (host, subject) => {
+      onResumed: (host, namespace) => {
         metrics?.showSuspended(health.suspended);
-        logger.info({ host, subject }, "origin host resumed");
+        logger.info({ host, namespace }, "origin host resumed");
       },
     },
     longest,

@@ -1,58 +1,19 @@
 import { LRUCache } from "lru-cache";
 import { failure, type Failure, isFailure } from "../../errors/index.ts";
 import { hostAndPort } from "../guard/address-guard.ts";
-import { Breaker, type BreakerTimes, type Probe } from "./breaker.ts";
 
-/**
- * Hosts in memory. Their names come from answers, so they are bounded; the
- * least recently used is forgotten.
- */
+/** Hosts in memory: their names come from answers, so the least recently used is forgotten. */
 const mostHosts = 1_000;
 
-/** Health of hosts, shared by all origins: many lead to the same hosts. */
-export class OriginHealth {
-  readonly #hosts: LRUCache<string, HostHealth>;
+/** Requests in a row that fail before their host is suspended. */
+const failuresToSuspend = 5;
 
-  /**
-   * Sets the clock, which is monotonic. Probes are at most `longest`
-   * milliseconds apart, except for pauses that a host requests.
-   */
-  constructor(now: () => number, events: HealthEvents, longest = 30_000) {
-    const times = { first: Math.min(1_000, longest), longest };
-    this.#hosts = new LRUCache<string, HostHealth>({
-      max: mostHosts,
-      memoMethod: (name) => new HostHealth(name, times, now, events),
-    });
-  }
-
-  /** Throws origin-busy or origin-suspended while the host, or this subject on it, is not to be asked. */
-  admit(url: URL, subject: string | undefined): Passage {
-    return this.#hosts.memo(hostAndPort(url)).admit(subject);
-  }
-
-  /** True while the host, or this subject on it, is not asked, or by one probe at a time only. */
-  isSuspended(url: URL, subject?: string): boolean {
-    return this.#hosts.peek(hostAndPort(url))?.isSuspended(subject) ?? false;
-  }
-
-  /** Milliseconds for which every answer of the host was a failure; undefined while all is well. */
-  failingFor(url: URL): number | undefined {
-    return this.#hosts.peek(hostAndPort(url))?.failingFor;
-  }
-
-  /** Number of suspended hosts. */
-  get suspended(): number {
-    return [...this.#hosts.values()].filter((host) => host.isSuspended())
-      .length;
-  }
-}
-
-/** A host, or one subject on it, that is not asked for a while. */
+/** A host that is not asked for a while. */
 export interface Suspension {
   /** `host:port`. */
   readonly host: string;
-  /** Undefined when it is the whole host. */
-  readonly subject: string | undefined;
+  /** The only namespace that is not asked for there; undefined for the whole host. */
+  readonly namespace: string | undefined;
   readonly milliseconds: number;
   readonly reason: string;
 }
@@ -60,228 +21,205 @@ export interface Suspension {
 /** Events for observers; never waited for. */
 interface HealthEvents {
   readonly onSuspended: (suspension: Suspension) => void;
-  readonly onResumed: (host: string, subject: string | undefined) => void;
+  readonly onResumed: (host: string, namespace: string | undefined) => void;
 }
 
 /** A request that may be sent; settled or abandoned once, when its answer has begun or never will. */
 interface Passage {
-  /**
-   * `failure` is undefined for an answer. A failure that is not the host's does
-   * not count; with `isRepeated` an earlier try of the request counted already.
-   */
+  /** `failure` is undefined for an answer; with `isRepeated` an earlier try of the request counted already. */
   settle(failure: unknown, isRepeated?: boolean): void;
-  /**
-   * Ends a request that no client waits for, which proves nothing about the
-   * host.
-   */
+  /** Nobody waits for it any longer, which proves nothing about the host. */
   abandon(): void;
 }
 
-interface Watched {
-  readonly breaker: Breaker;
-  failure: Failure<"origin-busy"> | string;
-}
+/** Health of hosts, shared by all origins: many lead to the same hosts. */
+export class OriginHealth {
+  readonly #breakers: LRUCache<string, Breaker>;
 
-/** Breaker that a request passed, and the request's probe of it. */
-interface Passed {
-  readonly watched: Watched;
-  readonly probe: Probe | undefined;
-}
-
-interface Ticket {
-  readonly subject: string | undefined;
-  readonly whole: Passed;
-  /**
-   * Breakers of the subject and its namespace by name, where they are watched.
-   */
-  readonly own: ReadonlyMap<string, Passed>;
-}
-
-/** Subjects and namespaces that are watched on one host; the oldest is forgotten. */
-const mostSubjects = 500;
-
-/**
- * Decides whether one host is asked. Failures of the whole host count against
- * it: no connection, no answer in time, and 5xx for more than one subject.
- * 5xx for one subject alone (a provider) suspend only that subject. 429, and
- * 503 with Retry-After, pause the subject's namespace, because its publisher
- * chooses what is requested. They pause the host while two namespaces are
- * paused, and at once for a request without subject. Other statuses are
- * answers.
- */
-class HostHealth {
-  readonly #name: string;
-  readonly #times: BreakerTimes;
-  readonly #now: () => number;
-  readonly #events: HealthEvents;
-  readonly #whole: Watched;
-  /** Those that failed since the host was last well, and namespaces that are paused. */
-  readonly #subjects = new Map<string, Watched>();
-
-  constructor(
-    name: string,
-    times: BreakerTimes,
-    now: () => number,
-    events: HealthEvents,
-  ) {
-    this.#name = name;
-    this.#times = times;
-    this.#now = now;
-    this.#events = events;
-    this.#whole = this.#watch();
+  /** `now` is monotonic, in milliseconds. Probes are at most `longest` apart, except for pauses that a host asks for. */
+  constructor(now: () => number, events: HealthEvents, longest = 30_000) {
+    this.#breakers = new LRUCache<string, Breaker>({
+      max: mostHosts,
+      memoMethod: (host) => new Breaker(host, longest, now, events),
+    });
   }
 
-  /** True while it, or this subject on it, is not asked, or by one probe at a time only. */
-  isSuspended(subject?: string): boolean {
-    const own = [...this.#watchedFor(subject).values()];
-    return [this.#whole, ...own].some(({ breaker }) => breaker.isOpen);
+  /** Throws origin-busy or origin-suspended while the host is not to be asked for this provider, module or repository. */
+  admit(url: URL, subject: string | undefined): Passage {
+    const namespace = subject && namespaceOf(subject);
+    return this.#breakers.memo(hostAndPort(url)).admit(namespace);
   }
 
-  /** Milliseconds for which every answer of it was a failure; undefined while all is well. */
-  get failingFor(): number | undefined {
-    const { failingSince } = this.#whole.breaker;
-    return failingSince === undefined ? undefined : this.#now() - failingSince;
+  /** True while the host is not asked, or by one probe at a time only. */
+  isSuspended(url: URL): boolean {
+    return this.#breakers.peek(hostAndPort(url))?.isSuspended ?? false;
   }
 
-  /** Throws origin-busy or origin-suspended while the host, or this subject on it, is not to be asked. */
-  admit(subject: string | undefined): Passage {
-    const own = this.#watchedFor(subject);
-    for (const watched of [this.#whole, ...own.values()])
-      this.#refuseSuspended(watched);
-    const ticket = {
-      subject,
-      whole: pass(this.#whole),
-      own: new Map([...own].map(([name, watched]) => [name, pass(watched)])),
-    };
-    const passed = [ticket.whole, ...ticket.own.values()];
-    const isProbe = passed.some(({ probe }) => probe !== undefined);
-    const release = () => {
-      for (const { watched, probe } of passed) watched.breaker.release(probe);
-    };
-    return {
-      settle: (failure, isRepeated = false) => {
-        if (failure === undefined) this.#succeed(ticket);
-        else if (isFailure(failure, "origin-busy"))
-          this.#pause(subject, failure);
-        else if (!isRepeated || isProbe) this.#fail(ticket, failure);
-        release();
-      },
-      abandon: release,
-    };
+  /** Milliseconds for which every answer of the host was a failure; undefined while all is well. */
+  failingFor(url: URL): number | undefined {
+    return this.#breakers.peek(hostAndPort(url))?.failingFor;
   }
 
-  #watchedFor(subject: string | undefined): ReadonlyMap<string, Watched> {
-    const names = subject === undefined ? [] : [subject, namespaceOf(subject)];
-    const found = names.map(
-      (name) => [name, this.#subjects.get(name)] as const,
-    );
-    return new Map(
-      found.flatMap(([name, own]) => (own === undefined ? [] : [[name, own]])),
-    );
+  /** Number of suspended hosts. */
+  get suspended(): number {
+    return [...this.#breakers.values()].filter((one) => one.isSuspended).length;
   }
-
-  #refuseSuspended({ breaker, failure: last }: Watched): void {
-    const seconds = Math.ceil(breaker.wait(this.#now()) / 1000);
-    if (seconds === 0) return;
-    const url = `https://${this.#name}/`;
-    throw isFailure(last, "origin-busy")
-      ? failure("origin-busy", url, seconds)
-      : failure("origin-suspended", url, seconds, last);
-  }
-
-  #succeed({ whole, own }: Ticket): void {
-    if (this.#whole.breaker.succeed(whole.probe)) {
-      for (const [name, watched] of this.#subjects)
-        if (!this.#isPaused(watched)) this.#subjects.delete(name);
-      this.#events.onResumed(this.#name, undefined);
-    }
-    for (const [name, { watched, probe }] of own) {
-      const resumed = watched.breaker.succeed(probe);
-      if (resumed) this.#events.onResumed(this.#name, name);
-      if (!watched.breaker.isOpen) this.#subjects.delete(name);
-    }
-  }
-
-  #pause(subject: string | undefined, failure: Failure<"origin-busy">): void {
-    const { retryAfterSeconds: seconds } = failure;
-    const asked = seconds === undefined ? undefined : seconds * 1000;
-    const now = this.#now();
-    if (subject === undefined) {
-      const ms = this.#whole.breaker.pause(now, asked);
-      this.#note(undefined, failure, ms);
-      return;
-    }
-    const namespace = namespaceOf(subject);
-    const { breaker } = this.#watchSubject(namespace);
-    this.#note(namespace, failure, breaker.pause(now, asked));
-    const shared = this.#sharedPause();
-    if (shared > this.#whole.breaker.wait(now))
-      this.#note(undefined, failure, this.#whole.breaker.pause(now, shared));
-  }
-
-  /** Returns the milliseconds for which two namespaces are paused; 0 when fewer are. */
-  #sharedPause(): number {
-    const paused = [...this.#subjects.values()].filter((watched) =>
-      this.#isPaused(watched),
-    );
-    const waits = paused.map(({ breaker }) => breaker.wait(this.#now()));
-    return waits.toSorted((a, b) => b - a)[1] ?? 0;
-  }
-
-  #isPaused({ breaker, failure }: Watched): boolean {
-    return isFailure(failure, "origin-busy") && breaker.wait(this.#now()) > 0;
-  }
-
-  #fail({ subject, whole, own }: Ticket, failure: unknown): void {
-    const now = this.#now();
-    const { breaker } = this.#whole;
-    if (isFailure(failure, "origin-status") && failure.status >= 500) {
-      const reason = `status ${failure.status}`;
-      this.#note(undefined, reason, breaker.fail(now, whole.probe, subject));
-      if (subject === undefined) return;
-      const watched = this.#watchSubject(subject);
-      const probe = own.get(subject)?.probe;
-      this.#note(subject, reason, watched.breaker.fail(now, probe));
-    } else if (isFailure(failure, "origin-unreachable", "origin-timeout"))
-      this.#note(undefined, failure.code, breaker.fail(now, whole.probe));
-  }
-
-  /** Without milliseconds nothing was suspended. */
-  #note(
-    subject: string | undefined,
-    failure: Failure<"origin-busy"> | string,
-    milliseconds: number | undefined,
-  ): void {
-    if (milliseconds === undefined) return;
-    const watched =
-      subject === undefined ? this.#whole : this.#watchSubject(subject);
-    watched.failure = failure;
-    const reason = typeof failure === "string" ? failure : failure.code;
-    const suspension = { host: this.#name, subject, milliseconds, reason };
-    this.#events.onSuspended(suspension);
-  }
-
-  #watchSubject(subject: string): Watched {
-    const known = this.#subjects.get(subject);
-    if (known !== undefined) return known;
-    const oldest = this.#subjects.keys().next().value;
-    if (this.#subjects.size >= mostSubjects && oldest !== undefined)
-      this.#subjects.delete(oldest);
-    const watched = this.#watch();
-    this.#subjects.set(subject, watched);
-    return watched;
-  }
-
-  #watch(): Watched {
-    return { breaker: new Breaker(this.#times), failure: "" };
-  }
-}
-
-function pass(watched: Watched): Passed {
-  return { watched, probe: watched.breaker.pass() };
 }
 
 /** `HOSTNAME/NAMESPACE` of a provider or module; of a repository, `https://HOST/OWNER`. */
 function namespaceOf(subject: string): string {
   return /^(?:https:\/\/)?[^/]+\/[^/]+/.exec(subject)?.[0] ?? subject;
+}
+
+interface Opening {
+  /** The only namespace that is refused; undefined for all. */
+  readonly only: string | undefined;
+  readonly until: number;
+  /** Milliseconds when nobody asked for a time; doubled for the next one in a row. */
+  readonly step: number;
+  readonly because: Failure<"origin-busy"> | string;
+  isProbed: boolean;
+}
+
+/**
+ * Decides whether one host is asked. It opens after five requests in a row
+ * without connection, without answer in time or with 5xx, and when the host
+ * asks for a pause (429, or 503 with Retry-After). Once its time is over one
+ * request at a time probes, and the first answer closes it.
+ *
+ * Publishers choose what is asked of a host that others use as well. So 5xx for
+ * one namespace alone open nothing, and a pause refuses only the namespace for
+ * which it was asked, until another one is told to pause too.
+ */
+class Breaker {
+  readonly #host: string;
+  readonly #longest: number;
+  readonly #now: () => number;
+  readonly #events: HealthEvents;
+  #opening: Opening | undefined;
+  #failures = 0;
+  /** Namespaces of these failures, two at most; undefined is among them when one was the host's own. */
+  readonly #failed = new Set<string | undefined>();
+  #failingSince: number | undefined;
+
+  constructor(
+    host: string,
+    longest: number,
+    now: () => number,
+    events: HealthEvents,
+  ) {
+    this.#host = host;
+    this.#longest = longest;
+    this.#now = now;
+    this.#events = events;
+  }
+
+  get isSuspended(): boolean {
+    return this.#opening !== undefined && this.#opening.only === undefined;
+  }
+
+  get failingFor(): number | undefined {
+    const since = this.#failingSince;
+    return since === undefined ? undefined : this.#now() - since;
+  }
+
+  admit(namespace: string | undefined): Passage {
+    const probed = this.#pass(namespace);
+    const release = () => {
+      if (probed !== undefined) probed.isProbed = false;
+    };
+    return {
+      settle: (failure, isRepeated = false) => {
+        release();
+        if (isFailure(failure, "origin-busy")) this.#pause(namespace, failure);
+        // Whether a suspended host is well again only its probe tells: others were sent before.
+        else if (this.isSuspended && probed !== this.#opening) return;
+        else if (failure === undefined) this.#succeed(probed);
+        else if (!isRepeated || probed !== undefined)
+          this.#fail(namespace, failure);
+      },
+      abandon: release,
+    };
+  }
+
+  /** Returns the opening that this request probes, if any. */
+  #pass(namespace: string | undefined): Opening | undefined {
+    const opening = this.#opening;
+    if (opening === undefined) return undefined;
+    if (opening.only !== undefined && opening.only !== namespace)
+      return undefined;
+    const least = opening.isProbed ? 1_000 : 0;
+    const seconds = Math.ceil(Math.max(least, this.#left) / 1000);
+    const url = `https://${this.#host}/`;
+    if (seconds > 0)
+      throw isFailure(opening.because, "origin-busy")
+        ? failure("origin-busy", url, seconds)
+        : failure("origin-suspended", url, seconds, opening.because);
+    opening.isProbed = true;
+    return opening;
+  }
+
+  #succeed(probed: Opening | undefined): void {
+    this.#failures = 0;
+    this.#failed.clear();
+    this.#failingSince = undefined;
+    if (probed === undefined || probed !== this.#opening) return;
+    this.#opening = undefined;
+    this.#events.onResumed(this.#host, probed.only);
+  }
+
+  #fail(namespace: string | undefined, failure: unknown): void {
+    const isStatus = isFailure(failure, "origin-status");
+    const isLost = isFailure(failure, "origin-unreachable", "origin-timeout");
+    if (!isLost && !(isStatus && failure.status >= 500)) return;
+    this.#failingSince ??= this.#now();
+    this.#failures++;
+    if (this.#failed.size < 2)
+      this.#failed.add(isStatus ? namespace : undefined);
+    const isCommon = this.#failed.size > 1 || this.#failed.has(undefined);
+    const reason = isStatus ? `status ${failure.status}` : failure.code;
+    if (this.isSuspended || (this.#failures >= failuresToSuspend && isCommon))
+      this.#open(undefined, reason);
+  }
+
+  /** Two namespaces that are told to pause are a pause of the host, for as long as both are. */
+  #pause(namespace: string | undefined, busy: Failure<"origin-busy">): void {
+    const { retryAfterSeconds: seconds } = busy;
+    const ms = seconds === undefined ? this.#step(namespace) : seconds * 1000;
+    const [opening, left] = [this.#opening, this.#left];
+    if (opening === undefined || left === 0) this.#open(namespace, busy, ms);
+    else if (opening.only === namespace)
+      this.#open(namespace, busy, Math.max(left, ms));
+    else if (namespace === undefined) this.#open(undefined, busy, ms);
+    else if (opening.only !== undefined)
+      this.#open(undefined, busy, Math.min(left, ms));
+  }
+
+  #open(
+    only: string | undefined,
+    because: Opening["because"],
+    milliseconds = this.#step(only),
+  ): void {
+    const now = this.#now();
+    const until = now + milliseconds;
+    const step = this.#step(only);
+    this.#opening = { only, until, step, because, isProbed: false };
+    if (only === undefined) this.#failingSince ??= now;
+    const reason = typeof because === "string" ? because : because.code;
+    const { onSuspended } = this.#events;
+    onSuspended({ host: this.#host, namespace: only, milliseconds, reason });
+  }
+
+  #step(only: string | undefined): number {
+    const before = this.#opening?.only === only ? this.#opening : undefined;
+    return Math.min(
+      this.#longest,
+      before === undefined ? 1_000 : 2 * before.step,
+    );
+  }
+
+  /** Milliseconds until requests may pass again. */
+  get #left(): number {
+    return Math.max(0, (this.#opening?.until ?? 0) - this.#now());
+  }
 }

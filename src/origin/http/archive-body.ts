@@ -1,9 +1,9 @@
 import { errors } from "undici";
-import { type Failure, isCut, isFailure } from "../../errors/index.ts";
+import { isCut, isFailure } from "../../errors/index.ts";
 import {
   announcedSize,
-  discard,
   readBody,
+  refuse,
   single,
   tooLarge,
   type Answer,
@@ -21,12 +21,6 @@ type AskAgain = (headers: Readonly<Record<string, string>>) => Promise<Answer>;
 const mostResumes = 3;
 const farEnough = 8 * 1024 * 1024;
 
-/** Progress of an archive; `size` is undefined until it is announced. */
-interface Progress {
-  position: number;
-  size: number | undefined;
-}
-
 /**
  * Yields the bytes of an archive in order, within its size and above the least
  * rate. After a broken or stalled transfer the rest is requested (RFC 9110,
@@ -40,75 +34,56 @@ export async function* receiveArchive(
   askAgain: AskAgain,
 ): AsyncGenerator<Uint8Array> {
   const tag = strongTag(first);
-  const progress = { position: 0, size: announcedSize(first) };
   let answer = first;
+  let position = 0;
+  let size = announcedSize(first);
   for (let left = mostResumes; ; left--) {
-    const before = progress.position;
+    const before = position;
     const isLast = tag === undefined || left === 0;
     const patience = isLast ? limits.idle : limits.stalled;
     try {
-      yield* receiveRest(answer, progress, limits, patience);
+      const isRest = answer.status === 206;
+      if (isRest) size = sizeWithRest(answer, position, size);
+      // The bytes that a whole answer repeats are skipped.
+      let repeated = isRest ? 0 : position;
+      for await (const chunk of limitBody(answer, limits, patience)) {
+        const fresh = chunk.subarray(repeated);
+        repeated -= chunk.length - fresh.length;
+        position += fresh.length;
+        if (position > limits.archive) throw tooLarge(answer, limits.archive);
+        if (size !== undefined && position > size)
+          throw refuse(answer, "it goes on beyond its announced end");
+        if (fresh.length > 0) yield fresh;
+      }
       return;
     } catch (error) {
-      if (progress.position - before >= farEnough) left = mostResumes;
-      if (tag === undefined || left === 0 || !isBroken(error)) throw error;
-      const range = `bytes=${progress.position}-`;
-      answer = await askAgain({ range, "if-range": tag });
+      const isBroken = isCut(error) || isFailure(error, "origin-timeout");
+      if (position - before >= farEnough) left = mostResumes;
+      if (tag === undefined || left === 0 || !isBroken) throw error;
+      answer = await askAgain({ range: `bytes=${position}-`, "if-range": tag });
       expectSame(answer, tag);
     }
   }
 }
 
-function isBroken(error: unknown): boolean {
-  return isCut(error) || isFailure(error, "origin-timeout");
-}
-
-async function* receiveRest(
+/** The size of the whole; a partial answer must be all the rest from `position` on. */
+function sizeWithRest(
   answer: Answer,
-  progress: Progress,
-  limits: OriginLimits,
-  patience: number,
-): AsyncGenerator<Uint8Array> {
-  let skipped = startOf(answer, progress) - progress.position;
-  for await (const chunk of limitBody(answer, limits, patience)) {
-    // The bytes that a whole answer repeats are skipped.
-    const fresh = chunk.subarray(Math.max(0, -skipped));
-    skipped = Math.min(0, skipped + chunk.length);
-    progress.position += fresh.length;
-    expectWithin(answer, progress, limits);
-    if (fresh.length > 0) yield fresh;
-  }
-}
-
-/**
- * Returns the position where the body begins. A partial answer must begin at
- * the requested position.
- */
-function startOf(answer: Answer, progress: Progress): number {
-  if (answer.status !== 206) return 0;
+  position: number,
+  known: number | undefined,
+): number {
   const text = single(answer.headers["content-range"]) ?? "";
   const match = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/i.exec(text);
   const [start, end, size] = (match ?? []).slice(1).map(Number);
   const length = announcedSize(answer);
   const isRest =
-    start === progress.position &&
+    start === position &&
     size !== undefined &&
     end === size - 1 &&
-    size === (progress.size ?? size) &&
+    size === (known ?? size) &&
     (length === undefined || length === size - start);
   if (!isRest) throw refuse(answer, "its range is not the rest that was asked");
-  progress.size = size;
-  return start;
-}
-
-function expectWithin(
-  answer: Answer,
-  { position, size }: Progress,
-  { archive }: OriginLimits,
-): void {
-  if (position > archive) throw tooLarge(answer, archive);
-  if (size !== undefined && position > size)
-    throw refuse(answer, "it goes on beyond its announced end");
+  return size;
 }
 
 /** The whole once more is as good as its rest, unless it is another one. */
@@ -157,9 +132,4 @@ function strongTag({ headers }: Answer): string | undefined {
   return etag !== undefined && /^"[\x21\x23-\x7e]{1,200}"$/.test(etag)
     ? etag
     : undefined;
-}
-
-function refuse(answer: Answer, reason: string): Failure<"origin-answer"> {
-  discard(answer.body);
-  return unusable(answer.url, reason);
 }

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from "node:zlib";
 import type { Dispatcher } from "undici";
 import type { Failure } from "../../errors/index.ts";
-import { describeFailure, describeStatus, unusable } from "./http-failure.ts";
+import { describeFailure, unusable } from "./http-failure.ts";
 
 /** An answer with a status that was hoped for, its body not yet read. */
 export interface Answer {
@@ -14,21 +14,6 @@ export interface Answer {
   readonly body: Dispatcher.ResponseData["body"];
   /** Hears of bytes of the body as they come. */
   readonly onReceived: (bytes: number) => void;
-}
-
-/** Throws for any other status. */
-export function acceptAnswer(
-  url: URL,
-  response: Dispatcher.ResponseData,
-  statuses: readonly number[],
-  onReceived: Answer["onReceived"],
-): Answer {
-  const { statusCode: status, headers, body } = response;
-  if (!statuses.includes(status)) {
-    discard(body);
-    throw describeStatus(url, status, headers);
-  }
-  return { url, status, headers, body, onReceived };
 }
 
 /** Bytes that are read of an unwanted response, so that its connection can be used again. */
@@ -44,24 +29,29 @@ export function discard(body: Answer["body"]): void {
   body.dump({ limit: unwanted.bytes, signal }).catch(() => undefined);
 }
 
-/** Clients take discovery as `application/json` alone. */
-export function checkJsonType(answer: Answer): void {
-  const type = mediaType(answer);
-  if (type === "application/json") return;
+/** The error for a body that is not to be read. */
+export function refuse(
+  answer: Answer,
+  reason: string,
+): Failure<"origin-answer"> {
   discard(answer.body);
-  throw unusable(answer.url, `media type "${type}", expected application/json`);
+  return unusable(answer.url, reason);
 }
+
+export const aPage = "it is a page for people (text/html)";
 
 /**
  * Captive portals and proxies answer 200 with a page: a failing origin, and no
  * word against the publisher. What has that type and is none is left to its digest.
  */
-export function refusePage(answer: Answer, start: Uint8Array): void {
+export function isPage(
+  answer: Pick<Answer, "headers">,
+  start: Uint8Array,
+): boolean {
   const text = Buffer.from(start.subarray(0, 256)).toString("latin1");
-  if (mediaType(answer) !== "text/html" || !/^(?:\xef\xbb\xbf)?\s*</.test(text))
-    return;
-  discard(answer.body);
-  throw unusable(answer.url, "it is a page for people (text/html)");
+  return (
+    mediaType(answer) === "text/html" && /^(?:\xef\xbb\xbf)?\s*</.test(text)
+  );
 }
 
 /** The first bytes of a body, within `patience` milliseconds; they are read again with the rest. */
@@ -107,11 +97,8 @@ export function contentCodings({ headers }: Answer): readonly string[] {
     .filter((name) => name === "compress" || Object.hasOwn(decoders, name));
 }
 
-/**
- * Returns the media type in lower case, without parameters; empty when there is
- * none.
- */
-export function mediaType({ headers }: Answer): string {
+/** In lower case, without parameters; empty when there is none. */
+export function mediaType({ headers }: Pick<Answer, "headers">): string {
   const [type = ""] = (single(headers["content-type"]) ?? "").split(";");
   return type.trim().toLowerCase();
 }
@@ -131,13 +118,8 @@ export async function readWhole(
     if (size > maxBytes) throw tooLarge(answer, maxBytes);
     chunks.push(chunk);
   }
-  const whole = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return unpack(answer, whole, maxBytes);
+  const whole = await unpack(answer, Buffer.concat(chunks), maxBytes);
+  return new Uint8Array(whole);
 }
 
 async function unpack(
@@ -150,7 +132,7 @@ async function unpack(
   const decode = decoders[coding];
   if (decode === undefined || others.length > 0) throw encoded(answer);
   try {
-    return Uint8Array.from(await decode(bytes, { maxOutputLength: maxBytes }));
+    return await decode(bytes, { maxOutputLength: maxBytes });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw code === "ERR_BUFFER_TOO_LARGE"
@@ -160,9 +142,8 @@ async function unpack(
 }
 
 export function encoded(answer: Answer): Failure<"origin-answer"> {
-  discard(answer.body);
   const codings = contentCodings(answer).join(", ");
-  return unusable(answer.url, `content encoding ${codings}, expected none`);
+  return refuse(answer, `content encoding ${codings}, expected none`);
 }
 
 /** The body with its failures in our own words; it is discarded when the rest is not wanted. */
@@ -190,8 +171,7 @@ export function tooLarge(
   answer: Answer,
   maxBytes: number,
 ): Failure<"origin-answer"> {
-  discard(answer.body);
-  return unusable(answer.url, `it is larger than ${maxBytes} bytes`);
+  return refuse(answer, `it is larger than ${maxBytes} bytes`);
 }
 
 export function single(

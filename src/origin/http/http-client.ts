@@ -1,7 +1,12 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
-import type { SecureContext } from "node:tls";
-import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from "undici";
+import {
+  Agent,
+  buildConnector,
+  type Dispatcher,
+  EnvHttpProxyAgent,
+  request,
+} from "undici";
 import { isCut, isFailure } from "../../errors/index.ts";
 import { makeTrust } from "../../network/trusted-certificates.ts";
 import type { OriginResult } from "../../telemetry/series/labels.ts";
@@ -14,17 +19,17 @@ import type { OriginLimits, OriginSettings } from "../guard/origin-settings.ts";
 import { OriginHealth } from "../health/origin-health.ts";
 import { receiveArchive } from "./archive-body.ts";
 import {
-  acceptAnswer,
   announcedSize,
+  aPage,
   type Answer,
-  checkJsonType,
   contentCodings,
   discard,
   encoded,
+  isPage,
   mediaType,
   peek,
   readWhole,
-  refusePage,
+  refuse,
   single,
   tooLarge,
 } from "./http-answer.ts";
@@ -35,12 +40,6 @@ import {
   unusable,
 } from "./http-failure.ts";
 
-/** A small document, whole; `url` is where the redirects ended. */
-interface OriginDocument {
-  readonly url: URL;
-  readonly bytes: Uint8Array;
-}
-
 /** An archive that starts to arrive; iterating `body` throws when it ends early, stalls or grows too large. */
 export interface OriginArchive {
   readonly url: URL;
@@ -49,12 +48,18 @@ export interface OriginArchive {
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** A small answer that may have no body, with its headers. */
-export interface OriginAnswer extends OriginDocument {
+/** A small answer, whole; `url` is where the redirects ended. */
+export interface OriginAnswer {
+  readonly url: URL;
   readonly headers: IncomingHttpHeaders;
+  readonly bytes: Uint8Array;
 }
 
-export interface HttpClientEvents extends OriginEvents {
+/** Events for observers; never waited for. */
+export interface HttpClientEvents {
+  /** A request to a host was answered, or failed, after so many milliseconds. */
+  readonly onAsked: (result: OriginResult, milliseconds: number) => void;
+  readonly onReceived: (bytes: number) => void;
   readonly onRetry: () => void;
   /** The rest of a cut archive is asked for. */
   readonly onResume: () => void;
@@ -69,15 +74,51 @@ const unwatched = {
   onReceived: () => undefined,
 };
 
+/** Request as sent to every host on the way to an answer. */
+interface Question {
+  readonly accept: string;
+  /** Signal of the client: its abort proves nothing about the host. */
+  readonly asker: AbortSignal;
+  /** Names the provider, module or repository; undefined for what is of them all. */
+  readonly subject: string | undefined;
+  /** Range and If-Range, for the rest of an archive. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Statuses of good answers, when that is not 200 alone. */
+  readonly statuses?: readonly number[];
+}
+
+const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/** Attempts at one request, the first one included. */
+const tries = 3;
+/** Milliseconds before the second try at most; twice that before the third. */
+const longestDelay = 200;
+
+const passingStatuses: ReadonlySet<number> = new Set([408, 500, 502, 503, 504]);
+
+/** True for a failure that may pass: a broken connection, or a status that means "not now". */
+function canPass(error: unknown): boolean {
+  return isFailure(error, "origin-status")
+    ? passingStatuses.has(error.status)
+    : isFailure(error, "origin-unreachable", "origin-timeout") || isCut(error);
+}
+
 /**
  * Client for documents and archives of one origin, each with a size limit and a
- * deadline. `subject` names their provider.
+ * deadline: every hop is guarded, its token stays at home, and no suspended
+ * host is asked.
+ *
+ * Redirects, retries and resumes are our own. undici's interceptors read the
+ * body of a redirect to its end, lose a login in a Location, resume without an
+ * ETag, and cannot begin anew where a server knows no ranges.
  */
 export class HttpClient {
+  readonly #settings: OriginSettings;
   readonly #limits: OriginLimits;
   readonly #health: OriginHealth;
-  readonly #requests: OriginRequests;
   readonly #events: HttpClientEvents;
+  /** Made with the first request: reading the machine's certificates takes 0.2 s, which commands that ask no origin need not spend. */
+  #dispatcher: Dispatcher | undefined;
 
   constructor(
     settings: OriginSettings,
@@ -85,9 +126,9 @@ export class HttpClient {
     health: OriginHealth = new OriginHealth(() => performance.now(), unwatched),
     events: HttpClientEvents = unwatched,
   ) {
+    this.#settings = settings;
     this.#limits = limits;
     this.#health = health;
-    this.#requests = new OriginRequests(settings, limits, health, events);
     this.#events = events;
   }
 
@@ -97,14 +138,11 @@ export class HttpClient {
     maxBytes: number,
     asker: AbortSignal,
     subject?: string,
-  ): Promise<OriginDocument> {
-    const question = makeQuestion("*/*", subject, asker);
-    const signal = this.#deadline(asker);
-    return await this.#try(url, question, signal, async (answer) => {
-      const bytes = await readWhole(answer, maxBytes);
-      refusePage(answer, bytes);
-      return { url: answer.url, bytes };
-    });
+  ): Promise<OriginAnswer> {
+    const question = { accept: "*/*", asker, subject };
+    const answer = await this.#fetchWhole(url, maxBytes, question);
+    if (isPage(answer, answer.bytes)) throw unusable(answer.url, aPage);
+    return answer;
   }
 
   /**
@@ -118,31 +156,28 @@ export class HttpClient {
     subject?: string,
     isTyped = false,
   ): Promise<{ readonly url: URL; readonly value: unknown }> {
-    const question = makeQuestion("application/json", subject, asker);
-    const signal = this.#deadline(asker);
-    const read = await this.#try(url, question, signal, async (answer) => {
-      if (isTyped) checkJsonType(answer);
-      const bytes = await readWhole(answer, maxBytes);
-      refusePage(answer, bytes);
-      return { url: answer.url, bytes };
-    });
-    return { url: read.url, value: parseJsonText(read.url, read.bytes) };
+    const question = { accept: "application/json", asker, subject };
+    const answer = await this.#fetchWhole(url, maxBytes, question);
+    const type = mediaType(answer);
+    if (isTyped && type !== "application/json")
+      throw unusable(
+        answer.url,
+        `media type "${type}", expected application/json`,
+      );
+    if (isPage(answer, answer.bytes)) throw unusable(answer.url, aPage);
+    return { url: answer.url, value: parseJsonText(answer.url, answer.bytes) };
   }
 
   /** JSON or no body (204). */
-  async fetchAnswer(
+  fetchAnswer(
     url: URL,
     maxBytes: number,
     asker: AbortSignal,
     subject?: string,
   ): Promise<OriginAnswer> {
-    const asked = makeQuestion("application/json", subject, asker);
-    const question = { ...asked, statuses: [200, 204] };
-    const signal = this.#deadline(asker);
-    return await this.#try(url, question, signal, async (answer) => {
-      const bytes = await readWhole(answer, maxBytes);
-      return { url: answer.url, headers: answer.headers, bytes };
-    });
+    const accept = "application/json";
+    const question = { accept, asker, subject, statuses: [200, 204] };
+    return this.#fetchWhole(url, maxBytes, question);
   }
 
   /**
@@ -155,16 +190,18 @@ export class HttpClient {
     asker: AbortSignal,
     subject?: string,
   ): Promise<OriginArchive> {
-    const question = makeQuestion("*/*", subject, asker);
+    const question = { accept: "*/*", asker, subject };
     const answer = await this.#openBody(url, question);
     const size = announcedSize(answer);
     if (size !== undefined && size > this.#limits.archive)
       throw tooLarge(answer, this.#limits.archive);
     const body = receiveArchive(answer, this.#limits, (headers) => {
       this.#events.onResume();
-      const statuses = [200, 206];
-      const again = makeQuestion("*/*", subject, asker);
-      return this.#openBody(url, { ...again, headers, statuses });
+      return this.#openBody(url, {
+        ...question,
+        headers,
+        statuses: [200, 206],
+      });
     });
     const contentType = mediaType(answer);
     return { url: answer.url, contentType, size, body };
@@ -176,183 +213,126 @@ export class HttpClient {
   }
 
   async close(): Promise<void> {
-    await this.#requests.close();
+    await this.#dispatcher?.destroy();
+  }
+
+  #fetchWhole(
+    start: URL,
+    maxBytes: number,
+    question: Question,
+  ): Promise<OriginAnswer> {
+    const deadline = AbortSignal.timeout(this.#limits.json);
+    const signal = AbortSignal.any([question.asker, deadline]);
+    return this.#try(start, question, signal, async (answer) => {
+      const { url, headers } = answer;
+      return { url, headers, bytes: await readWhole(answer, maxBytes) };
+    });
   }
 
   #openBody(url: URL, question: Question): Promise<Answer> {
     return this.#try(url, question, question.asker, async (answer) => {
       if (contentCodings(answer).length > 0) throw encoded(answer);
-      if (mediaType(answer) === "text/html")
-        refusePage(answer, await peek(answer, this.#limits.stalled));
+      if (
+        mediaType(answer) === "text/html" &&
+        isPage(answer, await peek(answer, this.#limits.stalled))
+      )
+        throw refuse(answer, aPage);
       return answer;
     });
   }
 
-  #deadline(signal: AbortSignal): AbortSignal {
-    return AbortSignal.any([signal, AbortSignal.timeout(this.#limits.json)]);
-  }
-
-  #try<T>(
+  /**
+   * Tries up to three times what only reads, while failures are of a kind that
+   * can pass and `signal` leaves time.
+   */
+  async #try<T>(
     url: URL,
     question: Question,
     signal: AbortSignal,
-    read: (answer: Answer) => Promise<T> | T,
+    read: (answer: Answer) => Promise<T>,
   ): Promise<T> {
-    const { subject } = question;
-    const attempt = async () =>
-      read(await this.#requests.follow(url, signal, question));
-    return withRetries(attempt, signal, {
-      isSuspended: () => this.#health.isSuspended(url, subject),
-      onRetry: this.#events.onRetry,
-    });
-  }
-}
-
-/** Events for observers; never waited for. */
-interface OriginEvents {
-  /** A request to a host was answered, or failed, after so many milliseconds. */
-  readonly onAsked: (result: OriginResult, milliseconds: number) => void;
-  readonly onReceived: (bytes: number) => void;
-}
-
-/** Request as sent to every host on the way to an answer. */
-interface Question {
-  readonly accept: string;
-  /** Statuses of good answers. */
-  readonly statuses: readonly number[];
-  /** Range and If-Range, for the rest of an archive. */
-  readonly headers: Readonly<Record<string, string>>;
-  /**
-   * Subject of the document: a provider, so that its failures affect no other;
-   * undefined for all.
-   */
-  readonly subject: string | undefined;
-  /** Signal of the client: its abort proves nothing about the host. */
-  readonly asker: AbortSignal;
-  /** Hosts against which this counted, however often it is tried. */
-  readonly counted: Set<string>;
-}
-
-function makeQuestion(
-  accept: string,
-  subject: string | undefined,
-  asker: AbortSignal,
-): Question {
-  const counted = new Set<string>();
-  return { accept, statuses: [200], headers: {}, subject, asker, counted };
-}
-
-const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-
-/** Requests of one origin, to it and to where its answers lead: guarded, with its credentials at home only, and to no suspended host. */
-class OriginRequests {
-  readonly #settings: OriginSettings;
-  readonly #limits: OriginLimits;
-  readonly #health: OriginHealth;
-  readonly #events: OriginEvents;
-  #made: Dispatchers | undefined;
-
-  constructor(
-    settings: OriginSettings,
-    limits: OriginLimits,
-    health: OriginHealth,
-    events: OriginEvents,
-  ) {
-    this.#settings = settings;
-    this.#limits = limits;
-    this.#health = health;
-    this.#events = events;
-  }
-
-  async close(): Promise<void> {
-    await this.#made?.close();
-  }
-
-  /** Made with the first request: reading the machine's certificates takes 0.2 s, which commands that ask no origin need not spend. */
-  get #dispatchers(): Dispatchers {
-    this.#made ??= makeDispatchers(this.#settings, this.#limits);
-    return this.#made;
-  }
-
-  /** Follows redirects by hand, so that every hop is checked and credentials stay at home. */
-  async follow(
-    start: URL,
-    signal: AbortSignal,
-    question: Question,
-  ): Promise<Answer> {
-    let url = start;
-    for (let hop = 0; hop <= this.#limits.redirects; hop++) {
-      checkUrl(url, this.#settings);
-      const response = await this.#request(url, signal, question);
-      if (!redirects.has(response.statusCode))
-        return acceptAnswer(
-          url,
-          response,
-          question.statuses,
-          this.#events.onReceived,
-        );
-      discard(response.body);
-      url = redirectTarget(url, response.headers.location);
+    let failure: unknown;
+    for (let tried = 1; ; tried++) {
+      try {
+        return await read(await this.#follow(url, question, signal, tried > 1));
+      } catch (error) {
+        // The failure before a suspension explains more than the suspension.
+        if (tried > 1 && isFailure(error, "origin-suspended")) throw failure;
+        failure = error;
+      }
+      if (tried === tries || !canPass(failure)) throw failure;
+      // Half of the time is chance, so that many mirrors do not come back together.
+      const ms = longestDelay * tried * (0.5 + Math.random() / 2);
+      await delay(ms, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) throw failure;
+      this.#events.onRetry();
     }
+  }
+
+  async #follow(
+    start: URL,
+    question: Question,
+    signal: AbortSignal,
+    isRepeated: boolean,
+  ): Promise<Answer> {
     const { redirects: most } = this.#limits;
+    let url = start;
+    for (let hop = 0; hop <= most; hop++) {
+      checkUrl(url, this.#settings);
+      const response = await this.#request(url, question, signal, isRepeated);
+      const { statusCode: status, headers, body } = response;
+      const { onReceived } = this.#events;
+      if ((question.statuses ?? [200]).includes(status))
+        return { url, status, headers, body, onReceived };
+      discard(body);
+      if (!redirects.has(status)) throw describeStatus(url, status, headers);
+      url = redirectTarget(url, headers.location);
+    }
     throw unusable(start, `it redirects more than ${most} times`);
   }
 
   /** Asks no suspended host, and reports how it went. */
   async #request(
     url: URL,
+    { accept, asker, subject, headers: more }: Question,
     signal: AbortSignal,
-    question: Question,
+    isRepeated: boolean,
   ): Promise<Dispatcher.ResponseData> {
-    const { subject, asker, counted } = question;
     const passage = this.#health.admit(url, subject);
     const began = performance.now();
     const tell = (failure?: unknown) =>
       this.#events.onAsked(originResult(failure), performance.now() - began);
-    const settle = (failure: unknown) => {
-      passage.settle(failure, counted.has(url.host));
-      counted.add(url.host);
-    };
     try {
-      const response = await this.#send(url, signal, question);
-      const { statusCode, headers } = response;
+      const response = await request(url, {
+        dispatcher: (this.#dispatcher ??= makeDispatcher(
+          this.#settings,
+          this.#limits,
+        )),
+        signal,
+        headers: {
+          accept,
+          "accept-encoding": "identity",
+          "user-agent": "provender",
+          ...more,
+          ...this.#credentials(url),
+        },
+      });
+      const { statusCode: status, headers } = response;
       const failure =
-        statusCode < 400 ? undefined : describeStatus(url, statusCode, headers);
+        status < 400 ? undefined : describeStatus(url, status, headers);
       tell(failure);
-      if (statusCode < 500 && statusCode !== 429) passage.settle(undefined);
-      else settle(failure);
+      const isWell = status < 500 && status !== 429;
+      passage.settle(isWell ? undefined : failure, isRepeated);
       return response;
     } catch (error) {
       const failure = describeFailure(url, error, "request");
       if (asker.aborted) passage.abandon();
       else {
         tell(failure);
-        settle(failure);
+        passage.settle(failure, isRepeated);
       }
       throw failure;
     }
-  }
-
-  #send(
-    url: URL,
-    signal: AbortSignal,
-    { accept, headers }: Question,
-  ): Promise<Dispatcher.ResponseData> {
-    const configured = isConfigured(url, this.#settings);
-    const dispatcher = configured
-      ? this.#dispatchers.configured
-      : this.#dispatchers.guarded;
-    return request(url, {
-      dispatcher,
-      signal,
-      headers: {
-        accept,
-        "accept-encoding": "identity",
-        "user-agent": "provender",
-        ...headers,
-        ...this.#credentials(url),
-      },
-    });
   }
 
   /** The origin's token at home; elsewhere a login that the URL itself brings, as clients send it. */
@@ -374,20 +354,17 @@ function decodeEscapes(text: string): string {
   );
 }
 
-/** Bytes beyond ASCII, which arrive as Latin-1, mean themselves whatever their encoding. */
-function escapeBytes(location: string): string {
-  return location.replace(
-    /[\x80-\xff]/g,
-    (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-}
-
 function redirectTarget(
   from: URL,
   location: string | string[] | undefined,
 ): URL {
-  const target = URL.parse(escapeBytes(single(location) ?? ""), from.href);
-  if (target === null || location === undefined)
+  // Bytes beyond ASCII, which arrive as Latin-1, mean themselves whatever their encoding.
+  const escaped = single(location)?.replace(
+    /[\x80-\xff]/g,
+    (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  const target = escaped === undefined ? null : URL.parse(escaped, from.href);
+  if (target === null)
     throw unusable(from, "a redirect without a usable Location");
   return target;
 }
@@ -398,118 +375,41 @@ function redirectTarget(
  */
 const mostConnections = 48;
 
-/** Two connection pools of one origin: for hosts the operator wrote, and for all others. */
-interface Dispatchers {
-  readonly configured: Dispatcher;
-  readonly guarded: Dispatcher;
-  close(): Promise<void>;
-}
-
-/** Names behind a proxy are resolved by the proxy, so there only the URL is checked. */
-function makeDispatchers(
+/**
+ * Connects to names that lead to public addresses alone, but where the operator
+ * allowed others. Names behind a proxy are resolved by the proxy, so there only
+ * the URL is checked.
+ */
+function makeDispatcher(
   settings: OriginSettings,
   limits: OriginLimits,
-): Dispatchers {
-  const trust = makeTrust(settings.ca);
-  const configured = makeDispatcher(settings, limits, trust, {});
-  const guarded = settings.allowPrivateAddresses
-    ? configured
-    : makeDispatcher(settings, limits, trust, { lookup: guardedLookup });
-  return {
-    configured,
-    guarded,
-    close: async () => {
-      await Promise.all([configured.destroy(), guarded.destroy()]);
-    },
-  };
-}
-
-function makeDispatcher(
-  { proxy }: OriginSettings,
-  limits: OriginLimits,
-  secureContext: SecureContext,
-  resolver: { lookup?: typeof guardedLookup },
 ): Dispatcher {
-  const { connect: timeout } = limits;
-  const tls = { secureContext, timeout, ...resolver };
-  const options = {
+  const secureContext = makeTrust(settings.ca);
+  const connection = { secureContext, timeout: limits.connect, allowH2: false };
+  const anywhere = buildConnector(connection);
+  const guarded = buildConnector({ ...connection, lookup: guardedLookup });
+  const isFree = (host: string) =>
+    settings.allowPrivateAddresses ||
+    isConfigured(new URL(`https://${host}`), settings);
+  const options: Agent.Options = {
     headersTimeout: limits.firstByte,
     bodyTimeout: limits.idle,
     maxHeaderSize: 64 * 1024,
     allowH2: false,
     connections: mostConnections,
+    connect: (target, callback) =>
+      (isFree(target.host ?? "") ? anywhere : guarded)(target, callback),
   };
-  if (proxy.https === undefined) return new Agent({ ...options, connect: tls });
+  const { https, no = "" } = settings.proxy;
+  if (https === undefined) return new Agent(options);
   return new EnvHttpProxyAgent({
     ...options,
-    connect: tls,
-    requestTls: { secureContext, timeout },
-    proxyTls: { secureContext, timeout },
-    httpsProxy: proxy.https.href,
-    noProxy: proxy.no ?? "",
+    requestTls: connection,
+    proxyTls: connection,
+    httpsProxy: https.href,
+    noProxy: no,
   });
 }
-
-/** Attempts at one request, the first one included. */
-const tries = 3;
-/** Milliseconds before the second try at most; twice that before the third. */
-const longestDelay = 200;
-
-interface RetryRules {
-  /** True when a try would be refused anyway, so that no time is spent on it. */
-  readonly isSuspended: () => boolean;
-  readonly onRetry: () => void;
-}
-
-/**
- * Tries up to three times what only reads, while failures are of a kind that
- * can pass and `signal` leaves time; throws the last failure that the origin
- * itself had.
- */
-export async function withRetries<T>(
-  attempt: () => Promise<T>,
-  signal: AbortSignal,
-  { isSuspended, onRetry }: RetryRules,
-): Promise<T> {
-  let failure: unknown;
-  for (let tried = 1; ; tried++) {
-    try {
-      return await attempt();
-    } catch (error) {
-      // The failure before a suspension explains more than the suspension.
-      const isOurs = isFailure(error, "origin-suspended");
-      failure = isOurs && tried > 1 ? failure : error;
-    }
-    if (tried === tries || !canPass(failure) || isSuspended()) throw failure;
-    if (!(await waitBefore(tried, signal))) throw failure;
-    onRetry();
-  }
-}
-
-/** Half of the time is fixed and half is chance, so that many mirrors do not come back together. */
-async function waitBefore(
-  retry: number,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const longest = longestDelay * retry;
-  const ms = longest * (0.5 + Math.random() / 2);
-  await delay(ms, undefined, { signal }).catch(() => undefined);
-  return !signal.aborted;
-}
-
-/**
- * True for a failure that may pass: a broken connection, or a status that means
- * "not now".
- */
-function canPass(error: unknown): boolean {
-  if (isFailure(error, "origin-status"))
-    return passingStatuses.has(error.status);
-  return (
-    isFailure(error, "origin-unreachable", "origin-timeout") || isCut(error)
-  );
-}
-
-const passingStatuses: ReadonlySet<number> = new Set([408, 500, 502, 503, 504]);
 
 /**
  * Limit of `[`, `{` and `:` together; a list of 5,000 versions for 25 platforms

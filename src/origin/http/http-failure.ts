@@ -31,37 +31,29 @@ export function describeFailure(
   error: unknown,
   phase: "request" | "body",
 ): ProvenderError {
-  const own = ownErrorIn(error);
-  if (own !== undefined) return own;
-  const shown = formatPublicUrl(url);
+  for (let at = error, depth = 0; at instanceof Error && depth < 4; depth++) {
+    if (at instanceof ProvenderError) return at;
+    at = at.cause;
+  }
   const { code = "", name, message } = error as NodeJS.ErrnoException;
-  const options = { cause: error };
+  const fail = (
+    kind: "origin-unreachable" | "origin-answer" | "origin-timeout",
+    reason: string,
+  ) => failure(kind, formatPublicUrl(url), reason, { cause: error });
   // undici gives it the name of an aborted request.
   const [, refusal] = /^Proxy response \((\d+)\)/.exec(message) ?? [];
   if (refusal !== undefined)
-    return failure(
-      "origin-unreachable",
-      shown,
-      `the proxy says ${refusal}`,
-      options,
-    );
+    return fail("origin-unreachable", `the proxy says ${refusal}`);
+  const late = timeouts.get(code);
+  if (late !== undefined) return fail("origin-timeout", late);
+  if (name === "TimeoutError" || name === "AbortError")
+    return fail("origin-timeout", "the deadline passed");
+  if (phase === "body") return fail("origin-answer", cutShort);
   const reason =
     name === "HTTPParserError" ? lowerFirst(message) : unreadable.get(code);
-  if (phase === "request" && reason !== undefined)
-    return failure("origin-answer", shown, reason, options);
-  const late = timeouts.get(code);
-  if (late !== undefined)
-    return failure("origin-timeout", shown, late, options);
-  if (name === "TimeoutError" || name === "AbortError")
-    return failure("origin-timeout", shown, "the deadline passed", options);
-  return phase === "request"
-    ? failure(
-        "origin-unreachable",
-        shown,
-        code === "" ? message : code,
-        options,
-      )
-    : failure("origin-answer", shown, cutShort, options);
+  return reason === undefined
+    ? fail("origin-unreachable", code === "" ? message : code)
+    : fail("origin-answer", reason);
 }
 
 /** The error for a status other than 200, 206 and the redirects. */
@@ -125,17 +117,6 @@ function lowerFirst(text: string): string {
   return text.slice(0, 1).toLowerCase() + text.slice(1);
 }
 
-function ownErrorIn(error: unknown): ProvenderError | undefined {
-  for (let at = error, depth = 0; at instanceof Error && depth < 4; depth++) {
-    if (at instanceof ProvenderError) return at;
-    at = at.cause;
-  }
-  return undefined;
-}
-
-const least = 1_000;
-const most = 5 * 60_000;
-
 /**
  * Parses milliseconds to wait, between one second and five minutes (RFC 9110,
  * 10.2.3). The header has whole seconds, or a date. The date is compared with
@@ -147,20 +128,17 @@ export function parseRetryAfter(
   answeredAt: string | undefined,
   now: Date,
 ): number | undefined {
-  if (text === undefined) return undefined;
-  if (/^[0-9]+$/.test(text)) return clamp(Number(text) * 1000);
-  const date = parseHttpDate(text);
-  if (date === undefined) return undefined;
-  return clamp(date - (parseHttpDate(answeredAt ?? "") ?? now.getTime()));
+  const asked = /^[0-9]+$/.test(text ?? "")
+    ? Number(text) * 1000
+    : parseHttpDate(text) - (parseHttpDate(answeredAt) || now.getTime());
+  return Number.isNaN(asked)
+    ? undefined
+    : Math.min(5 * 60_000, Math.max(1_000, asked));
 }
 
-function parseHttpDate(text: string): number | undefined {
-  // Only what looks like one of the three forms: Date.parse reads almost anything.
-  if (!/^[A-Z][a-z]{2,8},? .*\d{2}:\d{2}:\d{2}/.test(text)) return undefined;
-  const date = Date.parse(text);
-  return Number.isNaN(date) ? undefined : date;
-}
-
-function clamp(ms: number): number {
-  return Math.min(most, Math.max(least, ms));
+/** NaN for what does not look like one of the three forms: Date.parse reads almost anything. */
+function parseHttpDate(text = ""): number {
+  return /^[A-Z][a-z]{2,8},? .*\d{2}:\d{2}:\d{2}/.test(text)
+    ? Date.parse(text)
+    : NaN;
 }

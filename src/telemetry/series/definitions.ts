@@ -122,7 +122,7 @@ export const definitions = {
   originSuspensions: {
     type: "counter",
     name: "provender_origin_suspensions_total",
-    help: "Times that a host, or one provider on it, was not asked for a while: because it asked for it (busy) or because it failed.",
+    help: "Times that a host, or one namespace on it, was not asked for a while: because it asked for it (busy) or because it failed.",
     labels: { reason: ["busy", "failing"] },
   },
   originSuspended: {

@@ -67,7 +67,7 @@ const anywhere: Readonly<Record<string, Refusal>> = {
         request,
       ),
     502,
-    "origin-address-refused",
+    "origin-answer",
   ],
   "redirects nowhere": [faults.status(302), 502, "origin-answer"],
 };
@@ -139,7 +139,7 @@ describe.each<[RequestKind, Question, Record<string, Refusal>]>([
       "alters one byte": [faults.alteredByte(5), 451, "signature-refused"],
       "sends more than was signed": [faults.grown(1), 451, "signature-refused"],
       "sends more than the limit": [
-        faults.grown(256 * 1024),
+        faults.grown(1024 * 1024),
         502,
         "origin-answer",
       ],

@@ -1,7 +1,27 @@
 import { describe, expect, it } from "vitest";
 import { failure } from "../../../src/errors/index.ts";
+import {
+  type Suspension,
+  OriginHealth,
+} from "../../../src/origin/health/origin-health.ts";
 import { failing } from "../../scenes/failing.ts";
-import { host, prepareHealth as prepare, url } from "./health-scene.ts";
+
+const host = "https://a.example/";
+const url = new URL("/v1/providers/acme/widget/versions", host);
+
+/** Makes the health of hosts with a clock that stands still, and notes what it tells. */
+function prepare() {
+  const time = { now: 1_000 };
+  const suspended: Suspension[] = [];
+  const resumed: (string | undefined)[] = [];
+  const health = new OriginHealth(() => time.now, {
+    onSuspended: (suspension) => suspended.push(suspension),
+    onResumed: (name, namespace) => resumed.push(namespace ?? name),
+  });
+  const ask = (outcome: unknown, subject?: string, at = url) =>
+    health.admit(at, subject).settle(outcome);
+  return { time, health, ask, suspended, resumed };
+}
 
 const broken = failure("origin-unreachable", host, "ECONNREFUSED");
 const bad = failure("origin-status", host, 500);
@@ -109,50 +129,43 @@ describe("a host", () => {
   });
 });
 
-describe("one provider whose documents fail", () => {
-  it("is suspended alone", () => {
-    const { time, health, ask, suspended, resumed } = prepare();
-    for (let failure = 1; failure <= 5; failure++) ask(bad, "acme/bad");
-    expect(() => health.admit(url, "acme/bad")).toThrow(
-      failing("origin-suspended"),
-    );
-    ask(undefined, "acme/good");
-    ask(undefined);
-    expect(suspended).toEqual([
-      {
-        host: "a.example:443",
-        subject: "acme/bad",
-        milliseconds: 1_000,
-        reason: "status 500",
-      },
-    ]);
-    time.now += 1_000;
-    ask(undefined, "acme/bad");
-    expect(resumed).toEqual(["acme/bad"]);
-    ask(bad, "acme/bad");
-  });
+describe("5xx for one namespace", () => {
+  const [one, two, other] = [
+    "r.example/evil/x",
+    "r.example/evil/y",
+    "r.example/acme/net",
+  ];
 
-  it("with another one suspends the host, and both are asked again after it", () => {
-    const { time, health, ask } = prepare();
-    for (let failure = 1; failure <= 5; failure++) ask(bad, "acme/one");
-    ask(bad, "acme/two");
-    expect(() => health.admit(url, "acme/three")).toThrow(
-      failing("origin-suspended"),
-    );
-    time.now += 1_000;
-    ask(undefined, "acme/three");
-    ask(undefined, "acme/one");
+  it("suspend nothing, however many of its providers fail", () => {
+    const { health, ask, suspended } = prepare();
+    for (let failure = 1; failure <= 20; failure++)
+      ask(bad, failure % 2 === 0 ? one : two);
+    ask(undefined, other);
+    ask(undefined, one);
+    expect(suspended).toEqual([]);
     expect(health.suspended).toBe(0);
   });
 
-  it("does not suspend the host with those that are well in between", () => {
+  it("with another one suspend the host, and both are asked again after it", () => {
     const { time, health, ask } = prepare();
-    for (let round = 1; round <= 50; round++) {
-      time.now += 60_000;
-      ask(bad, "acme/bad");
-      if (round % 3 === 0) ask(undefined, "acme/good");
-    }
+    for (let failure = 1; failure <= 5; failure++) ask(bad, one);
+    ask(bad, other);
+    for (const subject of [one, other, undefined])
+      expect(() => health.admit(url, subject)).toThrow(
+        failing("origin-suspended"),
+      );
+    time.now += 1_000;
+    ask(undefined, other);
+    ask(undefined, one);
+    expect(health.suspended).toBe(0);
+  });
+
+  it("with that of a document of no namespace suspend it", () => {
+    const { health, ask } = prepare();
+    for (let failure = 1; failure <= 5; failure++) ask(bad, one);
     expect(health.isSuspended(url)).toBe(false);
+    ask(bad);
+    expect(health.isSuspended(url)).toBe(true);
   });
 });
 
@@ -216,5 +229,82 @@ describe("a host that asks for a pause", () => {
     slow.settle(failure("origin-busy", host, 60));
     probe.settle(undefined);
     expect(() => health.admit(url, undefined)).toThrow(failing("origin-busy"));
+  });
+});
+
+describe("a publisher who asks for a pause", () => {
+  const evil = "registry.example.com/evil/x";
+  const [net, dns] = [
+    "registry.example.com/acme/net",
+    "registry.example.com/other/dns",
+  ];
+
+  it("pauses what is asked of that host for its own namespace, and nothing else", () => {
+    const { time, health, ask, suspended } = prepare();
+    ask(failure("origin-busy", host, 300), evil);
+    expect(() => health.admit(url, evil)).toThrow(failing("origin-busy"));
+    expect(health.isSuspended(url)).toBe(false);
+    for (const subject of [net, dns, undefined]) ask(undefined, subject);
+    time.now += 299_999;
+    expect(() => health.admit(url, evil)).toThrow(/in 1 s/);
+    ask(undefined, net);
+    time.now += 1;
+    ask(undefined, evil);
+    expect(health.isSuspended(url)).toBe(false);
+    expect(suspended).toEqual([
+      {
+        host: "a.example:443",
+        namespace: "registry.example.com/evil",
+        milliseconds: 300_000,
+        reason: "origin-busy",
+      },
+    ]);
+  });
+
+  it.each([
+    ["providers", evil, "registry.example.com/evil/y"],
+    ["modules", "a.example/evil/m/aws", "a.example/evil/n/aws"],
+    ["repositories", "https://g.example/evil/m", "https://g.example/evil/n"],
+  ])("does not pause the host by two %s of one namespace", (_, one, two) => {
+    const { health, ask } = prepare();
+    const [first, second] = [health.admit(url, one), health.admit(url, two)];
+    first.settle(failure("origin-busy", host, 300));
+    second.settle(failure("origin-busy", host, 300));
+    expect(() => health.admit(url, two)).toThrow(failing("origin-busy"));
+    ask(undefined, net);
+  });
+
+  it("with another one pauses the host, for no longer than both were asked", () => {
+    const { time, health, ask, suspended } = prepare();
+    ask(failure("origin-busy", host, 300), evil);
+    ask(failure("origin-busy", host, 5), net);
+    for (const subject of [evil, net, dns, undefined])
+      expect(() => health.admit(url, subject)).toThrow(failing("origin-busy"));
+    expect(suspended.at(-1)).toMatchObject({
+      namespace: undefined,
+      milliseconds: 5_000,
+    });
+    time.now += 5_000;
+    ask(undefined, dns);
+    for (const subject of [evil, net, undefined]) ask(undefined, subject);
+  });
+
+  it("does not keep the host paused by being the first who asks again", () => {
+    const { time, health, ask } = prepare();
+    ask(failure("origin-busy", host, 1), evil);
+    ask(failure("origin-busy", host, 1), net);
+    time.now += 1_000;
+    ask(failure("origin-busy", host, 300), evil);
+    ask(undefined, net);
+    ask(undefined, dns);
+    expect(health.suspended).toBe(0);
+  });
+
+  it("does not pause the host together with one whose pause is over", () => {
+    const { time, health, ask } = prepare();
+    ask(failure("origin-busy", host, 1), net);
+    time.now += 1_000;
+    ask(failure("origin-busy", host, 300), evil);
+    expect(health.isSuspended(url)).toBe(false);
   });
 });

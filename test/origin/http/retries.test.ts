@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { failure, ProvenderError } from "../../../src/errors/index.ts";
+import { ProvenderError } from "../../../src/errors/index.ts";
 import { failing } from "../../scenes/failing.ts";
-import { withRetries } from "../../../src/origin/http/http-client.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import * as faults from "../../fakes/faults.ts";
 import type { Fault } from "../../fakes/faults.ts";
@@ -87,23 +86,6 @@ it("asks again for an archive that did not begin", async () => {
   const { size } = await client.openArchive(urlOf("/archive"), never);
   expect(size).toBe(1_000);
   expect(home.requests.count()).toBe(3);
-});
-
-it("stops when the time is over, and reports the failure", async () => {
-  const asker = new AbortController();
-  let tried = 0;
-  const last = failure("origin-status", home.url, 502);
-  const attempt = () => {
-    tried++;
-    asker.abort();
-    return Promise.reject(last);
-  };
-  const asked = withRetries(attempt, asker.signal, {
-    isSuspended: () => false,
-    onRetry: () => undefined,
-  });
-  await expect(asked).rejects.toBe(last);
-  expect(tried).toBe(1);
 });
 
 it("stops when the host is suspended meanwhile, and reports the failure", async () => {
