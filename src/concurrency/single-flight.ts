@@ -7,8 +7,7 @@
 //    (mirror/cache/fair-share.ts): `limits.fillsPerOrigin`;
 // 3. fills: 64 downloads in all, of the same share;
 // 4. waiters: each reader goes at its own pace, and the download waits for
-//    none of them unless it cannot be stored
-//    (mirror/cache/archive-download.ts, store/blobs/spool.ts);
+//    none of them (mirror/cache/archive-download.ts);
 // 5. the disk: hashing of stored files, and writes (store/blobs/verified-blobs.ts,
 //    store/durable-file.ts), changes of one record one after the other
 //    (store/records/disk-records.ts);

@@ -264,8 +264,6 @@ function wireArchives(
       hashes.schedule(sha256, stored);
     },
     onFailed: (archive: string, error: unknown, host: string | undefined) => {
-      if (isFailure(error, "store-full"))
-        metrics?.count("archives", { outcome: "passed" });
       if (isFailure(error, "archive-digest")) {
         const { expected, got } = error;
         tampered.note(error, clock.now());

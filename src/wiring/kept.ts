@@ -115,7 +115,7 @@ export function wireKept(
 
 /** The archives and what bounds them. */
 function wireStore(
-  { storage }: Configuration,
+  { storage, offline }: Configuration,
   layout: StoreLayout,
   kept: Pick<Kept, "records" | "versions" | "releases">,
   { logger, metrics, alarms }: Telemetry,
@@ -128,6 +128,7 @@ function wireStore(
   const retention = new Retention({
     blobs,
     limits: storage,
+    offline,
     listIrreplaceable: () => listIrreplaceable(kept),
     onEvicted: (blob) => {
       metrics?.count("archives", { outcome: "evicted" });

@@ -58,9 +58,6 @@ interface ArchiveLimits extends ShareLimits {
 /** Milliseconds that an archive is hashed before its first byte is sent, so that most damage is healed unseen. */
 const patience = 1_000;
 
-/** Archives at once that cannot be stored and are streamed from memory. */
-const mostUnstored = 16;
-
 /** Archives by digest: from the store, from a download under way, or from a new one; at most one download a digest. */
 export class ArchiveCache {
   readonly #blobs: BlobStore;
@@ -96,7 +93,7 @@ export class ArchiveCache {
   async open(sha256: TrustedSha256, start: ArchiveStart): Promise<OpenArchive> {
     for (;;) {
       const running = this.#downloads.get(sha256);
-      if (running?.isWhole === true) return this.#follow(running, "joined");
+      if (running !== undefined) return this.#follow(running, "joined");
       const left = this.#left;
       const stored = await this.#blobs.open(sha256);
       if (stored !== undefined) {
@@ -105,7 +102,7 @@ export class ArchiveCache {
         continue;
       }
       // A download that left meanwhile may have stored it: look again.
-      if (left !== this.#left || this.#downloads.get(sha256)?.isWhole) continue;
+      if (left !== this.#left || this.#downloads.has(sha256)) continue;
       return this.#follow(this.#start(sha256, start), "fetched");
     }
   }
@@ -142,8 +139,7 @@ export class ArchiveCache {
 
   /**
    * Starts a download. It is in the map before anything is awaited, so that no
-   * second one can start. One that is streamed unstored and has lost its
-   * beginning makes way for another.
+   * second one can start.
    */
   #start(sha256: TrustedSha256, start: ArchiveStart): ArchiveDownload {
     if (this.#running.size >= this.#limits.waiters)
@@ -200,25 +196,12 @@ export class ArchiveCache {
       verified: () => this.#events.onVerified(sha256, stored),
       leave: () => this.#leave(download),
       proceed: () => turn.proceed(),
-      expectUnstored: () => this.#expectUnstored(),
       ...(this.#reserve && { reserve: this.#reserve }),
     });
     await running.catch((error: unknown) => {
       if (near !== undefined && isWrong(error)) this.#nearest?.distrust(sha256);
       throw error;
     });
-  }
-
-  /** Memory holds what is streamed unstored, for so many archives at most. */
-  #expectUnstored(): void {
-    const others = [...this.#running.keys()].filter((one) => one.isUnstored);
-    if (others.length >= mostUnstored)
-      throw failure(
-        "store-full",
-        "the archive",
-        "too many others are only passing through already",
-        "try again shortly, and look why the mirror's disk takes nothing",
-      );
   }
 
   #leave(download: ArchiveDownload): void {

@@ -2,8 +2,11 @@ import type { Sha256 } from "../../address/hash.ts";
 import { failure } from "../../errors/index.ts";
 import type { OriginArchive } from "../../origin/http/http-client.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
-import { classifyFileFailure } from "../../store/file-failure.ts";
-import type { Spool, SpoolReader } from "../../store/blobs/spool.ts";
+import {
+  classifyFileFailure,
+  refuseToStore,
+} from "../../store/file-failure.ts";
+import type { Spool } from "../../store/blobs/spool.ts";
 import type { TrustedSha256 } from "../../verification/signed-checksums.ts";
 import {
   makeRoom,
@@ -86,16 +89,6 @@ export class ArchiveDownload {
     return this.#spool.written;
   }
 
-  /** True while a reader that joins can have every byte. */
-  get isWhole(): boolean {
-    return this.#spool.isWhole;
-  }
-
-  /** True when nothing of it will be stored, and its readers share what is in memory. */
-  get isUnstored(): boolean {
-    return this.#spool.isUnstored;
-  }
-
   /** True while a client reads it, or waits for it to be stored. */
   get isFollowed(): boolean {
     return this.#readers > 0;
@@ -127,8 +120,8 @@ export class ArchiveDownload {
 
   /**
    * Receives, verifies and stores. Readers get the tail once the digest matched
-   * and need not wait for the disk. What cannot be stored is verified all the
-   * same. Rejects as the readers do, or when what was verified could not be stored.
+   * and need not wait for the disk. Rejects as the readers do, or when what was
+   * verified could not be stored.
    */
   async run(
     opening: Promise<OriginArchive>,
@@ -140,7 +133,7 @@ export class ArchiveDownload {
     try {
       await this.#receive(await opening, steps);
       this.#verify();
-      if (!this.isUnstored) steps.verified();
+      steps.verified();
       this.#become({ is: "verified" });
       await blobs.commit(this.#spool, this.sha256);
       steps.leave();
@@ -158,7 +151,7 @@ export class ArchiveDownload {
 
   /** A view of this download for one reader; it keeps the file open until it is closed. */
   join(): ReadableArchive {
-    const reader = this.#spool.follow();
+    this.#spool.hold();
     this.#readers++;
     const size = () => this.#size;
     return {
@@ -166,11 +159,10 @@ export class ArchiveDownload {
       get size() {
         return size();
       },
-      read: (range) =>
-        this.#read(reader, range ?? { start: 0, end: undefined }),
+      read: (range) => this.#read(range ?? { start: 0, end: undefined }),
       close: () => {
         this.#readers--;
-        return reader.close();
+        return this.#spool.release();
       },
     };
   }
@@ -181,8 +173,8 @@ export class ArchiveDownload {
     this.#start.resolve();
     for await (const chunk of archive.body) {
       await steps.proceed?.();
-      await this.#makeRoom(chunk.length, steps);
-      await this.#append(chunk, steps);
+      await this.#makeRoom(chunk.length);
+      await this.#spool.append(chunk).catch(refuseIfDiskFails);
       this.#wake();
     }
     const { written } = this.#spool;
@@ -201,45 +193,16 @@ export class ArchiveDownload {
     const spool = this.#spool;
     if (steps.reserve !== undefined) {
       this.#room = await steps.reserve(size, () => spool.written);
-      if (this.#room === undefined) {
-        this.#streamUnstored(refuseForRoom("the archive"), steps);
-        return;
-      }
+      if (this.#room === undefined) throw refuseForRoom("the archive");
     }
-    await spool
-      .open()
-      .catch((error: unknown) => this.#streamIfDiskFails(error, steps));
+    await spool.open().catch(refuseIfDiskFails);
   }
 
-  async #makeRoom(coming: number, steps: DownloadSteps): Promise<void> {
+  async #makeRoom(coming: number): Promise<void> {
     const room = this.#room;
-    if (room === undefined || this.isUnstored) return;
+    if (room === undefined) return;
     if (!(await makeRoom(room, this.#size, this.received, coming)))
-      this.#streamUnstored(refuseForRoom("the archive"), steps);
-  }
-
-  async #append(chunk: Uint8Array, steps: DownloadSteps): Promise<void> {
-    if (this.isUnstored) return this.#spool.append(chunk);
-    await this.#spool.append(chunk).catch((error: unknown) => {
-      this.#streamIfDiskFails(error, steps);
-      return this.#spool.append(chunk);
-    });
-  }
-
-  #streamIfDiskFails(error: unknown, steps: DownloadSteps): void {
-    if (classifyFileFailure(error) === undefined) throw error;
-    this.#streamUnstored(error, steps);
-  }
-
-  /**
-   * Continues without storing. Requests that wait only for the store are
-   * rejected at once.
-   */
-  #streamUnstored(problem: unknown, { expectUnstored }: DownloadSteps): void {
-    expectUnstored?.();
-    this.#spool.streamUnstored(problem);
-    this.#room?.release();
-    this.#store.reject(this.#spool.refusal());
+      throw refuseForRoom("the archive");
   }
 
   #verify(): void {
@@ -267,17 +230,14 @@ export class ArchiveDownload {
     resolve();
   }
 
-  async *#read(
-    reader: SpoolReader,
-    range: ByteRange,
-  ): AsyncGenerator<Uint8Array> {
+  async *#read(range: ByteRange): AsyncGenerator<Uint8Array> {
     const buffers = new PieceBuffers(1);
     let position = range.start;
     for (;;) {
       const end = this.#readableEnd(range);
       if (position < end) {
         const buffer = buffers.take(this.#readers, end - position);
-        const piece = await reader.read(buffer, position);
+        const piece = await this.#spool.read(buffer, position);
         position += piece.length;
         yield piece;
       } else if (this.#state.is === "downloading") {
@@ -293,7 +253,12 @@ export class ArchiveDownload {
     const end = Math.min(written, range.end ?? Infinity);
     if (this.#state.is === "verified") return end;
     const isSmall = (this.#size ?? written) <= heldWhole;
-    // Memory holds less than that of an archive that no disk takes.
-    return isSmall && !this.isUnstored ? 0 : end - heldBack;
+    return isSmall ? 0 : end - heldBack;
   }
+}
+
+/** A disk that does not take the archive is no reason to doubt its origin. */
+function refuseIfDiskFails(error: unknown): never {
+  if (classifyFileFailure(error) === undefined) throw error;
+  throw refuseToStore("the archive", error);
 }

@@ -14,11 +14,6 @@ export interface DownloadSteps {
    * end.
    */
   readonly proceed?: () => Promise<void>;
-  /**
-   * Throws store-full when the limit of archives that are streamed unstored is
-   * reached.
-   */
-  readonly expectUnstored?: () => void;
   /** There is room for everything by default. */
   readonly reserve?: Reserve;
 }
