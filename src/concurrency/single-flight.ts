@@ -3,9 +3,9 @@
 // the disk and threads:
 // 1. coalescing: all requests for one thing share one run (here, and by digest
 //    in mirror/cache/archive-cache.ts); at most 4,096 wait or read;
-// 2. the share of an origin, a namespace and a download host
-//    (mirror/cache/fair-share.ts): `limits.fillsPerOrigin`;
-// 3. fills: 64 downloads in all, of the same share;
+// 2. the places of an origin (mirror/archives/places.ts):
+//    `limits.fillsPerOrigin`;
+// 3. fills: 64 downloads in all;
 // 4. waiters: each reader goes at its own pace, and the download waits for
 //    none of them (mirror/cache/archive-download.ts);
 // 5. the disk: hashing of stored files, and writes (store/blobs/verified-blobs.ts,

@@ -5,10 +5,10 @@ import { withoutQuery } from "../address/module-source.ts";
 import { formatProviderAddress } from "../address/provider-address.ts";
 import type { Configuration } from "../config/load.ts";
 import { isFailure } from "../errors/index.ts";
+import { downloadLimits } from "../mirror/archives/places.ts";
 import { ArchiveCache } from "../mirror/cache/archive-cache.ts";
 import type { Clock } from "../mirror/cache/clock.ts";
 import { openWorkRoom } from "../mirror/cache/download-steps.ts";
-import { shareLimits } from "../mirror/cache/fair-share.ts";
 import { ModuleAdmission } from "../mirror/modules/admission.ts";
 import { ModuleArchives } from "../mirror/modules/archives.ts";
 import type { ModuleOrigin } from "../mirror/modules/fetch.ts";
@@ -151,7 +151,7 @@ function wireProviders(
   const seen = { hashes, tampered };
   const archives = wireArchives(configuration, kept, seen, telemetry);
   const clients = wireClients(configuration, telemetry, clock);
-  const limits = { ...shareLimits, ...configuration.limits };
+  const limits = { ...downloadLimits, ...configuration.limits };
   const parts = { blobs, records, hashes, limits, reserve };
   let learnt: LearntDigests | undefined;
   const origins = wireOrigins(configuration, clients.own, {
@@ -278,7 +278,7 @@ function wireArchives(
   };
   const cache = new ArchiveCache(
     blobs,
-    { ...shareLimits, ...limits },
+    { ...downloadLimits, ...limits },
     events,
     reserve,
     nearest?.archives,
@@ -386,7 +386,7 @@ function wireModuleArchives(
     blobs,
     nearest: nearest?.archives,
     settlements,
-    limits: { ...shareLimits, ...limits },
+    limits: { ...downloadLimits, ...limits },
     reserve,
     verify: (module, format, archive) =>
       threads.verify(module, format, archive),

@@ -4,7 +4,7 @@ import type { Configuration } from "../config/load.ts";
 import type { Failure } from "../errors/index.ts";
 import { type Clock, systemClock } from "../mirror/cache/clock.ts";
 import type { Reserve } from "../mirror/cache/download-steps.ts";
-import { shareLimits } from "../mirror/cache/fair-share.ts";
+import { downloadLimits } from "../mirror/archives/places.ts";
 import { MetadataCache } from "../mirror/cache/metadata-cache.ts";
 import type { MetadataRecords } from "../mirror/cache/metadata-records.ts";
 import { ReleaseRecords } from "../mirror/releases/records.ts";
@@ -164,7 +164,7 @@ export function wireCaches(
   const cache = <K, V extends object>(records: MetadataRecords<K, V>) => {
     const made = new MetadataCache(
       records,
-      { ...shareLimits, ...limits, ...freshness, shared },
+      { ...downloadLimits, ...limits, ...freshness, shared },
       clock,
       offline,
       onUnwritten,

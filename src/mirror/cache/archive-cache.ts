@@ -5,7 +5,7 @@ import type { OriginArchive } from "../../origin/http/http-client.ts";
 import type { BlobStore, StoredBlob } from "../../store/blobs/blob-store.ts";
 import type { TrustedSha256 } from "../../verification/signed-checksums.ts";
 import type { Outcome } from "./answer.ts";
-import { FairShare, type ShareLimits, type Turn } from "./fair-share.ts";
+import { DownloadPlaces, type PlaceLimits } from "../archives/places.ts";
 import { readStored } from "./stored-archive.ts";
 import { ArchiveDownload, type ReadableArchive } from "./archive-download.ts";
 import type { Reserve } from "./download-steps.ts";
@@ -28,14 +28,10 @@ export interface OpenArchive extends ReadableArchive {
   abandon(): void;
 }
 
-/**
- * Source of a missing archive; `hostname` and `namespace` select the share of
- * downloads that it counts for.
- */
+/** Source of a missing archive; `hostname` is the origin's. */
 export interface ArchiveStart {
   readonly name: string;
   readonly hostname: string;
-  readonly namespace: string;
   readonly open: (signal: AbortSignal) => Promise<OriginArchive>;
 }
 
@@ -51,7 +47,7 @@ interface ArchiveEvents {
   ) => void;
 }
 
-interface ArchiveLimits extends ShareLimits {
+interface ArchiveLimits extends PlaceLimits {
   readonly waiters: number;
 }
 
@@ -66,7 +62,7 @@ export class ArchiveCache {
   readonly #reserve: Reserve | undefined;
   readonly #nearest: NearestOrigin | undefined;
   readonly #downloads = new Map<TrustedSha256, ArchiveDownload>();
-  readonly #share: FairShare;
+  readonly #places: DownloadPlaces;
   readonly #closing = new AbortController();
   readonly #running = new Map<ArchiveDownload, Promise<void>>();
   #left = 0;
@@ -86,7 +82,7 @@ export class ArchiveCache {
     this.#nearest = nearest;
     this.#limits = limits;
     this.#events = events;
-    this.#share = new FairShare(limits);
+    this.#places = new DownloadPlaces(limits);
   }
 
   /** A TrustedSha256 is asked for, so that nothing is fetched before its digest is trusted. */
@@ -128,7 +124,7 @@ export class ArchiveCache {
    * readers.
    */
   get load(): { fills: number; waiting: number; readers: number } {
-    return { ...this.#share.load, readers: this.#readers };
+    return { ...this.#places.load, readers: this.#readers };
   }
 
   /** Ends the downloads; resolves when their files are gone. */
@@ -155,17 +151,18 @@ export class ArchiveCache {
   }
 
   async #run(download: ArchiveDownload, start: ArchiveStart): Promise<void> {
-    const sharer = {
+    const place = {
       origin: start.hostname,
-      namespace: start.namespace,
       isWanted: () => download.isFollowed,
+      end: () => download.abandon(),
     };
     const from: { host?: string } = {};
     const ends = [this.#closing.signal, download.abandoned];
     const signal = AbortSignal.any(ends);
     try {
-      using turn = await this.#share.take(sharer, signal);
-      await this.#receive(download, start, turn, from);
+      await this.#places.run(place, signal, () =>
+        this.#receive(download, start, signal, from),
+      );
     } catch (error) {
       this.#leave(download);
       await download.giveUp(error);
@@ -176,26 +173,24 @@ export class ArchiveCache {
   async #receive(
     download: ArchiveDownload,
     start: ArchiveStart,
-    turn: Turn,
+    signal: AbortSignal,
     from: { host?: string },
   ): Promise<void> {
     const { sha256, stored } = download;
     // New requests must not join a download that is given up.
-    turn.signal.addEventListener("abort", () => {
+    signal.addEventListener("abort", () => {
       if (!download.isVerified) this.#leave(download);
     });
     const near = await this.#nearest?.open(sha256);
     const opening = (
-      near === undefined ? start.open(turn.signal) : Promise.resolve(near)
+      near === undefined ? start.open(signal) : Promise.resolve(near)
     ).then((archive) => {
       from.host = archive.url.host;
-      turn.noteHost(from.host);
       return archive;
     });
     const running = download.run(opening, this.#blobs, {
       verified: () => this.#events.onVerified(sha256, stored),
       leave: () => this.#leave(download),
-      proceed: () => turn.proceed(),
       ...(this.#reserve && { reserve: this.#reserve }),
     });
     await running.catch((error: unknown) => {
@@ -227,6 +222,7 @@ export class ArchiveCache {
       close: async () => {
         this.#readers--;
         await reader.close();
+        this.#places.makeWay();
       },
       outcome,
       admitted: download.admitted,

@@ -172,7 +172,6 @@ export class ArchiveDownload {
     await this.#openSpool(archive.size, steps);
     this.#start.resolve();
     for await (const chunk of archive.body) {
-      await steps.proceed?.();
       await this.#makeRoom(chunk.length);
       await this.#spool.append(chunk).catch(refuseIfDiskFails);
       this.#wake();

@@ -9,11 +9,6 @@ export interface DownloadSteps {
    * opened from the store. So a new request always finds exactly one of the two.
    */
   readonly leave: () => void;
-  /**
-   * Resolves when the next piece may be read; rejects when the download has to
-   * end.
-   */
-  readonly proceed?: () => Promise<void>;
   /** There is room for everything by default. */
   readonly reserve?: Reserve;
 }

@@ -123,7 +123,6 @@ export class ProviderMirror {
     return archives.open(found.sha256, {
       name: found.filename,
       hostname: address.provider.hostname,
-      namespace: address.provider.namespace,
       open: async (signal) => {
         // A stored archive may be found damaged, and dropped.
         if (offline) throw failure("not-stored", found.filename);

@@ -15,7 +15,7 @@ import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Reserve } from "../cache/download-steps.ts";
 import { receiveWhole } from "../cache/receive-whole.ts";
-import { FairShare, type ShareLimits, type Turn } from "../cache/fair-share.ts";
+import { DownloadPlaces, type PlaceLimits } from "../archives/places.ts";
 import type { PackageHashes } from "./package-hashes.ts";
 import { formatRelease, type ReleaseAddress } from "./release.ts";
 
@@ -35,23 +35,23 @@ interface LearntDigestsParts {
    * Concurrent archives, each of which must be whole before it is checked;
    * `waiters` bounds the queue.
    */
-  readonly limits: ShareLimits & { readonly waiters: number };
+  readonly limits: PlaceLimits & { readonly waiters: number };
 }
 
 /**
  * SHA-256 of archives for which a network mirror publishes the h1 alone, as
  * `terraform providers mirror` does. Such an archive is fetched whole, compared
- * with the h1, and stored. Slow ones share their places as other downloads do.
+ * with the h1, and stored.
  */
 export class LearntDigests {
   readonly #parts: LearntDigestsParts;
   readonly #learning = new SingleFlight<string, void>();
-  readonly #share: FairShare;
+  readonly #places: DownloadPlaces;
   readonly #closing = new AbortController();
 
   constructor(parts: LearntDigestsParts) {
     this.#parts = parts;
-    this.#share = new FairShare(parts.limits);
+    this.#places = new DownloadPlaces(parts.limits);
   }
 
   /** Undefined until it was learnt for one of these hashes. */
@@ -82,8 +82,17 @@ export class LearntDigests {
     const isRunning = this.#learning.has(name);
     if (!isRunning && this.#learning.size >= this.#parts.limits.waiters)
       throw failure("too-busy", "archives whose digests are being learnt");
+    const { hostname } = address.provider;
+    const download = {
+      origin: hostname,
+      isWanted: () => true,
+      end: () => undefined,
+    };
+    const { signal } = this.#closing;
     return this.#learning.run(name, () =>
-      this.#learn(address, platform, origin, first),
+      this.#places.run(download, signal, () =>
+        this.#learn(address, platform, origin, first),
+      ),
     );
   }
 
@@ -101,19 +110,13 @@ export class LearntDigests {
     first: readonly PackageHash[],
   ): Promise<void> {
     const { provider, version } = address;
-    const { hostname, namespace } = provider;
-    const sharer = { origin: hostname, namespace, isWanted: () => true };
-    using turn = await this.#share.take(sharer, this.#closing.signal);
-    const { signal } = turn;
-    signal.throwIfAborted();
     const archive = await origin.openUnnamed(
       provider,
       version,
       platform,
-      signal,
+      this.#closing.signal,
     );
-    turn.noteHost(archive.url.host);
-    const { sha256, isNew } = await this.#store(archive, turn);
+    const { sha256, isNew } = await this.#store(archive);
     const wasKnown = await this.#parts.hashes.isKnown(sha256);
     const packageHash = await this.#parts.hashes.wait(sha256);
     const lists = [archive.packageHashes, first];
@@ -139,15 +142,15 @@ export class LearntDigests {
     );
   }
 
-  async #store(
-    { body, size }: OriginArchive,
-    turn: Turn,
-  ): Promise<{ readonly sha256: Sha256; readonly isNew: boolean }> {
+  async #store({ body, size }: OriginArchive): Promise<{
+    readonly sha256: Sha256;
+    readonly isNew: boolean;
+  }> {
     const { blobs } = this.#parts;
     const named = { subject: "the archive", size };
     return receiveWhole(this.#parts, named, async (spool, append) => {
       for await (const chunk of body) {
-        await turn.proceed();
+        this.#closing.signal.throwIfAborted();
         await append(chunk);
       }
       const sha256 = spool.digest();

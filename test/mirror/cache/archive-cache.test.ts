@@ -28,8 +28,7 @@ async function prepare(settings: Partial<typeof limits> = {}) {
 }
 
 function startOf(source: SteeredBody, hostname = "a.example"): ArchiveStart {
-  const namespace = "acme";
-  return { name: "archive.zip", hostname, namespace, open: source.open };
+  return { name: "archive.zip", hostname, open: source.open };
 }
 
 /** A real store that tells when a commit begins and ends. */
@@ -260,7 +259,6 @@ describe("the bounds of the cache", () => {
     const start: ArchiveStart = {
       name: "archive.zip",
       hostname: "a.example",
-      namespace: "acme",
       open: (signal) =>
         new Promise((_, reject) => {
           const end = () => reject(new Error("ended"));

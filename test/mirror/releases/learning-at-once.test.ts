@@ -1,17 +1,8 @@
-import {
-  afterAll,
-  afterEach,
-  beforeEach,
-  describe,
-  expect,
-  it,
-  vi,
-} from "vitest";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { parsePlatform } from "../../../src/address/platform.ts";
 import { failing } from "../../scenes/failing.ts";
 import { WatchedThreads, zipOf } from "../../scenes/hashed-archives.ts";
 import {
-  linux,
   prepareLearning,
   release,
   releaseOf,
@@ -21,7 +12,6 @@ import {
 
 const threads = new WatchedThreads();
 beforeEach(() => threads.reset());
-afterEach(() => void vi.useRealTimers());
 afterAll(() => threads.close());
 
 const { bytes, h1 } = zipOf("a");
@@ -101,128 +91,6 @@ describe("many who learn at once", () => {
     const openUnnamed = () => Promise.reject(failure);
     await expect(learn({ openUnnamed }, [h1])).rejects.toBe(failure);
     await learn(sending(bytes, h1), [h1]);
-  });
-});
-
-describe("archives that come slowly", () => {
-  const pass = async (ms: number) => {
-    await vi.advanceTimersByTimeAsync(ms);
-    await settleReally();
-  };
-  const { setTimeout: later } = globalThis;
-  const settleReally = () => new Promise((resolve) => later(resolve, 30));
-  beforeEach(
-    () =>
-      void vi.useFakeTimers({
-        toFake: ["setInterval", "clearInterval", "performance"],
-      }),
-  );
-
-  /** Starts slow downloads, and finds out whether another begins within `ms`. */
-  async function waitBehind(
-    ms: number,
-    slow: readonly [ReturnType<typeof releaseOf>, string][],
-    waiting: ReturnType<typeof releaseOf>,
-  ) {
-    const { learn, learning } = await prepareLearning(threads, { fills: 2 });
-    const running = slow.map(([address, host], n) => {
-      const one = steered(host, h1);
-      const platform = n === 0 ? linux : darwin;
-      return { ...one, done: learn(one.origin, [h1], address, platform) };
-    });
-    await settleReally();
-    const next = sending(bytes, h1);
-    const last = learn(next, [h1], waiting, windows);
-    await pass(ms);
-    const isIn = next.asked.length > 0;
-    const finish = async () => {
-      for (const { send, end } of running) {
-        send(bytes);
-        end();
-      }
-      await Promise.all([last, ...running.map(({ done }) => done)]);
-      await learning.close();
-    };
-    return { isIn, finish, running, last };
-  }
-
-  const one = releaseOf("one.example.com");
-  const two = releaseOf("two.example.com");
-  const three = releaseOf("three.example.com");
-
-  it.each([
-    [
-      "have as many places as who waits, for half a minute",
-      29_000,
-      [
-        [one, "one"],
-        [two, "two"],
-      ],
-      three,
-      false,
-    ],
-    [
-      "have as many places as who waits, and no longer",
-      31_000,
-      [
-        [one, "one"],
-        [two, "two"],
-      ],
-      three,
-      true,
-    ],
-    [
-      "come from one host, for a few seconds",
-      6_000,
-      [
-        [one, "files"],
-        [two, "files"],
-      ],
-      three,
-      true,
-    ],
-    [
-      "are of one namespace, for a few seconds",
-      6_000,
-      [
-        [one, "a"],
-        [one, "b"],
-      ],
-      releaseOf("one.example.com", "other"),
-      true,
-    ],
-  ] as const)(
-    "keep their places while they %s, and are learnt all the same",
-    async (_, ms, slow, waiting, expected) => {
-      const { isIn, finish } = await waitBehind(
-        ms,
-        [...slow] as never,
-        waiting,
-      );
-      expect(isIn).toBe(expected);
-      await finish();
-    },
-  );
-
-  it("stand still while another one has their place", async () => {
-    const { learn } = await prepareLearning(threads, { fills: 1 });
-    const slow = steered(undefined, h1);
-    const other = steered(undefined, h1);
-    const first = learn(slow.origin, [h1], one);
-    await settleReally();
-    const second = learn(other.origin, [h1], two);
-    await pass(31_000);
-    expect(other.origin.asked).toHaveLength(1);
-    slow.send(bytes.subarray(0, 20));
-    slow.send(bytes.subarray(20));
-    slow.end();
-    await expect.poll(() => slow.origin.taken).toBe(1);
-    await settleReally();
-    expect(slow.origin.taken).toBe(1);
-    other.send(bytes);
-    other.end();
-    await Promise.all([first, second]);
-    expect(slow.origin.taken).toBe(2);
   });
 });
 
