@@ -2,12 +2,12 @@
 // of a place waits only for later bounds, or for a run that needs nothing but
 // the disk and threads:
 // 1. coalescing: all requests for one thing share one run (here, and by digest
-//    in mirror/cache/archive-cache.ts); at most 4,096 wait or read;
+//    in mirror/archives/archives.ts); at most 4,096 wait or read;
 // 2. the places of an origin (mirror/archives/places.ts):
 //    `limits.fillsPerOrigin`;
 // 3. fills: 64 downloads in all;
 // 4. waiters: each reader goes at its own pace, and the download waits for
-//    none of them (mirror/cache/archive-download.ts);
+//    none of them (mirror/archives/download.ts);
 // 5. the disk: hashing of stored files, and writes (store/blobs/verified-blobs.ts,
 //    store/durable-file.ts), changes of one record one after the other
 //    (store/records/disk-records.ts);

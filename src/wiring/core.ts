@@ -6,9 +6,9 @@ import { formatProviderAddress } from "../address/provider-address.ts";
 import type { Configuration } from "../config/load.ts";
 import { isFailure } from "../errors/index.ts";
 import { downloadLimits } from "../mirror/archives/places.ts";
-import { ArchiveCache } from "../mirror/cache/archive-cache.ts";
+import { Archives } from "../mirror/archives/archives.ts";
 import type { Clock } from "../mirror/cache/clock.ts";
-import { openWorkRoom } from "../mirror/cache/download-steps.ts";
+import { openWorkRoom } from "../mirror/archives/room.ts";
 import { ModuleAdmission } from "../mirror/modules/admission.ts";
 import { ModuleArchives } from "../mirror/modules/archives.ts";
 import type { ModuleOrigin } from "../mirror/modules/fetch.ts";
@@ -118,7 +118,7 @@ export function wireExplanations(
 
 /** The mirror of providers without its protocols: what commands work with, and a part of a daemon. */
 interface Providers extends Kept {
-  readonly archives: ArchiveCache;
+  readonly archives: Archives;
   readonly clients: OriginClients;
   readonly hashes: PackageHashes;
   readonly notebook: Notebook;
@@ -257,7 +257,7 @@ function wireArchives(
   { blobs, clock, reserve, nearest }: Kept,
   { hashes, tampered }: Pick<Providers, "hashes" | "tampered">,
   { logger, metrics, alarms }: Telemetry,
-): ArchiveCache {
+): Archives {
   const events = {
     onVerified: (sha256: Sha256, stored: Promise<void>) => {
       tampered.forget(sha256);
@@ -276,11 +276,10 @@ function wireArchives(
       );
     },
   };
-  const cache = new ArchiveCache(
-    blobs,
+  const cache = new Archives(
+    { blobs, reserve },
     { ...downloadLimits, ...limits },
     events,
-    reserve,
     nearest?.archives,
   );
   metrics?.watchWaiters(() => cache.load.readers);

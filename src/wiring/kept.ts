@@ -3,7 +3,7 @@ import type { ProviderAddress } from "../address/provider-address.ts";
 import type { Configuration } from "../config/load.ts";
 import type { Failure } from "../errors/index.ts";
 import { type Clock, systemClock } from "../mirror/cache/clock.ts";
-import type { Reserve } from "../mirror/cache/download-steps.ts";
+import type { Reserve } from "../mirror/archives/room.ts";
 import { downloadLimits } from "../mirror/archives/places.ts";
 import { MetadataCache } from "../mirror/cache/metadata-cache.ts";
 import type { MetadataRecords } from "../mirror/cache/metadata-records.ts";

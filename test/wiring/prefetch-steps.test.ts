@@ -118,7 +118,7 @@ describe("a prefetch of one package", () => {
     ["mirror/providers/provider-mirror.ts", "openArchive"],
     ["mirror/trust/trust-store.ts", "open"],
     ["mirror/trust/admission.ts", "openVersion"],
-    ["mirror/cache/archive-cache.ts", "#start"],
+    ["mirror/archives/archives.ts", "#start"],
     ["mirror/releases/package-hashes.ts", "#computeAndKeep"],
   ])("calls, in %s, %s once", (path, name) => {
     expect(countCalls(path, name)).toBe(1);

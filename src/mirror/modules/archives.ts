@@ -2,7 +2,7 @@ import type { ArchiveFormat } from "../../address/module-archive-name.ts";
 import type { Checksum } from "../../address/module-source.ts";
 import { failure, isFailure } from "../../errors/index.ts";
 import type { Spool } from "../../store/blobs/spool.ts";
-import { receiveWhole } from "../cache/receive-whole.ts";
+import { receiveWhole } from "../archives/room.ts";
 import { DownloadPlaces, type PlaceLimits } from "../archives/places.ts";
 import { NotPackable } from "./git-packing.ts";
 import { receiveModule, type OpenedModule } from "./received-module.ts";

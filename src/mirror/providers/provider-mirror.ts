@@ -6,7 +6,7 @@ import {
 import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
 import { type Answer, asHit } from "../cache/answer.ts";
-import type { ArchiveCache, OpenArchive } from "../cache/archive-cache.ts";
+import type { Archives, OpenArchive } from "../archives/archives.ts";
 import { VersionListing } from "../listing/version-listing.ts";
 import { openPackage } from "../releases/open-package.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
@@ -44,7 +44,7 @@ interface ProviderMirrorParts {
   readonly catalog: ProviderCatalog;
   readonly admission: Admission;
   readonly standings: Standings;
-  readonly archives: ArchiveCache;
+  readonly archives: Archives;
   readonly hashes: PackageHashes;
   readonly releases: Pick<ReleaseRecords, "list">;
   readonly alarms: Alarms;

@@ -4,7 +4,7 @@ import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import { countBlobs, type BlobCount } from "../../store/blobs/listing.ts";
 import type { DirectoryLimits } from "../../store/storage-directory.ts";
 import type { StoreUse } from "../../telemetry/metrics.ts";
-import type { Room } from "../cache/download-steps.ts";
+import type { Room } from "../archives/room.ts";
 import { orderByUse, sumOf, type UsedBlob } from "./eviction-order.ts";
 
 interface RetentionParts {

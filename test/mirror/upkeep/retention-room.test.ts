@@ -4,7 +4,7 @@ import type { Sha256 } from "../../../src/address/hash.ts";
 import { Retention } from "../../../src/mirror/upkeep/retention.ts";
 import { BlobStore } from "../../../src/store/blobs/blob-store.ts";
 import { blobPath, type StoreLayout } from "../../../src/store/layout.ts";
-import { makeLayout, randomArchive } from "../cache/archives.ts";
+import { makeLayout, randomArchive } from "../archives/archives.ts";
 
 const size = 300;
 const nothing = () => 0;

@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { failure } from "../../../src/errors/index.ts";
 import { failing } from "../../scenes/failing.ts";
 import {
-  ArchiveCache,
+  Archives,
   type ArchiveStart,
-} from "../../../src/mirror/cache/archive-cache.ts";
+} from "../../../src/mirror/archives/archives.ts";
 import { BlobStore } from "../../../src/store/blobs/blob-store.ts";
 import type { Spool } from "../../../src/store/blobs/spool.ts";
 import {
@@ -13,6 +13,7 @@ import {
   filesIn,
   makeLayout,
   randomArchive,
+  reserveAll,
   SteeredBody,
 } from "./archives.ts";
 
@@ -23,7 +24,11 @@ const silent = { onVerified: () => undefined, onFailed: () => undefined };
 async function prepare(settings: Partial<typeof limits> = {}) {
   const layout = await makeLayout();
   const blobs = new WatchedStore(layout);
-  const cache = new ArchiveCache(blobs, { ...limits, ...settings }, silent);
+  const cache = new Archives(
+    { blobs, reserve: reserveAll },
+    { ...limits, ...settings },
+    silent,
+  );
   return { layout, blobs, cache };
 }
 
@@ -51,11 +56,11 @@ describe("one digest", () => {
     const { bytes, digest } = randomArchive(size);
     const source = new SteeredBody(bytes, size);
     const opened = await Promise.all(
-      Array.from({ length: 50 }, () => cache.open(digest, startOf(source))),
+      Array.from({ length: 200 }, () => cache.open(digest, startOf(source))),
     );
     expect(opened.map(({ outcome }) => outcome).sort()).toEqual([
       "fetched",
-      ...Array<string>(49).fill("joined"),
+      ...Array<string>(199).fill("joined"),
     ]);
     const readers = opened.map((archive) => new Drain(archive));
     source.finish();
