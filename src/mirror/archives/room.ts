@@ -44,8 +44,8 @@ export async function receiveWhole<T>(
   { subject, size }: { subject: string; size?: number | undefined },
   receive: (spool: Spool, append: Append) => Promise<T>,
 ): Promise<T> {
-  const spool = blobs.planSpool();
-  const room = await reserve(size, () => spool.written);
+  let spool: Spool | undefined;
+  const room = await reserve(size, () => spool?.written ?? 0);
   if (room === undefined) throw refuseForRoom(subject);
   // A disk that fails is no reason to doubt the origin.
   const refuse = (error: unknown): never => {
@@ -53,18 +53,19 @@ export async function receiveWhole<T>(
     throw refuseToStore(subject, error);
   };
   try {
-    await spool.open().catch(refuse);
-    return await receive(spool, async (piece) => {
-      if (!(await makeRoom(room, size, spool.written, piece.length)))
+    const file = await blobs.createSpool().catch(refuse);
+    spool = file;
+    return await receive(file, async (piece) => {
+      if (!(await makeRoom(room, size, file.written, piece.length)))
         throw refuseForRoom(subject);
-      await spool.append(piece).catch(refuse);
+      await file.append(piece).catch(refuse);
     });
   } catch (error) {
-    await spool.remove();
+    await spool?.remove();
     throw error;
   } finally {
     room.release();
-    await spool.release();
+    await spool?.release();
   }
 }
 

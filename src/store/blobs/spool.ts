@@ -9,28 +9,23 @@ import type { Sha256 } from "../../address/hash.ts";
  */
 export class Spool {
   readonly path: string;
+  readonly handle: FileHandle;
   readonly #hash = createHash("sha256");
-  #handle: FileHandle | undefined;
   #written = 0;
   #holders = 1;
 
-  /** The caller is its first holder; `open` comes before all else. */
-  constructor(path: string) {
+  private constructor(path: string, handle: FileHandle) {
     this.path = path;
+    this.handle = handle;
   }
 
-  /** Makes the file: a new one that no other process has. */
-  async open(): Promise<void> {
-    this.#handle = await open(this.path, "wx+", 0o600);
+  /** Makes the file: a new one that no other process has. The caller is its first holder. */
+  static async create(path: string): Promise<Spool> {
+    return new Spool(path, await open(path, "wx+", 0o600));
   }
 
   get written(): number {
     return this.#written;
-  }
-
-  get handle(): FileHandle {
-    if (this.#handle === undefined) throw new Error("the file was not made");
-    return this.#handle;
   }
 
   async append(chunk: Uint8Array): Promise<void> {
@@ -66,7 +61,7 @@ export class Spool {
   }
 
   async release(): Promise<void> {
-    if (--this.#holders === 0) await this.#handle?.close();
+    if (--this.#holders === 0) await this.handle.close();
   }
 
   /** Takes the file's name away; readers that follow keep what they have. */
