@@ -69,7 +69,7 @@ const storeys: Readonly<Record<string, readonly string[]>> = {
     "bucket/carrying",
   ],
   mirror:
-    "cache versions releases trust standings listing providers modules bundles upkeep why".split(
+    "cache archives versions releases trust standings listing providers modules bundles upkeep why".split(
       " ",
     ),
   server: ["http", "tls", "access", "protocols", "requests", "web", ""],

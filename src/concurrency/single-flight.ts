@@ -2,13 +2,12 @@
 // of a place waits only for later bounds, or for a run that needs nothing but
 // the disk and threads:
 // 1. coalescing: all requests for one thing share one run (here, and by digest
-//    in mirror/cache/archive-cache.ts); at most 4,096 wait or read;
-// 2. the share of an origin, a namespace and a download host
-//    (mirror/cache/fair-share.ts): `limits.fillsPerOrigin`;
-// 3. fills: 64 downloads in all, of the same share;
+//    in mirror/archives/archives.ts); at most 4,096 wait or read;
+// 2. the places of an origin (mirror/archives/places.ts):
+//    `limits.fillsPerOrigin`;
+// 3. fills: 64 downloads in all;
 // 4. waiters: each reader goes at its own pace, and the download waits for
-//    none of them unless it cannot be stored
-//    (mirror/cache/archive-download.ts, store/blobs/spool.ts);
+//    none of them (mirror/archives/download.ts);
 // 5. the disk: hashing of stored files, and writes (store/blobs/verified-blobs.ts,
 //    store/durable-file.ts), changes of one record one after the other
 //    (store/records/disk-records.ts);

@@ -5,10 +5,10 @@ import { withoutQuery } from "../address/module-source.ts";
 import { formatProviderAddress } from "../address/provider-address.ts";
 import type { Configuration } from "../config/load.ts";
 import { isFailure } from "../errors/index.ts";
-import { ArchiveCache } from "../mirror/cache/archive-cache.ts";
+import { downloadLimits } from "../mirror/archives/places.ts";
+import { Archives } from "../mirror/archives/archives.ts";
 import type { Clock } from "../mirror/cache/clock.ts";
-import { openWorkRoom } from "../mirror/cache/download-steps.ts";
-import { shareLimits } from "../mirror/cache/fair-share.ts";
+import { openWorkRoom } from "../mirror/archives/room.ts";
 import { ModuleAdmission } from "../mirror/modules/admission.ts";
 import { ModuleArchives } from "../mirror/modules/archives.ts";
 import type { ModuleOrigin } from "../mirror/modules/fetch.ts";
@@ -117,7 +117,7 @@ export function wireExplanations(
 
 /** The mirror of providers without its protocols: what commands work with, and a part of a daemon. */
 interface Providers extends Kept {
-  readonly archives: ArchiveCache;
+  readonly archives: Archives;
   readonly clients: OriginClients;
   readonly hashes: PackageHashes;
   readonly notebook: Notebook;
@@ -251,15 +251,13 @@ function wireArchives(
   { blobs, clock, reserve, nearest }: Kept,
   { hashes, tampered }: Pick<Providers, "hashes" | "tampered">,
   { logger, metrics, alarms }: Telemetry,
-): ArchiveCache {
+): Archives {
   const events = {
     onVerified: (sha256: Sha256, stored: Promise<void>) => {
       tampered.forget(sha256);
       hashes.schedule(sha256, stored);
     },
     onFailed: (archive: string, error: unknown, host: string | undefined) => {
-      if (isFailure(error, "store-full"))
-        metrics?.count("archives", { outcome: "passed" });
       if (isFailure(error, "archive-digest")) {
         const { expected, got } = error;
         tampered.note(error, clock.now());
@@ -272,11 +270,10 @@ function wireArchives(
       );
     },
   };
-  const cache = new ArchiveCache(
-    blobs,
-    { ...shareLimits, ...limits },
+  const cache = new Archives(
+    { blobs, reserve },
+    { ...downloadLimits, ...limits },
     events,
-    reserve,
     nearest?.archives,
   );
   metrics?.watchWaiters(() => cache.load.readers);
@@ -382,7 +379,7 @@ function wireModuleArchives(
     blobs,
     nearest: nearest?.archives,
     settlements,
-    limits: { ...shareLimits, ...limits },
+    limits: { ...downloadLimits, ...limits },
     reserve,
     verify: (module, format, archive) =>
       threads.verify(module, format, archive),

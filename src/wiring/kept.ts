@@ -3,8 +3,8 @@ import type { ProviderAddress } from "../address/provider-address.ts";
 import type { Configuration } from "../config/load.ts";
 import type { Failure } from "../errors/index.ts";
 import { type Clock, systemClock } from "../mirror/cache/clock.ts";
-import type { Reserve } from "../mirror/cache/download-steps.ts";
-import { shareLimits } from "../mirror/cache/fair-share.ts";
+import type { Reserve } from "../mirror/archives/room.ts";
+import { downloadLimits } from "../mirror/archives/places.ts";
 import { MetadataCache } from "../mirror/cache/metadata-cache.ts";
 import type { MetadataRecords } from "../mirror/cache/metadata-records.ts";
 import { ReleaseRecords } from "../mirror/releases/records.ts";
@@ -115,7 +115,7 @@ export function wireKept(
 
 /** The archives and what bounds them. */
 function wireStore(
-  { storage }: Configuration,
+  { storage, offline }: Configuration,
   layout: StoreLayout,
   kept: Pick<Kept, "records" | "versions" | "releases">,
   { logger, metrics, alarms }: Telemetry,
@@ -128,6 +128,7 @@ function wireStore(
   const retention = new Retention({
     blobs,
     limits: storage,
+    offline,
     listIrreplaceable: () => listIrreplaceable(kept),
     onEvicted: (blob) => {
       metrics?.count("archives", { outcome: "evicted" });
@@ -163,7 +164,7 @@ export function wireCaches(
   const cache = <K, V extends object>(records: MetadataRecords<K, V>) => {
     const made = new MetadataCache(
       records,
-      { ...shareLimits, ...limits, ...freshness, shared },
+      { ...downloadLimits, ...limits, ...freshness, shared },
       clock,
       offline,
       onUnwritten,

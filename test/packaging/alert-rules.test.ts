@@ -73,7 +73,7 @@ const cases: Readonly<
     quiet: steady("provender_fills_waiting", 0),
   },
   ProvenderStoreFull: {
-    fires: { [`provender_archives_total{outcome="passed",${job}}`]: rises },
+    fires: { [`provender_failures_total{code="store-full",${job}}`]: rises },
     quiet: { [`provender_archives_total{outcome="evicted",${job}}`]: rises },
   },
   ProvenderReloadFailed: {

@@ -7,7 +7,7 @@ import { DiskRecords } from "../../src/store/records/disk-records.ts";
 import { Alarms } from "../../src/telemetry/alarms.ts";
 import { AuditLog } from "../../src/telemetry/audit-log.ts";
 import { parsePolicy } from "../../src/trust/policy.ts";
-import { makeLayout } from "../mirror/cache/archives.ts";
+import { makeLayout } from "../mirror/archives/archives.ts";
 import { TestClock } from "../mirror/cache/metadata.ts";
 
 /** The rules of the moment, and what they write down, on a store of their own. */

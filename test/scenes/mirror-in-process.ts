@@ -5,7 +5,7 @@ import type { Sha256 } from "../../src/address/hash.ts";
 import { providerAddress } from "../../src/address/provider-address.ts";
 import { parseVersion } from "../../src/address/version.ts";
 import { isFailure, ProvenderError } from "../../src/errors/index.ts";
-import { ArchiveCache } from "../../src/mirror/cache/archive-cache.ts";
+import { Archives } from "../../src/mirror/archives/archives.ts";
 import { MetadataCache } from "../../src/mirror/cache/metadata-cache.ts";
 import type { MetadataRecords } from "../../src/mirror/cache/metadata-records.ts";
 import { FirstContacts } from "../../src/mirror/standings/first-contacts.ts";
@@ -37,6 +37,7 @@ import { Alarms } from "../../src/telemetry/alarms.ts";
 import { parsePolicy } from "../../src/trust/policy.ts";
 import { decideSignature } from "../../src/verification/signature-worker.ts";
 import { makeLayout } from "../store/stores.ts";
+import { reserveAll } from "../mirror/archives/archives.ts";
 import { TestClock } from "../mirror/cache/metadata.ts";
 import { createSigner, type Signer } from "../fakes/signing.ts";
 import { address } from "./believed-releases.ts";
@@ -204,12 +205,10 @@ export class MirrorScene {
     const standings = new Standings({
       ...{ catalog, contacts, settlements, refused },
     });
-    const archives = new ArchiveCache(
-      new BlobStore(layout, {}),
-      { fills: 1, waiters: 1 } as never,
+    const archives = new Archives(
+      { blobs: new BlobStore(layout, {}), reserve: reserveAll },
+      { fills: 1, fillsPerOrigin: 1, waiters: 1 },
       { onVerified: () => undefined, onFailed: () => undefined },
-      undefined,
-      undefined,
     );
     const providers = new ProviderMirror({
       ...{ catalog, admission, standings, archives, offline },

@@ -17,7 +17,7 @@ import { wireTelemetry } from "../../src/wiring/telemetry.ts";
 import { makeStorage } from "../commands/storage.ts";
 import { readAll } from "../origin/clients.ts";
 import { TestClock } from "../mirror/cache/metadata.ts";
-import { sha256 } from "../mirror/cache/archives.ts";
+import { sha256 } from "../mirror/archives/archives.ts";
 
 const hostname = "registry.terraform.io";
 const linux: Platform = { os: "linux", arch: "amd64" };

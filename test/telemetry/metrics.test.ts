@@ -20,7 +20,6 @@ it("has a series of every alarm, reason and outcome before anything happened", a
     'origin_suspensions_total{reason="busy"}',
     'origin_suspensions_total{reason="failing"}',
     'archives_total{outcome="evicted"}',
-    'archives_total{outcome="passed"}',
     'modules_passed_through_total{getter="s3"}',
     'modules_passed_through_total{getter="other"}',
     "audit_failures_total",

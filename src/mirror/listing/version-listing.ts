@@ -3,7 +3,7 @@ import { formatProviderAddress } from "../../address/provider-address.ts";
 import { newestFirst, type Version } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
-import type { ArchiveCache } from "../cache/archive-cache.ts";
+import type { Archives } from "../archives/archives.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import { limitVersions, type VersionList } from "../versions/version-list.ts";
 import { limitsKeys } from "../trust/admission-rules.ts";
@@ -71,7 +71,7 @@ interface Remembered {
 
 interface VersionListingParts {
   readonly standings: Standings;
-  readonly archives: Pick<ArchiveCache, "findSize">;
+  readonly archives: Pick<Archives, "findSize">;
   readonly releases: Pick<ReleaseRecords, "list">;
   readonly alarms: Pick<Alarms, "raise">;
 }

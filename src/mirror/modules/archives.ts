@@ -2,8 +2,8 @@ import type { ArchiveFormat } from "../../address/module-archive-name.ts";
 import type { Checksum } from "../../address/module-source.ts";
 import { failure, isFailure } from "../../errors/index.ts";
 import type { Spool } from "../../store/blobs/spool.ts";
-import { receiveWhole } from "../cache/receive-whole.ts";
-import { FairShare, type Sharer, type Turn } from "../cache/fair-share.ts";
+import { receiveWhole } from "../archives/room.ts";
+import { DownloadPlaces, type PlaceLimits } from "../archives/places.ts";
 import { NotPackable } from "./git-packing.ts";
 import { receiveModule, type OpenedModule } from "./received-module.ts";
 import {
@@ -21,14 +21,9 @@ import {
 } from "./release.ts";
 import { expectServed, type ModuleSettlements } from "./settlements.ts";
 
-/**
- * Source of a missing archive; it counts for the share of its origin, namespace
- * and host.
- */
+/** Source of a missing archive. */
 export interface ModuleStart {
   readonly hostname: string;
-  /** Host of the archive or the repository. */
-  readonly host: string;
   /** Undefined for what no commit names. */
   readonly place: ModulePlace | undefined;
   readonly format: ArchiveFormat;
@@ -38,11 +33,7 @@ export interface ModuleStart {
 }
 
 interface ModuleArchivesParts extends NearestArchivesParts {
-  readonly limits: {
-    readonly fills: number;
-    readonly fillsPerOrigin: number;
-    readonly waiters: number;
-  };
+  readonly limits: PlaceLimits & { readonly waiters: number };
   readonly settlements: ModuleSettlements;
 }
 
@@ -53,13 +44,13 @@ interface ModuleArchivesParts extends NearestArchivesParts {
 export class ModuleArchives {
   readonly #parts: ModuleArchivesParts;
   readonly #fills = new Map<string, Fill>();
-  readonly #share: FairShare;
+  readonly #places: DownloadPlaces;
   readonly #nearest: NearestArchives;
   readonly #closing = new AbortController();
 
   constructor(parts: ModuleArchivesParts) {
     this.#parts = parts;
-    this.#share = new FairShare(parts.limits);
+    this.#places = new DownloadPlaces(parts.limits);
     this.#nearest = new NearestArchives(parts);
   }
 
@@ -87,7 +78,10 @@ export class ModuleArchives {
     const name = formatModuleRelease(address);
     const fill = this.#fills.get(name) ?? this.#start(name, address, start);
     if (!asker.aborted) fill.askers.add(asker);
-    asker.addEventListener("abort", () => fill.askers.delete(asker));
+    asker.addEventListener("abort", () => {
+      fill.askers.delete(asker);
+      this.#places.makeWay();
+    });
     return fill.result;
   }
 
@@ -117,14 +111,16 @@ export class ModuleArchives {
     if (this.#fills.size >= this.#parts.limits.waiters)
       throw failure("too-busy", "modules being fetched");
     const askers = new Set<AbortSignal>();
-    const sharer = {
+    const ending = new AbortController();
+    const download = {
       origin: start.hostname,
-      namespace: address.module.namespace,
       isWanted: () => askers.size > 0,
+      end: (reason: unknown) => ending.abort(reason),
     };
-    const result = this.#fill(address, start, sharer).finally(() =>
-      this.#fills.delete(name),
-    );
+    const signal = AbortSignal.any([this.#closing.signal, ending.signal]);
+    const result = this.#places
+      .run(download, signal, () => this.#fill(address, start, signal))
+      .finally(() => this.#fills.delete(name));
     const fill = { askers, result };
     this.#fills.set(name, fill);
     result.catch((error: unknown) => this.#parts.onFailed(name, error));
@@ -134,30 +130,27 @@ export class ModuleArchives {
   async #fill(
     address: ModuleReleaseAddress,
     start: ModuleStart,
-    sharer: Sharer,
+    signal: AbortSignal,
   ): Promise<ModuleArchive | ForeignRelease> {
-    using turn = await this.#share.take(sharer, this.#closing.signal);
-    turn.signal.throwIfAborted();
     return (
       (await this.#nearest.bring(address)) ??
-      (await this.#fetch(address, start, turn))
+      (await this.#fetch(address, start, signal))
     );
   }
 
   async #fetch(
     address: ModuleReleaseAddress,
     start: ModuleStart,
-    turn: Turn,
+    signal: AbortSignal,
   ): Promise<ModuleArchive | ForeignRelease> {
-    turn.noteHost(start.host);
     let opened: OpenedModule | undefined;
     try {
-      const module = await start.open(turn.signal);
+      const module = await start.open(signal);
       opened = module;
       const named = { subject: "the module", size: module.size };
       return await receiveWhole(this.#parts, named, async (spool, append) => {
         await receiveModule(module, address, start.checksum, async (chunk) => {
-          await turn.proceed();
+          signal.throwIfAborted();
           await append(chunk);
         });
         return this.#keep(address, start, spool, module.commit);

@@ -99,7 +99,6 @@ export function startOf(
     return {
       ...source,
       hostname,
-      host: source.url.host,
       place: undefined,
       open: async (signal) => {
         const ending = new AbortController();
@@ -114,7 +113,6 @@ export function startOf(
     };
   return {
     hostname,
-    host: source.url.host,
     place: { location, base },
     format: "tar.gz",
     subdirectory,

@@ -13,7 +13,7 @@ import type { Version } from "../../address/version.ts";
 import { inTime } from "../../concurrency/in-time.ts";
 import { failure, notServed } from "../../errors/index.ts";
 import { asHit, type Answer } from "../cache/answer.ts";
-import type { ArchiveCache, OpenArchive } from "../cache/archive-cache.ts";
+import type { Archives, OpenArchive } from "../archives/archives.ts";
 import type { MetadataCache } from "../cache/metadata-cache.ts";
 import type { ListedModule, ModuleAdmission } from "./admission.ts";
 import type { ModuleArchives } from "./archives.ts";
@@ -44,7 +44,7 @@ export interface ModuleMirrorParts {
   readonly releases: MetadataCache<ModuleReleaseAddress, ModuleRelease>;
   readonly archives: ModuleArchives;
   readonly records: Pick<ModuleTrustRecords, "listVersions">;
-  readonly stored: ArchiveCache;
+  readonly stored: Archives;
   readonly admission: ModuleAdmission;
   readonly offline: boolean;
   /** Unlisted hostnames are answered so that clients go on to their next installation method. */

@@ -3,9 +3,8 @@ import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { Spool } from "../../store/blobs/spool.ts";
 import type { OpenArchive } from "../../verification/archives/open-archive.ts";
 import type { ArchiveFormat } from "../../address/module-archive-name.ts";
-import type { NearestOrigin } from "../cache/nearest-origin.ts";
-import type { Reserve } from "../cache/download-steps.ts";
-import { receiveWhole } from "../cache/receive-whole.ts";
+import type { NearestOrigin } from "../archives/archives.ts";
+import { receiveWhole, type Reserve } from "../archives/room.ts";
 import {
   formatModuleRelease,
   type ModuleArchive,

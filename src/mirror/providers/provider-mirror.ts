@@ -6,7 +6,7 @@ import {
 import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
 import { type Answer, asHit } from "../cache/answer.ts";
-import type { ArchiveCache, OpenArchive } from "../cache/archive-cache.ts";
+import type { Archives, OpenArchive } from "../archives/archives.ts";
 import { VersionListing } from "../listing/version-listing.ts";
 import { openPackage } from "../releases/open-package.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
@@ -41,7 +41,7 @@ interface ProviderMirrorParts {
   readonly catalog: ProviderCatalog;
   readonly admission: Admission;
   readonly standings: Standings;
-  readonly archives: ArchiveCache;
+  readonly archives: Archives;
   readonly hashes: PackageHashes;
   readonly releases: Pick<ReleaseRecords, "list">;
   readonly alarms: Alarms;
@@ -105,7 +105,6 @@ export class ProviderMirror {
     return archives.open(found.sha256, {
       name: found.filename,
       hostname: address.provider.hostname,
-      namespace: address.provider.namespace,
       open: async (signal) => {
         // A stored archive may be found damaged, and dropped.
         if (offline) throw failure("not-stored", found.filename);

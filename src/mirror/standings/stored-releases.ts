@@ -1,6 +1,6 @@
 import { newestFirst } from "../../address/version.ts";
 import { ProvenderError } from "../../errors/index.ts";
-import type { ArchiveCache } from "../cache/archive-cache.ts";
+import type { Archives } from "../archives/archives.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import type { ReleaseRequest } from "../trust/request.ts";
 import type { Standings } from "./standings.ts";
@@ -29,7 +29,7 @@ export async function isStored(
     archives,
   }: {
     readonly standings: Pick<Standings, "look">;
-    readonly archives: Pick<ArchiveCache, "findSize">;
+    readonly archives: Pick<Archives, "findSize">;
   },
   request: ReleaseRequest,
 ): Promise<boolean> {

@@ -4,12 +4,14 @@ import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import { countBlobs, type BlobCount } from "../../store/blobs/listing.ts";
 import type { DirectoryLimits } from "../../store/storage-directory.ts";
 import type { StoreUse } from "../../telemetry/metrics.ts";
-import type { Room } from "../cache/download-steps.ts";
+import type { Room } from "../archives/room.ts";
 import { orderByUse, sumOf, type UsedBlob } from "./eviction-order.ts";
 
 interface RetentionParts {
   readonly blobs: BlobStore;
   readonly limits: DirectoryLimits;
+  /** Nothing that leaves could be fetched again: it leaves only for `maxSize`. */
+  readonly offline: boolean;
   /** Archives that no origin could give again. */
   readonly listIrreplaceable: () => Promise<ReadonlySet<Sha256>>;
   readonly onEvicted: (blob: UsedBlob) => void;
@@ -36,8 +38,9 @@ const manyArchives = 1_000;
 const growth = 1.1;
 
 /**
- * Keeps the store within its size. Reserves room as the bytes of an archive
- * arrive, by evicting the least recently used.
+ * Keeps the store within its size, and the disk's free space above `minFree`.
+ * Reserves room as the bytes of an archive arrive, by evicting the least
+ * recently used.
  */
 export class Retention {
   readonly #parts: RetentionParts;
@@ -145,7 +148,7 @@ export class Retention {
     const free = await blobs.measureFree();
     if ((free.files ?? Infinity) < leastFiles) return Infinity;
     const overFree = bytes + this.#outstanding() + minFree - free.bytes;
-    if (maxSize === Infinity) return overFree > 0 ? Infinity : 0;
+    if (maxSize === Infinity) return Math.max(0, overFree);
     if (this.#measured === undefined) await this.measureArchives();
     const overSize = this.#excess() + bytes;
     return Math.max(0, overFree, bytes > maxSize ? Infinity : overSize);
@@ -178,8 +181,9 @@ export class Retention {
    * Lists evictable archives in order; undefined when they free fewer bytes.
    */
   async #listLeaving(bytes: number): Promise<readonly UsedBlob[] | undefined> {
-    const { blobs, limits, listIrreplaceable } = this.#parts;
-    if (limits.maxSize === undefined || bytes === Infinity) return undefined;
+    const { blobs, limits, offline, listIrreplaceable } = this.#parts;
+    if (bytes === Infinity) return undefined;
+    if (offline && limits.maxSize === undefined) return undefined;
     const order = await orderByUse(blobs, await listIrreplaceable());
     return sumOf(order) < bytes ? undefined : order;
   }

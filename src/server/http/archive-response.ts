@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { failure } from "../../errors/index.ts";
-import type { OpenArchive } from "../../mirror/cache/archive-cache.ts";
+import type { OpenArchive } from "../../mirror/archives/archives.ts";
 import { currentAsker } from "../../telemetry/asker.ts";
 import type { AuditEntry, AuditLog } from "../../telemetry/audit-log.ts";
 import { parseByteRange, type SatisfiableRange } from "./byte-range.ts";

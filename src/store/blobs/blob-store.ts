@@ -130,14 +130,7 @@ export class BlobStore {
   }
 
   async createSpool(): Promise<Spool> {
-    const spool = this.planSpool();
-    await spool.open();
-    return spool;
-  }
-
-  /** Creates a spool whose file is made by `open`. */
-  planSpool(): Spool {
-    return new Spool(stagingPath(this.#layout, "archive"));
+    return Spool.create(stagingPath(this.#layout, "archive"));
   }
 
   /** An empty folder for work on what is not stored yet; it goes with its content when it is disposed of. */

@@ -154,8 +154,8 @@ export const definitions = {
   archives: {
     type: "counter",
     name: "provender_archives_total",
-    help: "Archives that were evicted, or passed through without being stored.",
-    labels: { outcome: ["evicted", "passed"] },
+    help: "Archives that were evicted.",
+    labels: { outcome: ["evicted"] },
   },
   storeArchives: {
     type: "gauge",

@@ -16,7 +16,7 @@ import {
   prepare,
   TestClock,
 } from "./metadata.ts";
-import { makeLayout } from "./archives.ts";
+import { makeLayout } from "../archives/archives.ts";
 
 describe("absence", () => {
   it("is remembered briefly, and ends when the thing appears", async () => {

@@ -1,10 +1,10 @@
 import { utimesSync, writeFileSync } from "node:fs";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Sha256 } from "../../../src/address/hash.ts";
 import { Retention } from "../../../src/mirror/upkeep/retention.ts";
 import { BlobStore } from "../../../src/store/blobs/blob-store.ts";
 import { blobPath, type StoreLayout } from "../../../src/store/layout.ts";
-import { makeLayout, randomArchive } from "../cache/archives.ts";
+import { makeLayout, randomArchive } from "../archives/archives.ts";
 
 const size = 300;
 const nothing = () => 0;
@@ -43,12 +43,14 @@ interface Bounds {
   readonly minFree?: number;
   readonly irreplaceable?: readonly Sha256[];
   readonly recordBytes?: number;
+  readonly offline?: boolean;
 }
 
 function retain({ minFree = 0, recordBytes = 0, ...bounds }: Bounds) {
   return new Retention({
     blobs,
     limits: { maxSize: bounds.maxSize, minFree },
+    offline: bounds.offline ?? false,
     listIrreplaceable: () => Promise.resolve(new Set(bounds.irreplaceable)),
     onEvicted: ({ sha256 }) => evicted.push(sha256),
     measureRecords: () => Promise.resolve(recordBytes),
@@ -58,6 +60,11 @@ function retain({ minFree = 0, recordBytes = 0, ...bounds }: Bounds) {
 
 /** Whether there is room for so many bytes, what left for them, and how many there are in all. */
 async function make(bounds: Bounds, bytes: number) {
+  // The disk has 800 bytes left, and what leaves comes back to it.
+  if (bounds.minFree === 1_000)
+    vi.spyOn(blobs, "measureFree").mockImplementation(() =>
+      Promise.resolve({ bytes: 800 + size * evicted.length, files: undefined }),
+    );
   const retention = retain(bounds);
   if (bounds.recordBytes !== undefined) await retention.measure();
   const room = await retention.reserve(bytes, nothing);
@@ -97,6 +104,14 @@ describe("room for an archive, in a store of 900 bytes,", () => {
       "is not there below what is to stay free",
       { minFree: 2 ** 60 },
       1,
+      false,
+      [],
+    ],
+    ["is made for what is to stay free", { minFree: 1_000 }, 300, true, [0, 1]],
+    [
+      "is not made for that by what could not be fetched again",
+      { minFree: 1_000, offline: true },
+      300,
       false,
       [],
     ],

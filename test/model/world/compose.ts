@@ -2,7 +2,7 @@ import type { Hostname } from "../../../src/address/hostname.ts";
 import type { ProviderAddress } from "../../../src/address/provider-address.ts";
 import { failure } from "../../../src/errors/index.ts";
 import type { ImportParts } from "../../../src/mirror/bundles/import-bundle.ts";
-import type { ArchiveCache } from "../../../src/mirror/cache/archive-cache.ts";
+import type { Archives } from "../../../src/mirror/archives/archives.ts";
 import { MetadataCache } from "../../../src/mirror/cache/metadata-cache.ts";
 import type { MetadataRecords } from "../../../src/mirror/cache/metadata-records.ts";
 import { FirstContacts } from "../../../src/mirror/standings/first-contacts.ts";
@@ -155,7 +155,7 @@ function notebookOf(machine: MemoryMachine, life: Life): Notebook {
 /** Every archive is stored, and none is read. */
 const storedArchives = {
   findSize: () => Promise.resolve(1),
-} as unknown as ArchiveCache;
+} as unknown as Archives;
 
 /** Blobs and room as imports see them. */
 const storedBlobs = {

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { refuseForRoom } from "../../../src/mirror/cache/download-steps.ts";
+import { refuseForRoom } from "../../../src/mirror/archives/room.ts";
 import {
   outgrows,
   runGit,

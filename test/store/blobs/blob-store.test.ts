@@ -64,34 +64,3 @@ describe("the blob store", () => {
     await expect(blobs.probe()).rejects.toThrow(/ENOENT/);
   });
 });
-
-describe("a spool", () => {
-  it("is read while it is written, and after its name is gone", async () => {
-    const { blobs } = await prepare();
-    const spool = await blobs.createSpool();
-    spool.hold();
-    await spool.append(bytes.subarray(0, 4));
-    const read = (position: number, length: number) =>
-      spool.read(Buffer.alloc(length), position);
-    expect(await read(2, 2)).toEqual(bytes.subarray(2, 4));
-    expect((await read(4, 2)).length).toBe(0);
-    await spool.append(bytes.subarray(4));
-    await spool.remove();
-    expect(await read(0, 100)).toEqual(bytes);
-    expect([spool.written, spool.digest()]).toEqual([bytes.length, sha256]);
-    await spool.release();
-    expect(await read(0, 1)).toEqual(bytes.subarray(0, 1));
-    await spool.release();
-    await expect(read(0, 1)).rejects.toThrow();
-  });
-
-  it("never is a file that was there before", async () => {
-    const { blobs } = await prepare();
-    const spools = await Promise.all([
-      blobs.createSpool(),
-      blobs.createSpool(),
-    ]);
-    expect(spools[0].path).not.toBe(spools[1].path);
-    for (const spool of spools) await spool.release();
-  });
-});

@@ -2,10 +2,10 @@ import { utimesSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { failing } from "../../scenes/failing.ts";
 import {
-  heldBack,
   type ByteRange,
-} from "../../../src/mirror/cache/archive-download.ts";
-import { readStored } from "../../../src/mirror/cache/stored-archive.ts";
+  heldBack,
+  readStored,
+} from "../../../src/mirror/archives/pieces.ts";
 import {
   BlobStore,
   type StoredBlob,

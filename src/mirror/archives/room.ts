@@ -1,27 +1,10 @@
 import { failure, type Failure } from "../../errors/index.ts";
-
-/** Callbacks of the cache for a download, in this order. */
-export interface DownloadSteps {
-  /** Runs before any reader gets the last byte. */
-  readonly verified: () => void;
-  /**
-   * Runs before any reader hears of a failure, and after the archive can be
-   * opened from the store. So a new request always finds exactly one of the two.
-   */
-  readonly leave: () => void;
-  /**
-   * Resolves when the next piece may be read; rejects when the download has to
-   * end.
-   */
-  readonly proceed?: () => Promise<void>;
-  /**
-   * Throws store-full when the limit of archives that are streamed unstored is
-   * reached.
-   */
-  readonly expectUnstored?: () => void;
-  /** There is room for everything by default. */
-  readonly reserve?: Reserve;
-}
+import type { BlobStore } from "../../store/blobs/blob-store.ts";
+import type { Spool } from "../../store/blobs/spool.ts";
+import {
+  classifyFileFailure,
+  refuseToStore,
+} from "../../store/file-failure.ts";
 
 /**
  * Opens the account of one archive. `size` is its announced size, which may be
@@ -42,13 +25,57 @@ export interface Room {
   release(): void;
 }
 
+/** Where archives are received and kept. */
+export interface ArchiveStore {
+  readonly blobs: BlobStore;
+  readonly reserve: Reserve;
+}
+
+/** Throws store-full. */
+type Append = (piece: Uint8Array) => Promise<void>;
+
+/**
+ * Receives an archive into a file of its own. `receive` appends, verifies and
+ * commits; nothing remains when it fails. `subject` is the name in
+ * `store-full`, `size` the announced size.
+ */
+export async function receiveWhole<T>(
+  { blobs, reserve }: ArchiveStore,
+  { subject, size }: { subject: string; size?: number | undefined },
+  receive: (spool: Spool, append: Append) => Promise<T>,
+): Promise<T> {
+  let spool: Spool | undefined;
+  const room = await reserve(size, () => spool?.written ?? 0);
+  if (room === undefined) throw refuseForRoom(subject);
+  // A disk that fails is no reason to doubt the origin.
+  const refuse = (error: unknown): never => {
+    if (classifyFileFailure(error) === undefined) throw error;
+    throw refuseToStore(subject, error);
+  };
+  try {
+    const file = await blobs.createSpool().catch(refuse);
+    spool = file;
+    return await receive(file, async (piece) => {
+      if (!(await makeRoom(room, size, file.written, piece.length)))
+        throw refuseForRoom(subject);
+      await file.append(piece).catch(refuse);
+    });
+  } catch (error) {
+    await spool?.remove();
+    throw error;
+  } finally {
+    room.release();
+    await spool?.release();
+  }
+}
+
 const step = 8 * 1024 * 1024;
 
 /**
  * Reserves room for the bytes that arrive. Archives are evicted for bytes
  * received, never for announced ones.
  */
-export async function makeRoom(
+async function makeRoom(
   room: Room,
   announced: number | undefined,
   written: number,

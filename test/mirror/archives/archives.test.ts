@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { failure } from "../../../src/errors/index.ts";
 import { failing } from "../../scenes/failing.ts";
 import {
-  ArchiveCache,
+  Archives,
   type ArchiveStart,
-} from "../../../src/mirror/cache/archive-cache.ts";
+} from "../../../src/mirror/archives/archives.ts";
 import { BlobStore } from "../../../src/store/blobs/blob-store.ts";
 import type { Spool } from "../../../src/store/blobs/spool.ts";
 import {
@@ -13,6 +13,7 @@ import {
   filesIn,
   makeLayout,
   randomArchive,
+  reserveAll,
   SteeredBody,
 } from "./archives.ts";
 
@@ -23,13 +24,16 @@ const silent = { onVerified: () => undefined, onFailed: () => undefined };
 async function prepare(settings: Partial<typeof limits> = {}) {
   const layout = await makeLayout();
   const blobs = new WatchedStore(layout);
-  const cache = new ArchiveCache(blobs, { ...limits, ...settings }, silent);
+  const cache = new Archives(
+    { blobs, reserve: reserveAll },
+    { ...limits, ...settings },
+    silent,
+  );
   return { layout, blobs, cache };
 }
 
 function startOf(source: SteeredBody, hostname = "a.example"): ArchiveStart {
-  const namespace = "acme";
-  return { name: "archive.zip", hostname, namespace, open: source.open };
+  return { name: "archive.zip", hostname, open: source.open };
 }
 
 /** A real store that tells when a commit begins and ends. */
@@ -52,11 +56,11 @@ describe("one digest", () => {
     const { bytes, digest } = randomArchive(size);
     const source = new SteeredBody(bytes, size);
     const opened = await Promise.all(
-      Array.from({ length: 50 }, () => cache.open(digest, startOf(source))),
+      Array.from({ length: 200 }, () => cache.open(digest, startOf(source))),
     );
     expect(opened.map(({ outcome }) => outcome).sort()).toEqual([
       "fetched",
-      ...Array<string>(49).fill("joined"),
+      ...Array<string>(199).fill("joined"),
     ]);
     const readers = opened.map((archive) => new Drain(archive));
     source.finish();
@@ -88,7 +92,7 @@ describe("one digest", () => {
     expect([bad.opened, good.opened]).toEqual([1, 1]);
   });
 
-  it("is handed on when its file cannot be made, and stored as soon as it can", async () => {
+  it("is refused when its file cannot be made, and stored as soon as it can", async () => {
     const { cache, layout } = await prepare();
     const { bytes, digest } = randomArchive(size);
     const source = () => {
@@ -98,8 +102,7 @@ describe("one digest", () => {
     };
     await rm(layout.staging, { recursive: true });
     const reader = new Drain(await cache.open(digest, source()));
-    expect((await reader.whole).equals(bytes)).toBe(true);
-    expect(filesIn(layout.blobs)).toEqual([]);
+    await expect(reader.whole).rejects.toThrow(failing("store-full"));
     await mkdir(layout.staging);
     const next = await cache.open(digest, source());
     const again = new Drain(next);
@@ -261,7 +264,6 @@ describe("the bounds of the cache", () => {
     const start: ArchiveStart = {
       name: "archive.zip",
       hostname: "a.example",
-      namespace: "acme",
       open: (signal) =>
         new Promise((_, reject) => {
           const end = () => reject(new Error("ended"));

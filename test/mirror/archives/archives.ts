@@ -2,7 +2,8 @@ import { createHash, randomBytes } from "node:crypto";
 import { globSync } from "node:fs";
 import { arrivals } from "../../fakes/arrivals.ts";
 import type { OriginArchive } from "../../../src/origin/http/http-client.ts";
-import type { ReadableArchive } from "../../../src/mirror/cache/archive-download.ts";
+import type { OpenArchive } from "../../../src/mirror/archives/archives.ts";
+import type { Reserve } from "../../../src/mirror/archives/room.ts";
 import { layOutStore, type StoreLayout } from "../../../src/store/layout.ts";
 import { prepareStorageDirectory } from "../../../src/store/storage-directory.ts";
 import {
@@ -18,6 +19,14 @@ export async function makeLayout(): Promise<StoreLayout> {
   await prepareStorageDirectory(layout);
   return layout;
 }
+
+/** Room for everything. */
+export const reserveAll: Reserve = () =>
+  Promise.resolve({
+    size: Infinity,
+    grow: () => Promise.resolve(true),
+    release: () => undefined,
+  });
 
 /** Lists the files below a folder of the store, without its store.json. */
 export function filesIn(folder: string): readonly string[] {
@@ -113,6 +122,8 @@ export class SteeredBody {
   }
 }
 
+type ReadArchive = Pick<OpenArchive, "read" | "close">;
+
 /** A reader that takes all it can get, and closes at the end. */
 export class Drain {
   /** Resolves with everything, or rejects as the reader's stream did. */
@@ -121,7 +132,7 @@ export class Drain {
   readonly #pieces: Uint8Array[] = [];
 
   constructor(
-    archive: ReadableArchive,
+    archive: ReadArchive,
     range?: { readonly start: number; readonly end: number | undefined },
   ) {
     this.whole = this.#run(archive, range);
@@ -139,7 +150,7 @@ export class Drain {
   }
 
   async #run(
-    archive: ReadableArchive,
+    archive: ReadArchive,
     range?: { readonly start: number; readonly end: number | undefined },
   ): Promise<Buffer> {
     try {

@@ -1,0 +1,198 @@
+import { failure } from "../../errors/index.ts";
+import type { OriginArchive } from "../../origin/http/http-client.ts";
+import type { Spool } from "../../store/blobs/spool.ts";
+import type { TrustedSha256 } from "../../verification/signed-checksums.ts";
+import { type ByteRange, heldBack, heldWhole, PieceBuffers } from "./pieces.ts";
+import { type ArchiveStore, receiveWhole } from "./room.ts";
+
+/** Something that happens once, or never, and that perhaps nothing waits for. */
+function makeEvent(): PromiseWithResolvers<void> {
+  const event = Promise.withResolvers<void>();
+  event.promise.catch(() => undefined);
+  return event;
+}
+
+/**
+ * One archive on its way from the origin into the store: one writer that waits
+ * for no reader, and any number of readers that follow at their own pace.
+ * No reader gets the last `heldBack` bytes of what it asked for, nor any byte of
+ * an archive of up to `heldWhole`, before the digest of the whole matched.
+ */
+export class Download {
+  readonly sha256: TrustedSha256;
+  readonly #name: string;
+  readonly #admitted = makeEvent();
+  readonly #started = makeEvent();
+  readonly #stored = makeEvent();
+  readonly #canceling = new AbortController();
+  #progress = Promise.withResolvers<void>();
+  #state: "running" | "verified" | { readonly error: unknown } = "running";
+  #file: Spool | undefined;
+  #size: number | undefined;
+  #readers = 0;
+  #hasEnded = false;
+
+  /** `name` is the archive's, for errors. */
+  constructor(sha256: TrustedSha256, name: string) {
+    this.sha256 = sha256;
+    this.#name = name;
+  }
+
+  /** Resolves when it is this download's turn to ask the origin. */
+  get admitted(): Promise<void> {
+    return this.#admitted.promise;
+  }
+
+  /** Settles when the origin has answered and the size, if announced, is known. */
+  get started(): Promise<void> {
+    return this.#started.promise;
+  }
+
+  /** Settles when the archive can be opened from the store, or never will be from this download. */
+  get stored(): Promise<void> {
+    return this.#stored.promise;
+  }
+
+  get size(): number | undefined {
+    return this.#size;
+  }
+
+  /** Bytes received from the origin so far. */
+  get received(): number {
+    return this.#file?.written ?? 0;
+  }
+
+  /** True while a client reads it, or waits for it to be stored. */
+  get isRead(): boolean {
+    return this.#readers > 0;
+  }
+
+  /** False once it was given up: a new request must not join it. */
+  get isJoinable(): boolean {
+    return this.#state === "verified" || !this.canceled.aborted;
+  }
+
+  /** Aborted when nothing waits for the archive any longer. */
+  get canceled(): AbortSignal {
+    return this.#canceling.signal;
+  }
+
+  /** Ends it, unless a reader has joined. */
+  cancel(reason: unknown): void {
+    if (!this.isRead) this.#canceling.abort(reason);
+  }
+
+  /**
+   * Receives, verifies and stores. Readers get the tail once the digest matched
+   * and need not wait for the disk. `onVerified` runs before any of them has the
+   * last byte. The caller says how it went by `end`.
+   */
+  async receive(
+    open: () => Promise<OriginArchive>,
+    store: ArchiveStore,
+    signal: AbortSignal,
+    onVerified: () => void,
+  ): Promise<void> {
+    this.#admitted.resolve();
+    const { size, body } = await open();
+    this.#size = size;
+    const named = { subject: "the archive", size };
+    await receiveWhole(store, named, async (file, append) => {
+      file.hold();
+      this.#file = file;
+      this.#started.resolve();
+      for await (const chunk of body) {
+        signal.throwIfAborted();
+        await append(chunk);
+        this.#wake();
+      }
+      this.#verify(file);
+      onVerified();
+      this.#state = "verified";
+      this.#wake();
+      await store.blobs.commit(file, this.sha256);
+    });
+  }
+
+  /**
+   * The archive can be opened from the store by now; with `error`, it will not
+   * be from this download. Readers of what was verified get all of it even so.
+   */
+  async end(error?: unknown): Promise<void> {
+    if (error === undefined) this.#stored.resolve();
+    else {
+      if (this.#state === "running") this.#state = { error };
+      for (const event of [this.#admitted, this.#started, this.#stored])
+        event.reject(error);
+      // A body of which nothing was read ends with its request.
+      this.#canceling.abort(error);
+    }
+    this.#wake();
+    this.#hasEnded = true;
+    await this.#closeFile();
+  }
+
+  /** Keeps the file open until the reader leaves. */
+  join(): void {
+    this.#readers++;
+  }
+
+  async leave(): Promise<void> {
+    this.#readers--;
+    await this.#closeFile();
+  }
+
+  /** For one that has joined; `readers` share the memory. Each piece is good until the next one is asked for. */
+  async *read(
+    range: ByteRange | undefined,
+    readers: () => number,
+  ): AsyncGenerator<Uint8Array> {
+    const buffers = new PieceBuffers(1);
+    const end = range?.end ?? Infinity;
+    let position = range?.start ?? 0;
+    for (;;) {
+      const stop = this.#releasedUpTo(end);
+      if (this.#file !== undefined && position < stop) {
+        const buffer = buffers.take(readers(), stop - position);
+        const piece = await this.#file.read(buffer, position);
+        position += piece.length;
+        yield piece;
+      } else if (this.#state === "running") await this.#progress.promise;
+      else if (this.#state === "verified") return;
+      else throw this.#state.error;
+    }
+  }
+
+  /** What readers of a body that ends at `end` may have by now: no body, be it of a range, is whole before the digest matched. */
+  #releasedUpTo(end: number): number {
+    const come = Math.min(this.received, end);
+    if (this.#state === "verified") return come;
+    const isSmall = (this.#size ?? this.received) <= heldWhole;
+    return isSmall ? 0 : come - heldBack;
+  }
+
+  #verify(file: Spool): void {
+    const { written } = file;
+    if (this.#size !== undefined && written !== this.#size)
+      throw failure(
+        "origin-answer",
+        this.#name,
+        `${written} bytes came, ${this.#size} were announced`,
+      );
+    const got = file.digest();
+    if (got !== this.sha256)
+      throw failure("archive-digest", this.#name, this.sha256, got);
+    this.#size = written;
+  }
+
+  #wake(): void {
+    const { resolve } = this.#progress;
+    this.#progress = Promise.withResolvers();
+    resolve();
+  }
+
+  /** Once it has ended, which nothing joins any longer, and the last reader has left. */
+  async #closeFile(): Promise<void> {
+    if (this.#hasEnded && !this.isRead) await this.#file?.release();
+  }
+}

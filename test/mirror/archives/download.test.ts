@@ -1,0 +1,266 @@
+import { readdirSync, readlinkSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import {
+  type ArchiveStart,
+  Archives,
+} from "../../../src/mirror/archives/archives.ts";
+import {
+  type ByteRange,
+  heldBack,
+  heldWhole,
+  readSize,
+} from "../../../src/mirror/archives/pieces.ts";
+import { BlobStore } from "../../../src/store/blobs/blob-store.ts";
+import type { StoreLayout } from "../../../src/store/layout.ts";
+import { failing } from "../../scenes/failing.ts";
+import {
+  Drain,
+  filesIn,
+  makeLayout,
+  randomArchive,
+  reserveAll,
+  SteeredBody,
+} from "./archives.ts";
+
+const size = heldWhole + 1_000_000;
+
+/** An archive on its way; `sent` is what its origin sends. */
+async function prepare(
+  { bytes, digest } = randomArchive(size),
+  sent: Uint8Array = bytes,
+  announced: number | undefined = bytes.length,
+) {
+  const layout = await makeLayout();
+  const blobs = new BlobStore(layout);
+  const source = new SteeredBody(sent, announced);
+  const ended = Promise.withResolvers<unknown>();
+  const events = {
+    onVerified: () => undefined,
+    onFailed: (_: string, error: unknown) => ended.resolve(error),
+  };
+  const limits = { fills: 1, fillsPerOrigin: 1, waiters: 100 };
+  const make = (store: StoreLayout) =>
+    new Archives(
+      { blobs: new BlobStore(store), reserve: reserveAll },
+      limits,
+      events,
+    );
+  const archives = make(layout);
+  const start: ArchiveStart = {
+    name: "archive.zip",
+    hostname: "a.example",
+    open: source.open,
+  };
+  const open = () => archives.open(digest, start);
+  const read = async (range?: ByteRange) => new Drain(await open(), range);
+  const failed = ended.promise;
+  return {
+    ...{ layout, blobs, archives, source, bytes, digest, start },
+    ...{ make, open, read, failed },
+  };
+}
+
+function altered(bytes: Uint8Array, at: number): Buffer {
+  const copy = Buffer.from(bytes);
+  copy[at] = (copy[at] ?? 0) ^ 1;
+  return copy;
+}
+
+describe("the last bytes of an archive", () => {
+  it("come to no reader before the whole came and its digest matched", async () => {
+    const { source, read, bytes } = await prepare();
+    const reader = await read();
+    await source.sendTo(size);
+    await reader.reach(size - heldBack);
+    const late = await read();
+    await late.reach(size - heldBack);
+    expect([reader.size, late.size]).toEqual([
+      size - heldBack,
+      size - heldBack,
+    ]);
+    source.end();
+    expect((await reader.whole).equals(bytes)).toBe(true);
+    expect((await late.whole).equals(bytes)).toBe(true);
+  });
+
+  it.each([0, size - heldBack, size - 1])(
+    "never come when the byte at %i is another one",
+    async (at) => {
+      const archive = randomArchive(size);
+      const wrong = altered(archive.bytes, at);
+      const { source, read, layout, failed } = await prepare(archive, wrong);
+      const reader = await read();
+      source.finish();
+      await expect(reader.whole).rejects.toThrow(failing("archive-digest"));
+      expect(reader.size).toBeLessThanOrEqual(size - heldBack);
+      expect(await failed).toEqual(failing("archive-digest"));
+      expect(filesIn(layout.directory)).toEqual([]);
+    },
+  );
+
+  it.each([1, heldBack - 1, heldBack, heldBack + 1, readSize + heldBack])(
+    "are whole for an archive of %i bytes, with and without an announced size",
+    async (length) => {
+      const archive = randomArchive(length);
+      for (const announced of [undefined, length]) {
+        const { source, read, bytes } = await prepare(
+          archive,
+          archive.bytes,
+          announced,
+        );
+        const reader = await read();
+        source.finish();
+        expect((await reader.whole).equals(bytes)).toBe(true);
+      }
+    },
+  );
+});
+
+it.each([undefined, heldWhole])(
+  "an archive of 8 MiB comes to no reader at all before its digest matched, announced as %s bytes",
+  async (announced) => {
+    const archive = randomArchive(heldWhole);
+    const { source, read, bytes } = await prepare(
+      archive,
+      archive.bytes,
+      announced,
+    );
+    const reader = await read();
+    await source.sendTo(heldWhole);
+    expect(reader.size).toBe(0);
+    source.end();
+    expect((await reader.whole).equals(bytes)).toBe(true);
+  },
+);
+
+describe("the store", () => {
+  it.each<[string, number, (source: SteeredBody) => void]>([
+    ["ends early", size, (source) => source.end()],
+    ["fails", size, (source) => source.end(new Error("cut"))],
+    ["is longer than announced", size - 1, (source) => source.finish()],
+  ])("keeps nothing of a body that %s", async (_, announced, end) => {
+    const archive = randomArchive(size);
+    const { source, read, layout, failed } = await prepare(
+      archive,
+      archive.bytes,
+      announced,
+    );
+    const reader = await read();
+    await source.sendTo(size - 1);
+    end(source);
+    await expect(reader.whole).rejects.toThrow();
+    await failed;
+    expect(filesIn(layout.directory)).toEqual([]);
+  });
+
+  it("that cannot put the file in place costs no reader a byte", async () => {
+    const { make, layout, source, bytes, digest, start, failed } =
+      await prepare();
+    const archives = make({ ...layout, blobs: "/dev/null/blobs" });
+    const archive = await archives.open(digest, start);
+    const reader = new Drain(archive);
+    source.finish();
+    expect((await reader.whole).equals(bytes)).toBe(true);
+    await expect(archive.stored).rejects.toThrow(/ENOTDIR/);
+    await failed;
+    expect(filesIn(layout.directory)).toEqual([]);
+  });
+});
+
+describe("a reader that is slow or leaves", () => {
+  it("changes nothing for the writer and the others, and leaves no file open", async () => {
+    const { source, open, read, archives, layout, blobs, bytes, digest } =
+      await prepare();
+    const first = await open();
+    const slow = await open();
+    const other = await read();
+    await source.sendTo(size / 2);
+    const firstBody = first.read()[Symbol.asyncIterator]();
+    expect((await firstBody.next()).done).toBe(false);
+    await firstBody.return?.();
+    await first.close();
+    const slowBody = slow.read()[Symbol.asyncIterator]();
+    const next = async () => {
+      const result = await slowBody.next();
+      return result.done === true ? undefined : Buffer.from(result.value);
+    };
+    const pieces = [await next()];
+    source.finish();
+    expect((await other.whole).equals(bytes)).toBe(true);
+    await slow.stored;
+    expect(filesIn(layout.blobs)).toEqual([digest]);
+    await blobs.delete(digest);
+    while (pieces.at(-1) !== undefined) pieces.push(await next());
+    const all = pieces.filter((piece) => piece !== undefined);
+    expect(Buffer.concat(all).equals(bytes)).toBe(true);
+    expect(listOpenFiles(layout)).toHaveLength(1);
+    await slow.close();
+    expect(listOpenFiles(layout)).toEqual([]);
+    await archives.close();
+  });
+});
+
+/** Files of the store that this process has open. */
+function listOpenFiles({ directory }: StoreLayout): readonly string[] {
+  return readdirSync("/proc/self/fd").flatMap((fd) => {
+    try {
+      const path = readlinkSync(`/proc/self/fd/${fd}`);
+      return path.startsWith(directory) ? [path] : [];
+    } catch {
+      return [];
+    }
+  });
+}
+
+describe("a failure", () => {
+  it("of the digest comes to every reader, at any time and for any range", async () => {
+    const archive = randomArchive(size);
+    const wrong = altered(archive.bytes, 10);
+    const { source, read } = await prepare(archive, wrong);
+    const early = await read();
+    await source.sendTo(size / 2);
+    const joined = await read();
+    const start = await read({ start: 0, end: 100 });
+    const tail = await read({ start: size - 5, end: size });
+    await source.sendTo(size);
+    const late = await read();
+    source.end();
+    for (const reader of [early, joined, start, tail, late])
+      await expect(reader.whole).rejects.toThrow(failing("archive-digest"));
+    expect([start.size, tail.size]).toEqual([0, 0]);
+  });
+
+  it("of the origin comes to every reader as it is", async () => {
+    const { archives, digest, start } = await prepare();
+    const refusal = new Error("no such origin");
+    const archive = await archives.open(digest, {
+      ...start,
+      open: () => Promise.reject(refusal),
+    });
+    const reader = new Drain(archive);
+    await expect(archive.started).rejects.toBe(refusal);
+    await expect(reader.whole).rejects.toBe(refusal);
+  });
+});
+
+describe("a range of an archive in flight", () => {
+  it.each([
+    [0, 1],
+    [0, heldBack],
+    [0, size],
+    [10, 400_000],
+    [readSize - 1, readSize + 1],
+    [size - heldBack - 1, size - heldBack + 1],
+    [size - 1, size],
+    [400_000, undefined],
+  ])("has the bytes from %i up to %s", async (start, end) => {
+    const { source, read, bytes } = await prepare();
+    const early = await read({ start, end });
+    await source.sendTo(size / 2);
+    const joined = await read({ start, end });
+    source.finish();
+    const expected = bytes.subarray(start, end);
+    expect((await early.whole).equals(expected)).toBe(true);
+    expect((await joined.whole).equals(expected)).toBe(true);
+  });
+});
