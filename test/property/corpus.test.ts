@@ -2,7 +2,7 @@ import { copyFileSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readRootDirectory } from "../../src/commands/inputs/configuration-directory.ts";
-import { parseDependencyLockFile } from "../../src/commands/inputs/parser.ts";
+import { readDependencyLocks } from "../../src/commands/inputs/parser.ts";
 import { formatLockFile } from "../../src/commands/lock/lock.ts";
 import { parseChecksumsDocument } from "../../src/verification/checksums-document.ts";
 import { decideSignature } from "../../src/verification/signature-worker.ts";
@@ -75,7 +75,7 @@ describe("real lock files", () => {
     "are read whole and written as they are: %s",
     async (name) => {
       const text = readText("lock-files", name);
-      const file = await parseDependencyLockFile(name, text);
+      const file = await readDependencyLocks({ path: name, text });
       expect(file.problems).toEqual([]);
       expect(file.locks).toHaveLength(
         [...text.matchAll(/^provider /gm)].length,

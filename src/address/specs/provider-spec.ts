@@ -25,7 +25,7 @@ export type VersionSelection =
   | { readonly kind: "latest"; readonly count: number };
 
 /** A SPEC of the command line. */
-export interface ProviderSpec {
+interface ProviderSpec {
   readonly address: ProviderAddress;
   readonly selection: VersionSelection;
 }

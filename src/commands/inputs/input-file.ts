@@ -1,8 +1,12 @@
-import { isUtf8 } from "node:buffer";
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { z } from "zod";
-import { failure, type Failure, isFailure } from "../../errors/index.ts";
+import {
+  failure,
+  type Failure,
+  isFailure,
+  ProvenderError,
+} from "../../errors/index.ts";
 
 /** Bytes of a lock file, configuration file or list; generated ones are far smaller. */
 const most = 1024 * 1024;
@@ -11,15 +15,13 @@ const most = 1024 * 1024;
 export async function readInputFile(path: string): Promise<string> {
   try {
     // Not waiting for the writer of a pipe.
-    await using file = await open(
-      path,
-      constants.O_RDONLY | constants.O_NONBLOCK,
-    );
+    const flags = constants.O_RDONLY | constants.O_NONBLOCK;
+    await using file = await open(path, flags);
     const stat = await file.stat();
     if (!stat.isFile())
       throw failure("input", path, "it is not a file", "give the path of one");
     expectFair(path, stat.size);
-    return decode(await file.readFile());
+    return readInputBytes(path, await file.readFile());
   } catch (error) {
     throw unreadable(path, error);
   }
@@ -50,43 +52,36 @@ export function textOf(input: InputText): string {
   throw failure("input", input.path, input.problem, input.remedy);
 }
 
-/** The text of a file that is here already; throws an input error. */
+/** The text of a file that is here already; throws an input error. Clients take any encoding in comments, and no address or hash has what stands for it here. */
 export function readInputBytes(path: string, bytes: Uint8Array): string {
   expectFair(path, bytes.length);
-  return decode(bytes);
+  return new TextDecoder().decode(bytes);
 }
 
 function expectFair(path: string, size: number): void {
+  const problem = `it has ${size} bytes, expected at most ${most}`;
   if (size > most)
-    throw failure(
-      "input",
-      path,
-      `it has ${size} bytes, expected at most ${most}`,
-      "look which file this is",
-    );
+    throw failure("input", path, problem, "look which file this is");
 }
 
-/** Stands for what is not UTF-8; no text has this character. */
-export const notUtf8 = "\uFFFF";
-
-/** Clients care for the encoding of strings alone, not for that of comments. */
-function decode(bytes: Uint8Array): string {
-  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
-  return isUtf8(bytes) ? text : text.replaceAll("\uFFFD", notUtf8);
-}
-
-/**
- * Converts a system error to an input error, and returns an input error
- * unchanged.
- */
+/** Converts a system error to an input error, and returns an input error unchanged. Throws other errors of this program. */
 export function unreadable(path: string, error: unknown): Failure<"input"> {
   if (isFailure(error, "input")) return error;
+  if (error instanceof ProvenderError) throw error;
   const { code, message } = error as NodeJS.ErrnoException;
-  return failure(
-    "input",
-    path,
-    `it cannot be read (${code ?? message})`,
-    "check the path and its permissions",
-    { cause: error },
-  );
+  const problem = `it cannot be read (${code ?? message})`;
+  const remedy = "check the path and its permissions";
+  return failure("input", path, problem, remedy, { cause: error });
+}
+
+/** Adds what is wrong with an input, or with an address in it, to the problems; throws everything else. */
+export function noteProblem(
+  problems: Failure<"input">[],
+  where: string,
+  error: unknown,
+): void {
+  if (isFailure(error, "input")) problems.push(error);
+  else if (isFailure(error, "malformed-address"))
+    problems.push(failure("input", where, error.sentence, error.remedy));
+  else throw error;
 }

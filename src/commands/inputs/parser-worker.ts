@@ -3,19 +3,15 @@ import { createRequire } from "node:module";
 import { setFlagsFromString } from "node:v8";
 import { failure, type Failure, isFailure } from "../../errors/index.ts";
 import { readLocks } from "./dependency-lock-file.ts";
-import { notUtf8 } from "./input-file.ts";
 import type { ParserAnswer, ParserTask } from "./parser.ts";
-import { readDeclarations, readTestCalls } from "./required-providers.ts";
+import { readDeclarations } from "./required-providers.ts";
 
-export default async function answer({
-  kind,
-  path,
-  text,
-}: ParserTask): Promise<ParserAnswer> {
+const readers = { configuration: readDeclarations, locks: readLocks };
+
+export default async function answer(task: ParserTask): Promise<ParserAnswer> {
+  const { kind, path, text } = task;
   try {
-    const isJson = kind !== "locks" && path.endsWith(".json");
-    const root = isJson ? parseJson(path, text) : await parseHcl(path, text);
-    if (!isJson) expectUtf8(path, text, root);
+    const root = await parse(task);
     const { problems, ...content } = readers[kind](path, text, root);
     return { content, problems: problems.map(asProblem) };
   } catch (error) {
@@ -25,39 +21,31 @@ export default async function answer({
   }
 }
 
-const readers = {
-  configuration: readDeclarations,
-  tests: readTestCalls,
-  locks: readLocks,
-};
-
 function asProblem({ where, problem, remedy }: Failure<"input">) {
   return [where, problem, remedy] as const;
 }
 
-/** Strings of HCL have to be UTF-8; in JSON, clients replace what is not. */
-function expectUtf8(path: string, text: string, root: unknown): void {
-  if (!text.includes(notUtf8) || !JSON.stringify(root).includes(notUtf8))
-    return;
-  const line = text.split("\n").findIndex((one) => /["<].*\uFFFF/.test(one));
-  const where = line < 0 ? path : `${path}:${line + 1}`;
-  throw failure("input", where, "it is not UTF-8", "save it as that");
-}
-
-function parseJson(path: string, text: string): unknown {
+async function parse({ kind, path, text }: ParserTask): Promise<unknown> {
+  const isJson = kind !== "locks" && path.endsWith(".json");
   try {
-    return JSON.parse(text.replace(/^\uFEFF/, "")) as unknown;
-  } catch (cause) {
-    const where = `${path}:${lineOfJsonError(text, cause as Error)}`;
-    throw failure("input", where, "it is not JSON", "correct it", { cause });
+    return isJson ? JSON.parse(text) : await parseHcl(text);
+  } catch (error) {
+    throw describe(path, error as Error, isJson ? "it is not JSON" : "");
   }
 }
 
-/** The parser names no line when it stops at the very start or end. Its message quotes the file, and is not told. */
-function lineOfJsonError(text: string, { message }: Error): number {
-  const [, line] = /\(line (\d+)/.exec(message) ?? [];
-  if (line !== undefined) return Number(line);
-  return message.includes("end of JSON") ? text.split("\n").length : 1;
+/**
+ * Says where and what of the parsers' `… (line LINE column COLUMN)` and `parse
+ * config: [x.tf:LINE,COLUMN-COLUMN: SUMMARY; DETAIL and …]`. The rest quotes
+ * the file, which may hold secrets, and is not told.
+ */
+function describe(path: string, { message }: Error, isNot: string) {
+  const [, line, summary = isNot || "it cannot be parsed"] =
+    /(?:\bx\.tf:|\(line )(\d+)(?:,\d+(?:-[\d,]+)?: ([\w ,'-]+))?/.exec(
+      message,
+    ) ?? [];
+  const where = line === undefined ? path : `${path}:${line}`;
+  return failure("input", where, summary, "correct it");
 }
 
 /** Its own type declarations bring those of the DOM with them, which contradict Node's. */
@@ -69,6 +57,12 @@ let hcl: HclParser | undefined;
 
 /** The heap limit of a thread does not count the memory of WebAssembly; in pages of 64 KiB. */
 const mostMemory = "--wasm-max-mem-pages=8192";
+
+/** HCL's own parser, compiled to WebAssembly, which takes 0.2 s to start. */
+function parseHcl(text: string): Promise<unknown> {
+  hcl ??= startHcl();
+  return hcl.parse("x.tf", text);
+}
 
 function startHcl(): HclParser {
   setFlagsFromString(mostMemory);
@@ -85,27 +79,4 @@ function startHcl(): HclParser {
   // The bundle of the released program looks for these two lines.
   const require = createRequire(import.meta.url);
   return require("@cdktn/hcl2json") as HclParser;
-}
-
-/** HCL's own parser, compiled to WebAssembly, which takes 0.2 s to start. */
-async function parseHcl(path: string, text: string): Promise<unknown> {
-  hcl ??= startHcl();
-  const { parse } = hcl;
-  try {
-    return await parse("x.tf", text);
-  } catch (cause) {
-    throw describeHclError(path, cause as Error);
-  }
-}
-
-/**
- * Says where and what of the parser's `parse config: [x.tf:LINE,COLUMN-COLUMN:
- * SUMMARY; DETAIL and …]`. Details quote the file, and are not told.
- */
-function describeHclError(path: string, cause: Error): Failure<"input"> {
-  const [, line, summary] =
-    /\bx\.tf:(\d+),\d+(?:-[\d,]+)?: ([\w ,'-]+)/.exec(cause.message) ?? [];
-  return line === undefined || summary === undefined
-    ? failure("input", path, "it cannot be parsed", "correct it", { cause })
-    : failure("input", `${path}:${line}`, summary, "correct it", { cause });
 }

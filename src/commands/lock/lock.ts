@@ -102,7 +102,10 @@ async function lockRoot(
     await replaceLockFile(
       path,
       root.locks?.text,
-      complete(root, found.entries),
+      formatLockFile(
+        root.client,
+        mergeEntries(root.locks?.locks ?? [], found.entries),
+      ),
     );
   stderr(describe(path, missing, check, problems.length));
   return problems.length === 0 && (!check || missing.length === 0);
@@ -110,19 +113,6 @@ async function lockRoot(
 
 function formatUnread({ where, source, because }: NotCarried): string {
   return `${where}: what "${source}" requires is not seen: ${because}.\n`;
-}
-
-/** Keeps the client that a file names as its own. */
-function complete(
-  { locks, client }: ConfigurationRoot,
-  entries: readonly LockEntry[],
-): string {
-  const [, named = client] =
-    /^# This file is maintained automatically by "(terraform|tofu) init"/.exec(
-      locks?.text ?? "",
-    ) ?? [];
-  const writer = named === "tofu" ? "tofu" : "terraform";
-  return formatLockFile(writer, mergeEntries(locks?.locks ?? [], entries));
 }
 
 interface Missing {

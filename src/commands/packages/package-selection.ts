@@ -8,18 +8,10 @@ import {
   type ModuleSpec,
   parseModuleSpec,
 } from "../../address/specs/module-spec.ts";
-import {
-  parseProviderSpec,
-  type ProviderSpec,
-} from "../../address/specs/provider-spec.ts";
+import { parseProviderSpec } from "../../address/specs/provider-spec.ts";
 import type { SpecHosts } from "../../address/specs/spec.ts";
 import type { Version } from "../../address/version.ts";
-import {
-  failure,
-  type Failure,
-  isFailure,
-  ProvenderError,
-} from "../../errors/index.ts";
+import { failure, type Failure, ProvenderError } from "../../errors/index.ts";
 import {
   formatModuleRelease,
   type ModuleReleaseAddress,
@@ -28,12 +20,14 @@ import type { ProviderMirror } from "../../mirror/providers/provider-mirror.ts";
 import {
   type ConfigurationRoot,
   findRoots,
-  requireTogether,
 } from "../inputs/configuration-directory.ts";
-import type { Requirement } from "../inputs/configuration-module.ts";
+import {
+  requireTogether,
+  type Requirement,
+} from "../inputs/configuration-module.ts";
 import type { DependencyLockFile } from "../inputs/dependency-lock-file.ts";
-import { type InputText, textOf } from "../inputs/input-file.ts";
-import { followPackage, type NotCarried } from "../inputs/module-tree.ts";
+import { type InputText, noteProblem, textOf } from "../inputs/input-file.ts";
+import { followModules, type NotCarried } from "../inputs/module-tree.ts";
 import { readDependencyLocks } from "../inputs/parser.ts";
 import type { GatheredModule, ModulePackages } from "./module-packages.ts";
 import type { PackageRequest, SelectionInput } from "./request.ts";
@@ -183,16 +177,6 @@ function requestOf(spec: string, hosts: SpecHosts): PackageRequest {
   return { provider: address, choice: choiceOf(selection), where: spec };
 }
 
-function readList(list: InputText, hosts: SpecHosts): Requests {
-  const { specs, problems } = readSpecList(list, hosts);
-  const requests = specs.map(({ spec, where }) => ({
-    provider: spec.address,
-    choice: choiceOf(spec.selection),
-    where,
-  }));
-  return { ...requestsOf(requests), problems };
-}
-
 /** Each version by itself, as if a configuration called nothing else. */
 async function readModuleSpec(
   { address: module, selection, where }: NamedModule,
@@ -230,10 +214,11 @@ async function requestsOfModule(
     address.module.hostname === "registry.opentofu.org"
       ? "registry.opentofu.org"
       : "registry.terraform.io";
-  const followed = await followPackage(found, registry, modules);
+  const own = [await found.read(found.keyOf(""))];
+  const followed = await followModules(own, registry, modules, found);
   const { requirements, problems } = requireTogether(
     followed.modules,
-    () => registry,
+    registry,
   );
   return {
     requests: requirements.map(requestOfRequirement),
@@ -299,42 +284,24 @@ function join(parts: readonly Requests[]): Requests {
   };
 }
 
-/** The SPECs of a list file and what is wrong with other lines; `where` is FILE:LINE. */
-interface SpecList {
-  readonly specs: readonly {
-    readonly spec: ProviderSpec;
-    readonly where: string;
-  }[];
-  readonly problems: readonly Failure<"input">[];
-}
-
 /** One SPEC a line; blank lines and what follows a `#` are nothing. */
-function readSpecList(input: InputText, hosts: SpecHosts): SpecList {
-  try {
-    return parseSpecList(input.path, textOf(input), hosts);
-  } catch (error) {
-    if (!isFailure(error, "input")) throw error;
-    return { specs: [], problems: [error] };
-  }
-}
-
-function parseSpecList(
-  name: string,
-  content: string,
-  hosts: SpecHosts,
-): SpecList {
-  const specs: SpecList["specs"][number][] = [];
+function readList(list: InputText, hosts: SpecHosts): Requests {
+  const requests: PackageRequest[] = [];
   const problems: Failure<"input">[] = [];
-  for (const [index, line] of content.split(/\r?\n/).entries()) {
-    const written = line.replace(/(?:^|\s)#.*$/, "").trim();
-    const where = `${name}:${index + 1}`;
-    if (written === "") continue;
-    try {
-      specs.push({ spec: parseProviderSpec(written, hosts), where });
-    } catch (error) {
-      if (!isFailure(error, "malformed-address")) throw error;
-      problems.push(failure("input", where, error.sentence, error.remedy));
+  const { path } = list;
+  try {
+    for (const [index, line] of textOf(list).split(/\r?\n/).entries()) {
+      const written = line.replace(/(?:^|\s)#.*$/, "").trim();
+      const where = `${path}:${index + 1}`;
+      try {
+        if (written !== "")
+          requests.push({ ...requestOf(written, hosts), where });
+      } catch (error) {
+        noteProblem(problems, where, error);
+      }
     }
+  } catch (error) {
+    noteProblem(problems, path, error);
   }
-  return { specs, problems };
+  return { ...requestsOf(requests), problems };
 }

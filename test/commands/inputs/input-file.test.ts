@@ -48,10 +48,3 @@ it("bytes of an archive have no path whose permissions could be checked", () => 
     `a package//main.tf: it has ${most + 1} bytes`,
   );
 });
-
-it("marks what is not UTF-8, and nothing in a file that is", () => {
-  const latin = Buffer.from("caf\xe9 \xe9", "latin1");
-  expect(readInputBytes("a", latin)).toBe("caf\uFFFF \uFFFF");
-  const replaced = "\uFEFFcaf\uFFFD";
-  expect(readInputBytes("a", Buffer.from(replaced))).toBe(replaced);
-});

@@ -17,7 +17,9 @@ it.each([
   async (...file) => {
     const { problems } = await parseConfiguration(...file);
     expect(problems).toHaveLength(1);
-    expect(problems[0]?.message).toMatch(/^main\.tf(?:\.json)?:\d: [A-Z\w]/);
+    expect(problems[0]?.message).toMatch(
+      /^main\.tf(?:\.json)?(?::\d)?: [A-Z\w]/,
+    );
     expect(problems[0]?.message).not.toContain("hunter2");
   },
 );

@@ -1,7 +1,7 @@
 import fc from "../../seeded.ts";
 import { describe, expect, it } from "vitest";
 import { parseVersion } from "../../../src/address/version.ts";
-import { parseDependencyLockFile } from "../../../src/commands/inputs/parser.ts";
+import { readDependencyLocks } from "../../../src/commands/inputs/parser.ts";
 import {
   formatLockFile,
   mergeEntries,
@@ -19,7 +19,8 @@ async function complete(
   text: string,
   ...added: readonly LockEntry[]
 ): Promise<string> {
-  const { locks, problems } = await parseDependencyLockFile("lock.hcl", text);
+  const file = { path: "lock.hcl", text };
+  const { locks, problems } = await readDependencyLocks(file);
   expect(problems).toEqual([]);
   return formatLockFile("terraform", mergeEntries(locks, added));
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runCommand } from "../../running-command.ts";
+import { runHere } from "../../running-here.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import {
   calling,
@@ -31,7 +31,7 @@ afterAll(async () => {
 async function lock(text: string, ...from: readonly string[]) {
   const directory = makeDirectory({ "main.tf": text });
   const flags = ["--platform", "linux_amd64", directory];
-  const run = await runCommand(["lock", ...from, ...flags]);
+  const run = await runHere(["lock", ...from, ...flags]);
   const read = () =>
     readFileSync(join(directory, ".terraform.lock.hcl"), "utf8");
   return { ...run, read };

@@ -6,7 +6,7 @@ import { alteredByte } from "../../fakes/faults.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import { makeRelease, type Release } from "../../fakes/release.ts";
 import { originsOf } from "../../origins.ts";
-import { runCommand } from "../../running-command.ts";
+import { runHere } from "../../running-here.ts";
 import {
   scratch,
   startMirror,
@@ -46,7 +46,7 @@ afterAll(async () => {
 async function lock({ type }: Release, ...args: readonly string[]) {
   const text = `terraform {\n  required_providers {\n    r = { source = "acme/${type}" }\n  }\n}\n`;
   const directory = makeDirectory({ "main.tf": text });
-  const run = await runCommand(["lock", ...args, ...flags, directory]);
+  const run = await runHere(["lock", ...args, ...flags, directory]);
   const file = join(directory, ".terraform.lock.hcl");
   const written = existsSync(file) ? readFileSync(file, "utf8") : "";
   return { ...run, h1s: written.match(/h1:[^"]+/g) ?? [] };

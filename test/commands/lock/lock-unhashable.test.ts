@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
-import { runCommand } from "../../running-command.ts";
+import { runHere } from "../../running-here.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import { makeDirectory, makeStorage } from "../storage.ts";
 
@@ -47,7 +47,7 @@ describe.each(Object.entries(sources))("lock from %s", (_, from) => {
       const directory = makeDirectory({ "main.tf": text });
       const args = [...from(), "--platform", "linux_amd64", directory];
       for (const flags of [[], ["--check"]]) {
-        const run = await runCommand(["lock", ...flags, ...args]);
+        const run = await runHere(["lock", ...flags, ...args]);
         expect(run.stderr).toMatch(/1\.0\.0 for linux_amd64 has no h1/);
         expect(run.stderr).toMatch(reason);
         expect(run.stderr).not.toContain("complete");

@@ -15,6 +15,7 @@ import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import type { Release } from "../../fakes/release.ts";
 import { originsOf } from "../../origins.ts";
 import { runCommand } from "../../running-command.ts";
+import { runHere } from "../../running-here.ts";
 import { makeDirectory, makeStorage, type CommandStorage } from "../storage.ts";
 
 let registry: Registry;
@@ -48,7 +49,7 @@ const flags = ["--platform", "linux_amd64", "--platform", "darwin_arm64"];
 
 function lock(...args: readonly string[]) {
   const command = ["lock", "--config", storage.configFile, ...flags];
-  return runCommand([...command, ...args]);
+  return runHere([...command, ...args]);
 }
 
 function entry(hashes: readonly string[], version = "1.2.3"): string {
@@ -112,7 +113,7 @@ describe("provender lock", () => {
     expect(readFileSync(join(directory, "a", name), "utf8")).toBe(
       `${heading}${entry(complete())}`,
     );
-    const both = await runCommand([
+    const both = await runHere([
       ...args,
       "--check",
       join(directory, "a"),
@@ -181,16 +182,8 @@ describe("provender lock", () => {
   it.each([
     ["", /no provider is locked or required/],
     ["<<<<", /:1: .*(?:block|token) definition required|:1: .*[Aa]rgument/],
-    [
-      entry(["h1:a="]).replace("hashes", 'constraints = "= 1.2.3"\n  hashes'),
-      /:1: clients refuse the constraints .* write "1\.2\.3"/,
-    ],
-    [entry([]), /:1: "hashes" is empty/],
-    [`${entry(["h1:a="])}other = 1\n`, /:7: it has an entry that clients/],
-    [
-      'provider "registry.terraform.io/-/old" {\n  version = "1.0.0"\n}\n',
-      /:1: registry\.terraform\.io\/-\/old is a/,
-    ],
+    [entry([]), /:1: the entry of .*acme\/widget is not as clients write it/],
+    [`${entry(["h1:a="])}other = 1\n`, /: something in it besides/],
   ])("leaves a file with %j alone", async (text, problem) => {
     const directory = makeDirectory({ [name]: text });
     for (const args of [[directory], ["--check", directory]]) {

@@ -15,7 +15,7 @@ import {
   takeApart,
   type Site,
 } from "../../mirror/bundles/bundles.ts";
-import { runCommand } from "../../running-command.ts";
+import { runHere } from "../../running-here.ts";
 
 // Each test runs several commands, each a process of its own.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -52,7 +52,7 @@ function blobOf(site: Site, sha256: string): string {
 function decide(site: Site, ...args: readonly string[]) {
   const [action = "", ...rest] = args;
   const flags = ["--config", site.configFile];
-  return runCommand(["trust", action, ...flags, ...rest]);
+  return runHere(["trust", action, ...flags, ...rest]);
 }
 
 describe("a bundle", () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { runCommand } from "../../running-command.ts";
+import { runHere } from "../../running-here.ts";
 import {
   calling,
   makeModuleCalls,
@@ -36,7 +36,7 @@ const linux = ["--platform", "linux_amd64"];
 
 function run(storage: CommandStorage, ...args: readonly string[]) {
   const command = ["prefetch", "--json", "--config", storage.configFile];
-  return runCommand([...command, ...args]);
+  return runHere([...command, ...args]);
 }
 
 async function check(storage: CommandStorage, ...args: readonly string[]) {
@@ -56,7 +56,7 @@ const asked = () =>
 async function lock(storage: CommandStorage, files: Record<string, string>) {
   const directory = makeDirectory(files);
   const command = ["lock", ...linux, "--config", storage.configFile];
-  expect((await runCommand([...command, directory])).status).toBe(0);
+  expect((await runHere([...command, directory])).status).toBe(0);
   return directory;
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { tarGz } from "../../fakes/module-archive.ts";
-import { runCommand } from "../../running-command.ts";
+import { runHere } from "../../running-here.ts";
 import {
   calling,
   makeModuleCalls,
@@ -38,7 +38,7 @@ async function prefetch(
 ) {
   const command = ["prefetch", "--json", "--config", storage.configFile];
   const flags = ["--platform", "linux_amd64"];
-  const run = await runCommand([...command, ...flags, ...args]);
+  const run = await runHere([...command, ...flags, ...args]);
   const { packages, modules, notCarried } = expectDocument(
     "prefetch",
     run.stdout,
@@ -284,7 +284,7 @@ describe("lock", () => {
       "main.tf": calling(`${moduleHost}/acme/network/aws`, "~> 1.0"),
       "plain.tf": 'module "plain" {\n  source = "github.com/acme/plain"\n}\n',
     });
-    const { status, stderr } = await runCommand([
+    const { status, stderr } = await runHere([
       ...["lock", "--config", storage.configFile],
       ...["--platform", "linux_amd64", directory],
     ]);

@@ -8,6 +8,7 @@ import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import type { Release } from "../../fakes/release.ts";
 import { originsOf } from "../../origins.ts";
 import { runCommand, type CommandOptions } from "../../running-command.ts";
+import { runHere } from "../../running-here.ts";
 import { scratch } from "../../running-mirror.ts";
 import { makeDirectory, makeStorage, type CommandStorage } from "../storage.ts";
 
@@ -61,7 +62,9 @@ async function prefetch(
   }: CommandOptions & { readonly storage?: CommandStorage } = {},
 ) {
   const command = ["prefetch", "--json", "--config", storage.configFile];
-  const run = await runCommand([...command, ...args], options);
+  const all = [...command, ...args];
+  const isHere = Object.keys(options).length === 0;
+  const run = await (isHere ? runHere(all) : runCommand(all, options));
   const printed = JSON.parse(run.stdout === "" ? "{}" : run.stdout) as Printed;
   return { ...run, storage, printed };
 }

@@ -10,7 +10,8 @@ import {
   tarPadding,
 } from "../../../src/mirror/bundles/tar-header.ts";
 import { originsOf } from "../../origins.ts";
-import { runCommand, type CommandRun } from "../../running-command.ts";
+import type { CommandRun } from "../../running-command.ts";
+import { runHere } from "../../running-here.ts";
 import { scratch } from "../../running-mirror.ts";
 
 /** A store, its configuration, and `provender` working on it. */
@@ -59,7 +60,7 @@ export function siteOf({ config = {}, ...options }: SiteOptions): Site {
     configFile,
     config,
     run: (command, ...args) =>
-      runCommand([command, "--config", configFile, ...args]),
+      runHere([command, "--config", configFile, ...args]),
     snapshot: () => snapshot(directory),
   };
 }
