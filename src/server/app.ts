@@ -14,8 +14,7 @@ import {
   respondWithError,
   statusOf,
 } from "./http/error-response.ts";
-import type { OnUnexpected } from "./http/guarded.ts";
-import type { Handle } from "./http/listener.ts";
+import type { Handle, OnUnexpected } from "./http/listener.ts";
 import { pathOf, refuseMalformed } from "./http/raw-request.ts";
 import type {
   RequestContext,

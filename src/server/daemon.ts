@@ -53,7 +53,6 @@ const day = 24 * hour;
 export class Daemon {
   readonly #parts: DaemonParts;
   #listener: Listener | undefined;
-  #droppedAt = -Infinity;
   #renewal: NodeJS.Timeout | undefined;
   #tending: NodeJS.Timeout | undefined;
 
@@ -148,30 +147,12 @@ export class Daemon {
     logger.info("stopped");
   }
 
-  /** Each is counted; the log has a line a minute. */
-  #noteDropped(): void {
-    const { logger, metrics, limits } = this.#parts;
-    metrics.count("connectionsRefused", {});
-    const now = performance.now();
-    if (now - this.#droppedAt < 60_000) return;
-    this.#droppedAt = now;
-    const { connections } = limits;
-    logger.warn(
-      { connections },
-      "connections above limits.connections are closed",
-    );
-  }
-
   async #start(): Promise<Started> {
     const { app, limits, listen, machineName, hostnames } = this.#parts;
     const tls = await this.#parts.certificates(new Date());
     this.#parts.metrics.showCertificate(tls?.expires);
-    this.#listener = new Listener(
-      app,
-      tls,
-      limits,
-      () => this.#noteDropped(),
-      (error, where) => this.alarm(error, where),
+    this.#listener = new Listener(app, tls, limits, (error, where) =>
+      this.alarm(error, where),
     );
     const port = await this.#listener.listen(listen.host, listen.port);
     const secure = tls !== undefined;

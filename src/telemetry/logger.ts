@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { type DestinationStream, type LoggerOptions, pino } from "pino";
 import type { PrettyOptions } from "pino-pretty";
-import { GatheredLines, isoTime, LogFile } from "./log-file.ts";
+import { LineWriter } from "./line-writer.ts";
 
 export type Logger = ReturnType<typeof pino<never>>;
 
@@ -15,7 +15,7 @@ export function makeLogger({ level, format }: LogSettings): Logger {
   const options: LoggerOptions = {
     level,
     base: null,
-    timestamp: isoTime,
+    timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (level) => ({ level }) },
     // The last place that a line passes, so that nothing of a client's gets around it.
     hooks: { streamWrite: redactTickets },
@@ -33,10 +33,10 @@ export function makeLogger({ level, format }: LogSettings): Logger {
 }
 
 /** One for all loggers of a process. */
-let standardError: GatheredLines | undefined;
+let standardError: LineWriter | undefined;
 
-function openStandardError(): GatheredLines {
-  const lines = new GatheredLines(new LogFile(2));
+function openStandardError(): LineWriter {
+  const lines = new LineWriter(2);
   process.once("exit", () => lines.flushSync());
   return lines;
 }

@@ -7,7 +7,7 @@ import { listStored } from "../mirror/standings/stored-releases.ts";
 import { watchPending } from "../mirror/trust/pending-decisions.ts";
 import { type AppParts, makeApp } from "../server/app.ts";
 import { answeredCodes } from "../server/http/error-response.ts";
-import type { OnUnexpected } from "../server/http/guarded.ts";
+import type { OnUnexpected } from "../server/http/listener.ts";
 import type { Handle } from "../server/http/listener.ts";
 import { ModuleRegistryProtocol } from "../server/protocols/module-registry.ts";
 import { NetworkMirrorProtocol } from "../server/protocols/network-mirror.ts";

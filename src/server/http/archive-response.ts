@@ -4,10 +4,10 @@ import type { OpenArchive } from "../../mirror/archives/archives.ts";
 import { currentAsker } from "../../telemetry/asker.ts";
 import type { AuditEntry, AuditLog } from "../../telemetry/audit-log.ts";
 import { parseByteRange, type SatisfiableRange } from "./byte-range.ts";
-import { type ClientPace, writePaced } from "./paced-write.ts";
+import { cut } from "./error-response.ts";
 import { type RequestContext, setHeaders } from "./request-context.ts";
 
-export interface ArchiveResponseLimits extends ClientPace {
+export interface ArchiveResponseLimits {
   /** Milliseconds within which a request is answered or given up. */
   readonly answer: number;
 }
@@ -67,7 +67,7 @@ export async function sendArchive(
     const first = body.next();
     await unlessLeft(res, Promise.race([first, deadline.passed]));
     startBody(ctx, archive, range, mediaType);
-    await writePaced(res, rejoin(first, body, res), limits);
+    await writeBody(res, first, body);
   } finally {
     deadline.cancel();
   }
@@ -131,20 +131,31 @@ function lengthHeaders(length: number | undefined) {
     : { "Accept-Ranges": "bytes", "Content-Length": `${length}` };
 }
 
-/** The body, as long as the client is there. */
-async function* rejoin(
+/**
+ * Writes the body as long as the client is there. A piece is sent before the
+ * next one is requested, because they may share memory. A body that fails cuts
+ * the connection, so that a part never looks complete.
+ */
+async function writeBody(
+  res: ServerResponse,
   first: Promise<IteratorResult<Uint8Array>>,
   rest: AsyncIterator<Uint8Array>,
-  res: ServerResponse,
-): AsyncGenerator<Uint8Array> {
+): Promise<void> {
   let next = first;
   try {
     for (;;) {
       const piece = await unlessLeft(res, next);
-      if (piece === undefined || piece.done) return;
-      yield piece.value;
+      if (piece === undefined) return;
+      if (piece.done) break;
+      const { promise, resolve } = Promise.withResolvers<unknown>();
+      res.write(piece.value, resolve);
+      await unlessLeft(res, promise);
       next = rest.next();
     }
+    res.end();
+  } catch (error) {
+    cut(res);
+    throw error;
   } finally {
     // Both settle with a piece that may come late; nothing waits for it.
     next.catch(() => undefined);

@@ -1,3 +1,5 @@
+import type { ServerResponse } from "node:http";
+import { TLSSocket } from "node:tls";
 import {
   errorCodes,
   failure,
@@ -7,7 +9,6 @@ import {
   ProvenderError,
   statusOfCode,
 } from "../../errors/index.ts";
-import { cut } from "./paced-write.ts";
 import {
   type ErrorOutcome,
   type RequestContext,
@@ -89,6 +90,18 @@ export function respondWithError(
   ctx.message = formatReasonPhrase(known, page);
   setHeaders(ctx, errorHeaders(known));
   ctx.body = formatErrorBody(known, requestId);
+}
+
+/**
+ * Ends a connection in the middle of an answer. In HTTP/1.0 a body without a
+ * length ends with its connection (RFC 9112, 6.3). Without TLS only a reset
+ * shows such a client that the body was cut.
+ */
+export function cut(answer: ServerResponse): void {
+  const { socket, req } = answer;
+  if (req.httpVersion === "1.0" && !(socket instanceof TLSSocket))
+    socket?.resetAndDestroy();
+  answer.destroy();
 }
 
 function errorHeaders(error: ProvenderError | undefined) {

@@ -66,11 +66,6 @@ export const definitions = {
     help: "Requests that failed (500 to 504).",
     labels: { code },
   },
-  connectionsRefused: {
-    type: "counter",
-    name: "provender_connections_refused_total",
-    help: "Connections closed at once because there are as many as may be (limits.connections).",
-  },
   originRequests: {
     type: "counter",
     name: "provender_origin_requests_total",

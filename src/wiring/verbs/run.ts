@@ -1,4 +1,4 @@
-import { makeProgress } from "../../commands/output/progress.ts";
+import { Progress } from "../../commands/output/progress.ts";
 import { reportFailure } from "../../commands/output/report.ts";
 import { failure, ProvenderError } from "../../errors/index.ts";
 import type { AdminCommand } from "../admin/socket.ts";
@@ -20,18 +20,18 @@ export async function runVerb(
     stdout: (text: string) => void stdout(text),
     stderr: (text: string) => void stderr(text),
   };
-  const terminal = {
-    isTTY: columns !== undefined,
-    columns,
-    write: output.stderr,
-  };
+  const json = "json" in input && input.json === true;
   try {
     if (!isDaemonUser && namesPaths(name, input))
       throw failure("not-its-user", name, operator);
     return await findVerb(name)(input, mirror, {
       ...output,
       ...{ operator, signal, openFile, print: stdout },
-      makeProgress: () => makeProgress(terminal, () => performance.now()),
+      makeProgress: () =>
+        new Progress({
+          columns: json ? undefined : columns,
+          write: json ? () => undefined : output.stderr,
+        }),
     });
   } catch (error) {
     if (signal.aborted) {
@@ -43,7 +43,7 @@ export async function runVerb(
         where: name,
         err: error,
       });
-    return reportFailure(error, "json" in input && input.json === true, output);
+    return reportFailure(error, json, output);
   }
 }
 

