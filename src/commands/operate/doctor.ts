@@ -82,7 +82,7 @@ export async function examineStorage(
       return fail(
         "storage",
         `${left}, ${ffree} files and less than ${formatAmount(minFree)} ("storage.minFree").`,
-        `Make room there, or set "storage.maxSize"; until then archives that are not stored only pass through.`,
+        `Make room there, or set "storage.maxSize"; until then archives that are not stored are refused, unless older ones can leave for them.`,
       );
     if (existsSync(staging))
       await writeFile(file, Buffer.alloc(sample), { flush: true });
