@@ -4,6 +4,8 @@
 const Dispatcher = require("undici/lib/dispatcher/dispatcher.js");
 Object.assign(Dispatcher.prototype, require("undici/lib/api"));
 
+exports.buildConnector = require("undici/lib/core/connect.js");
+exports.errors = require("undici/lib/core/errors.js");
 exports.Agent = require("undici/lib/dispatcher/agent.js");
 exports.EnvHttpProxyAgent = require("undici/lib/dispatcher/env-http-proxy-agent.js");
 
