@@ -11,7 +11,6 @@ import { makeDirectory, makeStorage } from "../storage.ts";
 /** Entries for which there is no h1 that all clients would agree on, and the reason. */
 const kinds: Readonly<Record<string, [readonly string[], RegExp]>> = {
   folder: [["docs/", "docs/a.md"], /an entry for a directory/],
-  nested: [["lib/x/"], /an entry for a directory/],
   newline: [["a\nb"], /a newline in its name/],
   many: [Array.from({ length: 4200 }, (_, at) => `lib/${at}.py`), /4,?096/],
 };

@@ -7,6 +7,7 @@ import {
   exportBundle,
   offlineSite,
 } from "../../mirror/bundles/bundles.ts";
+import { runCommand } from "../../running-command.ts";
 import { readAudit } from "../../scenes/provider-requests.ts";
 
 let authority: Authority;
@@ -46,8 +47,10 @@ it.each([
     ];
     const trust = { newKeys, ...(newKeys === "refuse" && { keys }) };
     const site = offlineSite({ config: { trust } });
-    expect((await site.run("import", first)).stderr).not.toContain('"alarm"');
-    const ran = await site.run("import", second);
+    const flags = ["--config", site.configFile];
+    const read = (file: string) => runCommand(["import", ...flags, file]);
+    expect((await read(first)).stderr).not.toContain('"alarm"');
+    const ran = await read(second);
     expect(ran.status).toBe(status);
     const alarms = ran.stderr
       .split("\n")

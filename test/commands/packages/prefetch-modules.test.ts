@@ -123,10 +123,7 @@ describe("prefetch of modules", () => {
 
   it.each([
     ["~> 1", "2.0.0"],
-    ["~> v1.0", "1.1.0"],
-    ["v1.0.0", "1.0.0"],
     [">=  v1.0, <  v2.0", "1.1.0"],
-    ["1.0.0.0", "1.0.0"],
     ["1.0.0+ours", "1.0.0"],
   ])("takes what clients take for %j: %s", async (constraint, version) => {
     const address = `${moduleHost}/acme/spelled/aws`;
@@ -211,18 +208,15 @@ describe("prefetch of modules", () => {
     expect(run.modules.join()).toContain("network/aws 1.0.0");
   });
 
-  it.each(["{", "[]", '{"Modules":[{"Key":""}]}'])(
-    "names a modules.json that no init writes: %s",
-    async (text) => {
-      const directory = makeDirectory({
-        "main.tf": calling("${var.source}"),
-        ".terraform/modules/modules.json": text,
-      });
-      const run = await prefetch(["--directory", directory]);
-      expect(run.status).toBe(1);
-      expect(run.stderr).toContain("modules.json: it is not what");
-    },
-  );
+  it("names a modules.json that no init writes", async () => {
+    const directory = makeDirectory({
+      "main.tf": calling("${var.source}"),
+      ".terraform/modules/modules.json": '{"Modules":[{"Key":""}]}',
+    });
+    const run = await prefetch(["--directory", directory]);
+    expect(run.status).toBe(1);
+    expect(run.stderr).toContain("modules.json: it is not what");
+  });
 
   it.each([
     [
@@ -274,23 +268,5 @@ describe("prefetch of modules", () => {
     expect(run.stderr).toContain(said ?? "1 modules fetched");
     if (said === undefined)
       expect(run.packages).toEqual(["registry.terraform.io/acme/cog 3.1.0"]);
-  });
-});
-
-describe("lock", () => {
-  it("has the providers of nested modules", async () => {
-    const storage = makeStorage(scene.config);
-    const directory = makeDirectory({
-      "main.tf": calling(`${moduleHost}/acme/network/aws`, "~> 1.0"),
-      "plain.tf": 'module "plain" {\n  source = "github.com/acme/plain"\n}\n',
-    });
-    const { status, stderr } = await runHere([
-      ...["lock", "--config", storage.configFile],
-      ...["--platform", "linux_amd64", directory],
-    ]);
-    expect(status).toBe(0);
-    for (const one of requiredTogether)
-      expect(stderr).toContain(`added to ${one}`);
-    expect(stderr).toContain("is not seen: it is no module of a registry");
   });
 });
