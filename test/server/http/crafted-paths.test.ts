@@ -2,13 +2,14 @@ import { spawnSync } from "node:child_process";
 import { realpathSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { effort } from "../../effort.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
 import {
+  program,
   scratch,
   startMirror,
   type RunningMirror,
@@ -18,7 +19,6 @@ import { awaitHit } from "../../scenes/log-lines.ts";
 import { readToEnd } from "../../scenes/raw-connection.ts";
 
 const atOnce = 16;
-const project = join(import.meta.dirname, "..", "..", "..");
 const archive =
   "/providers/registry.terraform.io/acme/demo/terraform-provider-demo_1.2.3_linux_amd64.zip";
 const directory = scratch("guarded-store");
@@ -28,10 +28,9 @@ const guard = [
   "--permission",
   "--allow-worker",
   "--allow-addons",
-  ...["src", "node_modules", "package.json"]
-    .map((name) => join(project, name))
-    .flatMap((path) => [path, realpathSync(path)])
-    .map((path) => `--allow-fs-read=${path}`),
+  ...[dirname(program), realpathSync(dirname(program))].map(
+    (path) => `--allow-fs-read=${path}`,
+  ),
   `--allow-fs-read=${directory}`,
   ...["config", "ca"].map(
     (name) => `--allow-fs-read=${join(tmpdir(), `provender-${name}-*`)}`,
@@ -116,7 +115,7 @@ function askedOfOrigin(): readonly string[] {
 }
 
 it("the guard of this test denies what lies outside", () => {
-  const outside = JSON.stringify(join(project, "SECURITY.md"));
+  const outside = JSON.stringify(import.meta.filename);
   const script = `require("fs").readFileSync(${outside})`;
   const { stderr } = spawnSync(process.execPath, [...guard, "-e", script]);
   expect(stderr.toString()).toContain("ERR_ACCESS_DENIED");
