@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { Folding } from "./folding.ts";
+import { LineLimit } from "./line-limit.ts";
 import type { Logger } from "./logger.ts";
 import type { AlarmKind, Metrics } from "./metrics.ts";
 
@@ -34,20 +34,14 @@ const sentences: Readonly<Record<AlarmKind, string>> = {
 };
 
 /** Raised alarm with its time. */
-export interface RaisedAlarm extends Alarm {
+export interface RaisedAlarm {
+  readonly kind: AlarmKind;
+  readonly facts: Readonly<Record<string, unknown>>;
   readonly at: Date;
 }
 
-interface Alarm {
-  readonly kind: AlarmKind;
-  readonly facts: Readonly<Record<string, unknown>>;
-}
-
-/**
- * Lines in each window of milliseconds: the same alarm once, and of each kind
- * so many that the rest of the log stays readable.
- */
-const lineLimits = { window: 600_000, same: 1, group: 600, all: Infinity };
+/** The same alarm once, and lines of each kind, so that the rest of the log stays readable. */
+const mostLines = { window: 600_000, same: 1, group: 600, all: Infinity };
 
 /** Alarms that are remembered since the start. */
 const mostRecent = 50;
@@ -57,10 +51,7 @@ export class Alarms {
   readonly #logger: Logger;
   readonly #metrics: Metrics | undefined;
   #recent: readonly RaisedAlarm[] = [];
-  readonly #folding = new Folding<Alarm>(lineLimits, {
-    summarize: ({ kind }) => ({ kind, facts: { other: true } }),
-    onRepeated: (alarm, repeated) => this.#log(alarm, { repeated }),
-  });
+  readonly #limit = new LineLimit(mostLines);
 
   /** Counted in `metrics`, where there are any. */
   constructor(logger: Logger, metrics: Metrics | undefined) {
@@ -71,26 +62,17 @@ export class Alarms {
   /** Raises an alarm; never throws for any facts. */
   raise(kind: AlarmKind, facts: Readonly<Record<string, unknown>>): void {
     const key = `${kind} ${inspect(facts, { depth: 4 })}`;
-    const alarm = { kind, facts };
-    const folded = this.#folding.add(key, kind, alarm);
-    if (folded === "repeated") return;
+    const line = this.#limit.take(key, kind);
+    if (line === "again") return;
     this.#metrics?.countAlarm(kind);
-    const raised = { ...alarm, at: new Date() };
+    const raised = { kind, facts, at: new Date() };
     this.#recent = [raised, ...this.#recent].slice(0, mostRecent);
-    if (folded === "line") this.#log(alarm);
+    if (line === "line")
+      this.#logger.error({ alarm: kind, ...facts }, sentences[kind]);
   }
 
   /** The newest first. */
   get recent(): readonly RaisedAlarm[] {
     return this.#recent;
-  }
-
-  /** Tells how often alarms came again. */
-  close(): void {
-    this.#folding.close();
-  }
-
-  #log({ kind, facts }: Alarm, more: { readonly repeated?: number } = {}) {
-    this.#logger.error({ alarm: kind, ...facts, ...more }, sentences[kind]);
   }
 }

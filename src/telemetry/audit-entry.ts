@@ -25,11 +25,6 @@ export interface AuditEntry {
   /** The code of the error that was answered. */
   readonly reason?: string | undefined;
   readonly detail?: string | undefined;
-  /**
-   * Repetitions within the window that ends with this line; they have no lines
-   * of their own.
-   */
-  readonly repeated?: number | undefined;
   /** Login name of the operator who decided. */
   readonly operator?: string | undefined;
   /** Reason in the operator's words. */
@@ -75,7 +70,6 @@ export const auditFields = [
   "rule",
   "reason",
   "detail",
-  "repeated",
   "operator",
   "because",
 ] as const satisfies readonly (keyof AuditEntry)[];

@@ -9,7 +9,7 @@ import {
   formatAuditEntry,
 } from "./audit-entry.ts";
 import { filesKept } from "./audit/read-log.ts";
-import { Folding } from "./folding.ts";
+import { LineLimit } from "./line-limit.ts";
 
 export type { AuditEntry, AuditEvent } from "./audit-entry.ts";
 
@@ -47,22 +47,13 @@ const ofOffers: ReadonlySet<AuditEvent> = new Set([
 ]);
 
 /** Lines for refused offers: of the same event on the same release, of its provider or module, and of all. */
-const offerLineLimits = { window: 3_600_000, same: 10, group: 60, all: 600 };
+const mostOfferLines = { window: 3_600_000, same: 10, group: 60, all: 600 };
 
 /** Requests in one file and decisions about what is trusted in another, so that no number of requests moves a decision out; nor does an origin that changes what it offers. */
 export class AuditLog {
   readonly #requests: AuditLines;
   readonly #decisions: AuditLines;
-  readonly #folding = new Folding<AuditEntry>(offerLineLimits, {
-    summarize: ({ provider, module }, of) => ({
-      event: "refused",
-      verdict: "refused",
-      ...(of === "its group" && { provider, module }),
-      detail: "other decisions against what an origin offers",
-    }),
-    onRepeated: (entry, repeated) =>
-      void this.#decisions.record({ ...entry, repeated }, { durable: false }),
-  });
+  readonly #offers = new LineLimit(mostOfferLines);
 
   constructor({ requests, decisions, guards, ...settings }: AuditLogSettings) {
     this.#requests = new AuditLines({
@@ -88,26 +79,19 @@ export class AuditLog {
   ): Promise<void> {
     if (ofRequests.has(entry.event))
       return this.#requests.record(entry, options);
-    if (this.#isFolded(entry)) return;
-    await this.#decisions.record(entry, options);
+    const { event, verdict, provider, module, version } = entry;
+    // An operator's decision, and content that becomes trusted, always has a line.
+    if (verdict === "accepted" || !ofOffers.has(event))
+      return this.#decisions.record(entry, options);
+    const group = provider ?? module ?? "";
+    const key = JSON.stringify([event, group, version]);
+    if (this.#offers.take(key, group) === "line")
+      await this.#decisions.record(entry, options);
   }
 
   /** Writes and syncs what waits. Rejects with store-full when that fails. */
   async close(): Promise<void> {
-    this.#folding.close();
     await Promise.all([this.#requests.close(), this.#decisions.close()]);
-  }
-
-  /**
-   * Folds repeated events. An operator's decision, and content that becomes
-   * trusted, always has a line.
-   */
-  #isFolded(entry: AuditEntry): boolean {
-    const { event, verdict, provider, module, version } = entry;
-    if (verdict === "accepted" || !ofOffers.has(event)) return false;
-    const group = provider ?? module ?? "";
-    const key = JSON.stringify([event, group, version]);
-    return this.#folding.add(key, group, entry) !== "line";
   }
 }
 

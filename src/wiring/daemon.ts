@@ -82,7 +82,6 @@ export async function wireDaemon(
       await access.close();
       protocols.close();
       await core.close();
-      telemetry.alarms.close();
       await telemetry.audit.close();
       release();
     },

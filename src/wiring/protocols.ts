@@ -82,7 +82,6 @@ export function wireProtocols(
   });
   const close = () => {
     platforms.close();
-    refusals.close();
   };
   return { app, setUp, readiness, close };
 }

@@ -49,7 +49,6 @@ export async function makeAdmission(changes: Partial<AdmissionRules> = {}) {
         ({ event, verdict }) => `${String(event)} ${String(verdict)}`,
       ),
     close: async () => {
-      alarms.close();
       await audit.close();
     },
   };

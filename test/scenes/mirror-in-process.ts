@@ -147,7 +147,6 @@ export class MirrorScene {
       writes,
     );
     onTestFinished(async () => {
-      alarms.close();
       await audit.close();
     });
     const notebook = { audit, alarms, clock };

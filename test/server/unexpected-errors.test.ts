@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { startMirror, type RunningMirror } from "../running-mirror.ts";
 import { awaitLine } from "../scenes/log-lines.ts";
@@ -13,6 +14,8 @@ async function startFlawed(flaw: string, lasting = ""): Promise<RunningMirror> {
   const code = `process.on("SIGUSR2", () => { ${flaw} }); ${lasting}`;
   const mirror = await startMirror({
     config: { listen: { port: 0, tls: "off" } },
+    // Flaws find their place by the names of source files.
+    program: join(import.meta.dirname, "..", "..", "src", "main.ts"),
     nodeOptions: [
       "--import",
       `data:text/javascript,${encodeURIComponent(code)}`,

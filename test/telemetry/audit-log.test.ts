@@ -33,15 +33,21 @@ const times = (count: number, make: (n: number) => AuditEntry) =>
   Array.from({ length: count }, (_, n) => make(n));
 
 it.each(["replaced", "quarantined", "judged-again"] as const)(
-  "writes one count for what an origin has refused of one release again and again: %s",
+  "writes ten lines for what an origin has refused of one release again and again: %s",
   async (event) => {
     const refused = { event, verdict: "refused", version: "1.0.0" } as const;
     const provider = "registry.terraform.io/acme/demo";
     const lines = await record(
       times(500, (n) => ({ ...refused, provider, detail: `content ${n}` })),
     );
-    expect(lines).toHaveLength(11);
-    expect(lines.at(-1)).toMatchObject({ provider, event, repeated: 490 });
+    expect(lines).toMatchObject(
+      times(10, (n) => ({
+        provider,
+        event,
+        verdict: "refused",
+        detail: `content ${n}`,
+      })),
+    );
   },
 );
 
@@ -54,12 +60,8 @@ it("bounds what one provider or module has refused, and leaves the others their 
   }));
   const quiet = { ...refused, provider: "registry.terraform.io/acme/quiet" };
   const lines = await record([...noisy, quiet]);
-  expect(lines).toHaveLength(62);
+  expect(lines).toHaveLength(61);
   expect(lines).toContainEqual(expect.objectContaining(quiet));
-  expect(lines.at(-1)).toMatchObject({
-    module: "registry.terraform.io/acme/noisy/aws",
-    repeated: 240,
-  });
 });
 
 it("bounds what all of them have refused together", async () => {
@@ -70,8 +72,7 @@ it("bounds what all of them have refused together", async () => {
       provider: `registry.terraform.io/acme/demo${n}`,
     })),
   );
-  expect(lines).toHaveLength(601);
-  expect(lines.at(-1)).toMatchObject({ repeated: 4_400 });
+  expect(lines).toHaveLength(600);
 });
 
 it.each([

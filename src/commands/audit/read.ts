@@ -83,18 +83,14 @@ function timeOf(entry: WrittenEntry | undefined): string {
 /** One line for people. */
 function formatEntry(fields: WrittenEntry["fields"]): string {
   const { at, event, verdict, provider, module, version, platform } = fields;
-  const { operator, token, client, repeated } = fields;
+  const { operator, token, client } = fields;
   const what = [provider ?? module, version, platform];
   const who = [operator, token, client];
   const why = [fields.rule, fields.reason, fields.detail, fields.because];
-  const more = [
-    labelled("by", who),
-    labelled("because", why),
-    repeated !== undefined && `${repeated} times more`,
-  ];
+  const more = [labelled("by", who), labelled("because", why)];
   const parts = [at, String(event).padEnd(12), verdict, join(what), ...more];
   const line = parts
-    .filter((part) => part !== undefined && part !== false && part !== "")
+    .filter((part) => part !== undefined && part !== "")
     .join("  ");
   return line.replaceAll(/[^\x20-\x7e]/g, escapeUnit);
 }

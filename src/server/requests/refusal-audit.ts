@@ -6,15 +6,12 @@ import {
 import type { Alarms } from "../../telemetry/alarms.ts";
 import { currentAsker } from "../../telemetry/asker.ts";
 import type { AuditEntry, AuditLog } from "../../telemetry/audit-log.ts";
-import { Folding } from "../../telemetry/folding.ts";
+import { LineLimit } from "../../telemetry/line-limit.ts";
 import type { Client } from "../http/client-address.ts";
 import { subjectOf, type PathNames } from "./subject.ts";
 
-/**
- * Lines for the same refusal of the same client, for each client, and for all,
- * in each window of milliseconds.
- */
-const lineLimits = { window: 60_000, same: 10, group: 60, all: 600 };
+/** Lines for the same refusal of a client, for each client, and for all. */
+const mostLines = { window: 60_000, same: 10, group: 60, all: 600 };
 
 /**
  * Records refusals within limits, so that no client can push other clients'
@@ -23,19 +20,7 @@ const lineLimits = { window: 60_000, same: 10, group: 60, all: 600 };
 export class RefusalAudit {
   readonly #audit: AuditLog;
   readonly #alarms: Alarms;
-  readonly #folding = new Folding<AuditEntry>(lineLimits, {
-    summarize: ({ client }, of) => ({
-      event: "refused",
-      verdict: "refused",
-      client: of === "its group" ? client : undefined,
-      detail:
-        of === "its group"
-          ? "other refusals of this client"
-          : "refusals of other clients",
-    }),
-    onRepeated: (entry, repeated) =>
-      void this.#audit.record({ ...entry, repeated }, { durable: false }),
-  });
+  readonly #limit = new LineLimit(mostLines);
 
   constructor(audit: AuditLog, alarms: Alarms) {
     this.#audit = audit;
@@ -56,13 +41,8 @@ export class RefusalAudit {
     const key = JSON.stringify([client, facts]);
     const entry = { ...facts, client, requestId, token };
     this.#raise(error, facts);
-    if (this.#folding.add(key, client, entry) === "line")
+    if (this.#limit.take(key, client) === "line")
       await this.#audit.record(entry, { durable: true });
-  }
-
-  /** Writes how often refusals came again. */
-  close(): void {
-    this.#folding.close();
   }
 
   /**

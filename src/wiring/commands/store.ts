@@ -62,7 +62,6 @@ async function openStore(configuration: Configuration, work: string) {
     const close = async (kept: Pick<Kept, "close" | "nearest">) => {
       await kept.nearest?.outbox.drain();
       await kept.close();
-      telemetry.alarms.close();
       await telemetry.audit.close();
       lock.release();
     };
