@@ -19,7 +19,7 @@ export interface ModuleAddress {
 const name = /^[0-9A-Za-z](?:[0-9A-Za-z_-]{0,62}[0-9A-Za-z])?$/;
 const system = /^[0-9a-z]{1,64}$/;
 
-/** The four parts as a client sends them in a path (Module Registry Protocol, "Module Addresses"); throws malformed-address. */
+/** The four parts as a client sends them in a path (Module Registry Protocol, "Module Addresses"). */
 export function moduleAddress(
   hostname: string,
   ...[namespace, moduleName, targetSystem]: [string, string, string]

@@ -33,7 +33,6 @@ export function formatModuleArchiveName(format: ArchiveFormat): string {
   return `archive.${format}`;
 }
 
-/** Throws malformed-address. */
 export function parseModuleArchiveName(name: string): ArchiveFormat {
   const [, ending = ""] = /^archive\.(.+)$/.exec(name) ?? [];
   const format = formats.get(ending);

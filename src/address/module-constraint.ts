@@ -26,9 +26,8 @@ const shape =
   /^[\t\n\f\r ]*(=|!=|>=?|<=?|~>)?[\t\n\f\r ]*(v?(\d{1,19}(?:\.\d{1,19})*)(?:-(\d[\dA-Za-z~-]*(?:\.[\dA-Za-z~-]+)*)|-?([A-Za-z~-][\dA-Za-z~-]*(?:\.[\dA-Za-z~-]+)*))?(?:\+[\dA-Za-z~-]+(?:\.[\dA-Za-z~-]+)*)?)[\t\n\f\r ]*$/;
 
 /**
- * The `version` of a `module` block, which has another grammar than that of a
- * provider: any count of numbers, a `v`, any blanks (go-version,
- * "NewConstraint"). Throws malformed-address.
+ * The `version` of a `module` block, which has another grammar than that of a provider: any count of numbers, a `v`,
+ * any blanks (go-version, "NewConstraint").
  */
 export function parseModuleConstraint(text: string): ModuleConstraint {
   const parts = text.split(",", mostTerms + 1);

@@ -51,8 +51,8 @@ const harmful = new Set(["file", "ext", "fd"]);
 const printable = /^[\x20-\x7e]{1,4096}$/;
 
 /**
- * Reads a location of `module`, resolved against `base` when it is relative (Module Registry Protocol, "Download Source
- * Code for a Specific Module Version"; go-getter, "URL Format"). Throws module-source-refused.
+ * Reads a location of `module`, resolved against `base` when it is relative (Module Registry Protocol, "Download
+ * Source Code for a Specific Module Version"; go-getter, "URL Format").
  */
 export function parseModuleSource(
   module: string,
@@ -62,7 +62,7 @@ export function parseModuleSource(
   return naming(module, () => readSource(location, base));
 }
 
-/** A location that does not depend on where it was read; throws module-source-refused. */
+/** A location that does not depend on where it was read. */
 export function resolveLocation(
   module: string,
   location: string,

@@ -8,7 +8,7 @@ export interface Platform {
 
 const word = /^[a-z0-9]{1,32}$/;
 
-/** `OS_ARCH`; throws malformed-address. */
+/** `OS_ARCH`. */
 export function parsePlatform(text: string): Platform {
   const platform = findPlatform(text);
   if (platform === undefined)

@@ -30,7 +30,7 @@ const typeName = /^[a-z0-9*](?:[a-z0-9*-]*[a-z0-9*])?$/;
 const moduleName = /^[A-Za-z0-9*](?:[\w*-]*[A-Za-z0-9*])?$/;
 const moduleSystem = /^[a-z0-9*]+$/;
 
-/** `HOSTNAME/NAMESPACE/TYPE`, where `*` stands for any text inside its part. Throws malformed-address. */
+/** `HOSTNAME/NAMESPACE/TYPE`, where `*` stands for any text inside its part. */
 export function parseProviderPattern(text: string): ProviderPattern {
   const [hostname = "", namespace = "", type = "", ...more] = text.split("/");
   const isNamed = namespaceName.test(namespace) && typeName.test(type);
@@ -50,8 +50,8 @@ export function parseProviderPattern(text: string): ProviderPattern {
 }
 
 /**
- * Parses a pattern, in any case of letters: three parts for providers, four
- * (`HOSTNAME/NAMESPACE/NAME/SYSTEM`) for modules. Throws malformed-address.
+ * Parses a pattern, in any case of letters: three parts for providers, four (`HOSTNAME/NAMESPACE/NAME/SYSTEM`) for
+ * modules.
  */
 export function parsePattern(text: string): Pattern {
   const [hostname = "", namespace = "", name = "", system, ...more] =

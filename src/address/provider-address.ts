@@ -29,7 +29,7 @@ export function parseProviderAddress(text: string): ProviderAddress {
   return providerAddress(hostname, namespace, type);
 }
 
-/** The three parts as a client sends them in a path; throws malformed-address. */
+/** The three parts as a client sends them in a path. */
 export function providerAddress(
   hostname: string,
   namespace: string,
@@ -61,7 +61,7 @@ export function isNamespace(text: string): boolean {
   return namespaceShape.test(text);
 }
 
-/** Returns one part of an address; throws malformed-address for a text of another shape. */
+/** Returns one part of an address. */
 export function parsePart(
   what: string,
   text: string,

@@ -16,8 +16,8 @@ interface VersionTerm {
 export type VersionConstraint = readonly VersionTerm[];
 
 /**
- * `~> 5.0`, `>= 1.2, < 2.0, != 1.5.0`, `5.1.0`: what both parsers that Terraform applies accept (go-version on the configuration, then
- * go-versions' ParseRubyStyleMulti). Throws malformed-address.
+ * `~> 5.0`, `>= 1.2, < 2.0, != 1.5.0`, `5.1.0`: what both parsers that Terraform applies accept (go-version on the
+ * configuration, then go-versions' ParseRubyStyleMulti).
  */
 export function parseVersionConstraint(text: string): VersionConstraint {
   return text.split(",").map((part) => {

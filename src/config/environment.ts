@@ -36,7 +36,7 @@ export function defaultStorageDirectory(from: Surroundings): string {
 /** Where programs are without a PATH. */
 export const defaultSearchPath = "/usr/local/bin:/usr/bin:/bin";
 
-/** HTTPS_PROXY and NO_PROXY, the upper-case form first, as the clients do; throws a configuration error. */
+/** HTTPS_PROXY and NO_PROXY, the upper-case form first, as the clients do. */
 export function parseProxy(env: NodeJS.ProcessEnv) {
   const name = env.HTTPS_PROXY ? "HTTPS_PROXY" : "https_proxy";
   return {

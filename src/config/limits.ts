@@ -56,7 +56,7 @@ export type Limits = {
   readonly [Name in keyof typeof limitTable]: number;
 };
 
-/** The value of one limit as the YAML has it: number or text with a unit; throws RangeError. */
+/** The value of one limit as the YAML has it: number or text with a unit. */
 export function parseLimit(limit: Limit, text: string): number {
   const value = parseInUnit(limit, text);
   if (!(value >= limit.least && value <= limit.most))

@@ -8,7 +8,7 @@ import { parseYaml, type Path } from "./yaml-document.ts";
 
 /**
  * The configuration of `file`, found as `loadConfiguration` finds it, as YAML that reads back to the same: each value
- * with the line that it comes from, secrets as the place where they are. Throws what `loadConfiguration` throws.
+ * with the line that it comes from, secrets as the place where they are.
  */
 export function formatConfiguration(
   file: string | undefined,

@@ -13,10 +13,7 @@ interface NamedMirror {
   readonly token: string | undefined;
 }
 
-/**
- * Reads the mirror named by the option `option`, and `--ca`. Throws
- * configuration.
- */
+/** Reads the mirror named by the option `option`, and `--ca`. */
 export function nameMirror(
   option: string,
   url: string,

@@ -33,7 +33,10 @@ interface DaemonParts {
   readonly logger: Logger;
   readonly alarms: Alarms;
   readonly metrics: Metrics;
-  /** Reads the configuration again and applies what can change while serving; returns the changed keys that wait for a restart. Throws what is wrong with it. */
+  /**
+   * Reads the configuration again and applies what can change while serving; returns the changed keys that wait for a
+   * restart.
+   */
   readonly reload: () => readonly string[];
   /** Begins to run commands of other processes; never rejects. */
   readonly admit: (url: string) => Promise<void>;

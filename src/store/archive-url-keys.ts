@@ -55,10 +55,7 @@ export class ArchiveUrlKeys {
     this.#shared = shared;
   }
 
-  /**
-   * Reads the keys, or makes the first one. Throws store-unusable, also for a
-   * file that other users can read, and the bucket's errors.
-   */
+  /** Reads the keys, or makes the first one. */
   static async open(
     layout: StoreLayout,
     now: Date,
@@ -152,10 +149,7 @@ async function readKeys({
   return readJson(keyFile, text)?.keys ?? [];
 }
 
-/**
- * Returns the text of a file with a secret; undefined for a file that is missing.
- * Throws when other users can read it.
- */
+/** Returns the text of a file with a secret; undefined for a file that is missing. */
 async function readOwnFile(path: string): Promise<string | undefined> {
   try {
     await using file = await open(path);

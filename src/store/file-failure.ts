@@ -76,7 +76,7 @@ function firstOf(error: unknown): unknown {
   return error instanceof SuppressedError ? firstOf(error.suppressed) : error;
 }
 
-/** Undefined for what is not there; throws every other failure. */
+/** Undefined for what is not there. */
 export function unlessMissing(error: unknown): undefined {
   if (classifyFileFailure(error) !== "missing") throw error;
 }

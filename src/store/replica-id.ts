@@ -6,9 +6,8 @@ import { stagingPath, type StoreLayout } from "./layout.ts";
 const shape = z.object({ replica: z.uuid() });
 
 /**
- * Returns the id of this storage directory among all replicas. It is created
- * with the first call and lasts as long as the directory. Throws
- * record-unreadable.
+ * Returns the id of this storage directory among all replicas. It is created with the first call and lasts as long as
+ * the directory.
  */
 export async function readReplicaId(layout: StoreLayout): Promise<string> {
   const known = await read(layout);

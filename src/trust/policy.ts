@@ -66,7 +66,6 @@ export interface PolicyDecision {
  */
 type RuleReading = "other-provider" | "other-version" | "age-only" | "decides";
 
-/** Throws malformed-address for a pattern that is none. */
 export function parsePolicy(settings: PolicySettings): Policy {
   const { contact } = settings;
   return {

@@ -15,10 +15,9 @@ export interface ChecksumsSubject {
 }
 
 /**
- * Reads SHA256SUMS: a digest, blanks and a name on each line. Lines of other names
- * than those of this release decide nothing and are passed over, whatever they
- * are, as clients do. Of its names, two digests for one and what is no digest are
- * refused, and more than 10,000 lines. Throws checksums-malformed.
+ * Reads SHA256SUMS: a digest, blanks and a name on each line. Lines of other names than those of this release decide
+ * nothing and are passed over, whatever they are, as clients do. Of its names, two digests for one and what is no
+ * digest are refused, and more than 10,000 lines.
  */
 export function parseChecksumsDocument(
   { release, isOwn }: ChecksumsSubject,

@@ -4,7 +4,7 @@ import { failure } from "../errors/index.ts";
 /** Upper-case hexadecimal fingerprint of a primary key: 40 digits (v4) or 64 (v6). */
 export type Fingerprint = string & { readonly __brand: "fingerprint" };
 
-/** Full fingerprints only, in either case, with or without blanks; throws malformed-address. */
+/** Full fingerprints only, in either case, with or without blanks. */
 export function parseFingerprint(text: string): Fingerprint {
   const digits = text.replaceAll(" ", "").toUpperCase();
   if (!/^(?:[0-9A-F]{40}|[0-9A-F]{64})$/.test(digits))

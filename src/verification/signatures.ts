@@ -74,7 +74,7 @@ export class SignatureThreads {
 
   /**
    * Like decideSignature. Publishers decide how large the parts are: what is over the limits is refused before it is
-   * copied to a thread. Throws too-busy, and an error that says why nothing is known about the signature.
+   * copied to a thread.
    */
   async decide(question: SignatureQuestion): Promise<SignatureDecision> {
     const { keys, signature, document } = question;

@@ -20,7 +20,7 @@ interface ModuleCallSource {
 /** Hosts that clients fetch from with git, for any path. */
 const repositoryHosts = new Set(["github.com", "bitbucket.org", "gitlab.com"]);
 
-/** `[HOSTNAME/]NAMESPACE/NAME/SYSTEM[@CONSTRAINT]`, with the CONSTRAINT of a `module` block. Throws malformed-address. */
+/** `[HOSTNAME/]NAMESPACE/NAME/SYSTEM[@CONSTRAINT]`, with the CONSTRAINT of a `module` block. */
 export function parseModuleSpec(text: string, hosts: SpecHosts): ModuleSpec {
   const { module, chosen } = readModuleSpec(text, hosts);
   return { address: module, selection: parseSelection(chosen, "module") };
@@ -37,7 +37,7 @@ export function parseModuleCall(
   return address && { address, subdirectory: below.join("//") };
 }
 
-/** `[HOSTNAME/]NAMESPACE/NAME/SYSTEM`; throws malformed-address. */
+/** `[HOSTNAME/]NAMESPACE/NAME/SYSTEM`. */
 export function parseModuleAddress(
   text: string,
   defaultHostname: string,

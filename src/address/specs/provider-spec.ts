@@ -31,8 +31,8 @@ interface ProviderSpec {
 }
 
 /**
- * `[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT]`, where CONSTRAINT is Terraform's language, `all` or `latest:N`; without one the
- * latest version is meant. Throws malformed-address.
+ * `[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT]`, where CONSTRAINT is Terraform's language, `all` or `latest:N`; without
+ * one the latest version is meant.
  */
 export function parseProviderSpec(
   text: string,
@@ -61,7 +61,7 @@ export function selectVersions(
   }
 }
 
-/** Parses the text after the `@` of a SPEC, whose constraint has the grammar of what the SPEC names. Throws malformed-address. */
+/** Parses the text after the `@` of a SPEC, whose constraint has the grammar of what the SPEC names. */
 export function parseSelection(
   written: string | undefined,
   what: "provider" | "module",

@@ -70,10 +70,9 @@ interface NamedModule {
 const mostNamed = 5;
 
 /**
- * Parses the one grammar of addresses. A first part with a dot or colon, or a
- * configured one, is a hostname; the default is registry.terraform.io. The
- * number of the other parts selects provider or module. Upper and lower case
- * are one, as to clients. Throws malformed-address.
+ * Parses the one grammar of addresses. A first part with a dot or colon, or a configured one, is a hostname; the
+ * default is registry.terraform.io. The number of the other parts selects provider or module. Upper and lower case
+ * are one, as to clients.
  */
 export function readSpec(text: string, hosts: SpecHosts, form: SpecForm): Spec {
   const at = text.indexOf("@");
@@ -91,7 +90,7 @@ export function readSpec(text: string, hosts: SpecHosts, form: SpecForm): Spec {
   return { hostname, parts: rest, chosen };
 }
 
-/** Reads `[HOSTNAME/]NAMESPACE/TYPE[@…]`. Throws malformed-address. */
+/** Reads `[HOSTNAME/]NAMESPACE/TYPE[@…]`. */
 export function readProviderSpec(
   text: string,
   hosts: SpecHosts,
@@ -99,12 +98,12 @@ export function readProviderSpec(
   return nameProvider(readSpec(text, hosts, provider));
 }
 
-/** Reads `[HOSTNAME/]NAMESPACE/NAME/SYSTEM[@…]`. Throws malformed-address. */
+/** Reads `[HOSTNAME/]NAMESPACE/NAME/SYSTEM[@…]`. */
 export function readModuleSpec(text: string, hosts: SpecHosts): NamedModule {
   return nameModule(readSpec(text, hosts, module));
 }
 
-/** Reads a SPEC of a provider, or of a module where it has a part more. Throws malformed-address. */
+/** Reads a SPEC of a provider, or of a module where it has a part more. */
 export function readEitherSpec(
   text: string,
   hosts: SpecHosts,

@@ -27,7 +27,7 @@ const form = {
   counts: [1, 2],
 };
 
-/** Reads a scope from the number of its parts. Throws malformed-address. */
+/** Reads a scope from the number of its parts. */
 export function parseTrustScope(text: string, hosts: SpecHosts): TrustScope {
   const { hostname, parts, chosen } = readSpec(text, hosts, form);
   if (parts.length > 1)
@@ -48,7 +48,7 @@ const resettable = {
   counts: [1, 2, 3],
 };
 
-/** Reads what a reset is about, of any version. Throws malformed-address. */
+/** Reads what a reset is about, of any version. */
 export function parseResetScope(
   text: string,
   hosts: SpecHosts,
@@ -67,7 +67,7 @@ export function parseResetScope(
     : moduleAddress(hostname, namespace, name, system);
 }
 
-/** Reads a release of a provider, or of a module with NAME/SYSTEM as its type. Throws malformed-address. */
+/** Reads a release of a provider, or of a module with NAME/SYSTEM as its type. */
 export function parseReleaseSpec(text: string, hosts: SpecHosts) {
   const { chosen, ...named } = readEitherSpec(text, hosts);
   if (chosen === undefined)

@@ -124,7 +124,7 @@ interface AuditQuestion {
 type Fields = WrittenEntry["fields"];
 type Test = (fields: Fields) => boolean;
 
-/** Returns what is true for the entries that are asked for. Throws malformed-address. */
+/** Returns what is true for the entries that are asked for. */
 function makeFilter(
   question: AuditQuestion,
   hosts: SpecHosts,

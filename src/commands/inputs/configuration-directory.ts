@@ -104,7 +104,7 @@ export async function findRoots(path: string, reading: ModuleReading) {
   return { roots, problems };
 }
 
-/** One directory as a root, whether or not something is in it. Throws an input error when it is no directory. */
+/** One directory as a root, whether or not something is in it. */
 export async function readRootDirectory(
   directory: string,
   reading: ModuleReading,

@@ -30,7 +30,6 @@ export interface ConfigurationFolder {
   readonly names: readonly string[];
   /** Returns the name of a file for messages. */
   show(name: string): string;
-  /** Throws an input error. */
   read(name: string): Promise<string>;
   /** Returns one key for a folder that may be reached in several ways and need not exist. */
   locate(path: string): Promise<string>;
@@ -55,7 +54,7 @@ export function isConfigurationFile(name: string): boolean {
   return extension.test(name);
 }
 
-/** Reads the files of a directory that have the shape and that clients choose: its configuration, or its tests. Throws hostile-input. */
+/** Reads the files of a directory that have the shape and that clients choose: its configuration, or its tests. */
 export async function readModule(
   folder: ConfigurationFolder,
   shape = extension,

@@ -55,7 +55,7 @@ const shape = z.strictObject({
     .default([]),
 });
 
-/** Reads the entries of a lock file that was parsed; `text` is only for line numbers. Throws an input error. */
+/** Reads the entries of a lock file that was parsed; `text` is only for line numbers. */
 export function readLocks(
   file: string,
   text: string,

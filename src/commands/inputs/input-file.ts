@@ -11,7 +11,7 @@ import {
 /** Bytes of a lock file, configuration file or list; generated ones are far smaller. */
 const most = 1024 * 1024;
 
-/** The text of a file that a command was given; throws an input error. */
+/** The text of a file that a command was given. */
 export async function readInputFile(path: string): Promise<string> {
   try {
     // Not waiting for the writer of a pipe.
@@ -46,13 +46,16 @@ export async function takeInput(path: string): Promise<InputText> {
   }
 }
 
-/** The text of a file that was read; throws an input error. */
+/** The text of a file that was read. */
 export function textOf(input: InputText): string {
   if ("text" in input) return input.text;
   throw failure("input", input.path, input.problem, input.remedy);
 }
 
-/** The text of a file that is here already; throws an input error. Clients take any encoding in comments, and no address or hash has what stands for it here. */
+/**
+ * The text of a file that is here already. Clients take any encoding in comments, and no address or hash has what
+ * stands for it here.
+ */
 export function readInputBytes(path: string, bytes: Uint8Array): string {
   expectFair(path, bytes.length);
   return new TextDecoder().decode(bytes);
@@ -64,7 +67,7 @@ function expectFair(path: string, size: number): void {
     throw failure("input", path, problem, "look which file this is");
 }
 
-/** Converts a system error to an input error, and returns an input error unchanged. Throws other errors of this program. */
+/** Converts a system error to an input error, and returns an input error unchanged. */
 export function unreadable(path: string, error: unknown): Failure<"input"> {
   if (isFailure(error, "input")) return error;
   if (error instanceof ProvenderError) throw error;
@@ -74,7 +77,7 @@ export function unreadable(path: string, error: unknown): Failure<"input"> {
   return failure("input", path, problem, remedy, { cause: error });
 }
 
-/** Adds what is wrong with an input, or with an address in it, to the problems; throws everything else. */
+/** Adds what is wrong with an input, or with an address in it, to the problems. */
 export function noteProblem(
   problems: Failure<"input">[],
   where: string,

@@ -26,7 +26,6 @@ export type FoundModule = ModulePackage | { readonly because: string };
 
 /** Gets modules of registries: the newest version that the constraint allows. */
 export interface ModuleReading {
-  /** Throws ProvenderError. */
   open(
     module: ModuleAddress,
     constraint: ModuleConstraint,
@@ -136,7 +135,7 @@ export class ModulePackage {
     return this.#keyOf(posix.join(this.#top, subdirectory));
   }
 
-  /** Reads a module by its key in this package. Throws an input error where there is no such folder. */
+  /** Reads a module by its key in this package. */
   async read(key: string): Promise<Module> {
     const known = this.#modules.get(key) ?? readModule(this.#open(key));
     this.#modules.set(key, known);

@@ -36,7 +36,7 @@ const heap = 256;
 let pool: Piscina<ParserTask, ParserAnswer> | undefined;
 const turn = pLimit(1);
 
-/** Reads a configuration or test file; what is wrong with it is among the problems. Throws hostile-input. */
+/** Reads a configuration or test file; what is wrong with it is among the problems. */
 export function parseConfiguration(
   path: string,
   text: string,
@@ -44,7 +44,7 @@ export function parseConfiguration(
   return parse({ kind: "configuration", path, text });
 }
 
-/** Reads what the clients' loader accepts (depsfile, "LoadLocksFromBytes"); entries that it refuses are problems. Throws hostile-input. */
+/** Reads what the clients' loader accepts (depsfile, "LoadLocksFromBytes"); entries that it refuses are problems. */
 export async function readDependencyLocks(
   file: InputText,
 ): Promise<DependencyLockFile> {
@@ -60,9 +60,8 @@ export async function readDependencyLocks(
 }
 
 /**
- * Reads a file in a thread that can be ended: anyone may have written it, and
- * the time that parsers take is not bounded by its size. Throws hostile-input
- * when the thread was ended.
+ * Reads a file in a thread that can be ended: anyone may have written it, and the time that parsers take is not
+ * bounded by its size.
  */
 async function parse<Content>(task: ParserTask): Promise<Content> {
   pool ??= makeThreads(import.meta.url, "./parser-worker", {

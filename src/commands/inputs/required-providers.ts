@@ -53,7 +53,7 @@ const mostDeclarations = 10_000;
 
 export const testFile = /\.(?:tf|tofu)test\.(?:hcl|json)$/;
 
-/** Reads the declarations of a file that was parsed; `text` is only for line numbers. A test file only calls. Throws an input error. */
+/** Reads the declarations of a file that was parsed; `text` is only for line numbers. A test file only calls. */
 export function readDeclarations(
   file: string,
   text: string,

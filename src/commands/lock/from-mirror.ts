@@ -50,7 +50,7 @@ type VersionDocument = z.infer<typeof document>;
 /** Archives that are read at once. */
 const atOnce = 4;
 
-/** Asks a mirror for what lies at a path below `base`. Throws origin-credentials and what the mirror's failures are. */
+/** Asks a mirror for what lies at a path below `base`. */
 export function readerOf(
   http: Pick<HttpClient, "fetchJson">,
   base: URL,

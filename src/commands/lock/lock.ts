@@ -69,7 +69,7 @@ export async function runLock(
   return isGood ? 0 : 1;
 }
 
-/** Returns whether all is well. Throws an input error. */
+/** Returns whether all is well. */
 async function lockRoot(
   root: ConfigurationRoot,
   { platforms, check }: LockOptions,
@@ -159,7 +159,7 @@ export interface LockableRelease {
   readonly archiveHashes: readonly string[];
   /** All that the release has. */
   readonly platforms: readonly Platform[];
-  /** The h1 of one platform's archive. Throws archive-unhashable when it has none, and not-found for a platform that there is not. */
+  /** The h1 of one platform's archive. */
   findPackageHash(platform: Platform): Promise<PackageHash>;
 }
 
@@ -284,9 +284,8 @@ async function otherHash(
 }
 
 /**
- * Requires the release to be the locked one, since other hashes would admit
- * what was not locked. Behind a network mirror clients lock a single h1,
- * perhaps of a platform that was not requested. Throws lock-mismatch.
+ * Requires the release to be the locked one, since other hashes would admit what was not locked. Behind a network
+ * mirror clients lock a single h1, perhaps of a platform that was not requested.
  */
 async function expectSame(
   { name, version, where, hashes }: ProviderLock,
@@ -319,11 +318,7 @@ function commonFirst(a: Platform, b: Platform): number {
 /** Mode of a new file, before the umask. */
 const newMode = 0o644;
 
-/**
- * Replaces a file in one step and keeps its mode. `before` is the text that was
- * read, undefined for no file. Throws an input error when another process changed
- * it meanwhile, or when it cannot be written.
- */
+/** Replaces a file in one step and keeps its mode. `before` is the text that was read, undefined for no file. */
 export async function replaceLockFile(
   path: string,
   before: string | undefined,

@@ -27,9 +27,8 @@ export interface MirroredArchive {
 }
 
 /**
- * Computes the h1 of an archive from the bytes that the mirror sends. They must
- * match the mirror's `zh:`, or an `h1:` where it publishes no `zh:`. Throws
- * archive-digest, archive-unhashable and the mirror's failures.
+ * Computes the h1 of an archive from the bytes that the mirror sends. They must match the mirror's `zh:`, or an `h1:`
+ * where it publishes no `zh:`.
  */
 export async function hashMirroredArchive(
   { http, hashing }: ArchiveReaders,
@@ -91,7 +90,6 @@ export async function keepBody(
   return size;
 }
 
-/** Throws archive-digest. */
 function expectBytes({ subject, hashes }: MirroredArchive, got: Sha256): void {
   const [expected] = archiveHashesIn(hashes);
   if (expected !== undefined && !hashes.includes(formatArchiveHash(got)))

@@ -21,7 +21,7 @@ const answer = z.object({
   reasons: z.array(z.string()).max(1_000),
 });
 
-/** A running mirror at `base`, its root. Throws origin-credentials and what the asking throws. */
+/** A running mirror at `base`, its root. */
 export function explainFrom(
   http: HttpClient,
   base: URL,

@@ -21,9 +21,8 @@ interface ImportOptions {
 }
 
 /**
- * `provender import FILE`: returns the exit status, 1 when some release was
- * refused, and each is named with the reason. Throws bundle-refused when the file
- * as such cannot be used; then nothing of it was imported.
+ * `provender import FILE`: returns the exit status, 1 when some release was refused, and each is named with the
+ * reason.
  */
 export async function runImport(
   parts: ImportParts,

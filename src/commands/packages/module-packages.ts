@@ -98,7 +98,6 @@ export class ModulePackages implements ModuleReading {
     }
   }
 
-  /** Throws no-version and what listing throws. */
   choose(
     module: ModuleAddress,
     choice: VersionChoice,
@@ -155,10 +154,7 @@ export class ModulePackages implements ModuleReading {
   }
 }
 
-/**
- * Reads the configuration in a module's archive, or returns the reason why it
- * is not carried. Throws module-archive-refused.
- */
+/** Reads the configuration in a module's archive, or returns the reason why it is not carried. */
 export async function readModulePackage(
   name: string,
   { format, subdirectory }: Pick<ModuleArchive, "format" | "subdirectory">,

@@ -70,11 +70,7 @@ export interface Selection {
 /** Lists of versions that are asked for at once. */
 const listings = 16;
 
-/**
- * Selects the packages of the input, each once. Exactly named versions cost no
- * look-up. Throws malformed-address for an invalid SPEC, and nothing-asked for
- * an empty input.
- */
+/** Selects the packages of the input, each once. Exactly named versions cost no look-up. */
 export async function selectPackages(
   input: SelectionInput,
   mirror: Pick<ProviderMirror, "listVersions">,
@@ -139,11 +135,7 @@ interface Requests {
   readonly notCarried: readonly NotCarried[];
 }
 
-/**
- * Reads the requests, and fetches called modules for those that they require.
- * Throws malformed-address for an invalid SPEC of the command line, and
- * nothing-asked.
- */
+/** Reads the requests, and fetches called modules for those that they require. */
 async function readRequests(
   input: Omit<SelectionInput, "platforms">,
   modules: ModulePackages,

@@ -49,7 +49,7 @@ export function formatWanted(wanted: WantedPackage): string {
   return `${formatProviderAddress(provider)} ${version} ${formatPlatform(platform)}`;
 }
 
-/** Brings one package into the store and compares it with the lock files. Throws only what is unforeseen. */
+/** Brings one package into the store and compares it with the lock files. */
 export async function prefetchPackage(
   wanted: WantedPackage,
   parts: PrefetchParts,

@@ -14,7 +14,7 @@ import type { Version } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
 import type { PackageRequest, VersionChoice } from "./request.ts";
 
-/** Asks for the list of versions only when the choice needs one. Throws no-version and what listing throws. */
+/** Asks for the list of versions only when the choice needs one. */
 export async function chooseVersions(
   name: string,
   { choice, where }: Pick<PackageRequest, "choice" | "where">,
@@ -29,7 +29,7 @@ export async function chooseVersions(
   return choice.kind === "newest" ? matching.slice(0, 1) : matching;
 }
 
-/** The version that a client would install where nothing is locked. Throws no-version and what listing throws. */
+/** The version that a client would install where nothing is locked. */
 export async function chooseNewest(
   name: string,
   choice: VersionChoice,

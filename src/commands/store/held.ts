@@ -21,9 +21,8 @@ export interface SpecOptions {
 }
 
 /**
- * Finds the stored packages and modules of a SPEC, or all without one. Other
- * than where packages are fetched, a SPEC without a constraint means every
- * version. Throws malformed-address.
+ * Finds the stored packages and modules of a SPEC, or all without one. Other than where packages are fetched, a SPEC
+ * without a constraint means every version.
  */
 export function findHeld(
   parts: HeldParts,

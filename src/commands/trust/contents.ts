@@ -49,9 +49,8 @@ interface Subject {
 }
 
 /**
- * `provender trust approve SPEC@VERSION`: clients get exactly one content of the
- * release, and no key becomes known by it (docs/trust.md, rule 5). Returns the exit
- * status. Throws trust-decision.
+ * `provender trust approve SPEC@VERSION`: clients get exactly one content of the release, and no key becomes known by
+ * it (docs/trust.md, rule 5). Returns the exit status.
  */
 export async function approveContent(
   parts: TrustParts,
@@ -80,7 +79,7 @@ export async function approveContent(
   return 0;
 }
 
-/** `provender trust revoke SPEC@VERSION`: removes the approval of a content. Returns the exit status. Throws trust-decision. */
+/** `provender trust revoke SPEC@VERSION`: removes the approval of a content. Returns the exit status. */
 export async function revokeContent(
   parts: TrustParts,
   spec: string,
@@ -208,7 +207,7 @@ function match<C extends NamedContent>(
   return contents.filter(({ sha256sums }) => sha256sums.startsWith(digits));
 }
 
-/** An approval under a revoked or excluded key would serve nothing. Throws trust-decision. */
+/** An approval under a revoked or excluded key would serve nothing. */
 function expectEffect(
   { rules }: TrustParts,
   { release, name, decisions }: Subject,

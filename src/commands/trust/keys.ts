@@ -39,10 +39,9 @@ interface Asked {
 }
 
 /**
- * `provender trust approve|revoke --key FINGERPRINT`: the key is acceptable, or
- * refused, for a namespace, a provider or one release from now on. One that touches
- * nothing is not made, unless it revokes in advance (docs/trust.md, rule 5). Returns
- * the exit status. Throws trust-decision.
+ * `provender trust approve|revoke --key FINGERPRINT`: the key is acceptable, or refused, for a namespace, a provider
+ * or one release from now on. One that touches nothing is not made, unless it revokes in advance (docs/trust.md, rule
+ * 5). Returns the exit status.
  */
 export async function decideKey(
   parts: TrustParts,
@@ -105,7 +104,7 @@ export async function decideKey(
   return warnOfOthers(parts, before, asked);
 }
 
-/** A wider revocation, or the configuration, would leave the approval without effect. Throws trust-decision. */
+/** A wider revocation, or the configuration, would leave the approval without effect. */
 function expectEffect(
   { rules }: TrustParts,
   { decisions }: NamespaceBody,

@@ -13,9 +13,8 @@ import { VersionRecords } from "../../mirror/versions/version-records.ts";
 import { decidedNow, recordDecision, type TrustParts } from "./decision.ts";
 
 /**
- * `provender trust reset PROVIDER|NAMESPACE|MODULE`: forgets first contacts that were
- * lost, so that the next one counts as the first (docs/trust.md, rule 3). Decisions
- * and pinned checksums stay. Throws trust-decision.
+ * `provender trust reset PROVIDER|NAMESPACE|MODULE`: forgets first contacts that were lost, so that the next one
+ * counts as the first (docs/trust.md, rule 3). Decisions and pinned checksums stay.
  */
 export async function resetTrust(
   parts: TrustParts,

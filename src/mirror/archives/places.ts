@@ -42,7 +42,7 @@ export class DownloadPlaces {
     return { fills: this.#running.size, waiting: this.#waiting.size };
   }
 
-  /** Runs the task when it is its turn. Throws too-busy when that does not come in `longestWait`, and the signal's reason. */
+  /** Runs the task when it is its turn. */
   async run<T>(
     download: Download,
     signal: AbortSignal,

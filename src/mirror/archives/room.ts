@@ -31,7 +31,6 @@ export interface ArchiveStore {
   readonly reserve: Reserve;
 }
 
-/** Throws store-full. */
 type Append = (piece: Uint8Array) => Promise<void>;
 
 /**

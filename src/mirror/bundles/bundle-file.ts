@@ -58,9 +58,8 @@ export class BundleFile {
   }
 
   /**
-   * Reads the manifest, which names the digest of everything else, and checks
-   * the length of the file. `sha256` is the manifest's, where it is known.
-   * Throws bundle-refused.
+   * Reads the manifest, which names the digest of everything else, and checks the length of the file. `sha256` is the
+   * manifest's, where it is known.
    */
   static async open(
     path: string,
@@ -98,7 +97,7 @@ export class BundleFile {
     return this.#places.get(sha256)?.size;
   }
 
-  /** Compares everything between the contents; throws bundle-refused. */
+  /** Compares everything between the contents. */
   async verifyFrame(): Promise<void> {
     let end = this.#manifestEnd;
     for (const place of this.#places.values()) {
@@ -119,7 +118,7 @@ export class BundleFile {
     this.#expectDigest(sha256, sum.digest("hex"));
   }
 
-  /** A proof, whole and with its digest; throws bundle-refused. */
+  /** A proof, whole and with its digest. */
   async readProof(sha256: Sha256): Promise<Uint8Array> {
     const pieces = await Array.fromAsync(this.read(sha256), (piece) =>
       Uint8Array.from(piece),

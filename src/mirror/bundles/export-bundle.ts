@@ -16,9 +16,8 @@ import {
 } from "./tar-header.ts";
 
 /**
- * Writes the whole bundle beside `path` and gives it its name at the end; equal
- * content makes equal bytes. `most` is the size of the largest manifest that
- * is read. Returns the size in bytes. Throws export-failed.
+ * Writes the whole bundle beside `path` and gives it its name at the end; equal content makes equal bytes. `most` is
+ * the size of the largest manifest that is read. Returns the size in bytes.
  */
 export async function writeBundle(
   path: string,
@@ -68,10 +67,7 @@ async function writeMembers(
   return tar.end();
 }
 
-/**
- * Copies an archive into the bundle. Throws export-failed for other bytes than
- * the manifest, which is already written, announces.
- */
+/** Copies an archive into the bundle. */
 async function copyArchive(
   tar: TarWriter,
   sha256: Sha256,

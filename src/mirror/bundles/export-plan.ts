@@ -143,7 +143,7 @@ export function byVersion(
   return Map.groupBy(packages, ({ request }) => request.address.version);
 }
 
-/** Writes one subject after the other; what fails of one takes nothing from the rest. Throws what is not foreseen. */
+/** Writes one subject after the other; what fails of one takes nothing from the rest. */
 export async function writeEach<T>(
   all: Iterable<readonly [subject: string, one: T]>,
   write: (one: T, subject: string) => Promise<void>,
@@ -159,10 +159,7 @@ export async function writeEach<T>(
   return failed;
 }
 
-/**
- * Adds the stored size to a package whose archive was just seen in the store.
- * Throws export-failed.
- */
+/** Adds the stored size to a package whose archive was just seen in the store. */
 export async function measureExported(
   { blobs }: ExportParts,
   admitted: AdmittedPackage,

@@ -59,12 +59,9 @@ type ImportedRelease =
   Imported | { readonly name: string; readonly refused: ProvenderError };
 
 /**
- * Imports a bundle into the store. The whole file is read and verified before
- * any write. Then releases are written one by one, each archive before the
- * record that names it.
- * Stored content is not written again, so an interrupted import continues where
- * it stopped. Throws bundle-refused, and store-full before any write if the
- * whole does not fit.
+ * Imports a bundle into the store. The whole file is read and verified before any write. Then releases are written
+ * one by one, each archive before the record that names it. Stored content is not written again, so an interrupted
+ * import continues where it stopped.
  */
 export async function* importBundle(
   parts: ImportParts,
@@ -223,7 +220,7 @@ async function findGrounds(
   return { contact, list: limitVersions(list, present) };
 }
 
-/** Admits the release, as one that an origin offers. Throws its refusal, and release-conflict where other content is pinned. */
+/** Admits the release, as one that an origin offers. */
 async function settle(
   { settlements, catalog }: ImportParts,
   { request, evidence, packages }: JudgedRelease,
@@ -283,9 +280,8 @@ export interface JudgedRelease {
 }
 
 /**
- * Verifies one release as if an origin had offered it now: signature, digests,
- * names and rules, all by local terms. Changes nothing. Throws the same errors as
- * the daemon would answer with, and bundle-incomplete.
+ * Verifies one release as if an origin had offered it now: signature, digests, names and rules, all by local terms.
+ * Changes nothing.
  */
 async function judgeRelease(
   parts: JudgingParts,
@@ -457,10 +453,7 @@ interface Imported {
   readonly present: number;
 }
 
-/**
- * Decides on one module as if an origin had offered it now: rules, and what clients get of it. Throws policy-denied, too-young,
- * origin-not-served, module-replaced and bundle-incomplete.
- */
+/** Decides on one module as if an origin had offered it now: rules, and what clients get of it. */
 async function judgeModule(
   { modules, moduleArchives, blobs }: ModuleImportParts,
   bundle: BundleFile,
@@ -479,7 +472,8 @@ async function judgeModule(
 }
 
 /**
- * Takes a module into the store as if it came from its registry: looked through, and pinned where it is the first content. Throws what `judgeModule` and `ModuleArchives.fetch` throw.
+ * Takes a module into the store as if it came from its registry: looked through, and pinned where it is the first
+ * content.
  */
 async function importModule(
   parts: ModuleImportParts,

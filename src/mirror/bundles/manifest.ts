@@ -140,7 +140,6 @@ function describeModule({ address, archive }: BundledModule) {
   };
 }
 
-/** Throws for what is not exactly the text that `formatManifest` makes of some manifest. */
 export function parseManifest(text: string): BundleManifest {
   const document = shape.parse(JSON.parse(text));
   const manifest = {

@@ -33,7 +33,6 @@ export function formatProof({
   return Buffer.from(`${text}\n`);
 }
 
-/** Throws for what is not a proof. */
 export function parseProof(bytes: Uint8Array): ReleaseEvidence {
   const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   const { document, signature, keys } = shape.parse(

@@ -10,7 +10,7 @@ export interface ReadableFile {
   close(): Promise<void>;
 }
 
-/** Opens a file of this process; throws what the system says. */
+/** Opens a file of this process. */
 export async function openFile(path: string): Promise<ReadableFile> {
   // Not waiting for the writer of a pipe.
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);

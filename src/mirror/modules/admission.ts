@@ -46,7 +46,6 @@ export class ModuleAdmission {
     this.#clock = clock;
   }
 
-  /** Throws policy-denied when no version of the module could be allowed. */
   admitModule(module: ModuleAddress): void {
     const denial = findProviderDenial(this.#policy, module);
     const name = formatModuleAddress(module);
@@ -54,10 +53,7 @@ export class ModuleAdmission {
       refuseByPolicy(this.#admission.rules, denied(name, undefined, denial));
   }
 
-  /**
-   * Admits hostnames that are not served, to which `policy.default` does not
-   * apply; throws policy-denied.
-   */
+  /** Admits hostnames that are not served, to which `policy.default` does not apply. */
   admitElsewhere(module: ModuleAddress): void {
     const { otherwise } = this.#policy;
     if (findProviderDenial(this.#policy, module) !== otherwise)
@@ -69,7 +65,6 @@ export class ModuleAdmission {
     return isAgeing(this.#policy, module);
   }
 
-  /** Throws policy-denied and too-young. */
   admitRelease(
     address: ModuleReleaseAddress,
     list: VersionList | undefined,
@@ -91,10 +86,7 @@ export class ModuleAdmission {
     refuseByPolicy(rules, young);
   }
 
-  /**
-   * Returns the admitted versions and records those left out. Throws
-   * nothing-admitted when there are versions and all are left out.
-   */
+  /** Returns the admitted versions and records those left out. */
   keepAdmitted(module: ModuleAddress, list: VersionList): ListedModule {
     const listed = this.sortOut(module, list.versions.keys(), list);
     const { versions, leftOut } = listed;

@@ -35,7 +35,7 @@ export interface ModuleOrigin {
   readonly clock: Clock;
 }
 
-/** Asks the registry where a release is now. The last place outlives its removal, and a new one that is refused. Throws module-source-refused and the origin's failures. */
+/** Asks the registry where a release is now. The last place outlives its removal, and a new one that is refused. */
 export async function fetchModuleRelease(
   { registry, sources }: ModuleOrigin,
   address: ModuleReleaseAddress,
@@ -77,7 +77,6 @@ export function offerOf(
   return evidenceOf(digest, { place, foreign: source.getter });
 }
 
-/** Throws module-source-refused. */
 export function sourceOf(
   address: ModuleReleaseAddress,
   { location, base }: ModulePlace,

@@ -15,7 +15,7 @@ export interface ModuleFiles {
   readonly links: ReadonlyMap<string, string>;
 }
 
-/** Returns nothing for a format that is not read. Throws what readMembers throws. */
+/** Returns nothing for a format that is not read. */
 export async function readModuleFiles(
   format: ArchiveFormat,
   archive: OpenArchive,

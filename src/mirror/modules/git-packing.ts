@@ -49,7 +49,7 @@ export class GitPacker {
     this.#limits = limits;
   }
 
-  /** A tar.gz. Throws module-archive-refused, origin-timeout, store-full, and NotPackable for submodules and filters. */
+  /** A tar.gz. */
   async *pack(
     module: string,
     { repository, commit, room, signal }: GitCheckout,
@@ -124,7 +124,7 @@ interface TreeEntry {
 const line =
   /^([0-7]{6}) (blob|tree|commit) [0-9a-f]{40,64} +(-|[0-9]+)\t(.+)$/s;
 
-/** `MODE TYPE ID SIZE`, a tab and the path (git-ls-tree, "OUTPUT FORMAT"). Throws RangeError for what is refused. */
+/** `MODE TYPE ID SIZE`, a tab and the path (git-ls-tree, "OUTPUT FORMAT"). */
 async function listTree(
   git: GitSurroundings,
   commit: string,

@@ -49,7 +49,6 @@ interface PublishedProof {
 /** The registry of which clients take packages without signing keys (OpenTofu, "ShouldEnforceGPGValidationForProvider"). */
 const unsignedRegistry = "registry.opentofu.org";
 
-/** Throws not-found and nothing-to-verify. */
 export async function describePublished(
   mirror: ProviderMirror,
   admitted: AdmittedRelease,
@@ -71,7 +70,6 @@ export async function describePublished(
   };
 }
 
-/** Throws nothing-to-verify. */
 export function publishedProof({
   request,
   release,
@@ -81,10 +79,6 @@ export function publishedProof({
   return { document, signature };
 }
 
-/**
- * Throws for a release without a signature, which clients that check signatures
- * would refuse without a reason.
- */
 function expectVerifiable(
   address: ReleaseAddress,
   { proof: { keys, signature } }: Release,

@@ -82,7 +82,7 @@ export function goodEvidence(
   };
 }
 
-/** Recorded evidence that does not hold today; its content is still known. Throws checksums-malformed. */
+/** Recorded evidence that does not hold today; its content is still known. */
 export function faultyEvidence(
   address: ReleaseAddress,
   proof: ReleaseProof,
@@ -102,7 +102,7 @@ export function faultyEvidence(
   };
 }
 
-/** Reads which archives a document names; nothing is verified. Throws checksums-malformed. */
+/** Reads which archives a document names; nothing is verified. */
 export function readContent(
   address: ReleaseAddress,
   { document }: Pick<ReleaseProof, "document">,

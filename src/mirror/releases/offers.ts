@@ -75,10 +75,7 @@ export async function verifyOffer(
   return goodEvidence(address, proof, keyLabels, checksums);
 }
 
-/**
- * Returns the offer of verified evidence, or its refusal. Throws the failure of
- * an origin, which proves nothing about the offer.
- */
+/** Returns the offer of verified evidence, or its refusal. */
 export async function asOffer(
   verified: Promise<StoredEvidence>,
 ): Promise<Offer> {

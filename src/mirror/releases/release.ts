@@ -80,7 +80,6 @@ export function checksumsSubject(release: ReleaseAddress): ChecksumsSubject {
   };
 }
 
-/** Throws not-found when nothing was signed, or is offered, for the platform. */
 export function packageOf(
   address: ReleaseAddress,
   { packages }: Release,
@@ -97,10 +96,8 @@ export function packageOf(
 const mostPlatforms = 256;
 
 /**
- * Binds the signed archives of this provider and version to OS_ARCH. Names of
- * other providers or versions are skipped. One key signs many, so the name is
- * what binds a digest to a package. `offered` limits the platforms. Throws
- * checksums-malformed for more platforms than any real release has.
+ * Binds the signed archives of this provider and version to OS_ARCH. Names of other providers or versions are
+ * skipped. One key signs many, so the name is what binds a digest to a package. `offered` limits the platforms.
  */
 export function bindPackages(
   { provider, version }: ReleaseAddress,

@@ -40,7 +40,7 @@ export interface ReleaseEvidence extends OriginChecksums {
   readonly keys: readonly string[];
 }
 
-/** Settles on what terms the evidence is to be judged; throws signature-missing when it cannot be enough. */
+/** Settles on what terms the evidence is to be judged. */
 export function prepareProof(
   release: ReleaseAddress,
   evidence: ReleaseEvidence,

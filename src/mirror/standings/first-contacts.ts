@@ -57,11 +57,7 @@ export class FirstContacts {
     this.#parts = parts;
   }
 
-  /**
-   * Finds the first contact, or makes it; `wanted` is tried last, where no newer
-   * release can be had. Throws record-unreadable when it was lost, not-found, the
-   * refusal of every release that was tried, and the origin's failures.
-   */
+  /** Finds the first contact, or makes it; `wanted` is tried last, where no newer release can be had. */
   async find(
     request: ProviderRequest,
     wanted?: ReleaseRequest,

@@ -79,7 +79,7 @@ async function listAllPending(
   return { pending, dropped, unreadable };
 }
 
-/** Lists what needs a decision in one namespace. Throws malformed-address for a record of no provider. */
+/** Lists what needs a decision in one namespace. */
 export function listPending(
   {
     namespace,
@@ -95,7 +95,7 @@ export function listPending(
   );
 }
 
-/** Lists what needs a decision of one provider. Throws record-unreadable. */
+/** Lists what needs a decision of one provider. */
 export async function readPending(
   store: TrustStore,
   provider: ProviderAddress,
@@ -148,7 +148,6 @@ function describe(
   return { ...candidate, ...release, content, command, setting };
 }
 
-/** Throws malformed-address. */
 function parseType(
   hostname: string,
   namespace: string,

@@ -83,7 +83,7 @@ export class TrustEntry {
     return emptyWeight + weightOfOne * all + weightOfVersion * versions;
   }
 
-  /** Makes `trust` current: at a replica, at most half a second old. Throws record-unreadable. */
+  /** Makes `trust` current: at a replica, at most half a second old. */
   async renew(): Promise<NamespaceTrust> {
     const known = this.#known;
     const now = this.#now?.() ?? 0;
@@ -95,7 +95,7 @@ export class TrustEntry {
     return this.trust;
   }
 
-  /** Finds the first contact with a provider; undefined before it. Throws record-unreadable when it was lost. */
+  /** Finds the first contact with a provider; undefined before it. */
   async findContact(type: string): Promise<FirstContact | undefined> {
     const known = this.#contacts.get(type);
     const noted = this.trust.contacts.find((one) => one.type === type);
@@ -112,7 +112,7 @@ export class TrustEntry {
     return this.#rememberContact(type, late ?? this.#records.refuse(key, lost));
   }
 
-  /** Writes the first contact with a provider, once: returns what is first. Durable on return. Throws store-full. */
+  /** Writes the first contact with a provider, once: returns what is first. Durable on return. */
   async createContact(
     type: string,
     contact: FirstContact,
@@ -145,7 +145,7 @@ export class TrustEntry {
     }));
   }
 
-  /** Records that a release is admitted under a key. Durable on return. Throws store-full. */
+  /** Records that a release is admitted under a key. Durable on return. */
   async noteSigner(fingerprint: string): Promise<void> {
     if (this.#signers.has(fingerprint)) return;
     const key = [...signersFolder(this.#namespace), fingerprint];
@@ -162,8 +162,8 @@ export class TrustEntry {
   }
 
   /**
-   * Changes the namespace; no change of another replica is lost, and `change` may be
-   * called more than once. Durable on return. Throws record-unreadable and store-full.
+   * Changes the namespace; no change of another replica is lost, and `change` may be called more than once. Durable
+   * on return.
    */
   async change(
     change: (namespace: NamespaceBody) => NamespaceBody,
@@ -219,7 +219,6 @@ export class TrustEntry {
     return (await read(true)) ?? this.#refuse();
   }
 
-  /** Throws record-unreadable, and has the next request look again. */
   #refuse(): never {
     const { trust } = this.#known ?? {};
     if (trust !== undefined) this.#known = { trust, until: -Infinity };

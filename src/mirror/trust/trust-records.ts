@@ -98,7 +98,6 @@ export interface NamespaceBody extends NamespaceTrust {
   readonly resets: readonly (Decided & { readonly type: string })[];
 }
 
-/** Throws for a body of another form, as all readers here. */
 export function readNamespace(body: unknown): NamespaceBody {
   return namespaceShape.parse(body);
 }

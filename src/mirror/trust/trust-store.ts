@@ -62,7 +62,7 @@ export class TrustStore {
     this.#now = now;
   }
 
-  /** Opens the one entry of a namespace, which is current. Throws record-unreadable. */
+  /** Opens the one entry of a namespace, which is current. */
   async open(namespace: Namespace): Promise<TrustEntry> {
     const entry = this.#entryOf(namespace);
     const before = entry.weight;
@@ -71,12 +71,12 @@ export class TrustStore {
     return entry;
   }
 
-  /** Reads the trust of a namespace; the same object while nothing changed. Throws record-unreadable. */
+  /** Reads the trust of a namespace; the same object while nothing changed. */
   async read(namespace: Namespace): Promise<NamespaceBody> {
     return (await this.open(namespace)).trust;
   }
 
-  /** Changes the decisions of operators; no change of another replica is lost. Durable on return. Throws record-unreadable and store-full. */
+  /** Changes the decisions of operators; no change of another replica is lost. Durable on return. */
   async decide(
     namespace: Namespace,
     change: (decisions: Decisions) => Decisions,

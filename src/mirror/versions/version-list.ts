@@ -28,10 +28,9 @@ export interface VersionList {
 const mostKnown = 20_000;
 
 /**
- * Joins what the origin lists now to what is known; nothing that was ever
- * listed is forgotten, and the first claim about its date stays. What appeared in the future did so under a clock that
- * was wrong: its age counts from now, so that it is held back no longer than
- * any new version. Throws origin-answer.
+ * Joins what the origin lists now to what is known; nothing that was ever listed is forgotten, and the first claim
+ * about its date stays. What appeared in the future did so under a clock that was wrong: its age counts from now, so
+ * that it is held back no longer than any new version.
  */
 export function mergeVersions(
   subject: string,

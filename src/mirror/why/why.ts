@@ -45,7 +45,6 @@ export function renderWhy({ subject, verdict, code, reasons }: Why): object {
   return { version: 1, subject, verdict, code: code ?? null, reasons };
 }
 
-/** Throws what is no answer to clients. */
 export function explainError(subject: string, error: unknown): Why {
   if (!(error instanceof ProvenderError)) throw error;
   const isUnknown =
@@ -79,8 +78,8 @@ export type WhyQuestion = (
 ) & { readonly version: Version | undefined };
 
 /**
- * `HOSTNAME/NAMESPACE/TYPE[/VERSION]`, or `HOSTNAME/NAMESPACE/NAME/SYSTEM[/VERSION]`:
- * no target system has the dots of a version. Throws malformed-address.
+ * `HOSTNAME/NAMESPACE/TYPE[/VERSION]`, or `HOSTNAME/NAMESPACE/NAME/SYSTEM[/VERSION]`: no target system has the dots
+ * of a version.
  */
 export function parseWhyPath(path: string): WhyQuestion {
   const parts = path.split("/");
@@ -91,7 +90,7 @@ export function parseWhyPath(path: string): WhyQuestion {
     : readQuestion(parts, undefined);
 }
 
-/** Reads the SPEC of a provider or module, with one version or none. Throws malformed-address. */
+/** Reads the SPEC of a provider or module, with one version or none. */
 export function parseWhySpec(spec: string, hosts: SpecHosts): WhyQuestion {
   const { chosen, ...subject } = readEitherSpec(spec, hosts);
   const version = chosen === undefined ? undefined : parseVersion(chosen);

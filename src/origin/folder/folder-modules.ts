@@ -30,7 +30,7 @@ export class FolderModules
     this.#limits = limits;
   }
 
-  /** Newest first, without those that findLocation does not find. Throws not-found. */
+  /** Newest first, without those that findLocation does not find. */
   async listVersions(address: ModuleAddress): Promise<readonly Version[]> {
     const { names, parts } = await this.#find(address);
     const named = Map.groupBy(names, versionOf);
@@ -42,7 +42,6 @@ export class FolderModules
     return newestFirst(versions);
   }
 
-  /** Throws not-found, also where a version is there in two forms: it is unknown which one is meant. */
   async findLocation(address: ModuleAddress, version: Version) {
     const { names, parts } = await this.#find(address);
     const [name, ...others] = names.filter((one) => versionOf(one) === version);

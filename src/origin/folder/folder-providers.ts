@@ -60,11 +60,7 @@ export class FolderProviders implements ProviderOrigin {
     this.#parts = parts;
   }
 
-  /**
-   * Lists versions. Throws not-found where there is no folder of the provider.
-   * Throws origin-timeout after an incomplete read, which the next call
-   * continues.
-   */
+  /** Lists versions. */
   async listVersions(
     provider: ProviderAddress,
     signal: AbortSignal,

@@ -75,7 +75,7 @@ export class OriginFolder {
     return this.urlOf(parts).href;
   }
 
-  /** Undefined for a missing folder. Throws origin-answer and origin-unreachable, like the others. */
+  /** Undefined for a missing folder. */
   async list(parts: Parts): Promise<readonly FolderEntry[] | undefined> {
     const place = await this.#place(parts);
     if (place === undefined) return undefined;
@@ -94,16 +94,12 @@ export class OriginFolder {
     return Buffer.concat(await Array.fromAsync(this.#read(file, parts, most)));
   }
 
-  /**
-   * Returns the size in bytes; undefined for a missing file. Throws
-   * origin-answer for anything but a file, and for a larger one.
-   */
+  /** Returns the size in bytes; undefined for a missing file. */
   async measure(parts: Parts, most = Infinity): Promise<number | undefined> {
     await using file = await this.#open(parts, most);
     return file?.size;
   }
 
-  /** Throws origin-answer also for a missing file. */
   async *stream(
     parts: Parts,
     most = Infinity,

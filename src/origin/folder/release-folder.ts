@@ -48,8 +48,8 @@ interface ReadingParts {
 }
 
 /**
- * Reads what goreleaser makes of a release: complete only when each archive that its SHA256SUMS lists is there, and the manifest where it does. Undefined where there is
- * no such folder. Throws origin-unreachable.
+ * Reads what goreleaser makes of a release: complete only when each archive that its SHA256SUMS lists is there, and
+ * the manifest where it does. Undefined where there is no such folder.
  */
 export async function readReleaseFolder(
   { folder, limits, signed }: ReadingParts,
@@ -152,10 +152,8 @@ async function readProtocols(
 }
 
 /**
- * Reads the keys that may sign releases of a namespace, ASCII-armored, in the
- * order of their files' names. Clients get them, so only the public key of each
- * *.asc is returned. Throws origin-answer for an invalid file, because
- * the set of signers is unknown then.
+ * Reads the keys that may sign releases of a namespace, ASCII-armored, in the order of their files' names. Clients
+ * get them, so only the public key of each *.asc is returned.
  */
 export async function readNamespaceKeys(
   folder: OriginFolder,

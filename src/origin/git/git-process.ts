@@ -36,10 +36,7 @@ export interface GitSurroundings extends GitRepository {
   readonly settings: readonly string[];
   /** May hold a password, so it is no argument. */
   readonly proxy: URL | undefined;
-  /**
-   * Hears of the repository's bytes as it grows; throws where there is no room
-   * for them.
-   */
+  /** Hears of the repository's bytes as it grows. */
   readonly hold: (bytes: number) => Promise<void>;
   readonly signal: AbortSignal;
 }
@@ -105,7 +102,7 @@ export function startGit(
   return { child, ended: watch(child, surroundings) };
 }
 
-/** Returns the output of git; throws GitFailed, also above `mostOutput` bytes. */
+/** Returns the output of git. */
 export async function runGit(
   args: readonly string[],
   surroundings: GitSurroundings,

@@ -45,10 +45,7 @@ type WorkFolder = { readonly path: string } & AsyncDisposable;
 
 /** Room on the disk for what is fetched. */
 interface WorkRoom {
-  /**
-   * Reserves so many bytes in all; throws store-full where there is no room for
-   * them.
-   */
+  /** Reserves so many bytes in all. */
   readonly hold: (bytes: number) => Promise<void>;
   readonly release: () => void;
 }
@@ -61,7 +58,6 @@ interface GitParts {
   /** Search path for programs. */
   readonly searchPath: string;
   readonly createFolder: () => Promise<WorkFolder>;
-  /** Throws store-full. */
   readonly openRoom: () => Promise<WorkRoom>;
 }
 
@@ -130,7 +126,7 @@ export class GitRepositories {
     });
   }
 
-  /** Fetches the commit, or what the source names where no commit is known. Throws store-full. */
+  /** Fetches the commit, or what the source names where no commit is known. */
   async fetchCommit(
     { url, ref }: GitSource,
     commit: string | undefined,
@@ -312,7 +308,6 @@ interface GitApproach {
   readonly proxy: URL | undefined;
 }
 
-/** Throws origin-address-refused and origin-unreachable. */
 async function approachByHttps(
   url: URL,
   settings: AddressAllowance & Pick<OriginSettings, "proxy">,

@@ -24,8 +24,8 @@ export function isConfigured(url: URL, allowance: AddressAllowance): boolean {
 }
 
 /**
- * Refuses what the URL alone shows; undici resolves no IP literal, so literals
- * are judged here and names in `guardedLookup`. Throws origin-address-refused.
+ * Refuses what the URL alone shows; undici resolves no IP literal, so literals are judged here and names in
+ * `guardedLookup`.
  */
 export function checkUrl(url: URL, allowance: AddressAllowance): void {
   const refuse = (reason: string) => {

@@ -44,7 +44,6 @@ export class OriginHealth {
     });
   }
 
-  /** Throws origin-busy or origin-suspended while the host is not to be asked for this provider, module or repository. */
   admit(url: URL, subject: string | undefined): Passage {
     const namespace = subject && namespaceOf(subject);
     return this.#breakers.memo(hostAndPort(url)).admit(namespace);

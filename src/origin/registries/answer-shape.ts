@@ -37,7 +37,6 @@ export function resolve(url: URL, reference: string): URL {
   return resolved;
 }
 
-/** Throws origin-answer for more than `most`. */
 export function checkCount(
   url: URL,
   count: number,

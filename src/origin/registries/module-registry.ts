@@ -67,7 +67,7 @@ export class ModuleRegistry {
     this.#documents = documents;
   }
 
-  /** "List Available Versions for a Specific Module", in normal form; what clients read as no version is left out. Throws not-found. */
+  /** "List Available Versions for a Specific Module", in normal form; what clients read as no version is left out. */
   async listVersions(
     address: ModuleAddress,
     signal: AbortSignal,
@@ -91,7 +91,7 @@ export class ModuleRegistry {
     return parseSpelledVersions(url, value, this.#limits.versions);
   }
 
-  /** When each version was published, as registry.terraform.io and registry.opentofu.org say beside their protocol. Throws not-found. */
+  /** When each version was published, as registry.terraform.io and registry.opentofu.org say beside their protocol. */
   async listDates(
     module: ModuleAddress,
     signal: AbortSignal,
@@ -111,9 +111,8 @@ export class ModuleRegistry {
   }
 
   /**
-   * "Download Source Code for a Specific Module Version"; a location in the body
-   * wins over the header. A registry that does not know the version in normal
-   * form is asked for it as it lists it. Throws not-found.
+   * "Download Source Code for a Specific Module Version"; a location in the body wins over the header. A registry
+   * that does not know the version in normal form is asked for it as it lists it.
    */
   async findLocation(
     address: ModuleAddress,

@@ -48,10 +48,7 @@ export class ProviderRegistry implements ProviderOrigin {
     this.#limits = limits;
   }
 
-  /**
-   * Lists versions ("List Available Versions"); throws not-found for the
-   * registry's 404.
-   */
+  /** Lists versions ("List Available Versions"). */
   async listVersions(
     address: ProviderAddress,
     signal: AbortSignal,
@@ -65,10 +62,7 @@ export class ProviderRegistry implements ProviderOrigin {
     return parseVersions(url, value, this.#limits.versions);
   }
 
-  /**
-   * Finds a package ("Find a Provider Package"); throws not-found for the
-   * registry's 404.
-   */
+  /** Finds a package ("Find a Provider Package"). */
   async findPackage(
     address: ProviderAddress,
     version: Version,
@@ -107,7 +101,7 @@ export class ProviderRegistry implements ProviderOrigin {
     throw failure("not-found", `${formatProviderAddress(address)} ${version}`);
   }
 
-  /** SHA256SUMS and its signature, at the same time; throws not-found when either is gone. */
+  /** SHA256SUMS and its signature, at the same time. */
   async fetchChecksums(
     { checksums }: OriginPackage,
     signal: AbortSignal,

@@ -40,11 +40,7 @@ export class ServiceDiscovery {
     this.#now = now;
   }
 
-  /**
-   * The service's base URL, ending in `/`. Throws not-found when a host has no
-   * modules, as most have none; providers are what it is configured for, so
-   * without them origin-answer is thrown.
-   */
+  /** The service's base URL, ending in `/`. */
   async findService(name: ServiceName, signal: AbortSignal): Promise<URL> {
     const discovered = await this.#discover(signal);
     const value = discovered.services[name];

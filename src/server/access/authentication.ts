@@ -73,11 +73,7 @@ export class Authentication {
     this.#rules = rules;
   }
 
-  /**
-   * Returns the name of the client; undefined where none is needed. Throws
-   * token-needed, token-refused, archive-url-refused, and the failure of an
-   * OpenID provider without keys.
-   */
+  /** Returns the name of the client; undefined where none is needed. */
   admit(
     request: AskingRequest,
   ): Promise<string | undefined> | string | undefined {
@@ -128,7 +124,7 @@ export class Authentication {
   }
 }
 
-/** The token of `Authorization: Bearer TOKEN` (RFC 6750, 2.1). Throws token-needed. */
+/** The token of `Authorization: Bearer TOKEN` (RFC 6750, 2.1). */
 function parseBearer(header: string | undefined): string {
   const [, token] = /^Bearer +([\x21-\x7e]+) *$/i.exec(header ?? "") ?? [];
   if (token === undefined) throw failure("token-needed");
@@ -153,10 +149,7 @@ export function indexTokens(tokens: readonly ClientToken[]): ClientTokens {
   return Map.groupBy(tokens, ({ sha256 }) => sha256.toString("hex"));
 }
 
-/**
- * Returns the name of the token with this digest; undefined for an unknown one.
- * Throws token-refused for an expired one.
- */
+/** Returns the name of the token with this digest; undefined for an unknown one. */
 function findTokenName(
   tokens: ClientTokens,
   digest: Buffer,

@@ -96,13 +96,12 @@ export class OpenIdIssuer {
     });
   }
 
-  /** Throws the issuer's failure. */
   async findEndpoints(): Promise<OpenIdEndpoints> {
     if (!this.#keys.fresh) await this.#keys.reload();
     return this.#findKnown().endpoints;
   }
 
-  /** Returns `oidc:SUBJECT@ISSUER`. Throws token-refused, and the issuer's failure where its keys would decide. */
+  /** Returns `oidc:SUBJECT@ISSUER`. */
   async verify(token: string, now: Date): Promise<string> {
     const payload = await this.#verifySignature(token, now);
     // RFC 9068, 4: the tolerance for clocks prolongs nothing.
@@ -158,7 +157,7 @@ export class OpenIdIssuer {
     return Response.json(this.#findKnown().keySet);
   }
 
-  /** What it said last; while it fails, for `staleFor`. Throws its failure. */
+  /** What it said last; while it fails, for `staleFor`. */
   #findKnown(): Known {
     const { staleFor } = this.#settings;
     const { error } = this.#failure ?? {};
@@ -205,7 +204,7 @@ export class OpenIdIssuer {
   }
 }
 
-/** The issuer that a token names; nothing is verified. Throws token-refused. */
+/** The issuer that a token names; nothing is verified. */
 export function findIssuer<T extends { readonly name: string }>(
   issuers: readonly T[],
   token: string,

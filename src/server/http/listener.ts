@@ -106,7 +106,7 @@ export class Listener {
     this.#sweep = setInterval(sweep, limits.rateWindow).unref();
   }
 
-  /** Resolves with the port; throws a listen error. */
+  /** Resolves with the port. */
   async listen(host: string, port: number): Promise<number> {
     try {
       this.#server.listen({ host, port });

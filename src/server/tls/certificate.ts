@@ -21,9 +21,8 @@ export function renewalDue(expires: Date, now: Date): boolean {
 }
 
 /**
- * The operator's own PEM files: `certificate` starts with the server's
- * certificate, its intermediates follow; `key` is not encrypted. Throws
- * configuration that names the file which cannot be used.
+ * The operator's own PEM files: `certificate` starts with the server's certificate, its intermediates follow; `key`
+ * is not encrypted.
  */
 export async function loadCertificateFiles(
   paths: { readonly certificate: string; readonly key: string },
@@ -45,7 +44,6 @@ export async function loadCertificateFiles(
   return { certificate, key, expires: parsed.validToDate };
 }
 
-/** Throws a configuration error when others than the owner and the group can read a private key. */
 export async function refuseKeyOfEverybody(path: string): Promise<void> {
   const mode = await stat(path).then(
     (found) => found.mode,
@@ -119,10 +117,6 @@ function checkValidity(path: string, parsed: X509Certificate, now: Date): void {
     );
 }
 
-/**
- * Throws for problems that only OpenSSL finds: a damaged chain, or a key that
- * is too weak for it.
- */
 function checkUsable(path: string, certificate: string, key: string): void {
   try {
     createSecureContext({ cert: certificate, key });

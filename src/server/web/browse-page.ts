@@ -27,7 +27,10 @@ const madeAtOnce = 2;
 /** Rows of one page. */
 const pageSize = 50;
 
-/** Answers `/browse`: the addresses of what is held, and the versions of one, each with the page that says what clients get. Throws malformed-address. */
+/**
+ * Answers `/browse`: the addresses of what is held, and the versions of one, each with the page that says what
+ * clients get.
+ */
 export class BrowsePage {
   readonly #parts: BrowseParts;
   readonly #listHeld: () => Promise<readonly (readonly [string, string])[]>;

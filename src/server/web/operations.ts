@@ -29,7 +29,6 @@ export class Readiness {
     this.#state = state;
   }
 
-  /** Throws not-ready with the reason. */
   async check(): Promise<void> {
     if (this.#state !== "serving") throw failure("not-ready", this.#state);
     await this.#probe().catch((error: unknown) => {

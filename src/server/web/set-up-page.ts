@@ -76,7 +76,6 @@ export class SetUpPage {
     );
   }
 
-  /** Throws no-such-page where the certificate is not one of the mirror's own. */
   async authority(ctx: RoutedContext): Promise<void> {
     const pem = await this.#readAuthority();
     if (pem === undefined) throw failure("no-such-page");

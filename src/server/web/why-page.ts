@@ -12,10 +12,7 @@ import { sendPage } from "./page.ts";
 
 const prefix = "/why/";
 
-/**
- * Answers `/why/…`: the reasons for answers to clients, as HTML or JSON. Throws
- * malformed-address.
- */
+/** Answers `/why/…`: the reasons for answers to clients, as HTML or JSON. */
 export async function answerWhy(
   ctx: Context,
   explanations: Explanations,

@@ -74,7 +74,6 @@ export class BucketConnection {
     await this.#requests.close();
   }
 
-  /** Throws bucket-unreachable, bucket-refuses, and why it is suspended. */
   async send<T>(
     action: string,
     call: (client: S3) => Promise<T>,
@@ -108,7 +107,6 @@ export class BucketConnection {
     return failure("bucket-refuses", bucket, action, status, reason);
   }
 
-  /** Throws bucket-unreachable where the body is cut. */
   async *readPieces(
     body: AsyncIterable<Uint8Array>,
   ): AsyncGenerator<Uint8Array> {

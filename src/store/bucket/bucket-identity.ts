@@ -22,10 +22,8 @@ type Marker = Readonly<z.infer<typeof markerShape>>;
 export type BucketIdentity = Readonly<z.infer<typeof shape>>;
 
 /**
- * The store in the bucket, which is begun in an empty one, and which the
- * directory of this replica remembers: while the bucket does not answer, what is
- * remembered counts. Throws bucket-foreign, bucket-unproven, bucket-refuses, and
- * bucket-unreachable where nothing is remembered.
+ * The store in the bucket, which is begun in an empty one, and which the directory of this replica remembers: while
+ * the bucket does not answer, what is remembered counts.
  */
 export async function identifyBucket(
   bucket: Bucket,
@@ -49,7 +47,7 @@ export async function identifyBucket(
   }
 }
 
-/** The store in the bucket; undefined where one can be begun. Throws bucket-foreign, bucket-refuses and bucket-unreachable. */
+/** The store in the bucket; undefined where one can be begun. */
 export async function checkBucket(
   bucket: Bucket,
   layout: StoreLayout,
@@ -147,7 +145,6 @@ async function findOwnRecord(
   return undefined;
 }
 
-/** Throws record-unreadable: which store it worked on is unknown then. */
 function readKnown(layout: StoreLayout): Promise<BucketIdentity | undefined> {
   const remedy = `restore it from a backup, or remove it and run "provender store push"`;
   return readJsonFile(shape, layout, layout.bucketIdentity, remedy);

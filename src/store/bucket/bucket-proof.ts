@@ -10,10 +10,7 @@ export type EtagForm = "quoted" | "unquoted";
 /** Folder of the objects that proofs write and delete. */
 export const proofFolder = "proof/";
 
-/**
- * Writes twice under each condition that replicas rely on: the second write has to
- * be refused. Throws bucket-unproven, bucket-unreachable and bucket-refuses.
- */
+/** Writes twice under each condition that replicas rely on: the second write has to be refused. */
 export async function proveBucket(bucket: Bucket): Promise<EtagForm> {
   const key = `${proofFolder}${crypto.randomUUID()}`;
   const absent = { kind: "absent" } as const;

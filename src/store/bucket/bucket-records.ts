@@ -264,10 +264,7 @@ export class BucketRecords implements RecordStore {
   }
 }
 
-/**
- * Repeats until the write is decided. Throws too-busy where another writer
- * precedes each attempt, and the bucket's reason for refusing.
- */
+/** Repeats until the write is decided. */
 async function untilDone<T>(
   verb: "create" | "change",
   attempt: () => Promise<{ readonly value: T } | Tried>,

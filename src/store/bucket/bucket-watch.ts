@@ -70,15 +70,12 @@ export class BucketWatch {
     return this.#looking;
   }
 
-  /** Has every replica look again at what is trusted. Throws what the bucket throws: call it again then. */
+  /** Has every replica look again at what is trusted. */
   async bump(): Promise<void> {
     await this.#bucket.put(object, this.#body());
   }
 
-  /**
-   * Creates the first epoch, so that its absence proves a loss. Throws the
-   * bucket's errors.
-   */
+  /** Creates the first epoch, so that its absence proves a loss. */
   async begin(): Promise<void> {
     for (let left = tries; ; left--) {
       const absent = { kind: "absent" } as const;

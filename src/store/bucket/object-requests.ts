@@ -60,7 +60,6 @@ export class ObjectRequests {
     });
   }
 
-  /** Throws a TimeoutError, which the client tries again, where no answer came. */
   async handle(asked: SignedRequest): Promise<{ readonly response: Answer }> {
     const { statusCode, headers, body } = await this.#send(asked);
     // The body may be dropped unread; its reader gets the error all the same.

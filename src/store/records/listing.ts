@@ -27,10 +27,7 @@ export async function* listRecords(
   for (const name of folders) yield* listRecords(layout, [...prefix, name]);
 }
 
-/**
- * Lists the names directly below `prefix` in any copy. Throws record-unreadable
- * when a copy cannot be listed.
- */
+/** Lists the names directly below `prefix` in any copy. */
 export async function listFolder(
   layout: StoreLayout,
   prefix: RecordKey,

@@ -10,7 +10,7 @@ export interface MarkedRecord {
   readonly orElse?: string;
 }
 
-/** Returns undefined for a record that never was. Throws record-unreadable, also for one that was lost. */
+/** Returns undefined for a record that never was. */
 export async function readMarked<T>(
   records: RecordStore,
   { key, mark, orElse = "" }: MarkedRecord,

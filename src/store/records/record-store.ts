@@ -1,6 +1,6 @@
 import type { RecordKey } from "../layout.ts";
 
-/** Parses a body; throws for another kind. */
+/** Parses a body. */
 export type ReadBody<T> = (body: unknown) => T;
 
 /** Problems of one record; none for a good one. */
@@ -35,9 +35,8 @@ export interface RecordStore {
    */
   create<T>(key: RecordKey, body: unknown, readBody: ReadBody<T>): Promise<T>;
   /**
-   * Writes what `change` makes of the body as it is, and leaves the record alone
-   * when that is the same object. No change of another replica is lost; `change` may
-   * be called more than once. Durable on return. Throws too-busy.
+   * Writes what `change` makes of the body as it is, and leaves the record alone when that is the same object. No
+   * change of another replica is lost; `change` may be called more than once. Durable on return.
    */
   change<T>(
     key: RecordKey,
@@ -49,7 +48,6 @@ export interface RecordStore {
    * RangeError for any other key.
    */
   write(key: RecordKey, body: unknown): Promise<void>;
-  /** Throws record-unreadable, and raises the alarm: other records say that this one was there. */
   refuse(key: RecordKey, problem: string): never;
   /** Succeeds also when there is none. */
   remove(key: RecordKey): Promise<void>;

@@ -32,7 +32,6 @@ export const archiveDeadline = 300_000;
  */
 export class ArchiveRefused extends Error {}
 
-/** Throws ArchiveRefused for `expanded` bytes out of an archive of `size` bytes. */
 export function refuseBomb(
   expanded: number,
   size: number,

@@ -17,10 +17,7 @@ const beginnings: Readonly<Record<Exclude<ArchiveFormat, "zip">, string>> = {
   "tar.bz2": "BZh",
 };
 
-/**
- * Throws module-archive-refused for what could reach out of the folder that it is unpacked in, or fill the disk.
- * Nothing is unpacked. Of `tar.xz` and `tar.bz2` only the beginning is looked at, for want of a decompressor.
- */
+/** Nothing is unpacked. Of `tar.xz` and `tar.bz2` only the beginning is looked at, for want of a decompressor. */
 export async function verifyModuleArchive(
   module: string,
   format: ArchiveFormat,
@@ -36,11 +33,7 @@ export async function verifyModuleArchive(
   }
 }
 
-/**
- * Reads an archive to its end and returns its members; none for a format that
- * is not inspected. Throws ArchiveRefused, and errors of zlib, tar-stream and
- * yauzl.
- */
+/** Reads an archive to its end and returns its members; none for a format that is not inspected. */
 export async function readMembers(
   format: ArchiveFormat,
   archive: OpenArchive,
@@ -88,7 +81,6 @@ class NameBounds {
     this.#entries = entries;
   }
 
-  /** Throws ArchiveRefused. */
   take({ name, kind, target = "" }: ArchiveMember): void {
     const most = this.#entries;
     this.#members++;
@@ -130,10 +122,7 @@ const kinds: Readonly<Record<string, ArchiveMember["kind"]>> = {
   link: "hard link",
 };
 
-/**
- * Reads the members of a tar.gz. Throws ArchiveRefused, and errors of zlib and
- * tar-stream.
- */
+/** Reads the members of a tar.gz. */
 export async function readTarMembers(
   archive: OpenArchive,
   limits: ArchiveLimits,
@@ -197,10 +186,7 @@ async function* bound(
 
 const longestTarget = 4096;
 
-/**
- * Reads the members of a zip. Throws ArchiveRefused, and errors of zlib and
- * yauzl.
- */
+/** Reads the members of a zip. */
 export async function readZipMembers(
   archive: OpenArchive,
   limits: ArchiveLimits,

@@ -6,10 +6,7 @@ import type { OpenArchive } from "./open-archive.ts";
 import { readZipContent } from "./zip-content.ts";
 import { readZipDirectory, type ZipEntry } from "./zip-directory.ts";
 
-/**
- * The h1 of a package: Go's dirhash.HashZip with Hash1 (golang.org/x/mod/sumdb/dirhash). Throws archive-unhashable when there is no h1
- * that all clients would agree on, and the system's own error when the archive cannot be read.
- */
+/** The h1 of a package: Go's dirhash.HashZip with Hash1 (golang.org/x/mod/sumdb/dirhash). */
 export async function hashPackage(
   archive: OpenArchive,
   limits: ArchiveLimits,

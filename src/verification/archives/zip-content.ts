@@ -4,11 +4,7 @@ import { ArchiveRefused } from "./limits.ts";
 import { readBytes, readPieces, type OpenArchive } from "./open-archive.ts";
 import type { ZipEntry } from "./zip-directory.ts";
 
-/**
- * Passes the expanded content of an entry on piece by piece. Throws
- * ArchiveRefused when size or CRC differ from the directory's, and zlib's own
- * errors.
- */
+/** Passes the expanded content of an entry on piece by piece. */
 export async function readZipContent(
   archive: OpenArchive,
   entry: ZipEntry,

@@ -24,11 +24,7 @@ export interface ZipEntry {
   readonly hasDescriptor: boolean;
 }
 
-/**
- * Lists the entries of the central directory, in its order. Throws
- * ArchiveRefused where Go's archive/zip would fail, or where readers could
- * disagree about the directory. Errors of yauzl itself are plain errors.
- */
+/** Lists the entries of the central directory, in its order. Errors of yauzl itself are plain errors. */
 export async function readZipDirectory(
   archive: OpenArchive,
   limits: ArchiveLimits,

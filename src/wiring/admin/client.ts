@@ -26,9 +26,8 @@ interface Asking {
 }
 
 /**
- * Has the daemon of a store run a verb. Returns the exit status; undefined when
- * no daemon listens, or not for this user. Throws daemon-silent, daemon-lost,
- * daemon-version and daemon-refused.
+ * Has the daemon of a store run a verb. Returns the exit status; undefined when no daemon listens, or not for this
+ * user.
  */
 export async function askDaemon(
   layout: StoreLayout,

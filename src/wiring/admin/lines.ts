@@ -1,9 +1,6 @@
 import type { Socket } from "node:net";
 
-/**
- * Reads JSON values from a socket, one a line, until it ends. Throws RangeError
- * for a line of more than `most` characters, and what the socket fails with.
- */
+/** Reads JSON values from a socket, one a line, until it ends. */
 export async function* readLines(
   socket: Socket,
   most: number,

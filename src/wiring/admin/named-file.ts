@@ -50,7 +50,7 @@ export class RemoteFile {
     this.#socket = socket;
   }
 
-  /** Opens the file; throws with the code of the command's system. */
+  /** Opens the file. */
   async open(path: string): Promise<ReadableFile> {
     const opened = await this.#ask({ open: path });
     const size = "size" in opened ? (opened.size ?? undefined) : undefined;

@@ -21,9 +21,8 @@ export async function proveUser(
 }
 
 /**
- * Returns the number of the user that made the link, and removes it. The link
- * is moved where only the daemon can change it before it is looked at. Throws
- * when it is missing, or is not the one that was asked for.
+ * Returns the number of the user that made the link, and removes it. The link is moved where only the daemon can
+ * change it before it is looked at.
  */
 export async function takeUser(
   layout: StoreLayout,

@@ -30,7 +30,7 @@ export interface Replica {
   close(): Promise<void>;
 }
 
-/** Undefined without a bucket. Throws what is wrong with it; one that does not answer and was known before is waited for. */
+/** Undefined without a bucket. */
 export async function openReplica(
   { storage: { s3 } }: Configuration,
   layout: StoreLayout,

@@ -47,7 +47,6 @@ export async function runVerb(
   }
 }
 
-/** Throws arguments. */
 function findVerb(name: string): Verb {
   if (Object.hasOwn(all, name)) return all[name as VerbName];
   const verbs = Object.keys(all).join(", ");

@@ -22,7 +22,6 @@ export const selection = {
 
 type SelectionFlags = z.output<z.ZodObject<typeof selection>>;
 
-/** Throws malformed-address. */
 export function selectionOf(
   flags: SelectionFlags,
   configuration: Configuration,
@@ -38,10 +37,7 @@ export function selectionOf(
   };
 }
 
-/**
- * Returns the named platforms, else the configured ones, else this machine's.
- * Throws malformed-address.
- */
+/** Returns the named platforms, else the configured ones, else this machine's. */
 export function platformsOf(
   named: readonly string[] | undefined,
   configured: readonly Platform[],

@@ -44,7 +44,7 @@ function decide(
   });
 }
 
-/** Contents and keys are never decided on at once. Throws an arguments error. */
+/** Contents and keys are never decided on at once. */
 function readDecided({ what, key, for: scope, sha256sums }: DecisionInput) {
   const [subject, ...more] = [what, scope].filter((one) => one !== undefined);
   if (key === undefined && scope !== undefined)

@@ -70,7 +70,7 @@ export const verify = verb(
   },
 );
 
-/** Sets up `prune` for the bucket. Throws a configuration error. */
+/** Sets up `prune` for the bucket. */
 function wireBucketPruning(mirror: OpenMirror) {
   const { records, releases, replica } = wireShared(mirror);
   const { bucket, blobs } = replica;
@@ -83,10 +83,7 @@ function wireBucketPruning(mirror: OpenMirror) {
   };
 }
 
-/**
- * Sets up `verify` for the bucket; `sample` is the number of archives to hash.
- * Throws a configuration error.
- */
+/** Sets up `verify` for the bucket; `sample` is the number of archives to hash. */
 function wireBucketInspection(mirror: OpenMirror, sample: number | undefined) {
   const { records, releases, replica } = wireShared(mirror);
   return {

@@ -99,8 +99,8 @@ export class SharedUses {
 }
 
 /**
- * Returns the last use of each archive by any replica, in milliseconds since
- * 1970. Deletes objects of replicas that are gone. Throws the bucket's errors.
+ * Returns the last use of each archive by any replica, in milliseconds since 1970. Deletes objects of replicas that
+ * are gone.
  */
 export async function readSharedUses(
   bucket: Bucket,
