@@ -1,5 +1,6 @@
 import { domainToASCII, domainToUnicode } from "node:url";
 import { failure } from "../errors/index.ts";
+import { isIP } from "node:net";
 
 /** A registry's hostname in ASCII form, lower case, with `:port` unless that is 443. */
 export type Hostname = string & { readonly __brand: "hostname" };
@@ -46,4 +47,13 @@ export function displayHostname(hostname: string): string {
 
 function isPort(text: string): boolean {
   return /^[1-9][0-9]{0,4}$/.test(text) && Number(text) <= 65535;
+}
+
+// Underscores are no host name, but machines are called so and TLS clients accept them.
+const dnsName =
+  /^(?=.{1,253}$)[a-z0-9_][a-z0-9_-]{0,62}(?:\.[a-z0-9_][a-z0-9_-]{0,62})*$/;
+
+/** True for a host name in lower case, without a dot at the end, and for an address without a zone. */
+export function isCertificateName(text: string): boolean {
+  return isIP(text) !== 0 ? !text.includes("%") : dnsName.test(text);
 }

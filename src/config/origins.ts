@@ -14,7 +14,7 @@ import {
   withDefault,
 } from "./leaf.ts";
 import { flag, httpsUrl, variableName } from "./scalars.ts";
-import { readTextFile, reasonOf } from "./text-file.ts";
+import { readTextFile, reasonOf } from "./source.ts";
 
 /** OpenTofu's registry has providers without a signing key. */
 const defaultOrigins = {

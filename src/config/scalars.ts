@@ -1,8 +1,7 @@
 import { isIP } from "node:net";
 import { z } from "zod";
-import { isCertificateName } from "../address/certificate-name.ts";
+import { isCertificateName, parseHostname } from "../address/hostname.ts";
 import { parseSha256 } from "../address/hash.ts";
-import { parseHostname } from "../address/hostname.ts";
 import { parsePlatform } from "../address/platform.ts";
 import {
   parsePattern,

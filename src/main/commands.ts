@@ -173,7 +173,7 @@ function addPrefetch(program: Command): void {
     .description("fetch, verify and keep packages before they are asked for")
     .option("--check", "fetch nothing; status 1 when something is not held")
     .option("--json", "print one JSON document")
-    .action(run(async () => (await import("./packages/prefetch.ts")).prefetch));
+    .action(run(async () => (await import("./verb.ts")).prefetch));
 }
 
 function addLock(program: Command): void {
@@ -198,9 +198,7 @@ function addExport(program: Command): void {
     .option("--oci <dir>", "an OCI image layout for each provider")
     .option("--bundle <file>", "one file for `provender import`")
     .option("--since <bundle>", "leave out what this bundle lists")
-    .action(
-      run(async () => (await import("./packages/prefetch.ts")).exportPackages),
-    );
+    .action(run(async () => (await import("./verb.ts")).exportPackages));
 }
 
 function addImport(program: Command): void {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { failure } from "../errors/index.ts";
-import type { Output } from "../commands/output/streams.ts";
+import type { Output } from "../commands/output/report.ts";
 import type { VerbName } from "../wiring/verbs/table.ts";
 import { output } from "./output.ts";
 import type { VerbInput } from "./verb.ts";

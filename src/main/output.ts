@@ -1,4 +1,4 @@
-import type { Output } from "../commands/output/streams.ts";
+import type { Output } from "../commands/output/report.ts";
 
 /** Output streams of this process. */
 export const output: Output = {

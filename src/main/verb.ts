@@ -8,6 +8,8 @@ import type { Command } from "../wiring/verbs/run.ts";
 import { resolvePaths, type VerbName } from "../wiring/verbs/table.ts";
 import { output, print, untilStopped } from "./output.ts";
 import { version } from "./version.ts";
+import { text } from "node:stream/consumers";
+import { type InputText, takeInput } from "../commands/inputs/input-file.ts";
 
 /** Milliseconds that a command waits for another one, and for a daemon that starts. */
 const patience = 5_000;
@@ -83,4 +85,31 @@ async function runHere(
   const { openMirror, runVerb: run } = await import("../wiring/verbs/run.ts");
   await using mirror = await openMirror(configuration, `provender ${name}`);
   return await run(name, mirror, command);
+}
+
+/** Flags that name files, among those that choose packages. */
+interface FileFlags {
+  readonly lockFile?: readonly string[];
+  readonly list?: readonly string[];
+}
+
+export async function prefetch(flags: FileFlags): Promise<number> {
+  return runVerb("prefetch", await readFiles(flags));
+}
+
+export async function exportPackages(flags: FileFlags): Promise<number> {
+  return runVerb("export", await readFiles(flags));
+}
+
+/** Reads the files among the flags, and standard input for the list `-`. */
+async function readFiles({ lockFile = [], list = [], ...flags }: FileFlags) {
+  const lockFiles = await Promise.all(lockFile.map(takeInput));
+  const lists = await Promise.all(list.map(takeList));
+  return { ...flags, lockFile: lockFiles, list: lists };
+}
+
+async function takeList(path: string): Promise<InputText> {
+  return path === "-"
+    ? { path: "standard input", text: await text(process.stdin) }
+    : takeInput(path);
 }

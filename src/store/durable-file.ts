@@ -1,6 +1,7 @@
-import { mkdir, open, rename, rm, type FileHandle } from "node:fs/promises";
+import { type FileHandle, mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import pLimit from "p-limit";
+import { constants } from "node:fs";
 
 /** Files that are written at once: more would take descriptors and no less time. */
 const turn = pLimit(8);
@@ -59,3 +60,10 @@ async function syncFolder(folder: string): Promise<void> {
   await using handle = await open(folder, "r");
   await handle.sync();
 }
+
+/**
+ * Flags for reading a path that may be a link or a pipe by now: a link is not
+ * followed, a pipe not waited for.
+ */
+export const plainFileFlags =
+  constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;

@@ -6,8 +6,10 @@ import {
   indexTokens,
 } from "../server/access/authentication.ts";
 import { OpenIdIssuer } from "../server/access/openid-issuer.ts";
-import { withLogin } from "../server/protocols/login-service.ts";
-import type { Services } from "../server/protocols/service-discovery.ts";
+import {
+  type Services,
+  withLogin,
+} from "../server/protocols/service-discovery.ts";
 import { ArchiveUrlKeys } from "../store/archive-url-keys.ts";
 import type { StoreLayout } from "../store/layout.ts";
 import type { Logger } from "../telemetry/logger.ts";

@@ -4,7 +4,7 @@ import { formatModuleAddress } from "../address/module-address.ts";
 import { withoutQuery } from "../address/module-source.ts";
 import { formatProviderAddress } from "../address/provider-address.ts";
 import type { Configuration } from "../config/load.ts";
-import { isFailure } from "../errors/index.ts";
+import { failure, isFailure } from "../errors/index.ts";
 import { downloadLimits } from "../mirror/archives/places.ts";
 import { Archives } from "../mirror/archives/archives.ts";
 import type { Clock } from "../mirror/cache/clock.ts";
@@ -37,9 +37,8 @@ import type {
   PolicyRefusal,
 } from "../mirror/trust/admission-rules.ts";
 import { Admission } from "../mirror/trust/admission.ts";
-import type { Notebook } from "../mirror/trust/notebook.ts";
+import { type Notebook, TrustEvents } from "../mirror/trust/trust-events.ts";
 import { Settlements } from "../mirror/trust/settlements.ts";
-import { TrustEvents } from "../mirror/trust/trust-events.ts";
 import { VersionRecords } from "../mirror/versions/version-records.ts";
 import { Explanations } from "../mirror/why/explanations.ts";
 import { FolderModules } from "../origin/folder/folder-modules.ts";
@@ -57,10 +56,17 @@ import {
 } from "../verification/archives/limits.ts";
 import { ArchiveThreads } from "../verification/archives/threads.ts";
 import { type OriginClients, settingsOf, wireClients } from "./clients.ts";
-import { type Kept, type KeptParts, wireCaches, wireKept } from "./kept.ts";
+import {
+  type Kept,
+  type KeptParts,
+  wireCaches,
+  wireHashing,
+  wireKept,
+} from "./kept.ts";
 import { freshnessOf, wireOrigins } from "./origins.ts";
 import type { Telemetry } from "./telemetry.ts";
-import { wireHashing } from "./threads.ts";
+import { parseProviderPattern } from "../address/policy-pattern.ts";
+import { parsePolicy } from "../trust/policy.ts";
 
 /** All of a daemon but its protocols; modules are wired when they are first asked for. */
 export interface Core extends Providers {
@@ -452,3 +458,31 @@ function documentsOf(hostname: Hostname, url: URL): URL | undefined {
 
 const openTofuHost = "registry.opentofu.org";
 const openTofuDocuments = "https://api.opentofu.org/";
+
+/**
+ * Builds the rules of a configuration; throws a configuration error for an
+ * invalid pattern.
+ */
+export function wireRules({
+  policy,
+  trust,
+  offline,
+  source,
+}: Configuration): AdmissionRules {
+  try {
+    return {
+      offline,
+      mode: policy.mode,
+      policy: parsePolicy(policy),
+      allowsUndated: policy.undated === "allow",
+      newKeys: trust.newKeys,
+      pins: trust.keys.map(({ match, fingerprints }) => ({
+        pattern: parseProviderPattern(match),
+        fingerprints,
+      })),
+    };
+  } catch (error) {
+    if (!isFailure(error, "malformed-address")) throw error;
+    throw failure("configuration", source ?? "", error.sentence, error.remedy);
+  }
+}

@@ -20,9 +20,8 @@ import { readEntries } from "../telemetry/audit/read-log.ts";
 import { Metrics } from "../telemetry/metrics.ts";
 import { wireAdmin } from "./admin/admin.ts";
 import { wireAuthentication } from "./authentication.ts";
-import { type Core, wireCore } from "./core.ts";
+import { type Core, wireCore, wireRules } from "./core.ts";
 import { wireProtocols } from "./protocols.ts";
-import { wireRules } from "./rules.ts";
 import { openReplica } from "./store/replica.ts";
 import {
   type DaemonTelemetry,

@@ -1,12 +1,14 @@
 import { LRUCache } from "lru-cache";
 import type { ProviderAddress } from "../address/provider-address.ts";
 import type { Configuration } from "../config/load.ts";
-import type { Failure } from "../errors/index.ts";
+import { type Failure, failure } from "../errors/index.ts";
 import { type Clock, systemClock } from "../mirror/cache/clock.ts";
 import type { Reserve } from "../mirror/archives/room.ts";
 import { downloadLimits } from "../mirror/archives/places.ts";
-import { MetadataCache } from "../mirror/cache/metadata-cache.ts";
-import type { MetadataRecords } from "../mirror/cache/metadata-records.ts";
+import {
+  MetadataCache,
+  type MetadataRecords,
+} from "../mirror/cache/metadata-cache.ts";
 import { ReleaseRecords } from "../mirror/releases/records.ts";
 import type { SignatureJudge } from "../mirror/releases/verdict.ts";
 import { TrustStore } from "../mirror/trust/trust-store.ts";
@@ -31,7 +33,15 @@ import type { RecordStore } from "../store/records/record-store.ts";
 import { signaturePolicyOf } from "./origins.ts";
 import type { Replica } from "./store/replica.ts";
 import type { Telemetry } from "./telemetry.ts";
-import { wireJudge, wireSignatures } from "./threads.ts";
+import { ArchiveThreads } from "../verification/archives/threads.ts";
+import {
+  archiveDeadline,
+  packageLimits,
+} from "../verification/archives/limits.ts";
+import {
+  decisionVersion,
+  SignatureThreads,
+} from "../verification/signatures.ts";
 
 const staleSentence = "serving stale metadata while the origin fails";
 
@@ -260,4 +270,30 @@ function wireRecords(
     });
   const own = { seen, local, watch };
   return new ReplicaRecords({ ...own, shared, compared, onDiffering });
+}
+
+/** Milliseconds to decide about one signature. */
+const signatureDeadline = 2_000;
+
+export function wireHashing(): ArchiveThreads {
+  return new ArchiveThreads({
+    threads: 2,
+    deadlineMs: archiveDeadline,
+    limits: packageLimits,
+  });
+}
+
+function wireSignatures(): SignatureThreads {
+  return new SignatureThreads({ threads: 2, deadlineMs: signatureDeadline });
+}
+
+function wireJudge(signatures: SignatureThreads): SignatureJudge {
+  return {
+    library: decisionVersion,
+    decide: (release, question) =>
+      signatures.decide(question).catch((error: unknown) => {
+        const reason = error instanceof Error ? error.message : "unknown";
+        throw failure("signature-undecided", release, reason, { cause: error });
+      }),
+  };
 }

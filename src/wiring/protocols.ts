@@ -7,13 +7,14 @@ import { listStored } from "../mirror/standings/stored-releases.ts";
 import { watchPending } from "../mirror/trust/pending-decisions.ts";
 import { type AppParts, makeApp } from "../server/app.ts";
 import { answeredCodes } from "../server/http/error-response.ts";
-import type { OnUnexpected } from "../server/http/listener.ts";
-import type { Handle } from "../server/http/listener.ts";
+import type { Handle, OnUnexpected } from "../server/http/listener.ts";
 import { ModuleRegistryProtocol } from "../server/protocols/module-registry.ts";
 import { NetworkMirrorProtocol } from "../server/protocols/network-mirror.ts";
-import type { ProtocolParts } from "../server/protocols/parts.ts";
+import {
+  type ProtocolParts,
+  PublicAddress,
+} from "../server/protocols/public-address.ts";
 import { ProviderRegistryProtocol } from "../server/protocols/provider-registry.ts";
-import { PublicAddress } from "../server/protocols/public-address.ts";
 import type { Services } from "../server/protocols/service-discovery.ts";
 import { RefusalAudit } from "../server/requests/refusal-audit.ts";
 import { RequestLog } from "../server/requests/request-log.ts";

@@ -6,8 +6,10 @@ import { providerAddress } from "../../src/address/provider-address.ts";
 import { parseVersion } from "../../src/address/version.ts";
 import { isFailure, ProvenderError } from "../../src/errors/index.ts";
 import { Archives } from "../../src/mirror/archives/archives.ts";
-import { MetadataCache } from "../../src/mirror/cache/metadata-cache.ts";
-import type { MetadataRecords } from "../../src/mirror/cache/metadata-records.ts";
+import {
+  MetadataCache,
+  type MetadataRecords,
+} from "../../src/mirror/cache/metadata-cache.ts";
 import { FirstContacts } from "../../src/mirror/standings/first-contacts.ts";
 import { ProviderCatalog } from "../../src/mirror/standings/provider-catalog.ts";
 import { ProviderMirror } from "../../src/mirror/providers/provider-mirror.ts";

@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { failure } from "../../errors/index.ts";
-import type { Output } from "../output/streams.ts";
+import type { Output } from "../output/report.ts";
 
 /**
  * Runs `provender ca`. It writes the CA of the self-signed certificate to

@@ -10,8 +10,8 @@ import { stagingPath, type StoreLayout } from "../../store/layout.ts";
 import { checkStoreVersion } from "../../store/storage-directory.ts";
 import { actAsOwner } from "../../store/storage-owner.ts";
 import { wantToken } from "../inputs/mirror-token.ts";
-import { formatAmount } from "../output/figures.ts";
-import { formatDocument } from "../output/json-document.ts";
+import { formatAmount } from "../output/table.ts";
+import { formatDocument } from "../output/report.ts";
 
 /** A sentence on what was found, and one on what to do where it is wrong. */
 export interface Check {

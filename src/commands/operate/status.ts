@@ -1,7 +1,6 @@
 import type { Sample } from "../../telemetry/metrics.ts";
-import { formatAmount } from "../output/figures.ts";
-import { formatDocument } from "../output/json-document.ts";
-import { formatRows, formatTable } from "../output/table.ts";
+import { formatAmount, formatRows, formatTable } from "../output/table.ts";
+import { formatDocument } from "../output/report.ts";
 
 /** A mirror; what only its own machine knows is undefined elsewhere. */
 interface StatusSubject {

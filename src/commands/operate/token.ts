@@ -1,6 +1,6 @@
 import { hash, randomBytes } from "node:crypto";
 import { failure } from "../../errors/index.ts";
-import type { Output } from "../output/streams.ts";
+import type { Output } from "../output/report.ts";
 
 /** `provender token new`: a token for a client, and what the configuration has to have of it. Throws an arguments error. */
 export function runToken(

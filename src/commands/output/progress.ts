@@ -1,4 +1,4 @@
-import { formatAmount } from "./figures.ts";
+import { formatAmount } from "./table.ts";
 
 /** Something on its way; the numbers are bytes and change while it is. */
 export interface ProgressItem {

@@ -1,6 +1,4 @@
 import { isFailure, ProvenderError } from "../../errors/index.ts";
-import { formatFailure } from "./json-document.ts";
-import type { Output } from "./streams.ts";
 
 /** Exit statuses of docs/contract.md: 0 done, 1 some of the work could not be done, 2 usage or configuration. */
 const failed = 1;
@@ -43,4 +41,35 @@ function isMisuse(error: unknown): boolean {
     "store-too-new",
     "store-version-unreadable",
   );
+}
+
+/** Output streams of a command. */
+export interface Output {
+  readonly stdout: (text: string) => void;
+  readonly stderr: (text: string) => void;
+}
+
+/**
+ * Formats the output of `--json`: one document in the shape of
+ * docs/commands.schema.json.
+ */
+export function formatDocument(fields: object): string {
+  return `${JSON.stringify({ version: 1, ...fields }, null, 2)}\n`;
+}
+
+/**
+ * Formats the output of `--json` for a command that failed without a document
+ * of its own.
+ */
+function formatFailure(error: ProvenderError): string {
+  return formatDocument({ error: describeError(error) });
+}
+
+/** Describes an error as `failure` of the schema; system errors have no remedy. */
+export function describeError(error: Error): object {
+  const { message } = error;
+  if (!(error instanceof ProvenderError))
+    return { code: "system", message, remedy: null };
+  const { code, remedy = null } = error;
+  return { code, message, remedy };
 }

@@ -17,9 +17,12 @@ import {
   type PrefetchedPackage,
   type PrefetchParts,
 } from "./prefetch-package.ts";
-import { describeError, formatDocument } from "../output/json-document.ts";
-import type { Output } from "../output/streams.ts";
-import { formatAmount, formatTime } from "../output/figures.ts";
+import {
+  describeError,
+  formatDocument,
+  type Output,
+} from "../output/report.ts";
+import { formatAmount, formatTime } from "../output/table.ts";
 
 interface PrefetchOptions {
   readonly input: SelectionInput;

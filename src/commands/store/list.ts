@@ -4,10 +4,12 @@ import type {
   HeldParts,
   StoredArchive,
 } from "../../mirror/upkeep/held.ts";
-import { formatAmount } from "../output/figures.ts";
-import { describeError, formatDocument } from "../output/json-document.ts";
-import type { Output } from "../output/streams.ts";
-import { formatTable } from "../output/table.ts";
+import { formatAmount, formatTable } from "../output/table.ts";
+import {
+  describeError,
+  formatDocument,
+  type Output,
+} from "../output/report.ts";
 import { findHeld, nameModule, namePackage, type SpecOptions } from "./held.ts";
 
 /**

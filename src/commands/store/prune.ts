@@ -10,9 +10,8 @@ import {
 } from "../../mirror/upkeep/pruning.ts";
 import { countBlobs } from "../../store/blobs/listing.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
-import { formatAmount } from "../output/figures.ts";
-import { formatDocument } from "../output/json-document.ts";
-import { formatTable } from "../output/table.ts";
+import { formatAmount, formatTable } from "../output/table.ts";
+import { formatDocument } from "../output/report.ts";
 import { findHeld } from "./held.ts";
 
 /**

@@ -3,10 +3,9 @@ import {
   type Inspection,
   type InspectionParts,
 } from "../../mirror/upkeep/store-inspection.ts";
-import { formatAmount } from "../output/figures.ts";
-import { formatDocument } from "../output/json-document.ts";
+import { formatAmount, formatTable } from "../output/table.ts";
+import { formatDocument } from "../output/report.ts";
 import type { Progress } from "../output/progress.ts";
-import { formatTable } from "../output/table.ts";
 
 interface VerifyOptions {
   readonly repair: boolean;

@@ -4,7 +4,7 @@ import type { TrustStore } from "../../mirror/trust/trust-store.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { AuditLog } from "../../telemetry/audit-log.ts";
 import type { Decided } from "../../trust/decisions.ts";
-import type { Output } from "../output/streams.ts";
+import type { Output } from "../output/report.ts";
 
 /** Parts of a command that decides on trust. */
 export interface TrustParts extends Output {

@@ -12,8 +12,11 @@ import type {
   ReadNamespace,
   TrustStore,
 } from "../../mirror/trust/trust-store.ts";
-import { describeError, formatDocument } from "../output/json-document.ts";
-import type { Output } from "../output/streams.ts";
+import {
+  describeError,
+  formatDocument,
+  type Output,
+} from "../output/report.ts";
 import { formatTable } from "../output/table.ts";
 
 /** `provender trust list`: prints keys, decisions, first contacts and what needs a decision, by namespace. Returns the exit status, 1 when a record cannot be read; each is named. */

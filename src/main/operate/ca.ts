@@ -4,7 +4,7 @@ import { failure } from "../../errors/index.ts";
 import { layOutStore } from "../../store/layout.ts";
 import { actAsOwner } from "../../store/storage-owner.ts";
 import type { Flags } from "../flags.ts";
-import type { Output } from "../../commands/output/streams.ts";
+import type { Output } from "../../commands/output/report.ts";
 
 export async function showAuthority(
   { config }: Flags,

@@ -1,12 +1,15 @@
 import { readSurroundings } from "../../config/environment.ts";
-import { loadConfiguration, type Configuration } from "../../config/load.ts";
+import { type Configuration, loadConfiguration } from "../../config/load.ts";
 import { formatConfiguration } from "../../config/shown.ts";
 import { failure, isFailure } from "../../errors/index.ts";
 import { loadCertificateFiles } from "../../server/tls/certificate.ts";
-import { wireRules } from "../../wiring/rules.ts";
-import type { Output } from "../../commands/output/streams.ts";
+import { wireRules } from "../../wiring/core.ts";
+import type { Output } from "../../commands/output/report.ts";
 import type { Flags } from "../flags.ts";
-import { describeBucket } from "./bucket.ts";
+import { checkBucket } from "../../store/bucket/bucket-identity.ts";
+import { proveBucket } from "../../store/bucket/bucket-proof.ts";
+import { layOutStore } from "../../store/layout.ts";
+import { wireBucket } from "../../wiring/store/replica.ts";
 
 /** Reads every file that the configuration names, and asks its bucket, too. Throws a configuration error and what is wrong with the bucket. */
 export async function checkConfiguration(
@@ -48,5 +51,24 @@ async function describeCertificate({
     throw failure("configuration", where, cause.sentence, cause.remedy, {
       cause,
     });
+  }
+}
+
+/**
+ * Returns a line on the bucket, after it proves the properties that replicas
+ * need; empty without a bucket. Throws the bucket's problem.
+ */
+export async function describeBucket({
+  storage: { s3, directory },
+}: Configuration): Promise<string> {
+  if (s3 === undefined) return "";
+  const bucket = wireBucket(s3);
+  try {
+    const found = await checkBucket(bucket, layOutStore(directory));
+    await proveBucket(bucket);
+    const store = found ? `has the store ${found.store}` : "is empty";
+    return `${s3.endpoint.href}${s3.bucket}: good for replicas, ${store}\n`;
+  } finally {
+    await bucket.close();
   }
 }

@@ -24,10 +24,10 @@ import { HttpClient } from "../../origin/http/http-client.ts";
 import { loadCertificateFiles } from "../../server/tls/certificate.ts";
 import { layOutStore } from "../../store/layout.ts";
 import { settingsOf } from "../../wiring/clients.ts";
-import { wireRules } from "../../wiring/rules.ts";
+import { wireRules } from "../../wiring/core.ts";
 import { refuseLoneAuthority, type MirrorFlags } from "../flags.ts";
 import { nameMirror } from "../mirror-access.ts";
-import { describeBucket } from "./bucket.ts";
+import { describeBucket } from "./config.ts";
 
 /** Milliseconds for each check, within which what is under way ends by itself. */
 const patience = 10_000;

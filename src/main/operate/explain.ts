@@ -1,5 +1,5 @@
 import { explainFrom, runExplain } from "../../commands/operate/explain.ts";
-import type { Output } from "../../commands/output/streams.ts";
+import type { Output } from "../../commands/output/report.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { parseWhySpec } from "../../mirror/why/why.ts";
 import { anyHostOf } from "../../wiring/verbs/hosts.ts";

@@ -1,11 +1,11 @@
 import { lockFromMirror } from "../../commands/lock/from-mirror.ts";
 import { MirroredModules } from "../../commands/lock/mirrored-modules.ts";
 import { runLock } from "../../commands/lock/lock.ts";
-import type { Output } from "../../commands/output/streams.ts";
+import type { Output } from "../../commands/output/report.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { closing } from "../../wiring/commands/store.ts";
 import { originLimits } from "../../origin/guard/origin-settings.ts";
-import { wireHashing } from "../../wiring/threads.ts";
+import { wireHashing } from "../../wiring/kept.ts";
 import { platformsOf } from "../../wiring/verbs/selection.ts";
 import type { ElsewhereFlags } from "../flags.ts";
 import { nameMirror, openMirror } from "../mirror-access.ts";

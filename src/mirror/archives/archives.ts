@@ -4,9 +4,8 @@ import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
 import type { OriginArchive } from "../../origin/http/http-client.ts";
 import type { BlobStore, StoredBlob } from "../../store/blobs/blob-store.ts";
 import type { TrustedSha256 } from "../../verification/signed-checksums.ts";
-import type { Outcome } from "../cache/answer.ts";
-import { Download } from "./download.ts";
-import { type ByteRange, readStored } from "./pieces.ts";
+import type { Outcome } from "../cache/metadata-cache.ts";
+import { type ByteRange, Download, readStored } from "./download.ts";
 import { DownloadPlaces, type PlaceLimits } from "./places.ts";
 import type { ArchiveStore } from "./room.ts";
 

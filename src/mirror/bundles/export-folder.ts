@@ -13,7 +13,7 @@ import type { z } from "zod";
 import type { Sha256 } from "../../address/hash.ts";
 import { failure } from "../../errors/index.ts";
 import { hashFile } from "../../store/blobs/verified-blobs.ts";
-import { plainFileFlags } from "../../store/plain-file.ts";
+import { plainFileFlags } from "../../store/durable-file.ts";
 
 /** Bytes of a JSON document of a tree. */
 const largestDocument = 64 * 1024 * 1024;

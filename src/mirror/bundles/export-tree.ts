@@ -6,8 +6,11 @@ import type { Version } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import { formatModuleRelease } from "../modules/release.ts";
-import { renderIndex, renderVersion } from "../providers/mirror-documents.ts";
-import type { MirroredPackage } from "../providers/package-description.ts";
+import {
+  type MirroredPackage,
+  renderIndex,
+  renderVersion,
+} from "../providers/package-description.ts";
 import {
   readDocument,
   describeFile,

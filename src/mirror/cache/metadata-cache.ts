@@ -5,10 +5,9 @@ import {
   isFailure,
   isOriginFailure,
 } from "../../errors/index.ts";
-import type { Answer } from "./answer.ts";
-import { ageOf, readMoment, type Clock, type Moment } from "./clock.ts";
-import { MetadataMemory, type Remembered } from "./metadata-memory.ts";
-import type { Kept, MetadataRecords } from "./metadata-records.ts";
+import { ageOf, type Clock, type Moment, readMoment } from "./clock.ts";
+import { getHeapStatistics } from "node:v8";
+import { LRUCache } from "lru-cache";
 
 /** Asks the origin; gets what is known already, and gives that very value back where nothing is to be written. */
 type FetchValue<V> = (known: V | undefined, signal: AbortSignal) => Promise<V>;
@@ -275,4 +274,115 @@ export class MetadataCache<K, V extends object> {
   #remember(key: string, kept: Kept<V>, checkedAt: number): Remembered<V> {
     return this.#memory.set(key, { ...kept, checkedAt, spareUntil: 0 });
   }
+}
+
+interface Remembered<V> extends Kept<V> {
+  /** Time on the monotonic clock. */
+  readonly checkedAt: number;
+  /** While it fails, the origin is not asked before this. */
+  readonly spareUntil: number;
+}
+
+/** The error itself is not kept: its stack would keep much else in memory. */
+interface Absence {
+  readonly subject: string;
+  /** End on the monotonic clock. */
+  readonly until: number;
+}
+
+/** Bytes for each kind of metadata; the kinds together take at most half of a small heap. */
+const memoryBytes = Math.min(
+  64 * 1024 * 1024,
+  getHeapStatistics().heap_size_limit / 8,
+);
+const absentEntries = 10_000;
+
+/** Recent answers of origins, within bounds: values and absences. */
+class MetadataMemory<V extends object> {
+  readonly #weigh: (value: V) => number;
+  readonly #values = new LRUCache<string, Remembered<V>>({
+    maxSize: memoryBytes,
+  });
+  readonly #had = new WeakSet<V>();
+  // Unlike `max`, this takes memory for what is remembered alone.
+  readonly #absent = new LRUCache<string, Absence>({
+    maxSize: absentEntries,
+    sizeCalculation: () => 1,
+  });
+
+  constructor(weigh: (value: V) => number) {
+    this.#weigh = weigh;
+  }
+
+  get(key: string): Remembered<V> | undefined {
+    return this.#values.get(key);
+  }
+
+  set(key: string, remembered: Remembered<V>): Remembered<V> {
+    const size = Math.max(1, this.#weigh(remembered.value));
+    this.#values.set(key, remembered, { size });
+    this.#had.add(remembered.value);
+    return remembered;
+  }
+
+  /** True for a value that is or was in memory. */
+  had(value: V): boolean {
+    return this.#had.has(value);
+  }
+
+  noteAbsent(key: string, absence: Absence): void {
+    this.#absent.set(key, absence);
+  }
+
+  forgetAbsence(key: string): void {
+    this.#absent.delete(key);
+  }
+
+  isAbsent(key: string, now: number): boolean {
+    return now < (this.#absent.get(key)?.until ?? -Infinity);
+  }
+
+  /** Throws not-found for as long as an absence lasts. */
+  expectPresent(key: string, now: number): void {
+    const absent = this.#absent.get(key);
+    if (absent !== undefined && now < absent.until)
+      throw failure("not-found", absent.subject);
+  }
+}
+
+/** A value and when the origin last confirmed it. */
+export interface Kept<V> {
+  readonly value: V;
+  readonly confirmedAt: Date;
+}
+
+/** Records of one kind of value on disk, by subject. */
+export interface MetadataRecords<K, V> {
+  /** The subject in words; also the key in memory. */
+  format(subject: K): string;
+  read(subject: K): Promise<Kept<V> | undefined>;
+  /** Writes what continues `known`. Returns what is kept, which another replica may have made of it. */
+  write(subject: K, kept: Kept<V>, known: V | undefined): Promise<Kept<V>>;
+  /** About how many bytes the value takes, which bounds what memory holds. */
+  weigh(value: V): number;
+}
+
+/**
+ * Source of an answer: cache, another client's request, origin, or an outdated
+ * copy.
+ */
+export type Outcome = "hit" | "joined" | "fetched" | "stale";
+
+export interface Answer<V> {
+  readonly value: V;
+  readonly outcome: Outcome;
+  /** Milliseconds since the origin last confirmed the value. */
+  readonly age: number;
+  /** Milliseconds spent asking the origin; 0 when it was not asked. */
+  readonly originTime: number;
+}
+
+/** Wraps a cached value for which no origin was asked. */
+export function asHit<T>(value: T): Answer<T> {
+  return { value, outcome: "hit", age: 0, originTime: 0 };
 }

@@ -8,13 +8,16 @@ import {
   type LeftOut,
 } from "../trust/left-out.ts";
 import {
-  requestVersion,
   type ProviderRequest,
   type ReleaseRequest,
+  requestVersion,
 } from "../trust/request.ts";
 import { saysNothing } from "../standings/candidate-failures.ts";
-import { keepOldEnough } from "./release-lines.ts";
-import type { LookUps } from "./release-look-ups.ts";
+import pLimit from "p-limit";
+import semver from "semver";
+import { inTime } from "../../concurrency/in-time.ts";
+import type { SettledRelease } from "../trust/settlements.ts";
+import type { Standings } from "../standings/standings.ts";
 
 /** Version list under inspection, and the look-ups for it. */
 interface Looking {
@@ -124,4 +127,100 @@ export function groupByAge(
     else group.push(address.version);
   }
   return groups;
+}
+
+/** Release lines whose ages are looked up at once. */
+const linesAtOnce = 8;
+
+/**
+ * Keeps those of `versions` (newest first, the order is kept) that are old
+ * enough to be listed, with few look-ups. Each release line (major.minor,
+ * prereleases included) is walked from its newest version down until one is old
+ * enough. The versions below it are taken to be older. Rejects with the first
+ * failure of `isOldEnough`; no look-up starts after it.
+ */
+export async function keepOldEnough(
+  versions: readonly Version[],
+  isOldEnough: (version: Version) => Promise<boolean>,
+): Promise<readonly Version[]> {
+  let failed = false;
+  const ask = async (version: Version) => {
+    try {
+      return await isOldEnough(version);
+    } catch (error) {
+      failed = true;
+      throw error;
+    }
+  };
+  const walk = async (line: readonly Version[]) => {
+    for (const [index, version] of line.entries()) {
+      if (failed) return [];
+      if (await ask(version)) return line.slice(index);
+    }
+    return [];
+  };
+  const lines = listReleaseLines(versions);
+  const kept = await pLimit(linesAtOnce).map(lines, walk);
+  const old = new Set(kept.flat());
+  return versions.filter((version) => old.has(version));
+}
+
+function listReleaseLines(
+  versions: readonly Version[],
+): readonly (readonly Version[])[] {
+  const lines = Map.groupBy(versions, (version) => {
+    const { major, minor } = new semver.SemVer(version);
+    return `${major}.${minor}`;
+  });
+  return [...lines.values()];
+}
+
+/**
+ * Reason for looking at a release. `new`: it appeared after first contact, so
+ * its key is checked before it is listed. `unsure`: it was listed then, perhaps
+ * under an unacceptable key. `refused` and `phantom`: it was before. `age`: the
+ * walk bounds itself.
+ */
+export type Reason = "new" | "unsure" | "refused" | "phantom" | "age";
+
+/** Look-ups of one listing, within its bounds. */
+export class LookUps {
+  readonly #standings: Standings;
+  readonly #deadline: number;
+  readonly #left = {
+    ...{ new: 32, unsure: 16, age: Infinity },
+    ...{ refused: 0, phantom: 0 },
+  };
+  /** Limits all look-ups to `deadline`, of `performance.now()`. */
+  failure: ProvenderError | undefined;
+
+  /** No look-up is waited for longer than until `deadline`, of `performance.now()`. */
+  constructor(standings: Standings, deadline: number) {
+    this.#standings = standings;
+    this.#deadline = deadline;
+  }
+
+  /** A known release costs nothing; undefined when nothing is known and nothing may be asked any longer. Throws its refusal. */
+  async look(
+    request: ReleaseRequest,
+    reason: Reason,
+  ): Promise<SettledRelease | undefined> {
+    try {
+      return await this.#standings.look(request);
+    } catch (error) {
+      if (!isFailure(error, "not-stored")) throw error;
+    }
+    if (this.#left[reason]-- <= 0) return undefined;
+    return this.#findInTime(request);
+  }
+
+  /** Undefined when the time is over first; the look-up goes on for the next listing. */
+  async #findInTime(
+    request: ReleaseRequest,
+  ): Promise<SettledRelease | undefined> {
+    const milliseconds = this.#deadline - performance.now();
+    if (milliseconds <= 0) return undefined;
+    const found = this.#standings.lookUp(request);
+    return (await inTime(found, milliseconds, () => undefined))?.value;
+  }
 }

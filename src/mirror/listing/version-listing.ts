@@ -6,27 +6,23 @@ import type { Alarms } from "../../telemetry/alarms.ts";
 import type { Archives } from "../archives/archives.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import { limitVersions, type VersionList } from "../versions/version-list.ts";
-import { limitsKeys } from "../trust/admission-rules.ts";
-import { divide, nothingAdmitted, type LeftOut } from "../trust/left-out.ts";
+import { type AdmissionRules, limitsKeys } from "../trust/admission-rules.ts";
+import { divide, type LeftOut, nothingAdmitted } from "../trust/left-out.ts";
 import {
-  requestVersion,
-  requestVersions,
   type ProviderRequest,
   type ReleaseRequest,
+  requestVersion,
+  requestVersions,
 } from "../trust/request.ts";
-import { BackgroundLooks } from "./background-looks.ts";
-import { LookUps } from "./release-look-ups.ts";
-import { listVanishing } from "../standings/phantoms.ts";
+import {
+  groupByAge,
+  type JudgedVersions,
+  keepOld,
+  LookUps,
+} from "./version-ages.ts";
+import { listVanishing, type Refusals } from "../standings/refused-versions.ts";
 import type { Standings } from "../standings/standings.ts";
 import { isStored } from "../standings/stored-releases.ts";
-import {
-  isSame,
-  readState,
-  shareJudging,
-  type ListingState,
-  type RunningJudgings,
-} from "./shared-judging.ts";
-import { groupByAge, keepOld, type JudgedVersions } from "./version-ages.ts";
 import {
   asLeftOut,
   findSuspicion,
@@ -34,9 +30,12 @@ import {
   isWaiting,
   judgeVersion,
   leftOutBy,
-  withoutPhantoms,
   type Verdict,
+  withoutPhantoms,
 } from "./version-verdict.ts";
+import type { NamespaceTrust } from "../../trust/state.ts";
+import { LRUCache } from "lru-cache";
+import { formatRelease } from "../releases/release.ts";
 
 /** Versions of a provider that clients may have, newest first, and the others. */
 export interface Listing {
@@ -287,3 +286,101 @@ export class VersionListing {
       this.#background.look(request, () => this.#remembered.delete(list));
   }
 }
+
+/** Everything beside the time that decides what a list has. */
+export interface ListingState {
+  readonly rules: AdmissionRules;
+  /** Weak, since each change makes another, of all providers of the namespace. */
+  readonly trust: WeakRef<NamespaceTrust>;
+  /** The same object while nothing changes. */
+  readonly refused: Refusals;
+  /** Changes as soon as a release of the provider is answered otherwise than before. */
+  readonly revision: number;
+}
+
+async function readState(
+  standings: Pick<Standings, "listRefused" | "revisionOf">,
+  request: ProviderRequest,
+): Promise<ListingState> {
+  const { rules, entry } = request;
+  const refused = await standings.listRefused(request);
+  const revision = standings.revisionOf(request);
+  return { rules, trust: new WeakRef(entry.trust), refused, revision };
+}
+
+export function isSame(one: ListingState, other: ListingState): boolean {
+  return (
+    one.rules === other.rules &&
+    one.refused === other.refused &&
+    one.revision === other.revision &&
+    one.trust.deref() === other.trust.deref()
+  );
+}
+
+/** Judgings under way, with the state in which each began. */
+export type RunningJudgings<T> = Map<
+  VersionList,
+  { readonly state: ListingState; readonly judged: Promise<T> }
+>;
+
+/** Joins a judging of the same state, or one that began after this request; else begins one. One runs at a time. */
+export async function shareJudging<T>(
+  running: RunningJudgings<T>,
+  list: VersionList,
+  state: ListingState,
+  judge: () => Promise<T>,
+): Promise<T> {
+  const earlier = running.get(list);
+  if (earlier !== undefined) {
+    if (isSame(earlier.state, state)) return earlier.judged;
+    await earlier.judged.catch(() => undefined);
+  }
+  const later = running.get(list);
+  if (later !== undefined) return later.judged;
+  const judged = judge().finally(() => running.delete(list));
+  running.set(list, { state, judged });
+  return judged;
+}
+
+/** Looks at once, waiting ones, and those that are remembered. */
+const lookUpsAtOnce = 4;
+const mostWaiting = 256;
+const mostRemembered = 10_000;
+
+/**
+ * Looks again at refused releases, so that a repaired one is listed again
+ * although no client requests it by name.
+ */
+export class BackgroundLooks {
+  readonly #standings: Standings;
+  readonly #turn = pLimit(lookUpsAtOnce);
+  /** Milliseconds of the monotonic clock, by release. */
+  // Unlike `max`, this takes memory for what is remembered alone.
+  readonly #looked = new LRUCache<string, number>({
+    maxSize: mostRemembered,
+    sizeCalculation: () => 1,
+  });
+
+  constructor(standings: Standings) {
+    this.#standings = standings;
+  }
+
+  /** Returns at once; `onServed` is called when clients may have it again. */
+  look(request: ReleaseRequest, onServed: () => void): void {
+    const name = formatRelease(request.address);
+    const now = performance.now();
+    const last = this.#looked.get(name) ?? -Infinity;
+    if (now - last < lookAgainAfter || this.#turn.pendingCount >= mostWaiting)
+      return;
+    this.#looked.set(name, now);
+    void this.#turn(() => this.#standings.lookUp(request))
+      .then(onServed)
+      .catch(() => undefined);
+  }
+}
+
+/**
+ * Milliseconds between two looks at one release; the cache asks the origin less
+ * often.
+ */
+const lookAgainAfter = 1_000;

@@ -10,7 +10,7 @@ import {
 import type { Refusals } from "../standings/refused-versions.ts";
 import type { ReleaseRequest } from "../trust/request.ts";
 import { saysNothing } from "../standings/candidate-failures.ts";
-import type { LookUps, Reason } from "./release-look-ups.ts";
+import type { LookUps, Reason } from "./version-ages.ts";
 
 type Suspicion = Exclude<Reason, "age">;
 

@@ -2,24 +2,23 @@ import type { ArchiveFormat } from "../../address/module-archive-name.ts";
 import type { Checksum } from "../../address/module-source.ts";
 import { failure, isFailure } from "../../errors/index.ts";
 import type { Spool } from "../../store/blobs/spool.ts";
-import { receiveWhole } from "../archives/room.ts";
+import { receiveWhole, type Reserve } from "../archives/room.ts";
 import { DownloadPlaces, type PlaceLimits } from "../archives/places.ts";
 import { NotPackable } from "./git-packing.ts";
-import { receiveModule, type OpenedModule } from "./received-module.ts";
-import {
-  NearestArchives,
-  type NearestArchivesParts,
-} from "./nearest-archives.ts";
 import {
   evidenceOf,
-  formatModuleRelease,
   type ForeignRelease,
+  formatModuleRelease,
   type ModuleArchive,
   type ModuleEvidence,
   type ModulePlace,
   type ModuleReleaseAddress,
 } from "./release.ts";
 import { expectServed, type ModuleSettlements } from "./settlements.ts";
+import { createHash } from "node:crypto";
+import type { BlobStore } from "../../store/blobs/blob-store.ts";
+import type { OpenArchive } from "../../verification/archives/open-archive.ts";
+import type { NearestOrigin } from "../archives/archives.ts";
 
 /** Source of a missing archive. */
 export interface ModuleStart {
@@ -214,4 +213,116 @@ export class ModuleArchives {
 interface Fill {
   readonly askers: Set<AbortSignal>;
   readonly result: Promise<ModuleArchive | ForeignRelease>;
+}
+
+/** A module's archive that starts to arrive. */
+interface OpenedModule {
+  readonly body: AsyncIterable<Uint8Array>;
+  /** Bytes; undefined when it was not announced. */
+  readonly size: number | undefined;
+  /** Commit that a git source was packed from. */
+  readonly commit: string | undefined;
+  /** Lets go of what it comes from, also where nothing of the body was read. */
+  readonly close: () => Promise<void>;
+}
+
+/** Throws store-full, checksum-conflict and origin-answer. */
+async function receiveModule(
+  { body, size }: OpenedModule,
+  address: ModuleReleaseAddress,
+  checksum: Checksum | undefined,
+  append: (chunk: Uint8Array) => Promise<void>,
+): Promise<void> {
+  const name = formatModuleRelease(address);
+  const hash = checksum && createHash(checksum.algorithm);
+  let written = 0;
+  for await (const chunk of body) {
+    await append(chunk);
+    hash?.update(chunk);
+    written += chunk.length;
+  }
+  if (size !== undefined && written !== size)
+    throw failure(
+      "origin-answer",
+      name,
+      `${written} bytes came, ${size} were announced`,
+    );
+  const got = hash?.digest("hex");
+  if (checksum !== undefined && got !== checksum.digest)
+    throw failure(
+      "checksum-conflict",
+      name,
+      checksum.digest,
+      String(got),
+      `the ${checksum.algorithm} of what came`,
+    );
+}
+
+interface NearestArchivesParts {
+  readonly blobs: BlobStore;
+  readonly settlements: Pick<ModuleSettlements, "settle">;
+  readonly reserve: Reserve;
+  readonly nearest: NearestOrigin | undefined;
+  /** Throws module-archive-refused. */
+  readonly verify: (
+    module: string,
+    format: ArchiveFormat,
+    archive: OpenArchive,
+  ) => Promise<void>;
+  readonly onFailed: (module: string, error: unknown) => void;
+}
+
+/** Archives of modules that another replica fetched: they come from there whole, and are looked through as an origin's are. */
+class NearestArchives {
+  readonly #parts: NearestArchivesParts;
+
+  constructor(parts: NearestArchivesParts) {
+    this.#parts = parts;
+  }
+
+  /** Undefined for what no other replica fetched, and what cannot be had now: it comes from its origin. */
+  async bring(
+    address: ModuleReleaseAddress,
+  ): Promise<ModuleArchive | undefined> {
+    const { nearest, settlements } = this.#parts;
+    if (nearest === undefined) return undefined;
+    const archive = (await settlements.settle(address))?.archive;
+    if (archive === undefined) return undefined;
+    const isHere = await this.#fetch(formatModuleRelease(address), archive);
+    return isHere ? archive : undefined;
+  }
+
+  async #fetch(module: string, archive: ModuleArchive): Promise<boolean> {
+    const { nearest, onFailed } = this.#parts;
+    const found = await nearest?.open(archive.sha256);
+    if (found === undefined) return false;
+    const { size, body } = found;
+    try {
+      await receiveWhole(
+        this.#parts,
+        { subject: "the module", size },
+        async (spool, append) => {
+          for await (const piece of body) await append(piece);
+          await this.#keep(module, archive, spool);
+        },
+      );
+      return true;
+    } catch (error) {
+      if (isFailure(error, "archive-digest")) nearest?.distrust(archive.sha256);
+      onFailed(module, error);
+      return false;
+    }
+  }
+
+  async #keep(
+    module: string,
+    { sha256, format }: ModuleArchive,
+    spool: Spool,
+  ): Promise<void> {
+    const got = spool.digest();
+    if (got !== sha256) throw failure("archive-digest", module, sha256, got);
+    const place = { fd: spool.handle.fd, size: spool.written };
+    await this.#parts.verify(module, format, place);
+    await this.#parts.blobs.commit(spool, sha256);
+  }
 }

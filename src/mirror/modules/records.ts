@@ -17,7 +17,7 @@ import {
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Candidate } from "../../trust/candidates.ts";
 import { isCandidate } from "../../trust/standing.ts";
-import type { Kept, MetadataRecords } from "../cache/metadata-records.ts";
+import type { Kept, MetadataRecords } from "../cache/metadata-cache.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import {
   contentOf,

@@ -7,10 +7,12 @@ import type { NamespaceTrust } from "../../trust/state.ts";
 import { askUnsigned } from "../../trust/unsigned.ts";
 import type { Clock } from "../cache/clock.ts";
 import { isKept } from "../releases/known-release.ts";
-import { carryNotes } from "../trust/carried-notes.ts";
-import { nameSubject } from "../trust/subject.ts";
+import {
+  carryNotes,
+  nameSubject,
+  type TrustEvents,
+} from "../trust/trust-events.ts";
 import type { TrustEntry } from "../trust/trust-entry.ts";
-import type { TrustEvents } from "../trust/trust-events.ts";
 import type { TrustStore } from "../trust/trust-store.ts";
 import type { ModuleTrustRecords } from "./records.ts";
 import {

@@ -1,7 +1,7 @@
 import type { PackageHash, Sha256 } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import { untilAborted } from "../../concurrency/in-time.ts";
-import type { Outcome } from "../cache/answer.ts";
+import type { Outcome } from "../cache/metadata-cache.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
 import type { ProviderMirror } from "./provider-mirror.ts";
 import type { ReleaseAddress } from "../releases/release.ts";

@@ -5,10 +5,9 @@ import {
 } from "../../address/provider-address.ts";
 import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
-import { type Answer, asHit } from "../cache/answer.ts";
+import { type Answer, asHit } from "../cache/metadata-cache.ts";
 import type { Archives, OpenArchive } from "../archives/archives.ts";
 import { VersionListing } from "../listing/version-listing.ts";
-import { openPackage } from "../releases/open-package.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import {
@@ -36,6 +35,9 @@ import {
   describePackage,
   type MirroredPackage,
 } from "./package-description.ts";
+import type { OriginArchive } from "../../origin/http/http-client.ts";
+import { verifyRegistryDigest } from "../../verification/signed-checksums.ts";
+import type { ReleaseOrigin } from "../releases/release-origin.ts";
 
 interface ProviderMirrorParts {
   readonly catalog: ProviderCatalog;
@@ -262,4 +264,43 @@ class DescribedPackages {
     );
     return described.toSorted((a, b) => (a.filename < b.filename ? -1 : 1));
   }
+}
+
+/**
+ * Opens the archive at the URL that the origin gave with the release. If that
+ * fails, asks the origin for the current URL, whose `shasum` must equal the
+ * signed one.
+ */
+export async function openPackage(
+  { registry }: ReleaseOrigin,
+  { provider, version }: ReleaseAddress,
+  { platform, filename, sha256 }: ReleasePackage,
+  place: string | undefined,
+  signal: AbortSignal,
+): Promise<OriginArchive> {
+  const open = (url: URL) =>
+    registry.openArchive({ downloadUrl: url }, signal, provider);
+  let failure: unknown;
+  try {
+    if (place !== undefined) return await open(new URL(place));
+  } catch (error) {
+    if (!mayHaveMoved(error)) throw error;
+    failure = error;
+  }
+  const found = await registry.findPackage(provider, version, platform, signal);
+  verifyRegistryDigest(filename, sha256, found.shasum);
+  if (found.downloadUrl.href === place) throw failure;
+  return open(found.downloadUrl);
+}
+
+/** Signed URLs expire, and hosts answer for that with a status or a page; hosts leave, too, or were named wrongly. */
+function mayHaveMoved(error: unknown): boolean {
+  return isFailure(
+    error,
+    "origin-status",
+    "origin-unreachable",
+    "origin-address-refused",
+    "origin-credentials",
+    "origin-answer",
+  );
 }

@@ -11,7 +11,7 @@ import { ifAddress, ProvenderError } from "../../errors/index.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import { laterOf, type Clock } from "../cache/clock.ts";
-import type { Kept, MetadataRecords } from "../cache/metadata-records.ts";
+import type { Kept, MetadataRecords } from "../cache/metadata-cache.ts";
 import { joinReleases } from "./joined-releases.ts";
 import {
   faultyEvidence,

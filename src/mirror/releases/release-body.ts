@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { parseSha256 } from "../../address/hash.ts";
-import type { Kept } from "../cache/metadata-records.ts";
+import type { Kept } from "../cache/metadata-cache.ts";
 import type { KnownRelease, StoredEvidence } from "./known-release.ts";
 import type { ReleaseProof } from "./release.ts";
 import { ownBytes } from "./verdict.ts";

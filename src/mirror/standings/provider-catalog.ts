@@ -13,8 +13,7 @@ import {
   notServed,
 } from "../../errors/index.ts";
 import type { OriginPackage } from "../../origin/registries/registry-answers.ts";
-import type { Answer } from "../cache/answer.ts";
-import type { MetadataCache } from "../cache/metadata-cache.ts";
+import type { Answer, MetadataCache } from "../cache/metadata-cache.ts";
 import { digestOf, type KnownRelease } from "../releases/known-release.ts";
 import {
   asOffer,
@@ -29,9 +28,8 @@ import { formatRelease, type ReleaseAddress } from "../releases/release.ts";
 import { refreshVersions } from "../versions/version-list-changes.ts";
 import type { VersionList } from "../versions/version-list.ts";
 import { listApproved } from "../../trust/decisions.ts";
-import type { Notebook } from "../trust/notebook.ts";
+import type { Notebook, TrustEvents } from "../trust/trust-events.ts";
 import type { ProviderRequest, ReleaseRequest } from "../trust/request.ts";
-import type { TrustEvents } from "../trust/trust-events.ts";
 
 interface ProviderCatalogParts {
   readonly origins: ReadonlyMap<Hostname, ReleaseOrigin>;

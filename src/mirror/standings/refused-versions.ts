@@ -1,12 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
-import type { ProviderAddress } from "../../address/provider-address.ts";
-import { formatProviderAddress } from "../../address/provider-address.ts";
+import {
+  formatProviderAddress,
+  type ProviderAddress,
+} from "../../address/provider-address.ts";
 import { isBucketFailure, isFailure } from "../../errors/index.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Clock } from "../cache/clock.ts";
+import type { Version } from "../../address/version.ts";
 
 /** `phantom`: its registry lists it and has no documents of it, and it was never verified here. */
 const kinds = ["refused", "phantom"] as const;
@@ -143,4 +146,27 @@ function isUnreadable(error: unknown): boolean {
 
 function recordKey({ hostname, namespace, type }: ProviderAddress): RecordKey {
   return ["refused-versions", hostname, namespace, type];
+}
+
+/** Newest versions that have no documents at once only where the origin fails. */
+const mostAtOnce = 3;
+/** Milliseconds within which they were found so in one look. */
+const oneLook = 3_600_000;
+
+/**
+ * The newest versions, where all of them were found to be phantoms in one look: an
+ * origin that answers 404 to everything is failing, and what it lists stays listed.
+ * Empty otherwise.
+ */
+export function listVanishing(
+  newestFirst: readonly Version[],
+  refusals: Refusals,
+): readonly Version[] {
+  const newest = newestFirst.slice(0, mostAtOnce);
+  const found = newest.flatMap((version) => {
+    const { kind, since } = refusals.get(version) ?? {};
+    return kind === "phantom" && since ? [since.getTime()] : [];
+  });
+  const isOneLook = Math.max(...found) - Math.min(...found) <= oneLook;
+  return found.length === mostAtOnce && isOneLook ? newest : [];
 }

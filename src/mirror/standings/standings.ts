@@ -1,6 +1,6 @@
 import { failure } from "../../errors/index.ts";
 import type { FirstContact } from "../../trust/state.ts";
-import type { Answer } from "../cache/answer.ts";
+import type { Answer } from "../cache/metadata-cache.ts";
 import { formatRelease, type Release } from "../releases/release.ts";
 import { refuseByPolicy } from "../trust/admission-rules.ts";
 import type { ProviderRequest, ReleaseRequest } from "../trust/request.ts";

@@ -4,8 +4,11 @@ import {
 } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
 import { failure, type Failure, isModuleType } from "../../errors/index.ts";
-import type { KeyRules, NewKeys } from "../../trust/key-verdict.ts";
-import { findKnownKey } from "../../trust/known-keys.ts";
+import {
+  findKnownKey,
+  type KeyRules,
+  type NewKeys,
+} from "../../trust/key-verdict.ts";
 import type { NamespaceTrust } from "../../trust/state.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import { isMatch, type ProviderPattern } from "../../address/policy-pattern.ts";

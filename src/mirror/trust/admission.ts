@@ -10,7 +10,7 @@ import {
 import type { ReleaseAddress } from "../releases/release.ts";
 import { admitVersion, type AdmissionRules } from "./admission-rules.ts";
 import { describeLeftOut, type LeftOut } from "./left-out.ts";
-import { noteReported, type Notebook } from "./notebook.ts";
+import { noteReported, type Notebook } from "./trust-events.ts";
 import type { ProviderRequest, ReleaseRequest, Served } from "./request.ts";
 import type { TrustStore } from "./trust-store.ts";
 

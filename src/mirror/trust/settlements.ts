@@ -28,11 +28,9 @@ import {
   type ReleaseAddress,
 } from "../releases/release.ts";
 import type { VersionList } from "../versions/version-list.ts";
-import { carryNotes } from "./carried-notes.ts";
+import { carryNotes, type Notebook, type TrustEvents } from "./trust-events.ts";
 import { keyRulesOf, type AdmissionRules } from "./admission-rules.ts";
-import type { Notebook } from "./notebook.ts";
 import type { ReleaseRequest } from "./request.ts";
-import type { TrustEvents } from "./trust-events.ts";
 
 /** Inputs of the decision on a release, beside the request. */
 export interface SettledBy {

@@ -4,16 +4,28 @@ import {
   nameContent,
   type ProvenderError,
 } from "../../errors/index.ts";
-import type { AuditEntry } from "../../telemetry/audit-log.ts";
+import type { AuditEntry, AuditLog } from "../../telemetry/audit-log.ts";
 import { addCandidate, dropCandidates } from "../../trust/candidates.ts";
 import type { TrustEvent } from "../../trust/settle.ts";
 import { isCandidate } from "../../trust/standing.ts";
-import type { Acceptance, Evidence, FirstContact } from "../../trust/state.ts";
+import type {
+  Acceptance,
+  Evidence,
+  FirstContact,
+  ReleaseTrust,
+} from "../../trust/state.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
-import type { Notebook } from "./notebook.ts";
 import type { ProviderRequest } from "./request.ts";
-import { factsOf, nameSubject, type Subject } from "./subject.ts";
 import type { TrustStore } from "./trust-store.ts";
+import type { PolicyRefusal } from "./admission-rules.ts";
+import type { Alarms } from "../../telemetry/alarms.ts";
+import type { Clock } from "../cache/clock.ts";
+import {
+  formatModuleAddress,
+  type ModuleAddress,
+} from "../../address/module-address.ts";
+import { typeOfModule } from "../../address/specs/trust-scope.ts";
+import type { Version } from "../../address/version.ts";
 
 /** Evidence, and why it does not hold. */
 interface Judged extends Evidence {
@@ -208,4 +220,70 @@ export class TrustEvents {
   #raise(...alarm: Parameters<Notebook["alarms"]["raise"]>): void {
     this.#notebook.alarms.raise(...alarm);
   }
+}
+
+/** Outputs for events of keys and releases, beside the ledger. */
+export interface Notebook {
+  readonly audit: AuditLog;
+  readonly alarms: Alarms;
+  readonly clock: Clock;
+  /** Hears of each request that a policy which only reports would have refused. */
+  readonly onReported?: (error: PolicyRefusal) => void;
+}
+
+/** A line for each request, as for one that is served. */
+export function noteReported(
+  { audit, onReported }: Notebook,
+  error: PolicyRefusal,
+): void {
+  const { provider, version, rule, code: reason, message: detail } = error;
+  const isModule = provider.split("/").length > 3;
+  const subject = isModule ? { module: provider } : { provider };
+  const facts = { ...subject, version, rule, reason, detail };
+  const entry = { event: "refused", verdict: "reported", ...facts } as const;
+  void audit.record(entry, { durable: false });
+  onReported?.(error);
+}
+
+/** A release of a provider or of a module. */
+type Subject =
+  | ReleaseAddress
+  | { readonly module: ModuleAddress; readonly version: Version };
+
+/** Names the release as records and decisions do. */
+export function nameSubject(subject: Subject): ReleaseAddress {
+  if (!("module" in subject)) return subject;
+  const { module, version } = subject;
+  return { provider: typeOfModule(module), version };
+}
+
+/** Names the release as alarms and the audit log do. */
+function factsOf(subject: Subject) {
+  const { version } = subject;
+  return "module" in subject
+    ? { module: formatModuleAddress(subject.module), version }
+    : { provider: formatProviderAddress(subject.provider), version };
+}
+
+/**
+ * Copies the notes of reported events; evidence of other replicas keeps its
+ * own notes.
+ */
+export function carryNotes<E extends Evidence>(
+  written: ReleaseTrust<E>,
+  admitted: ReleaseTrust<E>,
+  { pinned, evidence }: ReleaseTrust<E>,
+): ReleaseTrust<E> {
+  const ours = new Set(admitted.evidence.map(({ id }) => id));
+  const notes = new Map(evidence.map(({ id, noted }) => [id, noted]));
+  return {
+    ...written,
+    pinned: written.pinned && {
+      ...written.pinned,
+      isAudited: pinned?.isAudited ?? false,
+    },
+    evidence: written.evidence
+      .filter(({ id }) => notes.has(id) || !ours.has(id))
+      .map((one) => ({ ...one, noted: notes.get(one.id) ?? one.noted })),
+  };
 }

@@ -1,7 +1,7 @@
 import { parseSha256, type Sha256 } from "../../address/hash.ts";
 import { providerAddress } from "../../address/provider-address.ts";
 import { parseVersion } from "../../address/version.ts";
-import { forEach } from "../../concurrency/for-each.ts";
+import { forEach } from "../../concurrency/in-time.ts";
 import { ifAddress } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { ListedBlob } from "../../store/blobs/listing.ts";

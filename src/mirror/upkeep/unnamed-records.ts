@@ -1,5 +1,5 @@
 import { isSha256, type Sha256 } from "../../address/hash.ts";
-import { forEach } from "../../concurrency/for-each.ts";
+import { forEach } from "../../concurrency/in-time.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import { isRebuildable, type RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";

@@ -16,7 +16,7 @@ import {
   removeMarked,
 } from "../../store/records/marked-record.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
-import type { Kept, MetadataRecords } from "../cache/metadata-records.ts";
+import type { Kept, MetadataRecords } from "../cache/metadata-cache.ts";
 import { isSameList } from "./version-list-changes.ts";
 import { joinLists, type VersionList } from "./version-list.ts";
 

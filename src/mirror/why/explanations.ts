@@ -16,7 +16,7 @@ import {
   type Policy,
   type PolicyDecision,
 } from "../../trust/policy.ts";
-import type { Answer } from "../cache/answer.ts";
+import type { Answer } from "../cache/metadata-cache.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { ListedModule } from "../modules/admission.ts";
 import type { ModuleMirror } from "../modules/module-mirror.ts";

@@ -1,5 +1,5 @@
 import { failure } from "../../errors/index.ts";
-import type { ByteRange } from "../../mirror/archives/pieces.ts";
+import type { ByteRange } from "../../mirror/archives/download.ts";
 
 /** A range within a body of known size; `end` is exclusive. */
 export interface SatisfiableRange extends ByteRange {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { Answer } from "../../mirror/cache/answer.ts";
+import type { Answer } from "../../mirror/cache/metadata-cache.ts";
 import type { RenderedDocument, RequestContext } from "./request-context.ts";
 
 /** JSON, or its text. The media type has no parameter: clients warn about one. */

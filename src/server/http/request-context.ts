@@ -1,5 +1,5 @@
 import type { Middleware, ParameterizedContext } from "koa";
-import type { Answer, Outcome } from "../../mirror/cache/answer.ts";
+import type { Answer, Outcome } from "../../mirror/cache/metadata-cache.ts";
 import {
   countLeftOut,
   type LeftOut,

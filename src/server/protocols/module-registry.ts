@@ -37,7 +37,7 @@ import {
   type RoutedContext,
 } from "../http/request-context.ts";
 
-import type { ProtocolParts } from "./parts.ts";
+import type { ProtocolParts } from "./public-address.ts";
 
 const renderVersionsOnce = rendersOnce((versions: readonly Version[]) => ({
   modules: [{ versions: versions.map((version) => ({ version })) }],

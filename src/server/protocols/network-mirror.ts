@@ -2,11 +2,11 @@ import { parseArchiveName } from "../../address/archive-name.ts";
 import { formatPlatform } from "../../address/platform.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import {
+  type MirroredPackage,
   renderIndex,
   renderVersion,
-} from "../../mirror/providers/mirror-documents.ts";
+} from "../../mirror/providers/package-description.ts";
 import type { AdmittedPackage } from "../../mirror/providers/admitted.ts";
-import type { MirroredPackage } from "../../mirror/providers/package-description.ts";
 import type { PlatformArchives } from "../../mirror/providers/platform-archives.ts";
 import type { ProviderMirror } from "../../mirror/providers/provider-mirror.ts";
 import {
@@ -28,8 +28,11 @@ import {
   type RenderedDocument,
   type RoutedContext,
 } from "../http/request-context.ts";
-import { readProvider, readRelease } from "./asked-address.ts";
-import type { ProtocolParts } from "./parts.ts";
+import {
+  type ProtocolParts,
+  readProvider,
+  readRelease,
+} from "./public-address.ts";
 
 const renderIndexOnce = rendersOnce(renderIndex);
 

@@ -33,8 +33,11 @@ import {
   noteLeftOut,
   type RoutedContext,
 } from "../http/request-context.ts";
-import { readProvider, readRelease } from "./asked-address.ts";
-import type { ProtocolParts } from "./parts.ts";
+import {
+  type ProtocolParts,
+  readProvider,
+  readRelease,
+} from "./public-address.ts";
 
 const renderVersionsOnce = rendersOnce(renderVersions);
 

@@ -1,6 +1,16 @@
 import type { IncomingMessage } from "node:http";
 import { TLSSocket } from "node:tls";
 import type { ClientAddresses } from "../http/client-address.ts";
+import type { AuditLog } from "../../telemetry/audit-log.ts";
+import type { Authentication } from "../access/authentication.ts";
+import type { ArchiveResponseLimits } from "../http/archive-response.ts";
+import {
+  providerAddress,
+  type ProviderAddress,
+} from "../../address/provider-address.ts";
+import { parseVersion } from "../../address/version.ts";
+import type { ReleaseAddress } from "../../mirror/releases/release.ts";
+import type { RoutedContext } from "../http/request-context.ts";
 
 /** Subject of a request or document, with the names in its path. */
 export interface Subject {
@@ -80,4 +90,28 @@ function isDirect({ socket, headers }: IncomingMessage): boolean {
   return (
     socket instanceof TLSSocket && !names.some((name) => forwarding.test(name))
   );
+}
+
+/** Parts that every protocol needs beside its mirror. */
+export interface ProtocolParts {
+  readonly authentication: Authentication;
+  readonly publicAddress: PublicAddress;
+  readonly audit: AuditLog;
+  readonly limits: ArchiveResponseLimits;
+}
+
+/** Throws malformed-address. */
+export function readProvider({
+  params,
+}: Pick<RoutedContext, "params">): ProviderAddress {
+  const { hostname = "", namespace = "", type = "" } = params;
+  return providerAddress(hostname, namespace, type);
+}
+
+/** Throws malformed-address. */
+export function readRelease(
+  ctx: Pick<RoutedContext, "params">,
+): ReleaseAddress {
+  const provider = readProvider(ctx);
+  return { provider, version: parseVersion(ctx.params.version ?? "") };
 }

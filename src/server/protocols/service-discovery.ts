@@ -1,4 +1,5 @@
 import type { Context } from "koa";
+import type { OpenIdEndpoints, OpenIdIssuer } from "../access/openid-issuer.ts";
 
 /**
  * Services that this host offers to clients (Remote Service Discovery): URLs,
@@ -12,4 +13,47 @@ export function answerDiscovery(ctx: Context, services: Services): void {
   ctx.set("Cache-Control", "no-cache");
   ctx.body = JSON.stringify(services);
   ctx.res.setHeader("Content-Type", "application/json");
+}
+
+/** Identity of clients at the OpenID provider. */
+interface LoginClient {
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+}
+
+/** `http://localhost:PORT/login` with one of these ports has to be allowed by the provider (the last one is not used). */
+const callbackPorts = [10_000, 10_010] as const;
+
+/** `login.v1` (Server-side Login Protocol, "Service Discovery"): clients speak with the provider itself. */
+function renderLogin(
+  { authorization, token }: OpenIdEndpoints,
+  { clientId, scopes }: LoginClient,
+): object {
+  return {
+    client: clientId,
+    grant_types: ["authz_code"],
+    authz: authorization.href,
+    token: token.href,
+    ports: callbackPorts,
+    ...(scopes.length > 0 && { scopes }),
+  };
+}
+
+/**
+ * Adds `login.v1` to the services. Without an answer of the issuer it
+ * is left out, because clients need the others.
+ */
+export async function withLogin(
+  services: Services,
+  issuer: OpenIdIssuer,
+  client: LoginClient,
+  onFailure: (error: unknown) => void,
+): Promise<Services> {
+  try {
+    const found = await issuer.findEndpoints();
+    return { ...services, "login.v1": renderLogin(found, client) };
+  } catch (error) {
+    onFailure(error);
+    return services;
+  }
 }

@@ -9,7 +9,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { isIP, isIPv6 } from "node:net";
 import { basename } from "node:path";
 import type { X509Certificate as IssuedCertificate } from "@peculiar/x509";
-import { isCertificateName } from "../../address/certificate-name.ts";
+import { isCertificateName } from "../../address/hostname.ts";
 import { failure, ProvenderError } from "../../errors/index.ts";
 import { writeDurably } from "../../store/durable-file.ts";
 import type { StoreLayout } from "../../store/layout.ts";

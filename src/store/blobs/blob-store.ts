@@ -14,19 +14,17 @@ import {
 } from "node:fs/promises";
 import type { Sha256 } from "../../address/hash.ts";
 import { failure, isFailure } from "../../errors/index.ts";
-import { commitFile } from "../durable-file.ts";
+import { commitFile, plainFileFlags } from "../durable-file.ts";
 import {
   classifyFileFailure,
   describeFailure,
   unlessMissing,
 } from "../file-failure.ts";
 import { blobPath, stagingPath, type StoreLayout } from "../layout.ts";
-import { plainFileFlags } from "../plain-file.ts";
-import { readBlobState } from "./identity.ts";
+import { hashFile, readBlobState, VerifiedBlobs } from "./verified-blobs.ts";
 import { listBlobs, type ListedBlob } from "./listing.ts";
 import { Spool } from "./spool.ts";
 import { BlobUsage } from "./usage.ts";
-import { hashFile, VerifiedBlobs } from "./verified-blobs.ts";
 
 /** Sharing blocks where the file system can. */
 const copyFlags = constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE;

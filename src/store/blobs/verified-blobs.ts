@@ -5,7 +5,6 @@ import pLimit from "p-limit";
 import type { Sha256 } from "../../address/hash.ts";
 import { SingleFlight } from "../../concurrency/single-flight.ts";
 import { failure } from "../../errors/index.ts";
-import { readBlobState, type BlobIdentity } from "./identity.ts";
 
 /** Blobs that are remembered, at about 300 bytes each. */
 const remembered = 20_000;
@@ -77,4 +76,24 @@ export async function hashFile(
     position += bytesRead;
     onPiece?.(bytesRead);
   }
+}
+
+/** A file's content at one moment: another text after anything was written to it, or another file took its name. */
+type BlobIdentity = string & { readonly __brand: "blob-identity" };
+
+interface BlobState {
+  readonly identity: BlobIdentity;
+  /** Bytes. */
+  readonly size: number;
+  readonly isFile: boolean;
+}
+
+export async function readBlobState(handle: FileHandle): Promise<BlobState> {
+  const found = await handle.stat({ bigint: true });
+  const { dev, ino, size, mtimeNs, ctimeNs } = found;
+  return {
+    identity: `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}` as BlobIdentity,
+    size: Number(size),
+    isFile: found.isFile(),
+  };
 }

@@ -1,9 +1,8 @@
 import { open, rm } from "node:fs/promises";
 import pLimit from "p-limit";
-import { writeDurably } from "../durable-file.ts";
+import { plainFileFlags, writeDurably } from "../durable-file.ts";
 import { classifyFileFailure, describeFailure } from "../file-failure.ts";
 import { stagingPath, type RecordKey, type StoreLayout } from "../layout.ts";
-import { plainFileFlags } from "../plain-file.ts";
 import { seal, unseal, type Sealed } from "./seal.ts";
 
 /** State of a record's file. */

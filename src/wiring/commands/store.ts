@@ -8,10 +8,9 @@ import {
   openStorageDirectory,
   sweepStaging,
 } from "../../store/storage-directory.ts";
-import { wireCore } from "../core.ts";
+import { wireCore, wireRules } from "../core.ts";
 import type { Kept } from "../kept.ts";
 import { openReplica } from "../store/replica.ts";
-import { wireRules } from "../rules.ts";
 import { wireTelemetry, type Telemetry } from "../telemetry.ts";
 import type { OpenMirror } from "../verbs/verb.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Configuration } from "../../config/load.ts";
-import type { Output } from "../../commands/output/streams.ts";
+import type { Output } from "../../commands/output/report.ts";
 import type { Progress } from "../../commands/output/progress.ts";
 import { failure } from "../../errors/index.ts";
 import type { ReadableFile } from "../../mirror/bundles/readable-file.ts";

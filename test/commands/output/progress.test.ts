@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   formatAmount,
   formatTime,
-} from "../../../src/commands/output/figures.ts";
+} from "../../../src/commands/output/table.ts";
 import { Progress } from "../../../src/commands/output/progress.ts";
 
 it("is a line for each thing that came, away from a terminal", () => {

@@ -9,7 +9,7 @@ import {
   heldBack,
   heldWhole,
   readSize,
-} from "../../../src/mirror/archives/pieces.ts";
+} from "../../../src/mirror/archives/download.ts";
 import { BlobStore } from "../../../src/store/blobs/blob-store.ts";
 import type { StoreLayout } from "../../../src/store/layout.ts";
 import { failing } from "../../scenes/failing.ts";

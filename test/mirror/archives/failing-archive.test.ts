@@ -6,7 +6,7 @@ import { collect, openOnce } from "../../fakes/fetching.ts";
 import * as faults from "../../fakes/faults.ts";
 import type { Fault } from "../../fakes/faults.ts";
 import type { Release } from "../../fakes/release.ts";
-import { heldWhole } from "../../../src/mirror/archives/pieces.ts";
+import { heldWhole } from "../../../src/mirror/archives/download.ts";
 import {
   digest,
   expectCut,

@@ -5,7 +5,7 @@ import {
   type ByteRange,
   heldBack,
   readStored,
-} from "../../../src/mirror/archives/pieces.ts";
+} from "../../../src/mirror/archives/download.ts";
 import {
   BlobStore,
   type StoredBlob,

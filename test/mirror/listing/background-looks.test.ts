@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from "vitest";
-import { BackgroundLooks } from "../../../src/mirror/listing/background-looks.ts";
+import { BackgroundLooks } from "../../../src/mirror/listing/version-listing.ts";
 import type { Signer } from "../../fakes/signing.ts";
 import { prepareUnasked } from "../../scenes/met-provider.ts";
 import { freshness, makeSigners } from "../../scenes/mirror-in-process.ts";

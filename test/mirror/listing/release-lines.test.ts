@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { parseVersion } from "../../../src/address/version.ts";
-import { keepOldEnough } from "../../../src/mirror/listing/release-lines.ts";
+import { keepOldEnough } from "../../../src/mirror/listing/version-ages.ts";
 
 describe("keeping the versions that are old enough", () => {
   const versions = (text: string) =>

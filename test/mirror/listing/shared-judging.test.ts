@@ -4,7 +4,7 @@ import {
   shareJudging,
   type ListingState,
   type RunningJudgings,
-} from "../../../src/mirror/listing/shared-judging.ts";
+} from "../../../src/mirror/listing/version-listing.ts";
 import type { VersionList } from "../../../src/mirror/versions/version-list.ts";
 
 const trust = {} as never;

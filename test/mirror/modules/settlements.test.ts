@@ -8,8 +8,10 @@ import {
 } from "../../../src/mirror/modules/records.ts";
 import { evidenceOf } from "../../../src/mirror/modules/release.ts";
 import { ModuleSettlements } from "../../../src/mirror/modules/settlements.ts";
-import { nameSubject } from "../../../src/mirror/trust/subject.ts";
-import { TrustEvents } from "../../../src/mirror/trust/trust-events.ts";
+import {
+  nameSubject,
+  TrustEvents,
+} from "../../../src/mirror/trust/trust-events.ts";
 import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
 import { Alarms } from "../../../src/telemetry/alarms.ts";
 import {

@@ -3,7 +3,7 @@ import { parsePlatform } from "../../../src/address/platform.ts";
 import { cutShort, failure } from "../../../src/errors/index.ts";
 import { failing } from "../../scenes/failing.ts";
 import { packageOf } from "../../../src/mirror/releases/release.ts";
-import { openPackage } from "../../../src/mirror/releases/open-package.ts";
+import { openPackage } from "../../../src/mirror/providers/provider-mirror.ts";
 import type { OriginArchive } from "../../../src/origin/http/http-client.ts";
 import type { OriginPackage } from "../../../src/origin/registries/registry-answers.ts";
 import { address, believe } from "../../scenes/believed-releases.ts";

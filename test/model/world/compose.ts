@@ -3,8 +3,10 @@ import type { ProviderAddress } from "../../../src/address/provider-address.ts";
 import { failure } from "../../../src/errors/index.ts";
 import type { ImportParts } from "../../../src/mirror/bundles/import-bundle.ts";
 import type { Archives } from "../../../src/mirror/archives/archives.ts";
-import { MetadataCache } from "../../../src/mirror/cache/metadata-cache.ts";
-import type { MetadataRecords } from "../../../src/mirror/cache/metadata-records.ts";
+import {
+  MetadataCache,
+  type MetadataRecords,
+} from "../../../src/mirror/cache/metadata-cache.ts";
 import { FirstContacts } from "../../../src/mirror/standings/first-contacts.ts";
 import { ProviderCatalog } from "../../../src/mirror/standings/provider-catalog.ts";
 import { ProviderMirror } from "../../../src/mirror/providers/provider-mirror.ts";
@@ -21,9 +23,11 @@ import {
   VersionRecords,
 } from "../../../src/mirror/versions/version-records.ts";
 import { Admission } from "../../../src/mirror/trust/admission.ts";
-import type { Notebook } from "../../../src/mirror/trust/notebook.ts";
+import {
+  type Notebook,
+  TrustEvents,
+} from "../../../src/mirror/trust/trust-events.ts";
 import { Settlements } from "../../../src/mirror/trust/settlements.ts";
-import { TrustEvents } from "../../../src/mirror/trust/trust-events.ts";
 import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
 import type { Alarms } from "../../../src/telemetry/alarms.ts";
 import type { AuditLog } from "../../../src/telemetry/audit-log.ts";
