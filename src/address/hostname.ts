@@ -27,9 +27,8 @@ export function parseHostname(text: string): Hostname {
 }
 
 /**
- * A hostname as people write it in configurations and SPECs: in any case, and
- * in any script, of which clients take the ASCII form (svchost,
- * "ForComparison"). Throws malformed-address.
+ * A hostname as people write it in configurations and SPECs: in any case, and in any script, of which clients take
+ * the ASCII form (svchost, "ForComparison").
  */
 export function hostnameAsWritten(text: string): Hostname {
   const [, name = text, port = ""] = /^(.*?)(:[^:]*)?$/su.exec(text) ?? [];

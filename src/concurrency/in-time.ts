@@ -40,7 +40,7 @@ export async function untilAborted<T>(
   }
 }
 
-/** Acts on all, so many at once, in no order; begins no other after the first failure or once `signal` aborts, and throws that. */
+/** Acts on all, so many at once, in no order; begins no other after the first failure or once `signal` aborts. */
 export async function forEach<T>(
   all: Iterable<T>,
   {

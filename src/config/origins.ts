@@ -120,7 +120,7 @@ export function makeOrigin(key: string, written: WrittenOrigin) {
   };
 }
 
-/** A directory stands for a registry, which is not asked over the network. Throws an Error like `makeOrigin`. */
+/** A directory stands for a registry, which is not asked over the network. */
 function expectDirectoryAlone({ directory, ...written }: WrittenOrigin): void {
   if (directory === undefined) return;
   const { url, ca, token } = written;
@@ -155,7 +155,7 @@ interface OriginToken {
 const largestCaFile = 1024 * 1024;
 const largestTokenFile = 16 * 1024;
 
-/** The PEM certificates of a CA file, each one parseable; throws what completes `"ca" …`. */
+/** The PEM certificates of a CA file, each one parseable. */
 function readCertificates(path: string): string {
   const { text } = readOrExplain(path, largestCaFile);
   const certificates =
@@ -173,7 +173,7 @@ function readCertificates(path: string): string {
   return certificates.join("\n") + "\n";
 }
 
-/** A token from the environment; throws what completes `"token" …`. */
+/** A token from the environment. */
 function tokenFromEnvironment(
   name: string,
   env: NodeJS.ProcessEnv,
@@ -186,7 +186,7 @@ function tokenFromEnvironment(
   return parseToken(secret, `env ${name}`);
 }
 
-/** A token from a file that no other user can read; throws what completes `"token" …`. */
+/** A token from a file that no other user can read. */
 function tokenFromFile(path: string, env: NodeJS.ProcessEnv): OriginToken {
   const { text, mode } = readOrExplain(path, largestTokenFile);
   if ((mode & othersMask(path, env)) !== 0)

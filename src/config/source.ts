@@ -71,9 +71,8 @@ const shape = z
   .nullable();
 
 /**
- * Finds the storage directory in the configuration `file`, of which a command
- * beside a daemon needs nothing else. Undefined for a file with problems, which
- * `loadConfiguration` explains. Throws a configuration error for one that cannot be read.
+ * Finds the storage directory in the configuration `file`, of which a command beside a daemon needs nothing else.
+ * Undefined for a file with problems, which `loadConfiguration` explains.
  */
 export function findStorageDirectory(
   file: string | undefined,

@@ -54,7 +54,6 @@ export function runVerb(name: VerbName, elsewhere?: () => Promise<Run>) {
   );
 }
 
-/** Throws a configuration error for `--ca` without `--mirror`. */
 export function refuseLoneAuthority({ mirror, ca }: MirrorFlags): void {
   if (mirror === undefined && ca !== undefined)
     throw failure(

@@ -459,10 +459,7 @@ function documentsOf(hostname: Hostname, url: URL): URL | undefined {
 const openTofuHost = "registry.opentofu.org";
 const openTofuDocuments = "https://api.opentofu.org/";
 
-/**
- * Builds the rules of a configuration; throws a configuration error for an
- * invalid pattern.
- */
+/** Builds the rules of a configuration. */
 export function wireRules({
   policy,
   trust,

@@ -31,9 +31,8 @@ import {
 } from "./telemetry.ts";
 
 /**
- * A daemon that holds its storage directory and is about to listen; `load`
- * is called again on a reload. Clients are held to `within`. Throws what `load`
- * throws, store-unusable and store-in-use.
+ * A daemon that holds its storage directory and is about to listen; `load` is called again on a reload. Clients are
+ * held to `within`.
  */
 export async function wireDaemon(
   load: () => Configuration,

@@ -4,9 +4,8 @@ import { failure } from "../../errors/index.ts";
 import type { Output } from "../output/report.ts";
 
 /**
- * Runs `provender ca`. It writes the CA of the self-signed certificate to
- * standard output, and the steps that make machines trust it to standard error.
- * Throws no-authority.
+ * Runs `provender ca`. It writes the CA of the self-signed certificate to standard output, and the steps that make
+ * machines trust it to standard error.
  */
 export async function runCa(
   file: string,

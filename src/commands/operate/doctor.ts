@@ -144,7 +144,6 @@ export async function examineCertificate(
 export interface ExaminedOrigin {
   readonly hostname: string;
   readonly kind: "registry" | "folder";
-  /** Throws what requests of clients would fail with. */
   readonly ask: (signal: AbortSignal) => Promise<unknown>;
 }
 

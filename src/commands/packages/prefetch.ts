@@ -38,9 +38,8 @@ interface PrefetchOutput extends Output {
 const atOnce = 32;
 
 /**
- * `provender prefetch`: brings what is asked for into the store, or names what is not there (`--check`).
- * Returns the exit status: 1 when something could not be had, each of which is named on
- * standard error. Throws malformed-address and nothing-asked.
+ * `provender prefetch`: brings what is asked for into the store, or names what is not there (`--check`). Returns the
+ * exit status: 1 when something could not be had, each of which is named on standard error.
  */
 export async function runPrefetch(
   { input, json }: PrefetchOptions,

@@ -15,8 +15,8 @@ import { formatDocument } from "../output/report.ts";
 import { findHeld } from "./held.ts";
 
 /**
- * Plans to remove what SPECs name, so that it is fetched again when it is asked for; what was seen first and decided of it
- * stays. Throws nothing-held, malformed-address, and record-unreadable.
+ * Plans to remove what SPECs name, so that it is fetched again when it is asked for; what was seen first and decided
+ * of it stays.
  */
 export async function planNamed(
   parts: HeldParts & { readonly records: RecordStore },

@@ -11,7 +11,7 @@ import { proveBucket } from "../../store/bucket/bucket-proof.ts";
 import { layOutStore } from "../../store/layout.ts";
 import { wireBucket } from "../../wiring/store/replica.ts";
 
-/** Reads every file that the configuration names, and asks its bucket, too. Throws a configuration error and what is wrong with the bucket. */
+/** Reads every file that the configuration names, and asks its bucket, too. */
 export async function checkConfiguration(
   { config }: Flags,
   { stdout }: Output,
@@ -54,10 +54,7 @@ async function describeCertificate({
   }
 }
 
-/**
- * Returns a line on the bucket, after it proves the properties that replicas
- * need; empty without a bucket. Throws the bucket's problem.
- */
+/** Returns a line on the bucket, after it proves the properties that replicas need; empty without a bucket. */
 export async function describeBucket({
   storage: { s3, directory },
 }: Configuration): Promise<string> {

@@ -18,11 +18,7 @@ import { plainFileFlags } from "../../store/durable-file.ts";
 /** Bytes of a JSON document of a tree. */
 const largestDocument = 64 * 1024 * 1024;
 
-/**
- * Makes DIR and the folders below it, one by one; throws export-failed where
- * something below DIR is not a folder itself, such as a link to one elsewhere,
- * and for the storage directory.
- */
+/** Makes DIR and the folders below it, one by one. */
 export async function makeFolders(
   directory: string,
   parts: readonly string[],
@@ -49,7 +45,6 @@ export async function makeFolders(
   }
 }
 
-/** Throws export-failed for a path that is the storage directory or leads into it, by whatever links. */
 export async function expectOutside(
   storage: string,
   path: string,
@@ -111,7 +106,7 @@ export async function placeDocument(
   });
 }
 
-/** Reads a small file; undefined when it is missing. Throws export-failed for a folder or a file that is too large. */
+/** Reads a small file; undefined when it is missing. */
 export async function readDocument(
   folder: string,
   name: string,
@@ -125,7 +120,7 @@ export async function readDocument(
   return await file.readFile("utf8");
 }
 
-/** The same in the form of `shape`; `what` is what it should be. Throws export-failed for anything else. */
+/** The same in the form of `shape`; `what` is what it should be. */
 export async function readShaped<T>(
   folder: string,
   name: string,

@@ -116,7 +116,7 @@ export class MetadataCache<K, V extends object> {
     return held !== undefined && this.#memory.had(value) ? held.value : value;
   }
 
-  /** Writes what was made of a known value, and remembers what is kept. Throws what the record throws. */
+  /** Writes what was made of a known value, and remembers what is kept. */
   async amend(subject: K, value: V, known: V): Promise<V> {
     const key = this.#records.format(subject);
     const held = this.#memory.get(key);
@@ -342,7 +342,6 @@ class MetadataMemory<V extends object> {
     return now < (this.#absent.get(key)?.until ?? -Infinity);
   }
 
-  /** Throws not-found for as long as an absence lasts. */
   expectPresent(key: string, now: number): void {
     const absent = this.#absent.get(key);
     if (absent !== undefined && now < absent.until)

@@ -200,7 +200,7 @@ export class LookUps {
     this.#deadline = deadline;
   }
 
-  /** A known release costs nothing; undefined when nothing is known and nothing may be asked any longer. Throws its refusal. */
+  /** A known release costs nothing; undefined when nothing is known and nothing may be asked any longer. */
   async look(
     request: ReleaseRequest,
     reason: Reason,

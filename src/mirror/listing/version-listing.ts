@@ -91,11 +91,7 @@ export class VersionListing {
     this.#background = new BackgroundLooks(parts.standings);
   }
 
-  /**
-   * Newest first, and the same object while neither the rules, nor decisions, nor
-   * time makes another of it. Throws nothing-admitted when all are refused, not-found
-   * when all are gone, and the origin's failure when that could not be decided.
-   */
+  /** Newest first, and the same object while neither the rules, nor decisions, nor time makes another of it. */
   async list(request: ProviderRequest, list: VersionList): Promise<Listing> {
     const { standings } = this.#parts;
     const state = await readState(standings, request);
@@ -134,7 +130,7 @@ export class VersionListing {
     throw looks.failure ?? nothingAdmitted(name, refused);
   }
 
-  /** The versions on record of which an archive is stored, on a mirror that asks no origin. Throws nothing-admitted and not-stored. */
+  /** The versions on record of which an archive is stored, on a mirror that asks no origin. */
   async listStored(
     request: ProviderRequest,
     list: VersionList | undefined,

@@ -65,9 +65,8 @@ export class ModuleArchives {
   }
 
   /**
-   * Starts or joins the fetch of a missing archive. It outlives its clients,
-   * but makes way when all of them have left and other fetches wait. Throws
-   * too-busy, module-replaced, store-full and the errors of `start`.
+   * Starts or joins the fetch of a missing archive. It outlives its clients, but makes way when all of them have left
+   * and other fetches wait.
    */
   async fetch(
     address: ModuleReleaseAddress,
@@ -84,7 +83,7 @@ export class ModuleArchives {
     return fill.result;
   }
 
-  /** Compares an archive that comes from no origin with what clients get; false where nothing is known. Throws module-replaced. */
+  /** Compares an archive that comes from no origin with what clients get; false where nothing is known. */
   async expectSame(
     address: ModuleReleaseAddress,
     archive: ModuleArchive,
@@ -198,7 +197,7 @@ export class ModuleArchives {
     return kept;
   }
 
-  /** Pins what is the first content, before it is stored. Throws module-replaced where clients get another one. */
+  /** Pins what is the first content, before it is stored. */
   async #admit(
     address: ModuleReleaseAddress,
     offered: ModuleEvidence,
@@ -226,7 +225,6 @@ interface OpenedModule {
   readonly close: () => Promise<void>;
 }
 
-/** Throws store-full, checksum-conflict and origin-answer. */
 async function receiveModule(
   { body, size }: OpenedModule,
   address: ModuleReleaseAddress,
@@ -263,7 +261,6 @@ interface NearestArchivesParts {
   readonly settlements: Pick<ModuleSettlements, "settle">;
   readonly reserve: Reserve;
   readonly nearest: NearestOrigin | undefined;
-  /** Throws module-archive-refused. */
   readonly verify: (
     module: string,
     format: ArchiveFormat,

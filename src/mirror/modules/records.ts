@@ -155,12 +155,12 @@ export class ModuleTrustRecords {
     this.#records = records;
   }
 
-  /** Undefined while nothing was offered. Throws record-unreadable, also for one that was lost. */
+  /** Undefined while nothing was offered. */
   async read(address: ModuleReleaseAddress): Promise<ModuleTrust | undefined> {
     return readMarked(this.#records, markedOf(address), readTrust);
   }
 
-  /** Changes a release; no change of any process is lost. Durable on return. Throws record-unreadable. */
+  /** Changes a release; no change of any process is lost. Durable on return. */
   async change(
     address: ModuleReleaseAddress,
     change: (before: ModuleTrust) => ModuleTrust,

@@ -42,7 +42,7 @@ export class ModuleSettlements {
     this.#parts = parts;
   }
 
-  /** Finds what clients get, with `offered` beside what is known; undefined while nothing was admitted. Throws record-unreadable and store-full. */
+  /** Finds what clients get, with `offered` beside what is known; undefined while nothing was admitted. */
   async settle(
     address: ModuleReleaseAddress,
     offered?: ModuleEvidence,
@@ -94,7 +94,6 @@ export class ModuleSettlements {
   }
 }
 
-/** Throws module-replaced where clients get other content than what is offered. */
 export function expectServed(
   address: ModuleReleaseAddress,
   served: ModuleEvidence | undefined,
@@ -110,7 +109,7 @@ export function expectServed(
   );
 }
 
-/** Finds what clients get by what is recorded, and changes nothing. Throws record-unreadable. */
+/** Finds what clients get by what is recorded, and changes nothing. */
 export async function findServed(
   {
     records,

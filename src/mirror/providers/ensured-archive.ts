@@ -33,7 +33,7 @@ export interface ArchiveEnsurer {
   readonly hashes: PackageHashes;
 }
 
-/** A package that clients may have; nothing is asked of the origin for what is known. Throws not-found. */
+/** A package that clients may have; nothing is asked of the origin for what is known. */
 export async function recallPackage(
   providers: ProviderMirror,
   address: ReleaseAddress,
@@ -47,8 +47,8 @@ export async function recallPackage(
 }
 
 /**
- * Opens or fetches an archive, and keeps its h1 too. One that is stored and was
- * hashed before is not read again, unless `inspects`. Throws what openArchive throws.
+ * Opens or fetches an archive, and keeps its h1 too. One that is stored and was hashed before is not read again,
+ * unless `inspects`.
  */
 export async function ensureArchive(
   mirror: ArchiveEnsurer,

@@ -71,7 +71,6 @@ const releaseShape = z.object({
 export type ReleaseBody = Readonly<z.infer<typeof releaseShape>>;
 export type EvidenceBody = ReleaseBody["evidence"][number];
 
-/** Throws for a body of another form. */
 export function readReleaseBody(body: unknown): ReleaseBody {
   return releaseShape.parse(body);
 }

@@ -65,7 +65,6 @@ export class ProviderCatalog {
     this.#parts = parts;
   }
 
-  /** Throws origin-not-served for hostnames that the configuration does not list. */
   originOf({ hostname }: ProviderAddress): ReleaseOrigin {
     const origin = this.#parts.origins.get(hostname);
     if (origin === undefined)

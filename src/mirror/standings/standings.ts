@@ -36,10 +36,7 @@ export class Standings {
     this.#parts = parts;
   }
 
-  /**
-   * Finds a release that clients may have. `refresh` requires the origin's
-   * answer. Throws as Settlements and the origin do.
-   */
+  /** Finds a release that clients may have. `refresh` requires the origin's answer. */
   async find(
     request: ReleaseRequest,
     how: { readonly refresh?: boolean } = {},
@@ -48,7 +45,7 @@ export class Standings {
     return { ...answer, value: report(request, value) };
   }
 
-  /** The same by what is known, without asking the origin. Throws not-stored when nothing is. */
+  /** The same by what is known, without asking the origin. */
   async recall(request: ReleaseRequest): Promise<Release> {
     return report(request, await this.look(request));
   }

@@ -57,7 +57,6 @@ export function denied(
   return failure("policy-denied", name, version, rule, guidance);
 }
 
-/** Throws policy-denied when no version of the provider could be allowed. */
 export function admitProvider(
   rules: AdmissionRules,
   provider: ProviderAddress,
@@ -68,10 +67,7 @@ export function admitProvider(
   refuseByPolicy(rules, denied(name, undefined, denial));
 }
 
-/**
- * Admits hostnames that are not served, to which `policy.default` does not
- * apply; throws policy-denied.
- */
+/** Admits hostnames that are not served, to which `policy.default` does not apply. */
 export function admitElsewhere(
   rules: AdmissionRules,
   provider: ProviderAddress,
@@ -81,10 +77,7 @@ export function admitElsewhere(
     admitProvider(rules, provider);
 }
 
-/**
- * Decides on a version by the rules alone, before any request; throws
- * policy-denied.
- */
+/** Decides on a version by the rules alone, before any request. */
 export function admitVersion(
   rules: AdmissionRules,
   { provider, version }: ReleaseAddress,

@@ -56,7 +56,7 @@ export class Admission {
     return { ...rules, report: (error) => noteReported(this.#notebook, error) };
   }
 
-  /** Looks up the trust of a provider's namespace, for one request. Throws record-unreadable. */
+  /** Looks up the trust of a provider's namespace, for one request. */
   async open(
     provider: ProviderAddress,
     served: Served,
@@ -65,7 +65,7 @@ export class Admission {
     return { ...served, provider, entry };
   }
 
-  /** The same for one version, which the rules alone decide on first. Throws policy-denied. */
+  /** The same for one version, which the rules alone decide on first. */
   async openVersion(
     address: ReleaseAddress,
     served: Served,

@@ -84,7 +84,6 @@ export class Settlements {
     this.#parts = parts;
   }
 
-  /** Throws signature-refused, signature-missing, key-refused, too-young; store-full when a decision could not be written. */
   async settle(
     request: ReleaseRequest,
     known: KnownRelease,

@@ -28,7 +28,7 @@ interface RebuildableRecord {
 /** Records that are read at once. */
 const atOnce = 8;
 
-/** Reads every record once. Throws record-unreadable for one whose names cannot be read. */
+/** Reads every record once. */
 export async function readNamedArchives(
   parts: Omit<NamingParts, "blobs">,
 ): Promise<NamedArchives> {

@@ -115,7 +115,7 @@ const shape = z.object({
   ),
 });
 
-/** The record of a list; throws for what has not its form. */
+/** The record of a list. */
 export function readVersionListBody(body: unknown): Kept<VersionList> {
   const { confirmedAt, versions, platformLists, ...value } = shape.parse(body);
   const entries = versions.map((entry) => ({

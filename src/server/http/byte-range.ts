@@ -7,9 +7,8 @@ export interface SatisfiableRange extends ByteRange {
 }
 
 /**
- * One `bytes` range (RFC 9110, 14.2). Undefined for no header, several ranges
- * and other units: these are answered with the whole, as the RFC allows.
- * Throws range-not-satisfiable for one that lies outside.
+ * One `bytes` range (RFC 9110, 14.2). Undefined for no header, several ranges and other units: these are answered
+ * with the whole, as the RFC allows.
  */
 export function parseByteRange(
   header: string | undefined,

@@ -154,13 +154,11 @@ const mediaTypes = {
   zip: "application/zip",
 } as const;
 
-/** Throws malformed-address. */
 function readModule({ params }: RoutedContext): ModuleAddress {
   const { hostname = "", namespace = "", name = "", system = "" } = params;
   return moduleAddress(hostname, namespace, name, system);
 }
 
-/** Throws malformed-address. */
 function readRelease(ctx: RoutedContext): ModuleReleaseAddress {
   const module = readModule(ctx);
   return { module, version: parseVersion(ctx.params.version ?? "") };

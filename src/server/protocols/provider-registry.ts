@@ -97,7 +97,7 @@ export class ProviderRegistryProtocol {
     sendDocument(ctx, document, answer);
   }
 
-  /** SHA256SUMS or its signature, as they were verified. Throws no-such-page for other files. */
+  /** SHA256SUMS or its signature, as they were verified. */
   async proof(ctx: RoutedContext): Promise<void> {
     const address = readRelease(ctx);
     const filename = ctx.params.proof;

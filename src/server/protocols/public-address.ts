@@ -100,7 +100,6 @@ export interface ProtocolParts {
   readonly limits: ArchiveResponseLimits;
 }
 
-/** Throws malformed-address. */
 export function readProvider({
   params,
 }: Pick<RoutedContext, "params">): ProviderAddress {
@@ -108,7 +107,6 @@ export function readProvider({
   return providerAddress(hostname, namespace, type);
 }
 
-/** Throws malformed-address. */
 export function readRelease(
   ctx: Pick<RoutedContext, "params">,
 ): ReleaseAddress {

@@ -75,10 +75,8 @@ interface SelfSignedCertificate extends ServerCertificate {
 }
 
 /**
- * Loads the stored CA and server certificate. Each is made again when it is
- * missing, damaged or about to expire, the latter also when `names` have
- * changed. The CA is named after the first name. Throws store-unusable, or
- * configuration for a private key that every user can read.
+ * Loads the stored CA and server certificate. Each is made again when it is missing, damaged or about to expire, the
+ * latter also when `names` have changed. The CA is named after the first name.
  */
 export async function loadSelfSigned(
   paths: StoreLayout["tls"],

@@ -86,12 +86,7 @@ export class BlobStore {
     return undefined;
   }
 
-  /**
-   * Verifies that the file matches its name. Once this process has hashed it, a
-   * look at its times is enough. Throws stored-archive-damaged and
-   * stored-archive-unreadable after dropping it, and EBADF when it was closed
-   * meanwhile.
-   */
+  /** Verifies that the file matches its name. Once this process has hashed it, a look at its times is enough. */
   async verify(blob: StoredBlob): Promise<void> {
     try {
       await this.#verified.verify(blob);
@@ -100,7 +95,7 @@ export class BlobStore {
     }
   }
 
-  /** The bytes at `position`, at least one, in the memory of `buffer`. Throws stored-archive-unreadable after dropping the blob. */
+  /** The bytes at `position`, at least one, in the memory of `buffer`. */
   async read(
     blob: StoredBlob,
     buffer: Buffer,
@@ -270,10 +265,7 @@ export class BlobStore {
   }
 }
 
-/**
- * Hashes the file at `path`. Throws errors that prove nothing about the file,
- * such as too many open files.
- */
+/** Hashes the file at `path`. */
 async function inspectBlob(
   path: string,
   sha256: Sha256,

@@ -33,7 +33,6 @@ export class VerifiedBlobs {
     this.#found.set((await readBlobState(handle)).identity, sha256);
   }
 
-  /** Throws stored-archive-damaged, and what reading throws; EBADF when the file is closed meanwhile. */
   async verify(file: OpenFile): Promise<void> {
     for (;;) {
       const { identity } = await readBlobState(file.handle);

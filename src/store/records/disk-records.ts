@@ -286,7 +286,6 @@ async function measureFolder(folder: string): Promise<number> {
   return bytes;
 }
 
-/** Throws what only passes, such as having no descriptor left. */
 function zeroIfGone(error: unknown): 0 {
   const failure = classifyFileFailure(error);
   if (failure !== "missing" && failure !== "broken") throw error;

@@ -17,7 +17,6 @@ const largest = 256 * 1024 * 1024;
 /** Files that are read at once: more would take descriptors and no less time. */
 const turn = pLimit(8);
 
-/** Throws only for what says nothing about the file, such as having no descriptor left. */
 export function readRecordFile(
   key: RecordKey,
   path: string,
