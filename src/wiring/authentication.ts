@@ -25,23 +25,13 @@ const keyRenewal = 60 * 60 * 1000;
  */
 const sharedKeyRenewal = 30_000;
 
-/**
- * Authentication by the current configuration, or by a later one after
- * `replace`.
- */
-export interface WiredAuthentication {
-  readonly authentication: Authentication;
-  addLogin(services: Services): Promise<Services>;
-  replace(configuration: Configuration): void;
-  close(): Promise<void>;
-}
-
+/** Authentication by the current configuration, or by a later one after `replace`. */
 export async function wireAuthentication(
   configuration: Configuration,
   layout: StoreLayout,
   { logger, metrics }: DaemonTelemetry,
   replica?: Replica,
-): Promise<WiredAuthentication> {
+) {
   let { archiveUrls, tokens } = configuration.auth;
   metrics.watch({ tokenExpiry: () => nextExpiry(tokens) });
   const keys = await wireKeys(layout, logger, () => archiveUrls, replica);
@@ -53,8 +43,8 @@ export async function wireAuthentication(
   warnOfClearText(configuration, authentication, logger);
   return {
     authentication,
-    addLogin: (services) => openId.addLogin(services),
-    replace: (next) => {
+    addLogin: (services: Services) => openId.addLogin(services),
+    replace: (next: Configuration) => {
       ({ archiveUrls, tokens } = next.auth);
       const before = openId;
       if (!before.isOf(next)) openId = wireOpenId(next, logger);
@@ -91,7 +81,7 @@ async function wireKeys(
   logger: Logger,
   lifeOf: () => number,
   replica: Replica | undefined,
-): Promise<{ readonly keys: ArchiveUrlKeys; close(): void }> {
+) {
   // Replicas use the bucket's time, as their own clocks may differ.
   const now = () =>
     new Date(Date.now() + (replica?.bucket.connection.skew ?? 0));
@@ -113,7 +103,7 @@ async function wireKeys(
 
 function rulesOf(
   { auth }: Configuration,
-  openId: WiredOpenId,
+  openId: ReturnType<typeof wireOpenId>,
 ): AuthenticationRules {
   const { archiveUrls, metrics } = auth;
   const tokens = auth.tokens.map(({ name, sha256, expires }) => ({
@@ -141,15 +131,7 @@ function warnOfClearText(
 }
 
 /** The OpenID issuers of one configuration. */
-interface WiredOpenId {
-  readonly issuers: readonly OpenIdIssuer[];
-  addLogin(services: Services): Promise<Services>;
-  /** True when another configuration has the same issuers, so that what is known of them stays. */
-  isOf(configuration: Configuration): boolean;
-  close(): Promise<void>;
-}
-
-function wireOpenId(configuration: Configuration, logger: Logger): WiredOpenId {
+function wireOpenId(configuration: Configuration, logger: Logger) {
   const { limits, freshness, auth } = configuration;
   const wired = auth.oidc.map((oidc) => {
     const http = wireNamedHost(configuration, oidc.issuer, { ca: oidc.ca });
@@ -166,12 +148,14 @@ function wireOpenId(configuration: Configuration, logger: Logger): WiredOpenId {
   const login = wired.find(({ clientId }) => clientId !== undefined);
   return {
     issuers: wired.map(({ issuer }) => issuer),
-    addLogin: async (services) => {
+    addLogin: async (services: Services): Promise<Services> => {
       if (login?.clientId === undefined) return services;
       const { issuer, clientId, scopes } = login;
       return withLogin(services, issuer, { clientId, scopes }, onFailure);
     },
-    isOf: ({ auth: other }) => isDeepStrictEqual(other.oidc, auth.oidc),
+    /** True when another configuration has the same issuers, so that what is known of them stays. */
+    isOf: ({ auth: other }: Configuration) =>
+      isDeepStrictEqual(other.oidc, auth.oidc),
     close: async () => {
       await Promise.all(wired.map(({ http }) => http.close()));
     },

@@ -55,18 +55,11 @@ function watchOrigin(origin: Hostname, metrics: Metrics): HttpClientEvents {
 }
 
 /** Each origin is asked with its token; `makeStranger` is for places that its answers name elsewhere, which never get it. */
-export interface OriginClients {
-  readonly own: ReadonlyMap<Hostname, HttpClient>;
-  readonly makeStranger: (origin: OriginConfiguration) => HttpClient;
-  readonly health: OriginHealth;
-  close(): Promise<void>;
-}
-
 export function wireClients(
   configuration: Configuration,
   telemetry: Telemetry,
   clock: Clock,
-): OriginClients {
+) {
   const { origins, proxy } = configuration;
   const limits = originLimits(configuration.limits);
   const { metrics } = telemetry;

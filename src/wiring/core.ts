@@ -7,16 +7,12 @@ import type { Configuration } from "../config/load.ts";
 import { failure, isFailure } from "../errors/index.ts";
 import { downloadLimits } from "../mirror/archives/places.ts";
 import { Archives } from "../mirror/archives/archives.ts";
-import type { Clock } from "../mirror/cache/clock.ts";
 import { openWorkRoom } from "../mirror/archives/room.ts";
 import { ModuleAdmission } from "../mirror/modules/admission.ts";
 import { ModuleArchives } from "../mirror/modules/archives.ts";
 import type { ModuleOrigin } from "../mirror/modules/fetch.ts";
 import { GitPacker } from "../mirror/modules/git-packing.ts";
-import {
-  ModuleMirror,
-  type ModuleMirrorParts,
-} from "../mirror/modules/module-mirror.ts";
+import { ModuleMirror } from "../mirror/modules/module-mirror.ts";
 import {
   ModuleReleaseRecords,
   ModuleTrustRecords,
@@ -32,10 +28,7 @@ import { FirstContacts } from "../mirror/standings/first-contacts.ts";
 import { ProviderCatalog } from "../mirror/standings/provider-catalog.ts";
 import { RefusedVersions } from "../mirror/standings/refused-versions.ts";
 import { Standings } from "../mirror/standings/standings.ts";
-import type {
-  AdmissionRules,
-  PolicyRefusal,
-} from "../mirror/trust/admission-rules.ts";
+import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
 import { Admission } from "../mirror/trust/admission.ts";
 import { type Notebook, TrustEvents } from "../mirror/trust/trust-events.ts";
 import { Settlements } from "../mirror/trust/settlements.ts";
@@ -48,14 +41,12 @@ import { originLimits } from "../origin/guard/origin-settings.ts";
 import { ModuleRegistry } from "../origin/registries/module-registry.ts";
 import { ServiceDiscovery } from "../origin/registries/service-discovery.ts";
 import type { StoreLayout } from "../store/layout.ts";
-import type { RecordStore } from "../store/records/record-store.ts";
-import type { Logger } from "../telemetry/logger.ts";
 import {
   archiveDeadline,
   moduleLimits,
 } from "../verification/archives/limits.ts";
 import { ArchiveThreads } from "../verification/archives/threads.ts";
-import { type OriginClients, settingsOf, wireClients } from "./clients.ts";
+import { settingsOf, wireClients } from "./clients.ts";
 import {
   type Kept,
   type KeptParts,
@@ -92,7 +83,12 @@ export function wireCore(
   const providers = wireProviders(configuration, rules, kept, telemetry);
   let wired: ReturnType<typeof wireModules> | undefined;
   const modules = () =>
-    (wired ??= wireModules(configuration, { ...telemetry, ...providers }));
+    (wired ??= wireModules(
+      configuration,
+      providers,
+      telemetry,
+      wireCaches(configuration, telemetry, providers),
+    ));
   const stopFetching = async () => {
     await Promise.all([providers.stopFetching(), wired?.close()]);
   };
@@ -122,43 +118,40 @@ export function wireExplanations(
 }
 
 /** The mirror of providers without its protocols: what commands work with, and a part of a daemon. */
-interface Providers extends Kept {
-  readonly archives: Archives;
-  readonly clients: OriginClients;
-  readonly hashes: PackageHashes;
-  readonly notebook: Notebook;
-  readonly admission: Admission;
-  readonly events: TrustEvents;
-  readonly settlements: Settlements;
-  readonly standings: Standings;
-  readonly catalog: ProviderCatalog;
-  readonly tampered: TamperedArchives;
-  readonly providers: ProviderMirror;
-  /** Ends the downloads under way and refuses new ones; what is stored can still be read. */
-  stopFetching(): Promise<void>;
-}
+type Providers = ReturnType<typeof wireProviders>;
 
 function wireProviders(
   configuration: Configuration,
   rules: AdmissionRules,
   kept: Kept,
   telemetry: Telemetry,
-): Providers {
+) {
   const { offline } = configuration;
-  const { alarms, logger } = telemetry;
-  const { clock, trust, blobs, records, judge, releases } = kept;
+  const { alarms, audit, logger, metrics } = telemetry;
+  const { clock, trust, blobs, records, releases } = kept;
   const hashing = wireHashing();
   const hashes = new PackageHashes(blobs, records, hashing, (sha256, err) => {
     if (!hashing.isClosed)
       logger.error({ sha256, err }, "an archive could not be hashed");
   });
-  const tampered = wireTampered(records, logger);
+  const tampered = new TamperedArchives(records, (sha256, err) =>
+    logger.warn(
+      { sha256, err },
+      "a note that an archive was tampered with could not be written",
+    ),
+  );
   const seen = { hashes, tampered };
   const archives = wireArchives(configuration, kept, seen, telemetry);
   const clients = wireClients(configuration, telemetry, clock);
-  const asked = { clock, judge, logger };
-  const origins = wireOrigins(configuration, clients.own, asked);
-  const notebook = wireNotebook(telemetry, clock);
+  const origins = wireOrigins(configuration, clients.own, kept, logger);
+  const notebook: Notebook = {
+    ...{ audit, alarms, clock },
+    onReported: ({ code, message }) => {
+      metrics?.count("policyReported", { code });
+      const facts = { code, error: message };
+      logger.info(facts, "the policy would refuse this, and only reports");
+    },
+  };
   const admission = new Admission(trust, notebook, rules);
   const events = new TrustEvents(trust, notebook);
   const trusted = { ...kept, events, notebook };
@@ -167,9 +160,8 @@ function wireProviders(
     ...{ ...settling, admission, archives, hashes, releases },
     ...{ alarms, offline },
   });
-  const stopFetching = async () => {
-    await archives.close();
-  };
+  /** Ends the downloads under way and refuses new ones; what is stored can still be read. */
+  const stopFetching = () => archives.close();
   const close = async () => {
     await stopFetching();
     await Promise.all([hashing.close(), clients.close(), tampered.close()]);
@@ -183,30 +175,17 @@ function wireProviders(
   };
 }
 
-function wireNotebook(
-  { alarms, audit, logger, metrics }: Telemetry,
-  clock: Clock,
-): Notebook {
-  const onReported = ({ code, message }: PolicyRefusal) => {
-    metrics?.count("policyReported", { code });
-    const facts = { code, error: message };
-    logger.info(facts, "the policy would refuse this, and only reports");
-  };
-  return { audit, alarms, clock, onReported };
-}
-
-interface TrustedParts extends Kept {
-  readonly events: TrustEvents;
-  readonly notebook: Notebook;
-}
-
 /** Everything that decides which release clients get. */
 function wireStandings(
   configuration: Configuration,
   origins: ReadonlyMap<Hostname, ReleaseOrigin>,
-  { events, notebook, ...kept }: TrustedParts,
+  {
+    events,
+    notebook,
+    ...kept
+  }: Kept & { readonly events: TrustEvents; readonly notebook: Notebook },
   telemetry: Telemetry,
-): Pick<Providers, "catalog" | "settlements" | "standings"> {
+) {
   const { freshness, limits, policy, offline } = configuration;
   const { clock, records, versions } = kept;
   const make = wireCaches(configuration, telemetry, kept);
@@ -243,19 +222,16 @@ function wireStandings(
   return { catalog, settlements, standings: new Standings(deciding) };
 }
 
-function wireTampered(records: RecordStore, logger: Logger): TamperedArchives {
-  return new TamperedArchives(records, (sha256, err) =>
-    logger.warn(
-      { sha256, err },
-      "a note that an archive was tampered with could not be written",
-    ),
-  );
-}
-
 function wireArchives(
   { limits }: Configuration,
   { blobs, clock, reserve, nearest }: Kept,
-  { hashes, tampered }: Pick<Providers, "hashes" | "tampered">,
+  {
+    hashes,
+    tampered,
+  }: {
+    readonly hashes: PackageHashes;
+    readonly tampered: TamperedArchives;
+  },
   { logger, metrics, alarms }: Telemetry,
 ): Archives {
   const events = {
@@ -290,73 +266,42 @@ function wireArchives(
   return cache;
 }
 
-type ModuleParts = Telemetry &
-  Pick<
-    Providers,
-    | "admission"
-    | "archives"
-    | "blobs"
-    | "clients"
-    | "clock"
-    | "events"
-    | "nearest"
-    | "records"
-    | "replica"
-    | "reserve"
-    | "trust"
-  >;
-
-function wireModules(configuration: Configuration, parts: ModuleParts) {
+function wireModules(
+  configuration: Configuration,
+  core: Providers,
+  { alarms, logger, metrics }: Telemetry,
+  make: ReturnType<typeof wireCaches>,
+) {
   const { limits, offline, policy } = configuration;
-  const { clock, clients } = parts;
-  const make = wireCaches(configuration, parts, parts);
-  const records = new ModuleTrustRecords(parts.records);
+  const { blobs, clock, nearest, reserve } = core;
+  const records = new ModuleTrustRecords(core.records);
   const threads = new ArchiveThreads({
     threads: 2,
     deadlineMs: archiveDeadline,
     limits: moduleLimits,
   });
-  const packing = new GitPacker(moduleLimits);
-  const settlements = new ModuleSettlements({ ...parts, records });
-  const archives = wireModuleArchives(
-    configuration,
-    threads,
-    settlements,
-    parts,
-  );
+  const settlements = new ModuleSettlements({ ...core, records });
+  const archives = new ModuleArchives({
+    ...{ blobs, reserve, settlements },
+    nearest: nearest?.archives,
+    limits: { ...downloadLimits, ...limits },
+    verify: (module, format, archive) =>
+      threads.verify(module, format, archive),
+    onFailed: (module, error) =>
+      logger.warn(
+        { module, error: (error as Error).message },
+        "a module was not stored",
+      ),
+  });
   const mirror = new ModuleMirror({
-    origins: wireModuleOrigins(configuration, clients, {
-      clock,
-      packing,
-      blobs: parts.blobs,
-      reserve: parts.reserve,
-    }),
-    versions: make.cache(
-      new VersionRecords(parts.records, moduleVersionNaming),
-    ),
-    releases: make.cache(new ModuleReleaseRecords(parts.records)),
-    archives,
-    records,
-    settlements,
-    stored: parts.archives,
-    admission: new ModuleAdmission(parts.admission, clock),
-    offline,
+    ...{ archives, records, settlements, offline },
+    origins: wireModuleOrigins(configuration, core),
+    versions: make.cache(new VersionRecords(core.records, moduleVersionNaming)),
+    releases: make.cache(new ModuleReleaseRecords(core.records)),
+    stored: core.archives,
+    admission: new ModuleAdmission(core.admission, clock),
     fallThrough: policy.otherHosts === "not-found",
     patience: limits.answer,
-    ...wireModuleNews(parts),
-  });
-  const close = async () => {
-    await Promise.all([archives.close(), threads.close()]);
-  };
-  return { mirror, archives, close };
-}
-
-function wireModuleNews({
-  alarms,
-  metrics,
-  logger,
-}: Telemetry): Pick<ModuleMirrorParts, "onVanished" | "onPassedThrough"> {
-  return {
     onVanished: (address, versions) => {
       const module = formatModuleAddress(address);
       alarms.raise("versions-vanished", { module, versions });
@@ -372,54 +317,31 @@ function wireModuleNews({
         "clients are sent elsewhere for a module that the mirror cannot fetch",
       );
     },
-  };
-}
-
-function wireModuleArchives(
-  { limits }: Configuration,
-  threads: ArchiveThreads,
-  settlements: ModuleSettlements,
-  { blobs, reserve, nearest, logger }: ModuleParts,
-): ModuleArchives {
-  return new ModuleArchives({
-    blobs,
-    nearest: nearest?.archives,
-    settlements,
-    limits: { ...downloadLimits, ...limits },
-    reserve,
-    verify: (module, format, archive) =>
-      threads.verify(module, format, archive),
-    onFailed: (module, error) =>
-      logger.warn(
-        { module, error: (error as Error).message },
-        "a module was not stored",
-      ),
   });
-}
-
-interface OriginParts extends Pick<Providers, "clock" | "blobs" | "reserve"> {
-  readonly packing: GitPacker;
+  const close = async () => {
+    await Promise.all([archives.close(), threads.close()]);
+  };
+  return { mirror, archives, close };
 }
 
 function wireModuleOrigins(
   configuration: Configuration,
-  { own, makeStranger }: OriginClients,
-  { clock, packing, blobs, reserve }: OriginParts,
+  { clients, clock, blobs, reserve }: Providers,
 ): ReadonlyMap<Hostname, ModuleOrigin> {
   const { origins, freshness, proxy, searchPath } = configuration;
   const limits = originLimits(configuration.limits);
+  const packing = new GitPacker(moduleLimits);
   return new Map(
     [...origins].flatMap(([hostname, origin]) => {
-      const client = own.get(hostname);
+      const client = clients.own.get(hostname);
       if (client === undefined) return [];
-      const stranger = makeStranger(origin);
+      const stranger = clients.makeStranger(origin);
       const { versions } = freshness;
       const discovery = new ServiceDiscovery(client, origin.url, versions, () =>
         clock.monotonic(),
       );
       const documents = documentsOf(hostname, origin.url);
-      const asked = [client, discovery, limits, documents] as const;
-      const registry = new ModuleRegistry(...asked);
+      const registry = new ModuleRegistry(client, discovery, limits, documents);
       const git = new GitRepositories({
         settings: settingsOf(origin, undefined, proxy),
         http: stranger,

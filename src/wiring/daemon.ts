@@ -46,18 +46,34 @@ export async function wireDaemon(
     configuration,
     version,
   );
-  const shared = await wireShared(configuration, rules, layout, telemetry);
-  const { core, access } = shared;
+  const replica = await openReplica(configuration, layout, telemetry);
+  const access = await wireAuthentication(
+    configuration,
+    layout,
+    telemetry,
+    replica,
+  );
+  tellMode(rules, telemetry);
+  const core = wireCore(configuration, rules, layout, telemetry, { replica });
+  await core.nearest?.outbox.start();
+  core.nearest?.uses.start();
   await tellUndone(core, layout, telemetry);
   // Takes 0.2 s the first time, which no client should wait for.
   getCACertificates("system");
   const clients = new ClientAddresses(listen.trustedProxies);
   const limits = { ...configuration.limits, ...within };
-  const parts = { clients, limits, ...access };
-  const protocols = wireProtocols(configuration, core, parts, telemetry);
-  const opened = { configuration, layout, telemetry };
-  const { readiness } = protocols;
-  const admin = wireAdmin(core, opened, readiness, version);
+  const protocols = wireProtocols(
+    configuration,
+    core,
+    { clients, limits, ...access },
+    telemetry,
+  );
+  const admin = wireAdmin(
+    core,
+    { configuration, layout, telemetry },
+    protocols.readiness,
+    version,
+  );
   return new Daemon({
     ...protocols,
     ...{ listen, limits, publicUrl },
@@ -65,7 +81,14 @@ export async function wireDaemon(
     machineName: listen.names[0] ?? machineName(),
     needsToken: access.authentication.isOn,
     certificates: makeCertificateSource(listen, layout.tls, machineName()),
-    notification: wireNotification(configuration, telemetry),
+    notification: new ServiceNotification({
+      ...configuration.notify,
+      onFailure: (error) =>
+        telemetry.logger.warn(
+          { err: error },
+          "the service manager was not reached",
+        ),
+    }),
     tend: () => core.retention.tend(),
     ...telemetry,
     reload: () => {
@@ -91,7 +114,12 @@ async function takeStore(configuration: Configuration, version: string) {
   const layout = layOutStore(configuration.storage.directory);
   await prepareStorageDirectory(layout);
   const lock = lockStorageDirectory(layout, "provender serve");
-  const telemetry = wireDaemonTelemetry(configuration, layout, version);
+  const metrics = new Metrics(new Date());
+  metrics.showBuild(version);
+  const telemetry: DaemonTelemetry = {
+    ...wireTelemetry(configuration, layout, metrics),
+    metrics,
+  };
   await sweepLeftovers(layout, telemetry);
   const beat = watchLock(lock, layout, telemetry);
   const release = () => {
@@ -99,37 +127,6 @@ async function takeStore(configuration: Configuration, version: string) {
     lock.release();
   };
   return { layout, telemetry, release };
-}
-
-function wireDaemonTelemetry(
-  configuration: Configuration,
-  layout: StoreLayout,
-  version: string,
-): DaemonTelemetry {
-  const metrics = new Metrics(new Date());
-  metrics.showBuild(version);
-  return { ...wireTelemetry(configuration, layout, metrics), metrics };
-}
-
-/** Sets up the parts that replicas share, where there is a bucket. */
-async function wireShared(
-  configuration: Configuration,
-  rules: AdmissionRules,
-  layout: StoreLayout,
-  telemetry: DaemonTelemetry,
-) {
-  const replica = await openReplica(configuration, layout, telemetry);
-  const access = await wireAuthentication(
-    configuration,
-    layout,
-    telemetry,
-    replica,
-  );
-  tellMode(rules, telemetry);
-  const core = wireCore(configuration, rules, layout, telemetry, { replica });
-  await core.nearest?.outbox.start();
-  core.nearest?.uses.start();
-  return { core, access };
 }
 
 async function sweepLeftovers(
@@ -200,15 +197,4 @@ function watchLock(
   };
   const beat = setInterval(look, lockBeat).unref();
   return beat;
-}
-
-function wireNotification(
-  { notify }: Configuration,
-  { logger }: Telemetry,
-): ServiceNotification {
-  return new ServiceNotification({
-    ...notify,
-    onFailure: (error) =>
-      logger.warn({ err: error }, "the service manager was not reached"),
-  });
 }

@@ -60,7 +60,7 @@ export interface Kept {
   /** Room for one archive. */
   readonly reserve: Reserve;
   /** The bucket, before any origin. */
-  readonly nearest: Nearest | undefined;
+  readonly nearest: ReturnType<typeof wireNearest> | undefined;
   readonly replica: Replica | undefined;
   /** Reads the releases of other records. */
   readonly releasesIn: (records: RecordStore) => ReleaseRecords;
@@ -187,19 +187,13 @@ export function wireCaches(
 }
 
 /** The archives of the bucket, and what this replica brings there. */
-interface Nearest {
-  readonly archives: SharedArchives;
-  readonly outbox: Outbox;
-  readonly uses: SharedUses;
-}
-
 function wireNearest(
   { bucket, id, blobs: shared, url, watch }: Replica,
   layout: StoreLayout,
   blobs: BlobStore,
   { alarms, metrics }: Telemetry,
   largest: number,
-): Nearest {
+) {
   const outbox = new Outbox(layout, blobs, shared, {
     onDropped: (sha256, reason) => {
       const problem = `the archive ${sha256} is not brought into it: ${reason}`;
@@ -211,8 +205,7 @@ function wireNearest(
     bucketDegraded: () => (watch.problem === undefined ? 0 : 1),
     bucketOutbox: () => outbox.size,
   });
-  const parts = { blobs: shared, outbox, url, largest };
-  const archives = new SharedArchives(parts);
+  const archives = new SharedArchives({ blobs: shared, outbox, url, largest });
   return { archives, outbox, uses: new SharedUses(bucket, id, blobs) };
 }
 

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import {
   type Configuration,
   type OriginConfiguration,
@@ -18,27 +19,21 @@ import { ProviderRegistry } from "../origin/registries/provider-registry.ts";
 import { ServiceDiscovery } from "../origin/registries/service-discovery.ts";
 import type { Logger } from "../telemetry/logger.ts";
 
-interface OriginParts {
-  readonly clock: Clock;
-  readonly judge: SignatureJudge;
-  readonly logger: Logger;
-}
-
 export function wireOrigins(
   configuration: Configuration,
   clients: ReadonlyMap<Hostname, HttpClient>,
-  parts: OriginParts,
+  { clock, judge }: { readonly clock: Clock; readonly judge: SignatureJudge },
+  logger: Logger,
 ): ReadonlyMap<Hostname, ReleaseOrigin> {
   return new Map(
     [...clients].flatMap(([hostname, client]) => {
       const origin = configuration.origins.get(hostname);
       if (origin === undefined) return [];
       const wired: ReleaseOrigin = {
-        registry: wireRegistry(origin, client, configuration, parts),
+        registry: wireRegistry(origin, client, configuration, clock, logger),
         policy: signaturePolicyOf(origin),
         freshFor: freshnessOf(origin),
-        judge: parts.judge,
-        clock: parts.clock,
+        ...{ judge, clock },
       };
       return [[hostname, wired]];
     }),
@@ -52,26 +47,6 @@ export function freshnessOf({
   return directory === undefined ? undefined : 1_000;
 }
 
-function wireFolder(
-  { hostname, signatures }: OriginConfiguration,
-  directory: string,
-  { limits }: Configuration,
-  { logger }: OriginParts,
-): ProviderOrigin {
-  const reported = new Map<string, string>();
-  return new FolderProviders({
-    folder: new OriginFolder(directory, hostname),
-    limits: originLimits(limits),
-    signed: signatures === "required",
-    onUnfit: (folder, reason) => {
-      if (reported.get(folder) === reason) return;
-      if (reported.size >= mostReported) reported.clear();
-      reported.set(folder, reason);
-      logger.warn({ folder, reason }, "a folder is not taken for a release");
-    },
-  });
-}
-
 /** Folders whose report is remembered. */
 const mostReported = 10_000;
 
@@ -79,16 +54,29 @@ function wireRegistry(
   origin: OriginConfiguration,
   client: HttpClient,
   configuration: Configuration,
-  parts: OriginParts,
+  clock: Clock,
+  logger: Logger,
 ): ProviderOrigin {
-  const { directory, url } = origin;
-  if (directory !== undefined)
-    return wireFolder(origin, directory, configuration, parts);
-  const { versions } = configuration.freshness;
-  const now = () => parts.clock.monotonic();
-  const discovery = new ServiceDiscovery(client, url, versions, now);
+  const { hostname, directory, signatures, url } = origin;
   const limits = originLimits(configuration.limits);
-  return new ProviderRegistry(client, discovery, limits);
+  if (directory === undefined) {
+    const { versions } = configuration.freshness;
+    const discovery = new ServiceDiscovery(client, url, versions, () =>
+      clock.monotonic(),
+    );
+    return new ProviderRegistry(client, discovery, limits);
+  }
+  const reported = new LRUCache<string, string>({ max: mostReported });
+  return new FolderProviders({
+    folder: new OriginFolder(directory, hostname),
+    limits,
+    signed: signatures === "required",
+    onUnfit: (folder, reason) => {
+      if (reported.get(folder) === reason) return;
+      reported.set(folder, reason);
+      logger.warn({ folder, reason }, "a folder is not taken for a release");
+    },
+  });
 }
 
 /** The strictest default counts for an origin that is no longer served. */

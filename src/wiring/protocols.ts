@@ -7,7 +7,7 @@ import { listStored } from "../mirror/standings/stored-releases.ts";
 import { watchPending } from "../mirror/trust/pending-decisions.ts";
 import { type AppParts, makeApp } from "../server/app.ts";
 import { answeredCodes } from "../server/http/error-response.ts";
-import type { Handle, OnUnexpected } from "../server/http/listener.ts";
+import type { OnUnexpected } from "../server/http/listener.ts";
 import { ModuleRegistryProtocol } from "../server/protocols/module-registry.ts";
 import { NetworkMirrorProtocol } from "../server/protocols/network-mirror.ts";
 import {
@@ -22,32 +22,28 @@ import { BrowsePage } from "../server/web/browse-page.ts";
 import { Readiness } from "../server/web/operations.ts";
 import { SetUpPage } from "../server/web/set-up-page.ts";
 import { candidateReasons } from "../telemetry/series/labels.ts";
-import type { WiredAuthentication } from "./authentication.ts";
+import type { wireAuthentication } from "./authentication.ts";
 import { type Core, wireExplanations } from "./core.ts";
 import type { DaemonTelemetry } from "./telemetry.ts";
 
 /** Providers that the page for people shows. */
 const keptOnPage = 50;
 
-/** Every URL that the daemon answers. */
-interface Protocols {
-  readonly app: Handle;
-  readonly setUp: SetUpPage;
-  readonly readiness: Readiness;
-  close(): void;
-}
-
 /** Authentication, addresses and limits of clients. */
-type Access = Pick<WiredAuthentication, "authentication" | "addLogin"> &
+type Access = Pick<
+  Awaited<ReturnType<typeof wireAuthentication>>,
+  "authentication" | "addLogin"
+> &
   Pick<AppParts, "clients"> &
   Pick<ProtocolParts, "limits">;
 
+/** Every URL that the daemon answers. */
 export function wireProtocols(
   configuration: Configuration,
   core: Core,
   access: Access,
   telemetry: DaemonTelemetry,
-): Protocols {
+) {
   const { blobs, providers, modules } = core;
   const { audit, alarms, metrics } = telemetry;
   const { authentication, clients, limits } = access;
@@ -58,16 +54,29 @@ export function wireProtocols(
   const publicAddress = new PublicAddress(configuration.publicUrl, clients);
   const addresses = { publicAddress, authentication };
   const common = { ...addresses, audit, limits };
-  const setUp = wireSetUp(configuration, core, addresses);
+  const { origins, offline } = configuration;
+  const { releases, admission } = core;
+  const setUp = new SetUpPage({
+    ...addresses,
+    hostnames: [...origins.keys()],
+    listKept: remembered(5_000, () => listStored(releases, keptOnPage)),
+    isReporting: () => admission.rules.mode === "report",
+  });
+  const browse = new BrowsePage({
+    releases,
+    modules: new ModuleTrustRecords(core.records),
+  });
   const refusals = new RefusalAudit(audit, alarms);
   const findPending = watchAnswers(core, metrics);
-  const platforms = wirePlatforms(configuration, core);
+  // An offline mirror has nothing to fetch.
+  const wanted = offline ? [] : configuration.platforms;
+  const platforms = new PlatformArchives(wanted, core);
   const onUnexpected: OnUnexpected = (error, where) =>
     alarms.raise("unexpected-error", { where, err: error });
   const requestLog = new RequestLog(telemetry.logger, metrics);
   const app = makeApp({
     setUp,
-    pages: { findPending, alarms, browse: wireBrowse(core) },
+    pages: { findPending, alarms, browse },
     explanations: wireExplanations(configuration, core),
     ...addresses,
     clients,
@@ -77,39 +86,15 @@ export function wireProtocols(
     readiness,
     findServices: (root) => access.addLogin(wireServices(configuration, root)),
     ownOrigin: findOwnOrigin(configuration),
+    // An origin as a registry of its own.
     findRegistryServices: (hostname, root) =>
-      wireRegistryServices(hostname, root),
+      nameServices((room) => `${root}registry/${hostname}/v1/${room}/`),
     ...{ refusals, requestLog, metrics, onUnexpected },
   });
   const close = () => {
     platforms.close();
   };
   return { app, setUp, readiness, close };
-}
-
-function wireSetUp(
-  { origins }: Configuration,
-  { releases, admission }: Core,
-  addresses: Pick<AppParts, "publicAddress" | "authentication">,
-): SetUpPage {
-  return new SetUpPage({
-    ...addresses,
-    hostnames: [...origins.keys()],
-    listKept: remembered(5_000, () => listStored(releases, keptOnPage)),
-    isReporting: () => admission.rules.mode === "report",
-  });
-}
-
-/** An offline mirror has nothing to fetch. */
-function wirePlatforms(
-  { platforms, offline }: Configuration,
-  core: Core,
-): PlatformArchives {
-  return new PlatformArchives(offline ? [] : platforms, core);
-}
-
-function wireBrowse({ releases, records }: Core): BrowsePage {
-  return new BrowsePage({ releases, modules: new ModuleTrustRecords(records) });
 }
 
 /** Counts answers before there are any, and pending decisions. */
@@ -150,11 +135,6 @@ function findOwnOrigin({
 }: Configuration): Hostname | undefined {
   const [first] = origins.keys();
   return discovery.origin ?? first;
-}
-
-/** The same of one origin, as a registry of its own below `root`. */
-function wireRegistryServices(hostname: Hostname, root: string): Services {
-  return nameServices((room) => `${root}registry/${hostname}/v1/${room}/`);
 }
 
 function nameServices(locate: (room: string) => string): Services {

@@ -45,7 +45,7 @@ import {
   type OriginVersions,
 } from "../../origin/registries/registry-answers.ts";
 
-export interface ModuleMirrorParts {
+interface ModuleMirrorParts {
   readonly origins: ReadonlyMap<Hostname, ModuleOrigin>;
   readonly versions: MetadataCache<ModuleAddress, VersionList>;
   readonly releases: MetadataCache<ModuleReleaseAddress, ModuleRelease>;
