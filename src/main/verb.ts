@@ -40,7 +40,7 @@ export async function runVerb(
     columns: process.stderr.isTTY ? process.stderr.columns : undefined,
     stdout: print,
     openFile: async (path) => {
-      const { openFile } = await import("../mirror/bundles/readable-file.ts");
+      const { openFile } = await import("../mirror/bundles/bundle-file.ts");
       return openFile(path);
     },
     stderr: (text) => {

@@ -6,18 +6,18 @@ import {
   BundleFile,
   type BundleLimits,
 } from "../../mirror/bundles/bundle-file.ts";
-import { writeBundle } from "../../mirror/bundles/export-bundle.ts";
+import { planBundle, writeBundle } from "../../mirror/bundles/export-bundle.ts";
 import { expectOutside } from "../../mirror/bundles/export-folder.ts";
 import { writeOciLayouts } from "../../mirror/bundles/export-oci.ts";
 import {
-  planBundle,
   measureExported,
   type ExportedModule,
   type ExportedPackage,
   type ExportParts,
   type FailedExport,
-} from "../../mirror/bundles/export-plan.ts";
-import { writeModules, writeTree } from "../../mirror/bundles/export-tree.ts";
+  writeModules,
+  writeTree,
+} from "../../mirror/bundles/export-tree.ts";
 import { formatManifest } from "../../mirror/bundles/manifest.ts";
 import { formatModuleRelease } from "../../mirror/modules/release.ts";
 import type { NotCarried } from "../inputs/module-tree.ts";

@@ -2,8 +2,8 @@ import { isSha256 } from "../../address/hash.ts";
 import {
   BundleFile,
   type BundleLimits,
+  type openFile,
 } from "../../mirror/bundles/bundle-file.ts";
-import type { openFile } from "../../mirror/bundles/readable-file.ts";
 import { failure } from "../../errors/index.ts";
 import {
   importBundle,

@@ -1,4 +1,7 @@
 import { createHash, hash } from "node:crypto";
+import { constants } from "node:fs";
+import { open } from "node:fs/promises";
+import { extract, type Header } from "tar-stream";
 import type { Sha256 } from "../../address/hash.ts";
 import { failure, type Failure } from "../../errors/index.ts";
 import {
@@ -7,16 +10,36 @@ import {
   parseManifest,
   type BundleContent,
   type BundleManifest,
+  type BundleMember,
 } from "./manifest.ts";
-import { openFile, type ReadableFile } from "./readable-file.ts";
-import {
-  formatTarHeader,
-  readTarSize,
-  tarBlock,
-  tarEnd,
-  tarPadding,
-  type TarMember,
-} from "./tar-header.ts";
+
+/** A file that is read at any place, here or by the command that named it. */
+export interface ReadableFile {
+  /** Bytes; undefined for something other than a file. */
+  readonly size: number | undefined;
+  /** Reads from `position` on; returns the number of bytes, 0 at the end. */
+  read(buffer: Uint8Array, position: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** Opens a file of this process; throws what the system says. */
+export async function openFile(path: string): Promise<ReadableFile> {
+  // Not waiting for the writer of a pipe.
+  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const close = () => handle.close();
+  try {
+    const stats = await handle.stat();
+    return {
+      size: stats.isFile() ? stats.size : undefined,
+      read: async (buffer, position) =>
+        (await handle.read(buffer, 0, buffer.length, position)).bytesRead,
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
 
 /** Bytes of each. */
 export interface BundleLimits {
@@ -25,41 +48,42 @@ export interface BundleLimits {
   readonly archive: number;
 }
 
-interface Place extends TarMember, BundleContent {
+interface Place extends BundleMember {
   /** Offset of the first byte of its content. */
   readonly start: number;
 }
 
+/** A tar consists of blocks, and ends with two of zeros. */
+const block = 512;
 const readSize = 1024 * 1024;
 
 /**
- * Bundle on disk. Its manifest determines the rest: every header, all padding
- * and the end are compared with their expected bytes. No name in it is ever
- * used as a path.
+ * Bundle on disk. Its manifest determines where each member begins, and the
+ * one header before it has to be that of this regular file. No name in it is
+ * ever used as a path.
  */
 export class BundleFile {
   readonly manifest: BundleManifest;
   readonly #path: string;
   readonly #handle: ReadableFile;
-  readonly #manifestEnd: number;
   readonly #places: ReadonlyMap<string, Place>;
 
   private constructor(
     path: string,
     handle: ReadableFile,
-    manifest: { readonly value: BundleManifest; readonly end: number },
+    manifest: BundleManifest,
     places: readonly Place[],
   ) {
     this.#path = path;
     this.#handle = handle;
-    this.manifest = manifest.value;
-    this.#manifestEnd = manifest.end;
+    this.manifest = manifest;
     this.#places = new Map(places.map((place) => [place.sha256, place]));
   }
 
   /**
-   * Reads the manifest, which names the digest of everything else, and checks the length of the file. `sha256` is the
-   * manifest's, where it is known.
+   * Reads the manifest, which names the digest of everything else, and checks
+   * the length of the file. `sha256` is the manifest's, where it is known.
+   * Throws bundle-refused.
    */
   static async open(
     path: string,
@@ -69,18 +93,35 @@ export class BundleFile {
   ): Promise<BundleFile> {
     const handle = await open(path).catch((error: unknown) => {
       const { code = "unknown" } = error as NodeJS.ErrnoException;
-      throw failure("bundle-refused", path, `it cannot be read, ${code}`);
+      throw refuse(path, `it cannot be read, ${code}`);
     });
     try {
-      const manifest = await readManifest(
+      const { manifest, size } = await readManifest(
         path,
         handle,
         limits.manifest,
         sha256,
       );
-      const places = placeMembers(manifest.value, manifest.end);
-      expectLimits(path, manifest.value, limits);
-      expectLength(path, handle, places, manifest.end);
+      const { proofs, archives, moduleArchives } = manifest;
+      if (
+        proofs.some((one) => one.size > limits.proof) ||
+        [...archives, ...moduleArchives].some(
+          (one) => one.size > limits.archive,
+        )
+      )
+        throw refuse(path, "a member is over the limits");
+      let end = block + fillUp(size);
+      const places = listMembers(manifest).map((member) => {
+        const start = end + block;
+        end = start + fillUp(member.size);
+        return { ...member, start };
+      });
+      const expected = end + 2 * block;
+      if (handle.size !== expected)
+        throw refuse(
+          path,
+          `expected ${expected} bytes by its manifest, got ${handle.size}`,
+        );
       return new BundleFile(path, handle, manifest, places);
     } catch (error) {
       await handle.close();
@@ -97,28 +138,26 @@ export class BundleFile {
     return this.#places.get(sha256)?.size;
   }
 
-  /** Compares everything between the contents. */
-  async verifyFrame(): Promise<void> {
-    let end = this.#manifestEnd;
+  /** Compares every header, and every content that is not `skipped`; throws bundle-refused. */
+  async verify(
+    skipped: (content: BundleContent) => Promise<boolean>,
+  ): Promise<void> {
     for (const place of this.#places.values()) {
-      const expected = formatTarHeader(place);
-      await this.#expectBytes(place.start - tarBlock, expected, "a member");
-      end = place.start + place.size;
-      const padding = Buffer.alloc(tarPadding(place.size));
-      await this.#expectBytes(end, padding, "padding");
-      end += padding.length;
+      const { name, size, start, sha256 } = place;
+      const header = await readHeader(this.#handle, start - block);
+      if (header?.name !== name || header.size !== size)
+        throw refuse(
+          this.#path,
+          `at byte ${start - block} is not a member that its manifest asks for`,
+        );
+      if (await skipped(place)) continue;
+      const sum = createHash("sha256");
+      for await (const piece of this.read(sha256)) sum.update(piece);
+      this.#expectDigest(sha256, sum.digest("hex"));
     }
-    await this.#expectBytes(end, tarEnd, "the end");
   }
 
-  /** Throws bundle-refused unless the content has its digest. */
-  async verifyContent(sha256: Sha256): Promise<void> {
-    const sum = createHash("sha256");
-    for await (const piece of this.read(sha256)) sum.update(piece);
-    this.#expectDigest(sha256, sum.digest("hex"));
-  }
-
-  /** A proof, whole and with its digest. */
+  /** A proof, whole and with its digest; throws bundle-refused. */
   async readProof(sha256: Sha256): Promise<Uint8Array> {
     const pieces = await Array.fromAsync(this.read(sha256), (piece) =>
       Uint8Array.from(piece),
@@ -131,13 +170,13 @@ export class BundleFile {
   /** The content as it lies there; a piece is valid until the next one is asked for, and the reader compares the digest. */
   async *read(sha256: Sha256): AsyncGenerator<Uint8Array> {
     const place = this.#places.get(sha256);
-    if (place === undefined) throw this.#refuse(`it has no ${sha256}`);
-    const buffer = Buffer.allocUnsafeSlow(Math.min(readSize, place.size));
-    for (let read = 0; read < place.size;) {
-      const room = buffer.subarray(0, place.size - read);
-      const piece = await readInto(room, this.#handle, place.start + read);
-      if (piece.length === 0) throw this.#refuse("it is cut short");
-      read += piece.length;
+    if (place === undefined) throw refuse(this.#path, `it has no ${sha256}`);
+    const { size, start } = place;
+    const buffer = Buffer.allocUnsafeSlow(Math.min(readSize, size));
+    for (let read = 0; read < size; read += buffer.length) {
+      const piece = buffer.subarray(0, size - read);
+      if (!(await fill(piece, this.#handle, start + read)))
+        throw refuse(this.#path, "it is cut short");
       yield piece;
     }
   }
@@ -146,26 +185,18 @@ export class BundleFile {
     await this.#handle.close();
   }
 
-  async #expectBytes(
-    position: number,
-    expected: Buffer,
-    what: string,
-  ): Promise<void> {
-    const found = await readAt(this.#handle, position, expected.length);
-    if (!expected.equals(found))
-      throw this.#refuse(
-        `at byte ${position} is not ${what} that its manifest asks for`,
-      );
-  }
-
   #expectDigest(expected: Sha256, got: string): void {
     if (got !== expected)
-      throw this.#refuse(`expected SHA-256 ${expected}, got ${got}`);
+      throw refuse(this.#path, `expected SHA-256 ${expected}, got ${got}`);
   }
+}
 
-  #refuse(problem: string): Failure<"bundle-refused"> {
-    return failure("bundle-refused", this.#path, problem);
-  }
+function refuse(
+  path: string,
+  problem: string,
+  cause?: unknown,
+): Failure<"bundle-refused"> {
+  return failure("bundle-refused", path, problem, { cause });
 }
 
 async function readManifest(
@@ -173,108 +204,66 @@ async function readManifest(
   handle: ReadableFile,
   most: number,
   expectedSha256: string | undefined,
-): Promise<{ readonly value: BundleManifest; readonly end: number }> {
-  const refuse = (problem: string, cause?: unknown) =>
-    failure("bundle-refused", path, problem, { cause });
-  if (handle.size === undefined) throw refuse("it is not a file");
-  const header = await readAt(handle, 0, tarBlock);
-  const size = readTarSize(header) ?? 0;
-  const expected = formatTarHeader({ name: manifestName, size });
-  if (size === 0 || !expected.equals(header))
-    throw refuse(`it does not begin with ${manifestName}`);
-  if (size > most) throw refuse(`its manifest has more than ${most} bytes`);
-  const bytes = await readAt(handle, tarBlock, size + tarPadding(size));
-  if (bytes.length < size || bytes.subarray(size).some((byte) => byte !== 0))
-    throw refuse("its manifest is cut short");
-  const text = bytes.subarray(0, size);
-  const sha256 = hash("sha256", text);
+): Promise<{ readonly manifest: BundleManifest; readonly size: number }> {
+  if (handle.size === undefined) throw refuse(path, "it is not a file");
+  const header = await readHeader(handle, 0);
+  if (header?.name !== manifestName)
+    throw refuse(path, `it does not begin with ${manifestName}`);
+  const { size } = header;
+  if (!(size <= most))
+    throw refuse(path, `its manifest has more than ${most} bytes`);
+  const bytes = Buffer.allocUnsafeSlow(size);
+  if (!(await fill(bytes, handle, block)))
+    throw refuse(path, "its manifest is cut short");
+  const sha256 = hash("sha256", bytes);
   if (expectedSha256 !== undefined && sha256 !== expectedSha256)
     throw refuse(
+      path,
       `the SHA-256 of its manifest is ${sha256}, expected ${expectedSha256}`,
     );
   try {
     const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-    return {
-      value: parseManifest(decoder.decode(text)),
-      end: tarBlock + bytes.length,
-    };
+    return { manifest: parseManifest(decoder.decode(bytes)), size };
   } catch (error) {
-    throw refuse(
-      error instanceof RangeError
-        ? error.message
-        : "its manifest is not in a form that is known",
-      error,
-    );
+    const isNone = error instanceof RangeError;
+    const unknown = "its manifest is not in a form that is known";
+    throw refuse(path, isNone ? error.message : unknown, error);
   }
 }
 
-function placeMembers(
-  manifest: BundleManifest,
-  from: number,
-): readonly Place[] {
-  let next = from;
-  return listMembers(manifest).map((member) => {
-    const start = next + tarBlock;
-    next = start + member.size + tarPadding(member.size);
-    return { ...member, start };
-  });
-}
-
-function expectLimits(
-  path: string,
-  { proofs, archives, moduleArchives }: BundleManifest,
-  limits: BundleLimits,
-): void {
-  const isLarge =
-    proofs.some(({ size }) => size > limits.proof) ||
-    [...archives, ...moduleArchives].some(({ size }) => size > limits.archive);
-  if (isLarge)
-    throw failure("bundle-refused", path, "a member is over the limits");
-}
-
-function expectLength(
-  path: string,
-  { size }: ReadableFile,
-  places: readonly Place[],
-  manifestEnd: number,
-): void {
-  const last = places.at(-1);
-  const end =
-    last === undefined
-      ? manifestEnd
-      : last.start + last.size + tarPadding(last.size);
-  const expected = end + tarEnd.length;
-  if (size !== expected)
-    throw failure(
-      "bundle-refused",
-      path,
-      `expected ${expected} bytes by its manifest, got ${size}`,
-    );
-}
-
-async function readAt(
+/** The regular file that one block describes alone: without long names, attributes and holes, which take blocks of their own. */
+async function readHeader(
   handle: ReadableFile,
   position: number,
-  length: number,
-): Promise<Buffer> {
-  return readInto(Buffer.allocUnsafeSlow(length), handle, position);
+): Promise<Header | undefined> {
+  const bytes = Buffer.alloc(block);
+  if (!(await fill(bytes, handle, position))) return undefined;
+  const tar = extract();
+  tar.end(bytes);
+  try {
+    for await (const { header } of tar)
+      return header.type === "file" ? header : undefined;
+  } catch {
+    // Another block than one that begins a member.
+  }
+  return undefined;
 }
 
-/**
- * Fills the buffer from the file. Returns fewer bytes only at the end of the
- * file.
- */
-async function readInto(
+function fillUp(size: number): number {
+  return Math.ceil(size / block) * block;
+}
+
+/** Returns false where the file ends before the buffer is full. */
+async function fill(
   buffer: Buffer,
   handle: ReadableFile,
   position: number,
-): Promise<Buffer> {
-  let read = 0;
-  while (read < buffer.length) {
+): Promise<boolean> {
+  for (let read = 0; read < buffer.length;) {
     const rest = buffer.subarray(read);
     const bytesRead = await handle.read(rest, position + read);
-    if (bytesRead === 0) break;
+    if (bytesRead === 0) return false;
     read += bytesRead;
   }
-  return buffer.subarray(0, read);
+  return true;
 }

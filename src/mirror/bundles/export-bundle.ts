@@ -1,23 +1,100 @@
-import { createHash, type Hash } from "node:crypto";
-import { open, rename, rm, type FileHandle } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { createHash, hash } from "node:crypto";
+import { open } from "node:fs/promises";
+import { basename, dirname } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { pack, type Pack } from "tar-stream";
 import type { Sha256 } from "../../address/hash.ts";
+import { formatPlatform } from "../../address/platform.ts";
 import { failure } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
-import { asFailure } from "./export-folder.ts";
-import type { BundlePlan } from "./export-plan.ts";
-import { formatManifest, listMembers, manifestName } from "./manifest.ts";
+import { formatRelease } from "../releases/release.ts";
+import { placeFile } from "./export-folder.ts";
+import type { ExportedModule, ExportedPackage } from "./export-tree.ts";
 import {
-  formatTarHeader,
-  largestMember,
-  tarEnd,
-  tarPadding,
-  type TarMember,
-} from "./tar-header.ts";
+  type BundleContent,
+  type BundledRelease,
+  type BundleManifest,
+  formatManifest,
+  formatProof,
+  listMembers,
+  manifestName,
+} from "./manifest.ts";
+
+/** Plan of a bundle: its manifest, and the proofs by digest. */
+interface BundlePlan {
+  readonly manifest: BundleManifest;
+  readonly proofs: ReadonlyMap<Sha256, Buffer>;
+}
 
 /**
- * Writes the whole bundle beside `path` and gives it its name at the end; equal content makes equal bytes. `most` is
- * the size of the largest manifest that is read. Returns the size in bytes.
+ * Lists every package and carries what `since` does not list. A release of which
+ * an archive is carried has its proof with it.
+ */
+export function planBundle(
+  packages: readonly ExportedPackage[],
+  modules: readonly ExportedModule[],
+  since: BundleManifest | undefined,
+): BundlePlan {
+  const listed = new Set([
+    ...(since?.releases ?? []).flatMap(({ proof, archives }) => [
+      proof,
+      ...Object.values(archives),
+    ]),
+    ...(since?.modules ?? []).map(({ sha256 }) => sha256),
+  ]);
+  const carry = (all: readonly BundleContent[]) => [
+    ...new Map(
+      all
+        .filter(({ sha256 }) => !listed.has(sha256))
+        .map(({ sha256, size }) => [sha256, { sha256, size }]),
+    ).values(),
+  ];
+  const releases: BundledRelease[] = [];
+  const proofs = new Map<Sha256, Buffer>();
+  const groups = Map.groupBy(packages, ({ request }) =>
+    formatRelease(request.address),
+  );
+  for (const group of groups.values()) {
+    const [{ request, release }] = group as [ExportedPackage];
+    const { provider, version } = request.address;
+    const bytes = formatProof(release.proof);
+    const proof = hash("sha256", bytes) as Sha256;
+    const isCarried = ({ found }: ExportedPackage) => !listed.has(found.sha256);
+    if (!listed.has(proof) || group.some(isCarried)) proofs.set(proof, bytes);
+    const archives = Object.fromEntries(
+      group.map(({ found: { platform, sha256 } }) => [
+        formatPlatform(platform),
+        sha256,
+      ]),
+    );
+    const offered = release.packages.values();
+    const platforms = [...offered.map(({ platform }) => platform)];
+    releases.push({ provider, version, proof, platforms, archives });
+  }
+  const manifest = {
+    releases,
+    modules: modules.map(({ address, archive }) => ({
+      ...address,
+      ...archive,
+    })),
+    proofs: [...proofs].map(([sha256, { length }]) => ({
+      sha256,
+      size: length,
+    })),
+    archives: carry(
+      packages.map(({ found, size }) => ({ sha256: found.sha256, size })),
+    ),
+    moduleArchives: carry(
+      modules.map(({ archive, size }) => ({ sha256: archive.sha256, size })),
+    ),
+  };
+  return { manifest, proofs };
+}
+
+/**
+ * Writes the whole bundle beside `path` and gives it its name at the end. `most`
+ * is the size of the largest manifest that is read. Returns the size in bytes.
+ * Throws export-failed.
  */
 export async function writeBundle(
   path: string,
@@ -25,112 +102,61 @@ export async function writeBundle(
   blobs: BlobStore,
   { most, signal }: { readonly most: number; readonly signal: AbortSignal },
 ): Promise<number> {
-  if (Buffer.byteLength(formatManifest(plan.manifest)) > most)
+  const manifest = formatManifest(plan.manifest);
+  if (Buffer.byteLength(manifest) > most)
     throw failure("export-failed", path, "it lists too much for one bundle");
-  const partial = join(
-    dirname(path),
-    `.${basename(path)}.${crypto.randomUUID()}.partial`,
-  );
-  const handle = await open(partial, "wx").catch((error: unknown) => {
-    throw asFailure(path, error);
+  let size = 0;
+  await placeFile(dirname(path), basename(path), async (partial) => {
+    await using handle = await open(partial, "wx");
+    const file = handle.createWriteStream({ flush: true });
+    const tar = pack();
+    addMembers(tar, manifest, plan, blobs, signal).catch((error: unknown) => {
+      tar.destroy(error as Error);
+    });
+    await pipeline(tar, file);
+    size = file.bytesWritten;
   });
-  try {
-    const size = await writeMembers(handle, plan, blobs, signal);
-    await handle.sync();
-    await rename(partial, path);
-    return size;
-  } catch (error) {
-    await rm(partial, { force: true });
-    throw asFailure(path, error);
-  } finally {
-    await handle.close();
-  }
+  return size;
 }
 
-async function writeMembers(
-  handle: FileHandle,
+async function addMembers(
+  tar: Pack,
+  text: string,
   { manifest, proofs }: BundlePlan,
   blobs: BlobStore,
   signal: AbortSignal,
-): Promise<number> {
-  const tar = new TarWriter(handle);
-  const text = Buffer.from(formatManifest(manifest));
-  await tar.begin({ name: manifestName, size: text.length });
-  await tar.append(text);
-  for (const member of listMembers(manifest)) {
-    await tar.begin(member);
-    const proof = proofs.get(member.sha256);
-    if (proof === undefined)
-      await copyArchive(tar, member.sha256, member.size, blobs, signal);
-    else await tar.append(proof);
+): Promise<void> {
+  const mtime = new Date(0);
+  tar.entry({ name: manifestName, mtime }, text);
+  for (const { name, size, sha256 } of listMembers(manifest)) {
+    const proof = proofs.get(sha256);
+    await pipeline(
+      proof ? [proof] : readArchive(blobs, { sha256, size }, signal),
+      tar.entry({ name, size, mtime }),
+    );
   }
-  return tar.end();
+  tar.finalize();
 }
 
-/** Copies an archive into the bundle. */
-async function copyArchive(
-  tar: TarWriter,
-  sha256: Sha256,
-  size: number,
+/** Reads an archive out of the store. Throws stored-archive-damaged for other bytes than the manifest, which is already written, announces. */
+async function* readArchive(
   blobs: BlobStore,
+  { sha256, size }: BundleContent,
   signal: AbortSignal,
-): Promise<void> {
-  const hash = createHash("sha256");
+): AsyncGenerator<Uint8Array> {
+  const sum = createHash("sha256");
   const blob = await blobs.open(sha256);
   await using handle = blob?.handle;
-  if (handle !== undefined && blob?.size === size)
-    await copy(tar, handle, hash, signal);
-  const got = hash.digest("hex");
+  if (handle !== undefined && blob?.size === size) {
+    const options = { autoClose: false, highWaterMark: 1024 * 1024 };
+    const pieces = handle.createReadStream(options);
+    for await (const piece of pieces as AsyncIterable<Uint8Array>) {
+      signal.throwIfAborted();
+      sum.update(piece);
+      yield piece;
+    }
+  }
+  const got = sum.digest("hex");
   if (got !== sha256)
     throw failure("stored-archive-damaged", sha256, `its SHA-256 is ${got}`);
-}
-
-async function copy(
-  tar: TarWriter,
-  from: FileHandle,
-  hash: Hash,
-  signal: AbortSignal,
-): Promise<void> {
-  const buffer = Buffer.allocUnsafeSlow(1024 * 1024);
-  for (let position = 0; ;) {
-    signal.throwIfAborted();
-    const { bytesRead } = await from.read(buffer, 0, buffer.length, position);
-    if (bytesRead === 0) return;
-    const piece = buffer.subarray(0, bytesRead);
-    hash.update(piece);
-    await tar.append(piece);
-    position += bytesRead;
-  }
-}
-
-/** One member after the other; what is begun has to be appended whole. */
-class TarWriter {
-  readonly #handle: FileHandle;
-  #written = 0;
-
-  constructor(handle: FileHandle) {
-    this.#handle = handle;
-  }
-
-  async begin(member: TarMember): Promise<void> {
-    if (member.size > largestMember)
-      throw new RangeError(`${member.name} is too large for a bundle`);
-    await this.#pad();
-    await this.append(formatTarHeader(member));
-  }
-
-  async append(bytes: Uint8Array): Promise<void> {
-    await this.#handle.writeFile(bytes);
-    this.#written += bytes.length;
-  }
-
-  async end(): Promise<number> {
-    await this.#pad();
-    await this.append(tarEnd);
-    return this.#written;
-  }
-
-  async #pad(): Promise<void> {
-    await this.append(Buffer.alloc(tarPadding(this.#written)));
-  }
 }

@@ -5,12 +5,12 @@ import { makeFolders, placeDocument, readShaped } from "./export-folder.ts";
 import {
   byProvider,
   byVersion,
+  placeArchive,
   writeEach,
   type ExportedPackage,
   type ExportParts,
   type FailedExport,
-} from "./export-plan.ts";
-import { placeArchive } from "./export-tree.ts";
+} from "./export-tree.ts";
 
 const imageManifest = "application/vnd.oci.image.manifest.v1+json";
 const imageIndex = "application/vnd.oci.image.index.v1+json";

@@ -40,10 +40,18 @@ import type { SettledBy, Settlements } from "../trust/settlements.ts";
 import type { TrustEvents } from "../trust/trust-events.ts";
 import { limitVersions } from "../versions/version-list.ts";
 import type { BundleFile } from "./bundle-file.ts";
-import type { BundledModule, BundledRelease } from "./manifest.ts";
-import { parseProof } from "./proof.ts";
+import {
+  parseProof,
+  type BundledModule,
+  type BundledRelease,
+} from "./manifest.ts";
 
-export interface ImportParts extends JudgingParts, ModuleImportParts {
+export interface ImportParts {
+  readonly catalog: ProviderCatalog;
+  readonly admission: Admission;
+  readonly modules: ModuleMirror;
+  readonly moduleArchives: ModuleArchives;
+  readonly blobs: BlobStore;
   readonly retention: { readonly reserve: Reserve };
   readonly settlements: Settlements;
   readonly events: TrustEvents;
@@ -51,49 +59,65 @@ export interface ImportParts extends JudgingParts, ModuleImportParts {
   readonly hashes: PackageHashes;
 }
 
-/**
- * Result for one release of a bundle, of a provider or of a module; `name` has
- * its version.
- */
-type ImportedRelease =
-  Imported | { readonly name: string; readonly refused: ProvenderError };
+/** A release of a bundle, of a module or of a provider, that is in the store now. */
+interface Imported {
+  /** Archives that were not stored before. */
+  readonly added: readonly Sha256[];
+  /** Archives that were stored already. */
+  readonly present: number;
+}
+
+/** Result for one release of a bundle; `name` has its version. */
+type ImportedRelease = { readonly name: string } & (
+  Imported | { readonly refused: ProvenderError }
+);
 
 /**
- * Imports a bundle into the store. The whole file is read and verified before any write. Then releases are written
- * one by one, each archive before the record that names it. Stored content is not written again, so an interrupted
- * import continues where it stopped.
+ * Imports a bundle into the store. The whole file is read and verified before
+ * any write. Then releases are written one by one, each archive before the
+ * record that names it.
+ * Stored content is not written again, so an interrupted import continues where
+ * it stopped. Throws bundle-refused, and store-full before any write if the
+ * whole does not fit.
  */
 export async function* importBundle(
   parts: ImportParts,
   bundle: BundleFile,
   signal: AbortSignal,
 ): AsyncGenerator<ImportedRelease> {
-  await verifyBundle(parts, bundle, signal);
+  const { blobs } = parts;
+  // The copy of an archive that is stored already is not used, so it is not read.
+  await bundle.verify(async ({ sha256, size }) => {
+    signal.throwIfAborted();
+    return (await blobs.size(sha256)) === size;
+  });
   const judged: JudgedRelease[] = [];
   const modules: BundledModule[] = [];
-  const { manifest } = bundle;
-  yield* judgeEach(manifest.releases, judged, nameOf, (entry) => {
-    signal.throwIfAborted();
-    return judgeRelease(parts, bundle, entry);
-  });
-  yield* judgeEach(manifest.modules, modules, nameOfModule, (entry) =>
-    judgeModule(parts, bundle, entry),
-  );
+  for (const entry of bundle.manifest.releases)
+    yield* attempt(formatRelease(entry), async () => {
+      signal.throwIfAborted();
+      judged.push(await judgeRelease(parts, bundle, entry));
+    });
+  for (const entry of bundle.manifest.modules)
+    yield* attempt(formatModuleRelease(entry), async () => {
+      await judgeModule(parts, bundle, entry);
+      modules.push(entry);
+    });
   const digests = new Set([
     ...judged.flatMap(({ packages }) => packages.map(({ sha256 }) => sha256)),
-    ...modules.map(({ archive }) => archive.sha256),
+    ...modules.map(({ sha256 }) => sha256),
   ]);
   // Archives of the bundle are not evicted to make room for it.
-  const held = [...digests].map((sha256) => parts.blobs.usage.begin(sha256));
+  const held = [...digests].map((sha256) => blobs.usage.begin(sha256));
   try {
     await expectRoom(parts, bundle, digests);
     await makeContacts(parts, judged);
     for (const release of judged)
-      yield await orRefused(nameOf(release.request), () =>
+      yield* attempt(formatRelease(release.request.address), () =>
         importRelease(parts, bundle, release, signal),
       );
     for (const module of modules)
-      yield await orRefused(nameOfModule(module), () =>
+      yield* attempt(formatModuleRelease(module), () =>
         importModule(parts, bundle, module, signal),
       );
   } finally {
@@ -101,26 +125,20 @@ export async function* importBundle(
   }
 }
 
-function nameOf({ address }: { readonly address: ReleaseAddress }): string {
-  return formatRelease(address);
-}
-
-function nameOfModule({ address }: BundledModule): string {
-  return formatModuleRelease(address);
-}
-
-/** Yields what is refused, and appends the rest to `judged`. */
-async function* judgeEach<E, T extends object>(
-  entries: readonly E[],
-  judged: T[],
-  nameOf: (entry: E) => string,
-  judge: (entry: E) => Promise<T>,
+/** Yields what was imported, and a refusal, which is about one release; anything else ends the import. */
+async function* attempt(
+  name: string,
+  act: () => Promise<Imported | void>,
 ): AsyncGenerator<ImportedRelease> {
-  for (const entry of entries) {
-    const verdict = await orRefused(nameOf(entry), () => judge(entry));
-    if ("refused" in verdict) yield verdict;
-    else judged.push(verdict);
+  let imported: Imported | void;
+  try {
+    imported = await act();
+  } catch (error) {
+    if (!(error instanceof ProvenderError)) throw error;
+    yield { name, refused: error };
+    return;
   }
+  if (imported !== undefined) yield { name, ...imported };
 }
 
 /**
@@ -145,43 +163,12 @@ async function expectRoom(
     throw refuseForRoom(`the ${bytes} bytes of the bundle`);
 }
 
-/**
- * Verifies the bundle. The copy of an archive that is stored already is not
- * used, so it is not read.
- */
-async function verifyBundle(
-  { blobs }: ImportParts,
-  bundle: BundleFile,
-  signal: AbortSignal,
-): Promise<void> {
-  await bundle.verifyFrame();
-  const { proofs, archives, moduleArchives } = bundle.manifest;
-  for (const { sha256 } of proofs) await bundle.verifyContent(sha256);
-  for (const { sha256, size } of [...archives, ...moduleArchives]) {
-    signal.throwIfAborted();
-    if ((await blobs.size(sha256)) !== size) await bundle.verifyContent(sha256);
-  }
-}
-
-/** A refusal is about one release; anything else ends the import. */
-async function orRefused<T extends object>(
-  name: string,
-  act: () => Promise<T>,
-): Promise<T | (ImportedRelease & { readonly refused: ProvenderError })> {
-  try {
-    return await act();
-  } catch (error) {
-    if (!(error instanceof ProvenderError)) throw error;
-    return { name, refused: error };
-  }
-}
-
 async function importRelease(
   parts: ImportParts,
   bundle: BundleFile,
   judged: JudgedRelease,
   signal: AbortSignal,
-): Promise<ImportedRelease> {
+): Promise<Imported> {
   const { request, packages } = judged;
   const { address, entry } = request;
   const { catalog, settlements } = parts;
@@ -204,8 +191,7 @@ async function importRelease(
     added.push(sha256);
   }
   await settle(parts, judged, next, by);
-  const present = packages.length - added.length;
-  return { name: formatRelease(address), added, present };
+  return { added, present: packages.length - added.length };
 }
 
 /** The bundle stands for the list that its sender had. */
@@ -220,7 +206,7 @@ async function findGrounds(
   return { contact, list: limitVersions(list, present) };
 }
 
-/** Admits the release, as one that an origin offers. */
+/** Admits the release, as one that an origin offers. Throws its refusal, and release-conflict where other content is pinned. */
 async function settle(
   { settlements, catalog }: ImportParts,
   { request, evidence, packages }: JudgedRelease,
@@ -263,12 +249,6 @@ async function storeArchive(
   hashes.schedule(sha256, Promise.resolve());
 }
 
-interface JudgingParts {
-  readonly catalog: ProviderCatalog;
-  readonly admission: Admission;
-  readonly blobs: BlobStore;
-}
-
 /** Release whose verification material and archives in the bundle are valid. */
 export interface JudgedRelease {
   readonly request: ReleaseRequest;
@@ -280,26 +260,31 @@ export interface JudgedRelease {
 }
 
 /**
- * Verifies one release as if an origin had offered it now: signature, digests, names and rules, all by local terms.
- * Changes nothing.
+ * Verifies one release as if an origin had offered it now: signature, digests,
+ * names and rules, all by local terms. Changes nothing. Throws the same errors as
+ * the daemon would answer with, and bundle-incomplete.
  */
 async function judgeRelease(
-  parts: JudgingParts,
+  parts: ImportParts,
   bundle: BundleFile,
   entry: BundledRelease,
 ): Promise<JudgedRelease> {
   const { catalog, admission } = parts;
-  const { address, platforms } = entry;
+  const { provider, version, platforms } = entry;
+  const address = { provider, version };
   const { rules } = admission;
-  const origin = catalog.originOf(address.provider);
+  const origin = catalog.originOf(provider);
   const request = await admission.openVersion(address, { origin, rules });
   const known = await catalog.peekRelease(address);
-  const evidence = await verify(request, bundle, entry, known);
-  const packages = [...entry.archives].map(([name, sha256]) =>
+  const evidence = await verify(request, bundle, entry.proof, known);
+  const packages = Object.entries(entry.archives).map(([name, sha256]) =>
     findSigned(address, evidence, name, sha256),
   );
   await expectAtHand(parts, bundle, packages);
-  const names = [...platforms.map(formatPlatform), ...entry.archives.keys()];
+  const names = [
+    ...platforms.map(formatPlatform),
+    ...Object.keys(entry.archives),
+  ];
   return { request, evidence, platforms: names, packages };
 }
 
@@ -323,9 +308,9 @@ export function takeBundled(
 
 /** Verifies the carried proof; one that was left out has to be known. */
 async function verify(
-  { origin }: ReleaseRequest,
+  { address, origin }: ReleaseRequest,
   bundle: BundleFile,
-  { address, proof }: BundledRelease,
+  proof: Sha256,
   known: KnownRelease | undefined,
 ): Promise<StoredEvidence> {
   if (!bundle.carries(proof)) {
@@ -381,7 +366,7 @@ function findSigned(
 }
 
 async function expectAtHand(
-  { blobs }: JudgingParts,
+  { blobs }: ImportParts,
   bundle: BundleFile,
   packages: readonly ReleasePackage[],
 ): Promise<void> {
@@ -438,76 +423,65 @@ function listKeys({ evidence }: JudgedRelease): readonly string[] {
   return signedBy === undefined ? named : [...named, signedBy];
 }
 
-interface ModuleImportParts {
-  readonly modules: ModuleMirror;
-  readonly moduleArchives: ModuleArchives;
-  readonly blobs: BlobStore;
-}
-
-/** A release of a bundle, of a module or of a provider, that is in the store now; `name` has its version. */
-interface Imported {
-  readonly name: string;
-  /** Archives that were not stored before. */
-  readonly added: readonly Sha256[];
-  /** Archives that were stored already. */
-  readonly present: number;
-}
-
-/** Decides on one module as if an origin had offered it now: rules, and what clients get of it. */
+/**
+ * Decides on one module as if an origin had offered it now: rules, and what clients get of it. Returns whether that is known already.
+ * Throws policy-denied, too-young, origin-not-served, module-replaced and bundle-incomplete.
+ */
 async function judgeModule(
-  { modules, moduleArchives, blobs }: ModuleImportParts,
+  { modules, moduleArchives, blobs }: ImportParts,
   bundle: BundleFile,
-  one: BundledModule,
-): Promise<BundledModule> {
-  const { address, archive } = one;
+  { module, version, commit, ...archive }: BundledModule,
+): Promise<boolean> {
+  const address = { module, version };
   await modules.admit(address);
   const { sha256 } = archive;
-  const isKnown = await moduleArchives.expectSame(address, archive);
+  const isKnown = await moduleArchives.expectSame(address, {
+    ...archive,
+    commit,
+  });
   if (!bundle.carries(sha256) && (await blobs.size(sha256)) === undefined)
     throw failure("bundle-incomplete", formatModuleRelease(address));
-  // A bundle cannot give other bytes to a commit that is known.
-  return isKnown
-    ? { address, archive: { ...archive, commit: undefined } }
-    : one;
+  return isKnown;
 }
 
 /**
- * Takes a module into the store as if it came from its registry: looked through, and pinned where it is the first
- * content.
+ * Takes a module into the store as if it came from its registry: looked through, and pinned where it is the first content. Throws what `judgeModule` and `ModuleArchives.fetch` throw.
  */
 async function importModule(
-  parts: ModuleImportParts,
+  parts: ImportParts,
   bundle: BundleFile,
   one: BundledModule,
   signal: AbortSignal,
 ): Promise<Imported> {
-  const { address, archive } = await judgeModule(parts, bundle, one);
-  const { sha256, commit, format, subdirectory } = archive;
-  const name = formatModuleRelease(address);
+  const isKnown = await judgeModule(parts, bundle, one);
+  const { module, version, sha256, format, subdirectory } = one;
+  const address = { module, version };
   if (isArchive(await parts.moduleArchives.find(address)))
-    return { name, added: [], present: 1 };
+    return { added: [], present: 1 };
   const body = bundle.carries(sha256)
     ? bundle.read(sha256)
     : readStored(parts.blobs, one);
   const close = () => Promise.resolve();
+  // A bundle cannot give other bytes to a commit that is known.
+  const commit = isKnown ? undefined : one.commit;
   const opened = { body, size: bundle.sizeOf(sha256), commit, close };
   const start = {
-    ...{ hostname: address.module.hostname, host: "the bundle" },
+    ...{ hostname: module.hostname, host: "the bundle" },
     ...{ format, subdirectory, place: undefined },
     checksum: { algorithm: "sha256", digest: sha256 } as const,
     open: () => Promise.resolve(opened),
   };
   await parts.moduleArchives.fetch(address, start, signal);
-  return { name, added: [sha256], present: 0 };
+  return { added: [sha256], present: 0 };
 }
 
 /** Another module has the same archive. */
 async function* readStored(
   blobs: BlobStore,
-  { address, archive }: BundledModule,
+  one: BundledModule,
 ): AsyncGenerator<Uint8Array> {
-  const blob = await blobs.open(archive.sha256);
+  const blob = await blobs.open(one.sha256);
   if (blob === undefined)
-    throw failure("bundle-incomplete", formatModuleRelease(address));
+    throw failure("bundle-incomplete", formatModuleRelease(one));
   yield* blob.handle.createReadStream() as AsyncIterable<Uint8Array>;
 }

@@ -1,212 +1,178 @@
 import { z } from "zod";
-import { parseSha256, type Sha256 } from "../../address/hash.ts";
+import { parseSha256 } from "../../address/hash.ts";
 import { formatModuleAddress } from "../../address/module-address.ts";
 import { archiveFormats } from "../../address/module-archive-name.ts";
 import { parseSubdirectory } from "../../address/module-source.ts";
-import {
-  formatPlatform,
-  parsePlatform,
-  type Platform,
-} from "../../address/platform.ts";
+import { formatPlatform, parsePlatform } from "../../address/platform.ts";
 import {
   formatProviderAddress,
   parseProviderAddress,
 } from "../../address/provider-address.ts";
 import { parseModuleAddress } from "../../address/specs/module-spec.ts";
-import {
-  compareVersions,
-  parseVersion,
-  type Version,
-} from "../../address/version.ts";
-import {
-  formatModuleRelease,
-  type ModuleArchive,
-  type ModuleReleaseAddress,
-} from "../modules/release.ts";
-import { formatRelease, type ReleaseAddress } from "../releases/release.ts";
-import type { TarMember } from "./tar-header.ts";
-
-/** Proof or archive by the SHA-256 of its bytes. */
-export interface BundleContent {
-  readonly sha256: Sha256;
-  /** Bytes. */
-  readonly size: number;
-}
-
-/** A release of which packages were exported. */
-export interface BundledRelease {
-  readonly address: ReleaseAddress;
-  /** SHA-256 of the proof's bytes. */
-  readonly proof: Sha256;
-  /** Platforms that the origin registry offers; sorted by name. */
-  readonly platforms: readonly Platform[];
-  /** The packages that were exported, by OS_ARCH. */
-  readonly archives: ReadonlyMap<string, Sha256>;
-}
-
-/** A version of a module, as clients get it. */
-export interface BundledModule {
-  readonly address: ModuleReleaseAddress;
-  readonly archive: ModuleArchive;
-}
-
-/** The first member of a bundle. What it lists and does not carry, the receiver is expected to have. */
-export interface BundleManifest {
-  readonly releases: readonly BundledRelease[];
-  readonly modules: readonly BundledModule[];
-  readonly proofs: readonly BundleContent[];
-  readonly archives: readonly BundleContent[];
-  readonly moduleArchives: readonly BundleContent[];
-}
+import { parseVersion } from "../../address/version.ts";
+import { formatModuleRelease } from "../modules/release.ts";
+import { formatRelease, type ReleaseProof } from "../releases/release.ts";
+import type { ReleaseEvidence } from "../releases/verdict.ts";
 
 export const manifestName = "manifest.json";
 
-const format = "provender-bundle/1";
+/** One text for each, so that no other text leads to the same. */
+function named<T>(parse: (text: string) => T, format: (one: T) => string) {
+  const decode = (text: string) => {
+    const one = parse(text);
+    if (format(one) !== text)
+      throw new RangeError("its manifest is not in its canonical form");
+    return one;
+  };
+  return z.codec(z.string(), z.custom<T>(), { decode, encode: format });
+}
 
-const sha256 = z.string().transform(parseSha256);
+const sha256 = named(parseSha256, String);
+const version = named(parseVersion, String);
 const contents = z.array(
   z.strictObject({ sha256, size: z.int().nonnegative() }),
 );
-const text = z.string();
-const bundledModule = z
-  .strictObject({
-    module: text.transform((name) => parseModuleAddress(name, "")),
-    version: text.transform(parseVersion),
-    sha256,
-    format: z.enum(archiveFormats),
-    subdirectory: text.transform((folder, context) => {
-      const plain = parseSubdirectory(folder);
-      if (plain === undefined) context.addIssue("no folder in the package");
-      return plain ?? z.NEVER;
-    }),
-    commit: text.regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/).optional(),
-  })
-  .transform(({ module, version, commit, ...archive }): BundledModule => ({
-    address: { module, version },
-    archive: { ...archive, commit },
-  }));
+/** `proof` is the SHA-256 of its bytes, `platforms` are what the registry offers, `archives` are the exported ones. */
+const release = z.strictObject({
+  provider: named(parseProviderAddress, formatProviderAddress),
+  version,
+  proof: sha256,
+  platforms: z.array(named(parsePlatform, formatPlatform)),
+  archives: z.record(z.string().regex(/^[a-z0-9]+_[a-z0-9]+$/), sha256),
+});
+const moduleRelease = z.strictObject({
+  module: named((text) => parseModuleAddress(text, ""), formatModuleAddress),
+  version,
+  sha256,
+  format: z.enum(archiveFormats),
+  subdirectory: z.string().refine((text) => parseSubdirectory(text) === text),
+  commit: z
+    .string()
+    .regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/)
+    .optional(),
+});
 const shape = z.strictObject({
-  format: z.literal(format),
-  releases: z.array(
-    z.strictObject({
-      provider: z.string().transform(parseProviderAddress),
-      version: z.string().transform(parseVersion),
-      proof: sha256,
-      platforms: z.array(z.string().transform(parsePlatform)),
-      archives: z.record(z.string().regex(/^[a-z0-9]+_[a-z0-9]+$/), sha256),
-    }),
-  ),
-  modules: z.array(bundledModule),
+  format: z.literal("provender-bundle/1"),
+  releases: z.array(release),
+  modules: z.array(moduleRelease),
   proofs: contents,
   archives: contents,
   moduleArchives: contents,
 });
 
-/** One text for one content: everything is sorted, and nothing is twice. */
+/** A release of which packages were exported. */
+export type BundledRelease = z.output<typeof release>;
+
+/** A version of a module, as clients get it. */
+export type BundledModule = z.output<typeof moduleRelease>;
+
+/** Proof or archive by the SHA-256 of its bytes. */
+export type BundleContent = z.output<typeof contents>[number];
+
+/** The first member of a bundle. What it lists and does not carry, the receiver is expected to have. */
+export type BundleManifest = Omit<z.output<typeof shape>, "format">;
+
 export function formatManifest(manifest: BundleManifest): string {
-  const releases = unique(manifest.releases, ({ address }) =>
-    formatRelease(address),
-  ).toSorted(byRelease(({ provider }) => formatProviderAddress(provider)));
-  const modules = unique(manifest.modules, ({ address }) =>
-    formatModuleRelease(address),
-  ).toSorted(byRelease(({ module }) => formatModuleAddress(module)));
-  const document = {
-    format,
-    releases: releases.map((release) => ({
-      provider: formatProviderAddress(release.address.provider),
-      version: release.address.version,
-      proof: release.proof,
-      platforms: release.platforms.map(formatPlatform).toSorted(),
-      archives: Object.fromEntries(
-        [...release.archives].toSorted(([a], [b]) => (a < b ? -1 : 1)),
-      ),
-    })),
-    modules: modules.map(describeModule),
-    proofs: sortContents(manifest.proofs),
-    archives: sortContents(manifest.archives),
-    moduleArchives: sortContents(manifest.moduleArchives),
-  };
-  return `${JSON.stringify(document, null, 2)}\n`;
+  const whole = { format: "provender-bundle/1", ...manifest } as const;
+  return `${JSON.stringify(z.encode(shape, whole), null, 2)}\n`;
 }
 
-function describeModule({ address, archive }: BundledModule) {
-  return {
-    module: formatModuleAddress(address.module),
-    version: address.version,
-    sha256: archive.sha256,
-    format: archive.format,
-    subdirectory: archive.subdirectory,
-    ...(archive.commit !== undefined && { commit: archive.commit }),
-  };
-}
-
+/** Throws for another form, RangeError with the reason for a content that is none. */
 export function parseManifest(text: string): BundleManifest {
-  const document = shape.parse(JSON.parse(text));
-  const manifest = {
-    ...document,
-    releases: document.releases.map(({ provider, version, ...rest }) => ({
-      address: { provider, version },
-      proof: rest.proof,
-      platforms: rest.platforms,
-      archives: new Map(Object.entries(rest.archives)),
-    })),
-  };
-  if (formatManifest(manifest) !== text)
-    throw new RangeError("its manifest is not in its canonical form");
+  const manifest = shape.parse(JSON.parse(text));
   expectListed(manifest);
   return manifest;
 }
 
+/** A regular file in a bundle. */
+export interface BundleMember extends BundleContent {
+  readonly name: string;
+}
+
+const names = {
+  proof: (sha256: string) => `proofs/${sha256}.json`,
+  archive: (sha256: string) => `archives/${sha256}.zip`,
+  module: (sha256: string) => `modules/${sha256}`,
+};
+
 /** Lists the members behind the manifest, in their order. */
-export function listMembers({
-  proofs,
-  archives,
-  moduleArchives,
-}: BundleManifest): readonly (TarMember & BundleContent)[] {
+export function listMembers(manifest: BundleManifest): readonly BundleMember[] {
+  const { proofs, archives, moduleArchives } = manifest;
   return [
-    ...proofs.map((one) => ({ ...one, name: `proofs/${one.sha256}.json` })),
-    ...archives.map((one) => ({ ...one, name: `archives/${one.sha256}.zip` })),
-    ...moduleArchives.map((one) => ({ ...one, name: `modules/${one.sha256}` })),
+    ...proofs.map((one) => ({ ...one, name: names.proof(one.sha256) })),
+    ...archives.map((one) => ({ ...one, name: names.archive(one.sha256) })),
+    ...moduleArchives.map((one) => ({
+      ...one,
+      name: names.module(one.sha256),
+    })),
   ];
 }
 
-/** Requires each carried item to belong to a release, and to be listed once. */
+/** Requires each carried item to belong to a release, and everything to be listed once. */
 function expectListed(manifest: BundleManifest): void {
-  const { releases, modules, proofs, archives, moduleArchives } = manifest;
-  const contents = [...proofs, ...archives, ...moduleArchives];
-  const carried = contents.map((one) => one.sha256);
-  if (new Set(carried).size < carried.length)
-    throw new RangeError("it carries something twice");
-  const spoken = {
-    proofs: new Set(releases.map(({ proof }) => proof)),
-    archives: new Set(releases.flatMap((one) => [...one.archives.values()])),
-    modules: new Set(modules.map(({ archive }) => archive.sha256)),
-  };
-  const isListed =
-    proofs.every((one) => spoken.proofs.has(one.sha256)) &&
-    archives.every((one) => spoken.archives.has(one.sha256)) &&
-    moduleArchives.every((one) => spoken.modules.has(one.sha256));
-  if (!isListed)
+  const { releases, modules } = manifest;
+  const members = listMembers(manifest);
+  const listed = [
+    ...releases.map(formatRelease),
+    ...modules.map(formatModuleRelease),
+    ...members.map((one) => one.sha256),
+  ];
+  if (new Set(listed).size < listed.length)
+    throw new RangeError("its manifest lists something twice");
+  const spoken = new Set([
+    ...releases.map((one) => names.proof(one.proof)),
+    ...releases.flatMap((one) =>
+      Object.values(one.archives).map(names.archive),
+    ),
+    ...modules.map((one) => names.module(one.sha256)),
+  ]);
+  if (!members.every(({ name }) => spoken.has(name)))
     throw new RangeError("it carries what none of its releases speaks of");
 }
 
-function sortContents(all: readonly BundleContent[]): readonly BundleContent[] {
-  return unique(all, (one) => one.sha256)
-    .map(({ sha256, size }) => ({ sha256, size }))
-    .toSorted((a, b) => (a.sha256 < b.sha256 ? -1 : 1));
+const proofShape = z.strictObject({
+  document: z.string(),
+  signature: z.base64().nullable(),
+  keys: z.array(z.string()),
+});
+
+/**
+ * Formats the verification material of a release, as the origin published it.
+ * The verdict stays behind with its time and policy: the receiver verifies for
+ * itself.
+ */
+export function formatProof({
+  document,
+  signature,
+  keys,
+}: Pick<ReleaseProof, "document" | "signature" | "keys">): Buffer {
+  const proof: z.output<typeof proofShape> = {
+    document: Buffer.from(document).toString("utf8"),
+    signature: signature ? Buffer.from(signature).toString("base64") : null,
+    keys: [...keys],
+  };
+  return Buffer.from(`${JSON.stringify(proof, null, 2)}\n`);
 }
 
-/** Compares by name, then by version. */
-function byRelease<
-  T extends { readonly address: { readonly version: Version } },
->(nameOf: (address: T["address"]) => string) {
-  return (a: T, b: T): number => {
-    const [first, second] = [nameOf(a.address), nameOf(b.address)];
-    if (first !== second) return first < second ? -1 : 1;
-    return compareVersions(a.address.version, b.address.version);
+/** Throws for what is not a proof. */
+export function parseProof(bytes: Uint8Array): ReleaseEvidence {
+  const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  const { document, signature, keys } = proofShape.parse(
+    JSON.parse(text.decode(bytes)),
+  );
+  return {
+    document: Buffer.from(document, "utf8"),
+    signature:
+      signature === null ? undefined : Buffer.from(signature, "base64"),
+    keys,
   };
 }
 
-function unique<T>(all: readonly T[], keyOf: (one: T) => string): readonly T[] {
-  return [...new Map(all.map((one) => [keyOf(one), one])).values()];
+/** Bytes of the largest proof that the limits of its parts allow, in JSON. */
+export function largestProof(limits: {
+  readonly checksums: number;
+  readonly signature: number;
+  readonly keys: number;
+}): number {
+  return 2 * (limits.checksums + limits.signature + limits.keys);
 }

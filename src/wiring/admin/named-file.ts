@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import type { ReadableFile } from "../../mirror/bundles/readable-file.ts";
+import type { ReadableFile } from "../../mirror/bundles/bundle-file.ts";
 import { sendLine } from "./lines.ts";
 import {
   largestPiece,
@@ -35,7 +35,7 @@ export class NamedFile {
 
   async #open(path: string): Promise<FileAnswer> {
     if (path !== this.#path) return { error: "EACCES" };
-    const { openFile } = await import("../../mirror/bundles/readable-file.ts");
+    const { openFile } = await import("../../mirror/bundles/bundle-file.ts");
     this.#file = await openFile(path);
     return { size: this.#file.size ?? null };
   }

@@ -3,7 +3,7 @@ import { chmod, mkdir, rm } from "node:fs/promises";
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import type { StoreLayout } from "../../store/layout.ts";
-import type { ReadableFile } from "../../mirror/bundles/readable-file.ts";
+import type { ReadableFile } from "../../mirror/bundles/bundle-file.ts";
 import { inTime } from "../../concurrency/in-time.ts";
 import { readLines, sendLine } from "./lines.ts";
 import {

@@ -1,7 +1,7 @@
 import type { Configuration } from "../../config/load.ts";
 import type { BundleLimits } from "../../mirror/bundles/bundle-file.ts";
 import { originLimits } from "../../origin/guard/origin-settings.ts";
-import { largestProof } from "../../mirror/bundles/proof.ts";
+import { largestProof } from "../../mirror/bundles/manifest.ts";
 import type { StoreLayout } from "../../store/layout.ts";
 import {
   lockStorageDirectory,

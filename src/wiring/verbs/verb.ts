@@ -3,7 +3,7 @@ import type { Configuration } from "../../config/load.ts";
 import type { Output } from "../../commands/output/report.ts";
 import type { Progress } from "../../commands/output/progress.ts";
 import { failure } from "../../errors/index.ts";
-import type { ReadableFile } from "../../mirror/bundles/readable-file.ts";
+import type { ReadableFile } from "../../mirror/bundles/bundle-file.ts";
 import type { StoreLayout } from "../../store/layout.ts";
 import type { Core } from "../core.ts";
 import type { Sample } from "../../telemetry/metrics.ts";

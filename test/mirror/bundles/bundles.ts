@@ -4,11 +4,6 @@ import { join } from "node:path";
 import { stringify } from "yaml";
 import type { Authority } from "../../fakes/authority.ts";
 import type { Registry } from "../../fakes/registry.ts";
-import {
-  formatTarHeader,
-  tarEnd,
-  tarPadding,
-} from "../../../src/mirror/bundles/tar-header.ts";
 import { originsOf } from "../../origins.ts";
 import type { CommandRun } from "../../running-command.ts";
 import { runHere } from "../../running-here.ts";
@@ -121,7 +116,7 @@ export function takeApart(bundle: Buffer): BundleParts {
     const name = bundle.toString("latin1", at, at + 100).replace(/\0.*$/s, "");
     const size = parseInt(bundle.toString("latin1", at + 124, at + 135), 8);
     members.push({ name, bytes: bundle.subarray(at + 512, at + 512 + size) });
-    at += 512 + size + tarPadding(size);
+    at += 512 + Math.ceil(size / 512) * 512;
   }
   const [manifest, ...rest] = members;
   const document = JSON.parse(
@@ -134,7 +129,7 @@ export function takeApart(bundle: Buffer): BundleParts {
 export function putTogether({ manifest, members }: BundleParts): Buffer {
   const text = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
   const all = [{ name: "manifest.json", bytes: text }, ...members];
-  return Buffer.concat([...all.map(tarEntry), tarEnd]);
+  return Buffer.concat([...all.map(tarEntry), Buffer.alloc(1024)]);
 }
 
 export function tarEntry(member: {
@@ -143,8 +138,14 @@ export function tarEntry(member: {
 }): Buffer {
   const { name, bytes } = member;
   const size = bytes.length;
-  const header = formatTarHeader({ name, size });
-  return Buffer.concat([header, bytes, Buffer.alloc(tarPadding(size))]);
+  const header = Buffer.alloc(512);
+  header.write(name);
+  header.write("0000644\0", 100);
+  header.write(`${size.toString(8).padStart(11, "0")}\0`, 124);
+  header.write("0", 156);
+  header.write("ustar\x0000", 257);
+  const padding = Buffer.alloc(Math.ceil(size / 512) * 512 - size);
+  return Buffer.concat([sealHeader(header), bytes, padding]);
 }
 
 /** A header that was changed and has the right checksum again. */

@@ -99,7 +99,7 @@ describe("a bundle whose manifest lies", () => {
     [
       "a release twice",
       (m) => m.releases.push({ ...firstRelease(m) }),
-      /canonical form/,
+      /lists something twice/,
     ],
     [
       "a proof that is not there",
@@ -109,17 +109,6 @@ describe("a bundle whose manifest lies", () => {
   ];
   it.each(lies)("about %s imports nothing", async (_, change, reason) => {
     await tampering.expectRefused(tampering.withManifest(change), reason);
-  });
-
-  it("in another order imports nothing", async () => {
-    const { manifest, members } = tampering.parts();
-    manifest.archives.reverse();
-    const [proof, ...archives] = members;
-    if (proof === undefined) throw new Error("no proof");
-    await tampering.expectRefused(
-      putTogether({ manifest, members: [proof, ...archives.toReversed()] }),
-      /canonical form/,
-    );
   });
 });
 

@@ -92,16 +92,7 @@ describe("a tampered bundle with modules imports nothing", () => {
         made.modules.push(made.modules[0]);
         return putTogether(made);
       },
-      order,
-    ],
-    [
-      "modules in another order",
-      () => {
-        const made = parts();
-        made.modules.reverse();
-        return putTogether(made);
-      },
-      order,
+      /lists something twice/,
     ],
     [
       "a folder that leads out",
@@ -111,7 +102,7 @@ describe("a tampered bundle with modules imports nothing", () => {
     [
       "a folder from the root",
       () => withRecord({ subdirectory: "/etc" }),
-      order,
+      unknown,
     ],
     [
       "a format that there is not",
@@ -160,7 +151,7 @@ describe("a tampered bundle with modules imports nothing", () => {
         made.manifest.archives = made.archives.slice(0, 1);
         return putTogether(made);
       },
-      /carries something twice/,
+      /lists something twice/,
     ],
     [
       "archives of no module",

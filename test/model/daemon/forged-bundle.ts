@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { compareVersions, parseVersion } from "../../../src/address/version.ts";
-import { formatProof } from "../../../src/mirror/bundles/proof.ts";
+import { formatProof } from "../../../src/mirror/bundles/manifest.ts";
 import { putTogether } from "../../mirror/bundles/bundles.ts";
 import { scratch } from "../../running-mirror.ts";
 import { archiveBytes } from "../world/documents.ts";

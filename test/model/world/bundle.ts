@@ -8,8 +8,10 @@ import {
   importBundle,
   type ImportParts,
 } from "../../../src/mirror/bundles/import-bundle.ts";
-import type { BundledRelease } from "../../../src/mirror/bundles/manifest.ts";
-import { formatProof } from "../../../src/mirror/bundles/proof.ts";
+import {
+  formatProof,
+  type BundledRelease,
+} from "../../../src/mirror/bundles/manifest.ts";
 import { readFailure, type Answer } from "./answers.ts";
 import type { MirrorProcess } from "./mirror-process.ts";
 import type { Offer } from "./registry.ts";
@@ -57,8 +59,7 @@ function makeBundle(offers: readonly Offer[]): BundleFile {
     manifest: { releases, modules: [], ...contents },
     carries: (sha256: string) => proofs.has(sha256),
     sizeOf: () => undefined,
-    verifyFrame: () => Promise.resolve(),
-    verifyContent: () => Promise.resolve(),
+    verify: () => Promise.resolve(),
     readProof: (sha256: string) => Promise.resolve(proofs.get(sha256)),
   };
   return bundle as unknown as BundleFile;
@@ -67,20 +68,18 @@ function makeBundle(offers: readonly Offer[]): BundleFile {
 function proofOf({ signed, blocks }: Offer): Buffer {
   const { text, signature } = signed;
   const document = Buffer.from(text);
-  const claim = { source: "registry", document, signature, keys: blocks };
-  return formatProof(claim as unknown as Parameters<typeof formatProof>[0]);
+  const claim = { document, signature, keys: blocks };
+  return formatProof(claim);
 }
 
 function describe({ signed }: Offer, proof: string): BundledRelease {
   const { type, version, digests } = signed;
   return {
-    address: {
-      provider: providerAddress(hostname, namespace, type),
-      version: parseVersion(version),
-    },
+    provider: providerAddress(hostname, namespace, type),
+    version: parseVersion(version),
     proof: proof as Sha256,
     platforms: Object.keys(digests).map(parsePlatform),
-    archives: new Map(
+    archives: Object.fromEntries(
       Object.entries(digests).flatMap(([platform, sha256]) =>
         isSha256(sha256) ? [[platform, sha256] as const] : [],
       ),
