@@ -186,7 +186,7 @@ function unlessThere(error: unknown): void {
  * Converts a file system error to export-failed for `path`. Other errors are
  * returned unchanged.
  */
-export function asFailure(path: string, error: unknown): unknown {
+function asFailure(path: string, error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
   return syscall === undefined
     ? error
