@@ -62,10 +62,8 @@ export class Metrics {
 
   constructor(startedAt: Date) {
     collectDefaultMetrics({ register: this.#registry });
-    const started = startedAt.getTime() / 1000;
-    this.#series.started.set(started);
+    this.#series.started.set(startedAt.getTime() / 1000);
     this.#series.reloaded.set(1);
-    this.#series.reloadTime.set(started);
     this.#series.certificateExpiry.set(NaN);
     this.watch({
       waiters: () => this.#waiting.reduce((sum, count) => sum + count(), 0),
@@ -103,7 +101,6 @@ export class Metrics {
   countReload(result: "applied" | "failed"): void {
     this.#series.reloads.inc({ result });
     this.#series.reloaded.set(result === "applied" ? 1 : 0);
-    this.#series.reloadTime.setToCurrentTime();
   }
 
   /** `getter` is what a registry wrote, so that only known words become labels. */
@@ -122,12 +119,7 @@ export class Metrics {
   expectOrigin(origin: string): void {
     for (const result of originResults)
       this.#series.originRequests.inc({ origin, result }, 0);
-    for (const name of [
-      "originBytes",
-      "originRetries",
-      "archiveResumes",
-    ] as const)
-      this.#series[name].inc({ origin }, 0);
+    this.#series.originBytes.inc({ origin }, 0);
     this.#series.originSeconds.zero({ origin });
     this.#series.originLastSuccess.set({ origin }, 0);
   }

@@ -28,9 +28,6 @@ function wireHealth(
     () => clock.monotonic(),
     {
       onSuspended: (suspension) => {
-        const isBusy = suspension.reason === "origin-busy";
-        const reason = isBusy ? "busy" : "failing";
-        metrics?.count("originSuspensions", { reason });
         metrics?.showSuspended(health.suspended);
         logger.warn(suspension, "origin host suspended");
       },
@@ -47,8 +44,6 @@ function wireHealth(
 function watchOrigin(origin: Hostname, metrics: Metrics): HttpClientEvents {
   metrics.expectOrigin(origin);
   return {
-    onRetry: () => metrics.count("originRetries", { origin }),
-    onResume: () => metrics.count("archiveResumes", { origin }),
     onAsked: (result, ms) => metrics.countOriginRequest(origin, result, ms),
     onReceived: (bytes) => metrics.count("originBytes", { origin }, bytes),
   };

@@ -218,7 +218,7 @@ const quiet = 60_000;
  */
 function wireRecords(
   layout: StoreLayout,
-  { logger, alarms, metrics }: Telemetry,
+  { logger, alarms }: Telemetry,
   replica: Replica | undefined,
 ): RecordStore {
   const reported = new LRUCache<string, true>({ max: 1_000, ttl: quiet });
@@ -238,7 +238,6 @@ function wireRecords(
   const local = new DiskRecords(layout, {
     onUnreadable,
     onDamaged: (file, problem, healed) => {
-      if (healed) metrics?.count("healedRecords", {});
       const text = healed
         ? "a copy of a record was no good; it was made again from the other copy"
         : "a copy of a record is no good and cannot be made again now; the other copy is used";

@@ -1,9 +1,7 @@
 import type { Hostname } from "../address/hostname.ts";
-import { remembered } from "../concurrency/remembered.ts";
 import type { Configuration } from "../config/load.ts";
 import { ModuleTrustRecords } from "../mirror/modules/records.ts";
 import { PlatformArchives } from "../mirror/providers/platform-archives.ts";
-import { listStored } from "../mirror/standings/stored-releases.ts";
 import { watchPending } from "../mirror/trust/pending-decisions.ts";
 import { type AppParts, makeApp } from "../server/app.ts";
 import { answeredCodes } from "../server/http/error-response.ts";
@@ -25,9 +23,6 @@ import { candidateReasons } from "../telemetry/series/labels.ts";
 import type { wireAuthentication } from "./authentication.ts";
 import { type Core, wireExplanations } from "./core.ts";
 import type { DaemonTelemetry } from "./telemetry.ts";
-
-/** Providers that the page for people shows. */
-const keptOnPage = 50;
 
 /** Authentication, addresses and limits of clients. */
 type Access = Pick<
@@ -59,7 +54,6 @@ export function wireProtocols(
   const setUp = new SetUpPage({
     ...addresses,
     hostnames: [...origins.keys()],
-    listKept: remembered(5_000, () => listStored(releases, keptOnPage)),
     isReporting: () => admission.rules.mode === "report",
   });
   const browse = new BrowsePage({

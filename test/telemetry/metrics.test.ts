@@ -17,8 +17,6 @@ it("has a series of every alarm, reason and outcome before anything happened", a
   const { text } = await new Metrics(new Date()).render();
   const series = [
     ...alarmKinds.map((kind) => `alarms_total{kind="${kind}"}`),
-    'origin_suspensions_total{reason="busy"}',
-    'origin_suspensions_total{reason="failing"}',
     'archives_total{outcome="evicted"}',
     'modules_passed_through_total{getter="s3"}',
     'modules_passed_through_total{getter="other"}',

@@ -1,26 +1,7 @@
-import { newestFirst } from "../../address/version.ts";
 import { ProvenderError } from "../../errors/index.ts";
 import type { Archives } from "../archives/archives.ts";
-import type { ReleaseRecords } from "../releases/records.ts";
 import type { ReleaseRequest } from "../trust/request.ts";
 import type { Standings } from "./standings.ts";
-
-/**
- * Lists up to `most` providers with their recorded versions, newest first,
- * before any rules.
- */
-export async function listStored(
-  records: Pick<ReleaseRecords, "list" | "listProviders">,
-  most: number,
-) {
-  const providers = await records.listProviders(most);
-  return Promise.all(
-    providers.map(async (provider) => {
-      const versions = await records.list(provider);
-      return { provider, versions: newestFirst(versions) };
-    }),
-  );
-}
 
 /** True when clients may have the release, and some archive of it is stored. */
 export async function isStored(

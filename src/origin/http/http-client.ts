@@ -60,16 +60,11 @@ export interface HttpClientEvents {
   /** A request to a host was answered, or failed, after so many milliseconds. */
   readonly onAsked: (result: OriginResult, milliseconds: number) => void;
   readonly onReceived: (bytes: number) => void;
-  readonly onRetry: () => void;
-  /** The rest of a cut archive is asked for. */
-  readonly onResume: () => void;
 }
 
 const unwatched = {
   onSuspended: () => undefined,
   onResumed: () => undefined,
-  onRetry: () => undefined,
-  onResume: () => undefined,
   onAsked: () => undefined,
   onReceived: () => undefined,
 };
@@ -196,7 +191,6 @@ export class HttpClient {
     if (size !== undefined && size > this.#limits.archive)
       throw tooLarge(answer, this.#limits.archive);
     const body = receiveArchive(answer, this.#limits, (headers) => {
-      this.#events.onResume();
       return this.#openBody(url, {
         ...question,
         headers,
@@ -265,7 +259,6 @@ export class HttpClient {
       const ms = longestDelay * tried * (0.5 + Math.random() / 2);
       await delay(ms, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) throw failure;
-      this.#events.onRetry();
     }
   }
 

@@ -1,39 +1,24 @@
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import {
-  formatProviderAddress,
-  type ProviderAddress,
-} from "../../address/provider-address.ts";
-import type { Version } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
 import type { Authentication } from "../access/authentication.ts";
 import type { RoutedContext } from "../http/request-context.ts";
 import type { PublicAddress } from "../protocols/public-address.ts";
 import { formatClientInstructions } from "./client-instructions.ts";
 import { html, type Html } from "./html.ts";
-import { sendPage, table } from "./page.ts";
-
-interface KeptProvider {
-  readonly provider: ProviderAddress;
-  readonly versions: readonly Version[];
-}
+import { sendPage } from "./page.ts";
 
 interface SetUpParts {
   readonly publicAddress: PublicAddress;
   readonly authentication: Pick<Authentication, "isOn">;
   /** The provider hostnames that are served. */
   readonly hostnames: readonly string[];
-  readonly listKept: () => Promise<readonly KeptProvider[]>;
   /** The policy refuses nothing. */
   readonly isReporting: () => boolean;
 }
 
-/** Versions of a provider that the overview names. */
-const mostVersions = 20;
-
 /**
- * Answers `/` and `/ca.pem`: client set-up for everyone, and stored content for
- * authenticated clients.
+ * Answers `/` and `/ca.pem`: client set-up, for everyone.
  */
 export class SetUpPage {
   readonly #parts: SetUpParts;
@@ -54,7 +39,7 @@ export class SetUpPage {
   }
 
   async answer(ctx: RoutedContext): Promise<void> {
-    const { authentication, listKept, publicAddress, hostnames } = this.#parts;
+    const { authentication, publicAddress, hostnames } = this.#parts;
     const needsToken = authentication.isOn;
     const note = this.#parts.isReporting() && reportingNote;
     const url = publicAddress.baseOf(ctx.req) ?? this.#url;
@@ -71,8 +56,7 @@ export class SetUpPage {
           checks the publishers' signatures and keeps what it checked.
         </p>
         ${note}
-        ${fingerprint && renderAuthority(fingerprint)}${needsToken && tokenHint}${formatSetUps({ url, client, fingerprint }).map(renderSetUp)}
-        ${needsToken ? undefined : renderKept(await listKept())}`,
+        ${fingerprint && renderAuthority(fingerprint)}${needsToken && tokenHint}${formatSetUps({ url, client, fingerprint }).map(renderSetUp)} `,
     );
   }
 
@@ -118,26 +102,10 @@ const tokenHint = html`<h2>Token</h2>
     the place of <code>YOUR_TOKEN</code>.
   </p> `;
 
-function renderSetUp({
-  name,
-  hint,
-  text,
-}: ReturnType<typeof formatSetUps>[number]): Html {
+function renderSetUp({ name, hint, text }: SetUp): Html {
   return html`<h2>${name}</h2>
     <p>${hint}</p>
     <pre tabindex="0" aria-label="${name}">${text}</pre> `;
-}
-
-function renderKept(kept: readonly KeptProvider[]): Html {
-  const rows = kept.map(({ provider, versions }) => {
-    const more = versions.length - mostVersions;
-    const named = versions.slice(0, mostVersions).join(", ");
-    const rest = more > 0 ? ` and ${more} more` : "";
-    return [formatProviderAddress(provider), `${named}${rest}`];
-  });
-  return html`<h2>Kept releases</h2>
-    ${kept.length === 0 ? html`<p>None yet.</p>` : table("Kept releases", ["Provider", "Versions"], rows)}
-    <p><a href="browse">Browse all of them</a></p>`;
 }
 
 /** Text and its place, for one kind of client. */
@@ -158,69 +126,63 @@ interface Mirror {
 /** One for each way in which clients run. */
 function formatSetUps(mirror: Mirror): readonly SetUp[] {
   const block = mirror.client.replace(/^# For .*\n/, "");
-  return [...ofMachines(mirror, block), ...ofRunners(mirror, block)];
-}
-
-function ofMachines(mirror: Mirror, block: string): readonly SetUp[] {
-  return [
-    {
-      name: "Terraform",
-      hint: "In ~/.terraformrc, or in terraform.rc in %APPDATA% on Windows:",
-      text: block,
-    },
-    {
-      name: "OpenTofu",
-      hint: "In ~/.tofurc. From 1.12 on, trust_all_hashes makes it lock all hashes of providers of registry.opentofu.org:",
-      text: block.replace(/^ {4}url .*$/m, "$&\n    trust_all_hashes = true"),
-    },
-    {
-      name: "terragrunt",
-      hint: "It runs Terraform or OpenTofu, which read the same block; here from a file of your repository:",
-      text: lines([
+  const ca = mirror.fingerprint !== undefined;
+  const setUps: readonly [string, string, readonly string[]][] = [
+    [
+      "Terraform",
+      "In ~/.terraformrc, or in terraform.rc in %APPDATA% on Windows:",
+      [block.trimEnd()],
+    ],
+    [
+      "OpenTofu",
+      "In ~/.tofurc. From 1.12 on, trust_all_hashes makes it lock all hashes of providers of registry.opentofu.org:",
+      [
+        block
+          .replace(/^ {4}url .*$/m, "$&\n    trust_all_hashes = true")
+          .trimEnd(),
+      ],
+    ],
+    [
+      "terragrunt",
+      "It runs Terraform or OpenTofu, which read the same block; here from a file of your repository:",
+      [
         ...settings(mirror, "export ", "=", "$PWD"),
         "terragrunt run --all init",
-      ]),
-    },
-  ];
-}
-
-function ofRunners(mirror: Mirror, block: string): readonly SetUp[] {
-  return [
-    {
-      name: "GitHub Actions",
-      hint: "In a workflow, before init:",
-      text: lines([
+      ],
+    ],
+    [
+      "GitHub Actions",
+      "In a workflow, before init:",
+      [
         "env:",
         ...settings(mirror, "  ", ": ", "${{ github.workspace }}"),
-        "steps:",
-        "  - run: |",
-        ...writeFiles(mirror, block),
-      ]),
-    },
-    {
-      name: "GitLab",
-      hint: "In .gitlab-ci.yml:",
-      text: lines([
+        ...["steps:", "  - run: |", ...writeFiles(mirror, block)],
+      ],
+    ],
+    [
+      "GitLab",
+      "In .gitlab-ci.yml:",
+      [
         "variables:",
         ...settings(mirror, "  ", ": ", "$CI_PROJECT_DIR"),
-        "default:",
-        "  before_script:",
-        "    - |",
+        ...["default:", "  before_script:", "    - |"],
         ...writeFiles(mirror, block),
-      ]),
-    },
-    {
-      name: "Docker",
-      hint: "In a Dockerfile, with the files beside it:",
-      text: lines([
+      ],
+    ],
+    [
+      "Docker",
+      "In a Dockerfile, with the files beside it:",
+      [
         "COPY mirror.tfrc /etc/",
-        ...(mirror.fingerprint === undefined
-          ? []
-          : ["COPY provender-ca.pem /etc/"]),
+        ...(ca ? ["COPY provender-ca.pem /etc/"] : []),
         ...settings(mirror, "ENV ", "=", "/etc"),
-      ]),
-    },
+      ],
+    ],
   ];
+  return setUps.map(([name, hint, lines]) => ({
+    ...{ name, hint },
+    text: `${lines.join("\n")}\n`,
+  }));
 }
 
 function settings(
@@ -248,8 +210,4 @@ function writeFiles(
   const written = ["cat > mirror.tfrc <<'END'", block.trimEnd(), "END"];
   const all = [...(fingerprint === undefined ? [] : fetched), ...written];
   return all.flatMap((text) => text.split("\n").map((line) => `      ${line}`));
-}
-
-function lines(texts: readonly string[]): string {
-  return `${texts.join("\n")}\n`;
 }

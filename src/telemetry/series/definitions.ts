@@ -91,18 +91,6 @@ export const definitions = {
     help: "When a request to the origin last went well, in seconds since 1970; 0 before.",
     labels: { origin },
   },
-  originRetries: {
-    type: "counter",
-    name: "provender_origin_retries_total",
-    help: "Requests to origins that were tried again.",
-    labels: { origin },
-  },
-  archiveResumes: {
-    type: "counter",
-    name: "provender_archive_resumes_total",
-    help: "Archives of which the rest was asked for after a cut.",
-    labels: { origin },
-  },
   policyReported: {
     type: "counter",
     name: "provender_policy_reported_total",
@@ -113,12 +101,6 @@ export const definitions = {
     type: "counter",
     name: "provender_phantom_releases_total",
     help: "Releases that an origin listed without having their documents (404 or 410), so that no list names them.",
-  },
-  originSuspensions: {
-    type: "counter",
-    name: "provender_origin_suspensions_total",
-    help: "Times that a host, or one namespace on it, was not asked for a while: because it asked for it (busy) or because it failed.",
-    labels: { reason: ["busy", "failing"] },
   },
   originSuspended: {
     type: "gauge",
@@ -182,11 +164,6 @@ export const definitions = {
     name: "provender_bucket_outbox",
     help: "With a bucket: archives that wait to be brought there.",
   },
-  healedRecords: {
-    type: "counter",
-    name: "provender_records_healed_total",
-    help: "Copies of records that were no good and were made again from the other copy.",
-  },
   alarms: {
     type: "counter",
     name: "provender_alarms_total",
@@ -220,11 +197,6 @@ export const definitions = {
     type: "gauge",
     name: "provender_config_last_reload_successful",
     help: "1 when the configuration in use is the one that was read last, 0 when that had a mistake.",
-  },
-  reloadTime: {
-    type: "gauge",
-    name: "provender_config_last_reload_timestamp_seconds",
-    help: "When the configuration was last read, at the start or later, in seconds since 1970.",
   },
   certificateExpiry: {
     type: "gauge",

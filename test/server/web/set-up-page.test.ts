@@ -28,18 +28,13 @@ afterAll(async () => {
 });
 
 describe("the page for people", () => {
-  it("shows the block for clients that was printed at the start, and what is kept", async () => {
-    const before = await mirror.get("/");
-    expect(before.headers["content-type"]).toBe("text/html; charset=utf-8");
-    expect(before.body.toString()).toContain("None yet");
-    expect(before.body.toString()).toContain(
+  it("shows the block for clients that was printed at the start, and leads to what is kept", async () => {
+    const { headers, body } = await mirror.get("/");
+    expect(headers["content-type"]).toBe("text/html; charset=utf-8");
+    expect(body.toString()).toContain(
       `url     = &quot;${mirror.url}providers/&quot;`,
     );
-    await mirror.get("/providers/registry.terraform.io/acme/demo/1.2.3.json");
-    await eventually(
-      async () => (await mirror.get("/")).body.toString(),
-      (text) => text.includes(">registry.terraform.io/acme/demo</td>"),
-    );
+    expect(body.toString()).toContain(`href="browse"`);
   });
 
   it("leads from what is held to what clients get of each version", async () => {
@@ -91,7 +86,7 @@ describe("the page for people", () => {
     const page = await own.get("/");
     expect(page.status).toBe(200);
     expect(page.body.toString()).toContain("YOUR_TOKEN");
-    expect(page.body.toString()).not.toMatch(/Kept releases|ci\b(?!\.)/);
+    expect(page.body.toString()).not.toMatch(/ci\b(?!\.)/);
     expect((await own.get("/ca.pem")).status).toBe(200);
     for (const path of ["/browse", "/alarms", "/why/a/b/c"])
       expect((await own.get(path)).status).toBe(401);
