@@ -1,5 +1,5 @@
 import { createAuthority, type Authority } from "../fakes/authority.ts";
-import { alteredByte, hang, onlyFor } from "../fakes/faults.ts";
+import { all, alteredByte, hang, onlyFor, status } from "../fakes/faults.ts";
 import { FakeModuleRegistry } from "../fakes/module-registry.ts";
 import { startRegistry, type Registry } from "../fakes/registry.ts";
 import { createSigner, type Signer } from "../fakes/signing.ts";
@@ -24,6 +24,7 @@ export interface WhyCase {
   readonly code?: string;
   /** Parts of the reasons. */
   readonly says: RegExp;
+  readonly headline?: RegExp;
 }
 
 const acme = `${host}/acme`;
@@ -76,6 +77,31 @@ export const cases: readonly WhyCase[] = [
     path: `${acme}/tampered/1.0.0`,
     code: "archive-digest",
     says: /sent other bytes for terraform-provider-tampered_1\.0\.0_linux_amd64\.zip/,
+  },
+  {
+    title: "a provider whose one archive is tampered",
+    path: `${acme}/tampered`,
+    code: "archive-digest",
+    headline: /^1\.0\.0 cannot be had$/,
+    says: /sent other bytes for terraform-provider-tampered_1\.0\.0_linux_amd64\.zip/,
+  },
+  {
+    title: "re-created before its archive was stored",
+    path: `${acme}/recreated-early/1.0.0`,
+    code: "checksum-conflict",
+    says: /expected SHA-256 .*, the registry says/,
+  },
+  {
+    title: "an archive that is not stored and cannot be had",
+    path: `${acme}/broken/1.0.0`,
+    code: "origin-status",
+    says: /503/,
+  },
+  {
+    title: "a provider whose newest version is held back",
+    path: `${acme}/held`,
+    headline: /^1\.0\.0 is served; 1\.1\.0 is held back \(.*signing key/,
+    says: /Clients get 1 of its versions/,
   },
   {
     title: "an unknown name",
@@ -215,6 +241,14 @@ export class WhyScene {
     await registry.publish({ ...common, type: "partly", version: "2.0.0" });
     await registry.publish({ ...common, type: "young", signedAt: new Date() });
     const recreated = await registry.publish({ ...common, type: "recreated" });
+    await registry.publish({ ...common, type: "broken" });
+    // Else it would be fetched and hashed behind the first answer.
+    const away = onlyFor(/broken|early/, status(503));
+    registry.script("archive", away);
+    const early = { ...common, type: "recreated-early" };
+    const first = await registry.publish(early);
+    await requestsFor(mirror, "recreated-early").version("1.0.0");
+    await registry.republish(first);
     const foreign = { ...common, namespace: "left", type: "demo" };
     await registry.publish({ ...foreign, signer: left });
     for (const type of ["partly", "held", "recreated"])
@@ -230,7 +264,8 @@ export class WhyScene {
     await registry.publish({ ...next, type: "held" });
     await registry.republish(recreated);
     await requestsFor(mirror, "recreated").version("1.0.0");
-    registry.script("archive", onlyFor(/tampered/, alteredByte()));
+    const tampers = onlyFor(/tampered/, alteredByte());
+    registry.script("archive", all(tampers, away));
     await requestsFor(mirror, "tampered").archive("1.0.0");
   }
 }

@@ -4,7 +4,6 @@ import {
   formatQuestion,
   type WhyQuestion,
   renderWhy,
-  titles,
   type Why,
 } from "../../mirror/why/why.ts";
 import type { HttpClient } from "../../origin/http/http-client.ts";
@@ -16,6 +15,7 @@ type Explain = (question: WhyQuestion) => Promise<Why>;
 const answer = z.object({
   version: z.literal(1),
   subject: z.string(),
+  headline: z.string(),
   verdict: z.enum(["served", "refused", "absent", "failing"]),
   code: z.custom<ErrorCode>((code) => typeof code === "string").nullable(),
   reasons: z.array(z.string()).max(1_000),
@@ -37,8 +37,8 @@ function readWhy(url: URL, value: unknown): Why {
     throw failure("origin-answer", url.href, "it is no answer to why", {
       cause: parsed.error,
     });
-  const { subject, verdict, code, reasons } = parsed.data;
-  return { subject, verdict, code: code ?? undefined, reasons };
+  const { subject, verdict, headline, code, reasons } = parsed.data;
+  return { subject, verdict, headline, code: code ?? undefined, reasons };
 }
 
 /** Says why clients get what they get; resolves with the exit status: 0 when they are served. */
@@ -57,8 +57,8 @@ export async function runExplain(
  * Formats the explanation without control characters, which a terminal could
  * execute.
  */
-function formatWhy({ subject, verdict, code, reasons }: Why): string {
+function formatWhy({ subject, headline, code, reasons }: Why): string {
   const named = code === undefined ? "" : ` (${code})`;
-  const lines = [`${subject}: ${titles[verdict]}${named}.`, ...reasons];
+  const lines = [`${subject}: ${headline}${named}.`, ...reasons];
   return lines.map((line) => `${line.replaceAll(/\p{C}/gu, "")}\n`).join("- ");
 }

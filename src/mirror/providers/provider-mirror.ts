@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import {
   formatProviderAddress,
@@ -50,6 +51,14 @@ interface ProviderMirrorParts {
   readonly offline: boolean;
 }
 
+interface TriedArchive {
+  /** At least one platform's is. */
+  readonly isStored: boolean;
+  readonly failure: unknown;
+  /** The archive that was asked for. */
+  readonly filename?: string;
+}
+
 /**
  * Read-through core of the network mirror, for admitted content. Each request
  * looks up its origin, the rules and the trust once.
@@ -58,6 +67,11 @@ export class ProviderMirror {
   readonly #parts: ProviderMirrorParts;
   readonly #listing: VersionListing;
   readonly #described: DescribedPackages;
+  /** By digest; `tryArchive`'s. */
+  readonly #tried = new LRUCache<string, Promise<unknown>>({
+    max: 1_000,
+    ttl: 10_000,
+  });
 
   constructor(parts: ProviderMirrorParts) {
     this.#parts = parts;
@@ -118,6 +132,38 @@ export class ProviderMirror {
   /** Bytes, when they are known without asking the origin. */
   async findSize({ sha256 }: ReleasePackage): Promise<number | undefined> {
     return this.#parts.archives.findSize(sha256);
+  }
+
+  /**
+   * The answer to a client that asks for an archive of a release now: the first one that is not stored is asked for as
+   * a client would ask for it, and its body is left. Pages ask, so it is remembered for a moment.
+   */
+  async tryArchive(admitted: AdmittedRelease): Promise<TriedArchive> {
+    const packages = [...admitted.release.packages.values()];
+    const sizes = await Promise.all(packages.map((one) => this.findSize(one)));
+    const found = packages.find((_, index) => sizes[index] === undefined);
+    const isStored = sizes.some((size) => size !== undefined);
+    if (found === undefined) return { isStored, failure: undefined };
+    const failing =
+      this.#tried.get(found.sha256) ??
+      this.#tryOne(admitted, found).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+    this.#tried.set(found.sha256, failing);
+    return { isStored, failure: await failing, filename: found.filename };
+  }
+
+  async #tryOne(
+    { request: { address, origin }, release }: AdmittedRelease,
+    found: ReleasePackage,
+  ): Promise<void> {
+    if (this.#parts.offline) throw failure("not-stored", found.filename);
+    const place = release.places.get(formatPlatform(found.platform));
+    const done = new AbortController();
+    await openPackage(origin, address, found, place, done.signal).finally(() =>
+      done.abort(),
+    );
   }
 
   /** A release that clients may have; the rules are asked before the origin is. */

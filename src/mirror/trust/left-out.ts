@@ -1,4 +1,4 @@
-import type { Version } from "../../address/version.ts";
+import { compareVersions, type Version } from "../../address/version.ts";
 import {
   failure,
   type Failure,
@@ -147,4 +147,18 @@ export function formatLeftOut(versions: readonly LeftOut[]): readonly string[] {
     const rest = more > 0 ? ` and ${more} more` : "";
     return [`This mirror leaves out, ${words}: ${named.join(", ")}${rest}`];
   });
+}
+
+/** `3.8.0 is held back (its signature is refused)`, for the newest of those that are newer than what clients get. */
+export function formatNewer(
+  listed: Version,
+  versions: readonly LeftOut[],
+): string | undefined {
+  const newest = versions.toSorted((a, b) =>
+    compareVersions(b.version, a.version),
+  )[0];
+  if (newest === undefined || compareVersions(newest.version, listed) < 0)
+    return undefined;
+  const { version, kind, cause } = newest;
+  return `${version} is ${kinds[kind]} (${cause})`;
 }

@@ -1,3 +1,4 @@
+import semver from "semver";
 import type { Hostname } from "../../address/hostname.ts";
 import { isMatch } from "../../address/policy-pattern.ts";
 import {
@@ -22,13 +23,13 @@ import type { ListedModule } from "../modules/admission.ts";
 import type { ModuleMirror } from "../modules/module-mirror.ts";
 import type { ProviderMirror } from "../providers/provider-mirror.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
-import type { Release } from "../releases/release.ts";
+import type { Release, ReleaseAddress } from "../releases/release.ts";
 import type { TamperedArchives } from "../releases/tampered-archives.ts";
 import type { ProviderCatalog } from "../standings/provider-catalog.ts";
 import type { Refusals } from "../standings/refused-versions.ts";
 import type { Standings } from "../standings/standings.ts";
 import type { Admission } from "../trust/admission.ts";
-import { formatLeftOut } from "../trust/left-out.ts";
+import { formatLeftOut, formatNewer } from "../trust/left-out.ts";
 import {
   explainPending,
   type PendingDecision,
@@ -39,6 +40,8 @@ import {
   formatQuestion,
   type WhyQuestion,
   explainError,
+  refuse,
+  serve,
   type Why,
 } from "./why.ts";
 
@@ -94,18 +97,48 @@ export class Explanations {
     subject: string,
     { provider, version }: ProviderQuestion,
   ): Promise<Why> {
+    const { providers } = this.#parts;
+    if (version !== undefined)
+      return this.#explainRelease(subject, { provider, version });
+    const answer = await providers.listVersions(provider);
+    const { versions, leftOut } = answer.value;
+    const facts = [...tellListed(answer.value), ...tellAge(answer)];
+    // What clients choose, unless they ask for another.
+    const chosen =
+      versions.find((one) => semver.prerelease(one) === null) ?? versions[0];
+    if (chosen === undefined) return serve(subject, facts);
+    const address = { provider, version: chosen };
+    const why = await this.#explainRelease(subject, address).catch(
+      (error: unknown) => explainError(subject, error),
+    );
+    const newer = formatNewer(chosen, leftOut);
+    const answered = why.verdict === "served" ? "is served" : "cannot be had";
+    const headline = [`${chosen} ${answered}`, ...(newer ? [newer] : [])];
+    return {
+      ...why,
+      headline: headline.join("; "),
+      reasons: [...why.reasons, ...facts],
+    };
+  }
+
+  /** What clients get of a release, archives included. */
+  async #explainRelease(
+    subject: string,
+    address: ReleaseAddress,
+  ): Promise<Why> {
     const { providers, tampered } = this.#parts;
-    if (version === undefined) {
-      const answer = await providers.listVersions(provider);
-      return serve(subject, [...tellListed(answer.value), ...tellAge(answer)]);
-    }
-    const answer = await providers.findRelease({ provider, version });
+    const answer = await providers.findRelease(address);
     const { release } = answer.value;
     const wrong = await tellTampered(release, tampered);
     const facts = [tellSigner(release), ...tellAge(answer)];
-    if (wrong.length === 0) return serve(subject, facts);
-    const reasons = [...wrong, ...facts];
-    return { subject, verdict: "refused", code: "archive-digest", reasons };
+    if (wrong.length > 0)
+      return refuse(subject, "refused", "archive-digest", [...wrong, ...facts]);
+    const tried = await providers.tryArchive(answer.value);
+    if (tried.failure === undefined) return serve(subject, facts);
+    const why = explainError(subject, tried.failure);
+    if (!tried.isStored) return { ...why, reasons: [...why.reasons, ...facts] };
+    const missing = `${tried.filename ?? "An archive"} is not stored: ${why.reasons.join(" ")}`;
+    return serve(subject, [...facts, missing]);
   }
 
   async #explainModule(
@@ -203,10 +236,6 @@ export class Explanations {
 function tellListed({ versions, leftOut }: ListedModule): readonly string[] {
   const count = `Clients get ${versions.length} of its versions, the newest is ${versions[0] ?? "none"}.`;
   return [count, ...formatLeftOut(leftOut).map((line) => `${line}.`)];
-}
-
-function serve(subject: string, reasons: readonly string[]): Why {
-  return { subject, verdict: "served", code: undefined, reasons };
 }
 
 /** Entries of one sort that a page names. */

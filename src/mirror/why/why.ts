@@ -27,13 +27,15 @@ export interface Why {
   /** `HOSTNAME/NAMESPACE/TYPE`, or a module with all its parts, and a version behind a space. */
   readonly subject: string;
   readonly verdict: "served" | "refused" | "absent" | "failing";
+  /** The answer in a few words. */
+  readonly headline: string;
   /** Code of the error that clients get; undefined when they are served. */
   readonly code: ErrorCode | undefined;
   /** Sentences for people, the cause first; nothing in them is a secret. */
   readonly reasons: readonly string[];
 }
 
-export const titles = {
+const titles = {
   served: "Clients get it",
   refused: "This mirror refuses it",
   absent: "There is no such thing",
@@ -41,8 +43,25 @@ export const titles = {
 } as const satisfies Record<Why["verdict"], string>;
 
 /** The document that commands and the page give in JSON. */
-export function renderWhy({ subject, verdict, code, reasons }: Why): object {
-  return { version: 1, subject, verdict, code: code ?? null, reasons };
+export function renderWhy({ code, ...why }: Why): object {
+  return { version: 1, ...why, code: code ?? null };
+}
+
+export function serve(
+  subject: string,
+  reasons: readonly string[],
+  headline: string = titles.served,
+): Why {
+  return { subject, verdict: "served", headline, code: undefined, reasons };
+}
+
+export function refuse(
+  subject: string,
+  verdict: Exclude<Why["verdict"], "served">,
+  code: ErrorCode,
+  reasons: readonly string[],
+): Why {
+  return { subject, verdict, headline: titles[verdict], code, reasons };
 }
 
 export function explainError(subject: string, error: unknown): Why {
@@ -57,7 +76,7 @@ export function explainError(subject: string, error: unknown): Why {
       ? "failing"
       : "refused";
   const reasons = [isOperators(error.code) ? untold(error) : error.message];
-  return { subject, verdict, code: error.code, reasons };
+  return refuse(subject, verdict, error.code, reasons);
 }
 
 /** Paths of the machine are for its operator alone. */

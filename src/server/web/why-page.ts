@@ -1,11 +1,6 @@
 import type { Context } from "koa";
 import type { Explanations } from "../../mirror/why/explanations.ts";
-import {
-  parseWhyPath,
-  renderWhy,
-  titles,
-  type Why,
-} from "../../mirror/why/why.ts";
+import { parseWhyPath, renderWhy, type Why } from "../../mirror/why/why.ts";
 import { pathOf } from "../http/raw-request.ts";
 import { html, type Html } from "./html.ts";
 import { sendPage } from "./page.ts";
@@ -31,9 +26,9 @@ export async function answerWhy(
   ctx.res.setHeader("Content-Type", "application/json");
 }
 
-function renderReasons({ verdict, code, reasons }: Why): Html {
+function renderReasons({ headline, code, reasons }: Why): Html {
   const named = code === undefined ? undefined : html` (<code>${code}</code>)`;
-  return html`<p><strong>${titles[verdict]}</strong>${named}.</p>
+  return html`<p><strong>${headline}</strong>${named}.</p>
     <ul>
       ${reasons.map((reason) => html`<li>${reason}</li>`)}
     </ul>`;

@@ -7,6 +7,7 @@ interface WhyDocument {
   readonly version: number;
   readonly subject: string;
   readonly verdict: string;
+  readonly headline: string;
   readonly code: string | null;
   readonly reasons: readonly string[];
 }
@@ -29,13 +30,14 @@ function untimed(text: string): string {
   return text.replaceAll(/20\d\d-\d\d-\d\dT[\d:.]+Z/g, "THEN");
 }
 
-describe.each(cases)("of $title", ({ path, code, says }) => {
+describe.each(cases)("of $title", ({ path, code, says, headline }) => {
   it("the page and explain tell the cause", async () => {
     const answer = await scene.mirror.get(`/why/${path}`, asJson);
     expect(answer.headers["content-type"]).toBe("application/json");
     const why = answer.json() as WhyDocument;
     expect(why.reasons.join("\n")).toMatch(says);
     expect(why.code).toBe(code ?? null);
+    if (headline !== undefined) expect(why.headline).toMatch(headline);
     expect(why.verdict === "served").toBe(code === undefined);
     const page = await scene.mirror.get(`/why/${path}`);
     expect(page.headers).toMatchObject({
@@ -91,6 +93,16 @@ it.each([
     expect(run.status).toBe(1);
   },
 );
+
+it.each([
+  ["recreated-early", "451 checksum-conflict"],
+  ["broken", "502 origin-status"],
+  ["tampered", "451 archive-digest"],
+])("a client of %s gets what was told", async (type, outcome) => {
+  const archive = `terraform-provider-${type}_1.0.0_linux_amd64.zip`;
+  const path = `/providers/${host}/acme/${type}/${archive}`;
+  expect(outcomeOf(await scene.mirror.get(path))).toBe(outcome);
+});
 
 describe("with authentication on", () => {
   const path = `/why/${host}/acme/partly`;
