@@ -14,7 +14,8 @@ export function makeStorage(
   directory = scratch("store"),
 ): CommandStorage {
   const configFile = join(scratch("config"), "provender.yaml");
-  writeFileSync(configFile, stringify({ ...config, storage: { directory } }));
+  const storage = { directory, ...(config.storage as object | undefined) };
+  writeFileSync(configFile, stringify({ ...config, storage }));
   return { configFile, directory };
 }
 

@@ -20,12 +20,18 @@ import type { Progress, ProgressItem } from "../output/progress.ts";
 
 /**
  * Result for one package. `absent`: one of many versions is not made for the
- * platform. `missing`: a check does not find it.
+ * platform. `missing`: a check does not find it. `evicted`: it made room for others of the same run.
  */
 export interface PrefetchedPackage {
   readonly wanted: WantedPackage;
   readonly outcome:
-    "stored" | "fetched" | "missing" | "absent" | "failed" | "interrupted";
+    | "stored"
+    | "fetched"
+    | "evicted"
+    | "missing"
+    | "absent"
+    | "failed"
+    | "interrupted";
   readonly admitted?: AdmittedPackage;
   readonly size?: number | undefined;
   readonly h1?: string | undefined;

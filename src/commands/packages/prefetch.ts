@@ -48,7 +48,7 @@ export async function runPrefetch(
 ): Promise<number> {
   const { progress, signal, mirror } = parts;
   const start = output.now();
-  const results: PrefetchedPackage[] = [];
+  let results: PrefetchedPackage[] = [];
   const modules = new ModulePackages(mirror, signal);
   let selection = nothingSelected;
   try {
@@ -58,6 +58,9 @@ export async function runPrefetch(
     await pLimit(atOnce).map(selection.packages, async (wanted) => {
       results.push(await prefetchPackage(wanted, parts));
     });
+    results = await pLimit(atOnce).map(results, (one) =>
+      noteEvicted(one, mirror),
+    );
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
@@ -70,9 +73,20 @@ export async function runPrefetch(
   output.stderr(summary);
   if (json) output.stdout(formatJson(selection, results, signal.aborted));
   const isGood = results.every(
-    ({ outcome }) => outcome !== "failed" && outcome !== "missing",
+    ({ outcome }) => !["failed", "missing", "evicted"].includes(outcome),
   );
   return isGood && selection.problems.length === 0 && !signal.aborted ? 0 : 1;
+}
+
+/** What came is not there any longer when all together are more than the store may hold. */
+async function noteEvicted(
+  one: PrefetchedPackage,
+  { providers }: PrefetchParts["mirror"],
+): Promise<PrefetchedPackage> {
+  const { admitted } = one;
+  if (admitted === undefined) return one;
+  const isThere = (await providers.findSize(admitted.found)) !== undefined;
+  return isThere ? one : { ...one, outcome: "evicted" };
 }
 
 const nothingSelected: Selection = {
@@ -97,9 +111,11 @@ function formatSummary(
   const fetched = of("fetched");
   const bytes = fetched.reduce((sum, { size = 0 }) => sum + size, 0);
   const absent = of("absent").length;
+  const evicted = of("evicted");
   const counts = [
     `${fetched.length} fetched (${formatAmount(bytes)} in ${formatTime(seconds)})`,
     `${of("stored").length} stored already`,
+    ...(evicted.length > 0 ? [`${evicted.length} evicted again`] : []),
     ...(absent > 0 ? [`${absent} not made for the platform`] : []),
     `${failures.length + problems.length} failed`,
   ];
@@ -112,7 +128,20 @@ function formatSummary(
     ...notCarried.map(formatNotCarried),
   ];
   const stored = describeModules(modules);
-  const lines = [...failures, ...stored, `${counts.join(", ")}.\n`];
+  const lost = evicted.map(
+    ({ wanted }) => `${formatWanted(wanted)} made room for others.\n`,
+  );
+  const room =
+    evicted.length > 0
+      ? 'The store cannot hold all of them: raise "storage.maxSize", make room on its disk, or ask for less.\n'
+      : "";
+  const lines = [
+    ...failures,
+    ...lost,
+    ...stored,
+    `${counts.join(", ")}.\n`,
+    room,
+  ];
   return [...named, ...lines, rest].join("");
 }
 

@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createAuthority } from "../../fakes/authority.ts";
@@ -229,6 +229,39 @@ describe("prefetch by lock file", () => {
 });
 
 describe("prefetch when something is wrong", () => {
+  it("says of no archive that it is stored which left again for others", async () => {
+    const storage = makeStorage({
+      ...config,
+      storage: { maxSize: "1MiB", minFree: 0 },
+    });
+    const both = [...linux, "--platform", "darwin_arm64"];
+    await prefetch([...both, "acme/gadget"], { storage });
+    const specs = ["acme/gadget", "acme/wheel"];
+    const run = await prefetch([...linux, ...specs], { storage });
+    const third = await prefetch([...both, ...specs], { storage });
+    for (const { printed, stderr, status } of [run, third]) {
+      const lost = outcomes(printed).filter((one) => one.endsWith("evicted"));
+      for (const one of lost)
+        expect(stderr).toContain(one.replace("evicted", "made room for"));
+      expect(stderr.includes('raise "storage.maxSize"')).toBe(lost.length > 0);
+      expect(status).toBe(
+        outcomes(printed).every((one) => /(?:stored|fetched)$/.test(one))
+          ? 0
+          : 1,
+      );
+    }
+    const held = outcomes(third.printed).filter((one) =>
+      /(?:stored|fetched)$/.test(one),
+    );
+    const files = readdirSync(storage.directory, {
+      recursive: true,
+      withFileTypes: true,
+    }).map((file) => join(file.parentPath, file.name));
+    const archives = files.filter((file) => statSync(file).size > 400_000);
+    expect(held).toHaveLength(archives.length);
+    expect(third.status).toBe(1);
+  });
+
   it("names each bad package and fetches the others", async () => {
     registry.script("archive", onlyFor(/gadget/, alteredByte(1000)));
     registry.script("package", onlyFor(/wheel/, status(404)));
