@@ -30,14 +30,14 @@ const elsewhere: Readonly<Record<string, string>> = {
   "oras cp":
     "needs a registry of OCI artifacts: test/acceptance/oci-registry.test.ts has one",
   "install -D ":
-    "wants a release of yours; test/acceptance/private-provider.test.ts puts one there",
+    "wants a release of yours; test/origin/folder/folder-providers.test.ts puts one there",
   "mkdir -p /srv/providers":
-    "writes to the machine: test/acceptance/private-provider.test.ts makes such a folder",
+    "writes to the machine: test/origin/folder/folder-providers.test.ts makes such a folder",
   "gpg --armor --export FINGERPRINT": "wants a key of yours",
   "cp terraform-registry-manifest.json":
     "wants a provider of yours; test/scenes/origin-folder.ts makes its dist so",
   "terraform login":
-    "needs a person: test/acceptance/login.test.ts logs in with a scripted one",
+    "needs a person: test/acceptance/client-matrix.test.ts logs in with a scripted one",
 };
 
 /** The last one revokes a key, and what it signed is refused from then on. */

@@ -128,64 +128,6 @@ describe.each(clients)("$name $version without the origin", (client) => {
   });
 });
 
-describe("an offline daemon", () => {
-  it("serves lists, hashes of every platform and archives of what was imported while it runs", async () => {
-    const site = offlineSite();
-    const mirror = await startMirror(site);
-    onTestFinished(() => mirror.kill());
-    const folder = `providers/${host}/acme`;
-    const before = await mirror.get(`${folder}/widget/index.json`);
-    expect(before.status).toBe(404);
-    expect((await site.run("import", bundle)).status).toBe(0);
-
-    const index = await mirror.get(`${folder}/gadget/index.json`);
-    expect(index.headers["content-type"]).toBe("application/json");
-    expect(index.json()).toEqual({ versions: { "0.1.0": {}, "0.1.5": {} } });
-    for (const release of releases) {
-      const path = `${folder}/${release.type}`;
-      const version = await mirror.get(`${path}/${release.version}.json`);
-      const archives = release.archives.map(
-        ({ platform, filename, h1, sha256 }) => [
-          platform,
-          { url: filename, hashes: [`zh:${sha256}`, h1] },
-        ],
-      );
-      expect(version.json()).toEqual({
-        archives: Object.fromEntries(archives) as unknown,
-        computed: Object.fromEntries(
-          release.archives.map(({ platform, h1 }) => [platform, h1]),
-        ),
-      });
-      for (const { filename, bytes } of release.archives) {
-        const archive = await mirror.get(`${path}/${filename}`);
-        expect(archive.body.equals(bytes)).toBe(true);
-      }
-    }
-  });
-});
-
-it("serves a platform that a later bundle adds to a release, also when it listed the release before", async () => {
-  const release = { type: "grown", version: "2.0.0" };
-  await registry.publish({ ...release, platforms: ["linux_amd64"] });
-  const first = await exportBundle(here, "acme/grown@2.0.0");
-  await registry.publish({ ...release, platforms });
-  const from = connectedSite(authority, registry);
-  const second = await exportBundle(from, ...flags, "acme/grown@2.0.0");
-
-  const site = offlineSite();
-  const mirror = await startMirror(site);
-  onTestFinished(() => mirror.kill());
-  const readPlatforms = async () => {
-    const answer = await mirror.get(`providers/${host}/acme/grown/2.0.0.json`);
-    const { archives } = answer.json() as { archives: object };
-    return Object.keys(archives);
-  };
-  expect((await site.run("import", first)).status).toBe(0);
-  expect(await readPlatforms()).toEqual(["linux_amd64"]);
-  expect((await site.run("import", second)).status).toBe(0);
-  expect(await readPlatforms()).toEqual(platforms.toSorted());
-});
-
 it.runIf(clients.some(({ name }) => name === "terraform"))(
   "exports the documents that terraform providers mirror writes, with zh: besides",
   async () => {

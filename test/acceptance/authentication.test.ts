@@ -1,6 +1,5 @@
-import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bearer, issueToken } from "../client-token.ts";
+import { issueToken } from "../client-token.ts";
 import { createAuthority } from "../fakes/authority.ts";
 import { startRegistry, type Registry } from "../fakes/registry.ts";
 import type { Release } from "../fakes/release.ts";
@@ -21,9 +20,6 @@ import {
 const clients = await findClients();
 if (clients.length === 0)
   it.skip("asks real clients for a token: none is on PATH", () => undefined);
-
-/** Real clients of each kind at once; the plain ones below are 200. */
-const realInits = Number(process.env.PROVENDER_REAL_INITS ?? 6);
 
 const address = "registry.terraform.io/acme/widget";
 const ci = issueToken("ci");
@@ -121,47 +117,4 @@ describe.each(clients)("$name $version with authentication on", (client) => {
     }
     expect(registry.requests.count()).toBe(0);
   });
-
-  it(
-    `installs ${realInits} times at once`,
-    { timeout: 60_000 + 5_000 * realInits },
-    async () => {
-      const runs = await Promise.all(
-        Array.from({ length: realInits }, () =>
-          init(client, { block: block() }),
-        ),
-      );
-      const failed = runs.filter(({ status }) => status !== 0);
-      expect(failed.map(({ output }) => output)).toEqual([]);
-    },
-  );
-});
-
-/** Requests the documents and the archive as a client does, the archive without its token. */
-async function install(): Promise<string> {
-  const folder = `/providers/${address}/`;
-  const index = await mirror.get(`${folder}index.json`, bearer(ci.token));
-  const { versions } = index.json() as { versions: object };
-  const [version = ""] = Object.keys(versions);
-  const document = await mirror.get(`${folder}${version}.json`, {
-    ...bearer(ci.token),
-  });
-  const { archives } = document.json() as {
-    archives: Record<string, { url: string }>;
-  };
-  const path = folder + (archives.linux_amd64?.url ?? "");
-  await mirror.get(path, { method: "HEAD" });
-  const archive = await mirror.get(path);
-  return createHash("sha256").update(archive.body).digest("hex");
-}
-
-it("lets 200 clients with a token install at once", async () => {
-  const count = 200;
-  const start = performance.now();
-  const digests = await Promise.all(Array.from({ length: count }, install));
-  const seconds = (performance.now() - start) / 1000;
-  const { sha256 } = release.archive("linux_amd64");
-  const right = digests.filter((digest) => digest === sha256).length;
-  console.info(`${right} of ${count} installs in ${seconds.toFixed(1)} s`);
-  expect(right).toBe(count);
 });

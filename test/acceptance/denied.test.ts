@@ -125,11 +125,7 @@ describe.each(clients)(
 
     it.each([
       ["a denied provider", "denied", undefined],
-      ["a denied provider at its version", "denied", "1.0.0"],
-      ["a provider with a denied version", "partly", undefined],
       ["a denied version", "partly", "2.0.0"],
-      ["a provider whose versions are all too young", "young", undefined],
-      ["a version that is too young", "young", "1.0.0"],
       [
         "a provider under another key than the pinned one",
         "foreign",

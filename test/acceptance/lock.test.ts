@@ -135,19 +135,4 @@ describe.each(clients)("lock for $name $version", (client) => {
       readFileSync(theirs.file, "utf8"),
     );
   });
-
-  it("completes a file from a running mirror, which fetches what it lacks", async () => {
-    const { directory, file } = await makeRoot();
-    const mirror = await startMirror({ config });
-    const base = ["lock", "--mirror", mirror.url, "--ca", mirror.caFile];
-    const run = await runCommand([...base, ...flags, directory]);
-    expect(run.stderr).toMatch(/acme\/alpha 1\.3\.0/);
-    expect(run.status).toBe(0);
-    const init = await initReadonly(client, directory, mirror);
-    expect(init.output).toContain("successfully initialized");
-    const text = readFileSync(file, "utf8");
-    expect(text.match(/"h1:/g)?.length).toBe(9);
-    expect(text.match(/"zh:/g)?.length).toBe(12);
-    await mirror.stop();
-  });
 });

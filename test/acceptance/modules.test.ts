@@ -4,15 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { GitRepository, gitBackend } from "../fakes/git-http.ts";
 import { tarGz } from "../fakes/module-archive.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
-import { runCommand } from "../scenes/provider-requests.ts";
 import { makeModuleScene, type ModuleScene } from "../scenes/module-scene.ts";
-import {
-  findClients,
-  hostConfig,
-  isSince,
-  runClient,
-  type Client,
-} from "./clients.ts";
+import { findClients, hostConfig, runClient, type Client } from "./clients.ts";
 
 const clients = await findClients();
 if (clients.length === 0)
@@ -28,13 +21,12 @@ const sources = {
 };
 
 let scene: ModuleScene;
-let repository: GitRepository;
 let mirror: RunningMirror;
 
 beforeAll(async () => {
   const root = scratch("git");
   scene = await makeModuleScene(gitBackend(root));
-  repository = await GitRepository.create(join(root, "network"));
+  const repository = await GitRepository.create(join(root, "network"));
   await repository.commit(
     {
       "main.tf": 'output "name" { value = "first" }\n',
@@ -121,53 +113,5 @@ describe.each(clients)(
         await origin.restart();
       }
     });
-  },
-);
-
-it.runIf(clients.length > 0)(
-  "a tag that moves changes a direct install, and nothing behind the mirror",
-  async () => {
-    const [client] = clients;
-    if (client === undefined) throw new Error("checked above");
-    const before = installed((await throughMirror(client)).directory);
-    await repository.commit({ "main.tf": "# evil\n" }, "v1.0.0");
-    const { origin, caFile } = scene;
-    const direct = await init(client, origin.modulesUrl, caFile);
-    expect(installed(direct.directory)["tagged/main.tf"]).toBe("# evil\n");
-    const { directory } = mirror;
-    await mirror.stop();
-    const config = scene.configOf({ freshness: { versions: "0s" } });
-    mirror = await startMirror({ config, directory });
-    const after = await throughMirror(client);
-    expect(installed(after.directory)).toEqual(before);
-    const metrics = (await mirror.get("/metrics")).body.toString();
-    expect(metrics).toContain('alarms_total{kind="module-replaced"} 2');
-  },
-);
-
-const computing = clients.filter(
-  (client) => client.name === "tofu" && isSince(client, 8),
-);
-
-it.for(computing)(
-  "prefetch fetches what $name $version made of a computed source",
-  async (client) => {
-    const directory = scratch("computed");
-    const source = `variable "place" {\n  default = "${sources.packed}"\n}\n`;
-    const call = `module "computed" {\n  source  = var.place\n  version = "1.0.0"\n}\n`;
-    writeFileSync(join(directory, "main.tf"), source + call);
-    const modulesUrl = `${mirror.url}v1/modules/${hostname}/`;
-    const prefetch = () =>
-      runCommand(mirror, "prefetch", "--directory", directory);
-    expect((await prefetch()).stderr).toContain("is left to the clients");
-    const ran = await runClient(client, ["init", "-no-color"], {
-      ...{ directory, caFile: mirror.caFile },
-      cliConfig: hostConfig(hostname, { "modules.v1": modulesUrl }),
-    });
-    expect(ran.output).toContain("successfully initialized");
-    const { status, stderr } = await prefetch();
-    expect(status).toBe(0);
-    expect(stderr).toContain("0 modules fetched, 1 stored already.");
-    expect(stderr).not.toContain("is left to the clients");
   },
 );

@@ -30,7 +30,7 @@ export function listPrograms(): readonly Program[] {
     {
       name: "Renovate",
       version: renovate && versionOfPackage(renovate),
-      runs: "versions of providers and modules, update of a lock file; with a token, under `minimumAge`",
+      runs: "versions of providers and modules; with a token, under `minimumAge`",
     },
     {
       name: "Checkov",

@@ -147,38 +147,6 @@ describe.runIf(canRun)("three replicas behind HAProxy", () => {
     expect(modules.count("/files/shared.tar.gz")).toBe(1);
   });
 
-  it("have the pinned module, with any content in the bucket under its digest", async () => {
-    const { modules } = scene;
-    const [bytes, other] = await Promise.all(
-      ["# good", "# evil"].map((text) => tarGz([["main.tf", text]])),
-    );
-    const [one, two] = replicas;
-    if (!bytes || !other || !one || !two) throw new Error("none");
-    const file = "/files/lied.tar.gz";
-    modules.publish("acme/lied/aws", "1.0.0", modules.serve(file, bytes));
-    const fetchModule = async (mirror: RunningMirror) => {
-      const path = `/v1/modules/${moduleHost}/acme/lied/aws/1.0.0/download`;
-      const found = await mirror.get(path, bearer(ci.token));
-      const location = String(found.headers["x-terraform-get"]);
-      return (await getAt(mirror, location)).body;
-    };
-    expect((await fetchModule(one)).equals(bytes)).toBe(true);
-    const bucket = new Bucket(settings, bucketLimits);
-    const object = blobObject(sha256Of(bytes) as Sha256);
-    await eventually(
-      () => readObject(bucket, object),
-      (kept) => kept.equals(bytes),
-    );
-    await bucket.put(object, other);
-    expect((await fetchModule(two)).equals(bytes)).toBe(true);
-    expect(modules.count(file)).toBe(2);
-    await eventually(
-      () => readObject(bucket, object),
-      (kept) => kept.equals(bytes),
-    );
-    await bucket.close();
-  });
-
   it.each(["hash", "roundrobin"] as const)(
     `ask the origin once each at most for an archive that ${crowd} clients want at once: %s`,
     async (balance) => {

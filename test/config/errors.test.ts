@@ -43,7 +43,6 @@ describe("a bad value", () => {
       "freshness:\n  versions: 5 minutes",
       ':2: "freshness.versions" is "5 minutes": expected a duration such as 500ms, 30s, 5m, 1h, 7d or 0.',
     ],
-    ["freshness: { versions: 5 }", '"freshness.versions" is 5: expected'],
     [
       "storage:\n  minFree: 5GB",
       ':2: "storage.minFree" is "5GB": expected a size such as 512MiB or 200GiB.',
@@ -61,45 +60,19 @@ describe("a bad value", () => {
       '"listen.trustedProxies[0]" is "10.0.0.0/33": expected an address or a network such as 192.0.2.1 or 10.0.0.0/8.',
     ],
     [
-      "listen: { trustedProxies: ['10.1'] }",
-      '"listen.trustedProxies[0]" is "10.1": expected an address or a network such as 192.0.2.1 or 10.0.0.0/8.',
-    ],
-    [
-      "listen: { trustedProxies: ['proxy.example.com'] }",
-      '"listen.trustedProxies[0]" is "proxy.example.com": expected an address or a network such as 192.0.2.1 or 10.0.0.0/8.',
-    ],
-    [
-      "listen: { trustedProxies: ['::1/129'] }",
-      '"listen.trustedProxies[0]" is "::1/129": expected an address or a network such as 192.0.2.1 or 10.0.0.0/8.',
-    ],
-    [
-      "listen: { trustedProxies: ['10.0.0.0/8/8'] }",
-      '"listen.trustedProxies[0]" is "10.0.0.0/8/8": expected an address or a network such as 192.0.2.1 or 10.0.0.0/8.',
-    ],
-    [
-      "listen: { trustedProxies: ['10.0.0.0/08'] }",
-      '"listen.trustedProxies[0]" is "10.0.0.0/08": expected an address or a network such as 192.0.2.1 or 10.0.0.0/8.',
-    ],
-    [
       "listen: { tls: on }",
       'is "on": expected self-signed, off or { certificate: PATH, key: PATH }.',
-    ],
-    [
-      "listen: { tls: false }",
-      "is false: expected self-signed, off or { certificate",
     ],
     [
       "listen: { tls: { certificate: a } }",
       '"listen.tls.key" is missing: expected a path.',
     ],
     ["listen: { port: 65536 }", '"listen.port" is 65536: expected a port'],
-    ["listen: { port: -1 }", '"listen.port" is -1: expected a port'],
     [
       "listen: { host: '127.0.0.1:8443' }",
       "expected an address such as 127.0.0.1",
     ],
     ["listen: { host: [] }", '"listen.host" is a list: expected an address'],
-    ["listen: 8443", '"listen" is a number: expected a mapping'],
     ["offline: yes", '"offline" is "yes": expected true or false.'],
     ["platforms: linux_amd64", '"platforms" is text: expected a list'],
     [
@@ -110,7 +83,6 @@ describe("a bad value", () => {
       "limits: { firstByte: 0 }",
       '"limits.firstByte" is 0: expected a duration of at least 1ms and at most 24d such as 10s.',
     ],
-    ["limits: { firstByte: 25d }", '"limits.firstByte" is "25d": expected'],
     [
       "limits: { connections: 1.5 }",
       "is 1.5: expected a whole number of at least 1 such as 4096.",
@@ -170,14 +142,6 @@ describe("a bad value", () => {
       '"auth.oidc[0].claims" takes tokens that anybody can get: token.actions.githubusercontent.com signs for every account. Expected the claim of yours, such as "repository_owner: acme"',
     ],
     [
-      "auth: { oidc: { issuer: 'https://gitlab.com/', audience: b, claims: { ref: main } } }",
-      '"auth.oidc.claims" takes tokens that anybody can get: gitlab.com signs',
-    ],
-    [
-      "auth: { oidc: { issuer: 'https://gitlab.com/', audience: b, claims: { sub: '**' } } }",
-      '"auth.oidc.claims.sub" is "**": expected a value, in which * stands for any characters',
-    ],
-    [
       "auth: { oidc: [{ issuer: 'https://gitlab.com/', audience: b, claims: { sub: ['*'] } }] }",
       '"auth.oidc[0].claims.sub[0]" is "*": expected a value, in which * stands for any characters',
     ],
@@ -214,12 +178,10 @@ describe("a file that is not a configuration", () => {
       "log: {}\nlisten: {}\nlog: {}",
       ":3: this key appears twice: leave one of them out.",
     ],
-    ["listen:\n  port: 1\n  port: 2", ":3: this key appears twice"],
     [
       "just text",
       ":1: the file is text: expected a mapping of keys to values.",
     ],
-    ["- 1", ":1: the file is a list: expected a mapping"],
     ["log: {}\n---\nlog: {}", ":2: a second document starts here."],
     ["log: !secret x", ":1: not valid YAML: Unresolved tag: !secret"],
     [

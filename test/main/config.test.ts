@@ -6,11 +6,9 @@ import {
   issueCertificate,
   makeAuthority,
 } from "../../src/server/tls/certificate-source.ts";
-import { runCommand } from "../running-command.ts";
+import { runHere } from "../running-here.ts";
 import { scratch } from "../running-mirror.ts";
 
-const now = new Date();
-const year = 365 * 24 * 60 * 60 * 1000;
 const names = ["mirror.example.com"];
 
 let certificate: string;
@@ -19,7 +17,7 @@ let token: string;
 let ca: string;
 let file: string;
 
-async function issue(at: Date) {
+async function issue(at = new Date()) {
   const authority = await makeAuthority("test", at);
   const issued = await issueCertificate(authority, names, at);
   return { ...issued, ca: authority.certificate };
@@ -40,7 +38,7 @@ beforeEach(async () => {
     string,
     string,
   ];
-  const issued = await issue(now);
+  const issued = await issue();
   writeFileSync(certificate, issued.certificate);
   writeFileSync(key, issued.key, { mode: 0o600 });
   writeFileSync(token, "secret-of-the-origin\n", { mode: 0o600 });
@@ -60,7 +58,7 @@ beforeEach(async () => {
   writeFileSync(file, stringify(config));
 });
 
-const check = () => runCommand(["config", "check", "--config", file]);
+const check = () => runHere(["config", "check", "--config", file]);
 
 describe("provender config check", () => {
   it("opens every file that is named, and says until when the certificate is good", async () => {
@@ -73,43 +71,9 @@ describe("provender config check", () => {
 
   it.each<[string, () => Promise<void> | void, RegExp]>([
     [
-      "a certificate that is not there",
-      () => rmSync(certificate),
-      /"listen\.tls".*site\.pem.*ENOENT/,
-    ],
-    [
-      "a key that is not there",
-      () => rmSync(key),
-      /"listen\.tls".*site\.key.*ENOENT/,
-    ],
-    [
-      "a malformed certificate",
-      () => writeFileSync(certificate, "no PEM\n"),
-      /"listen\.tls".*site\.pem.*is not a certificate/,
-    ],
-    [
-      "a key that is cut",
-      () => truncateSync(key, 80),
-      /"listen\.tls".*site\.key.*is not a private key/,
-    ],
-    [
       "the key of another certificate",
-      async () => writeFileSync(key, (await issue(now)).key),
+      async () => writeFileSync(key, (await issue()).key),
       /"listen\.tls".*site\.key.*does not belong/,
-    ],
-    [
-      "a certificate that has expired",
-      async () => {
-        const old = await issue(new Date(now.getTime() - 3 * year));
-        writeFileSync(certificate, old.certificate);
-        writeFileSync(key, old.key);
-      },
-      /"listen\.tls".*site\.pem.*expired on 20\d\d-/,
-    ],
-    [
-      "a key that everybody can read",
-      () => chmodSync(key, 0o644),
-      /"listen\.tls".*site\.key.*every user/,
     ],
     ["a CA that is not there", () => rmSync(ca), /:\d+: .*ca\.pem.*ENOENT/],
     [

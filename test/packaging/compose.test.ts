@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
@@ -9,25 +9,12 @@ import { scratch } from "../running-mirror.ts";
 import { has, run } from "./release.ts";
 
 const folder = join(import.meta.dirname, "..", "..", "packaging", "compose");
-const replicas = join(folder, "replicas");
 const read = (...names: string[]) =>
   readFileSync(join(folder, ...names), "utf8");
-const canCompose = await has("podman-compose", "the files for compose");
 const canBalance = await has(
   "haproxy",
   "the balancer of the files for compose",
 );
-
-/** Returns the podman commands for a compose file; needs no podman. */
-async function compose(file: string): Promise<string> {
-  const dry = ["--dry-run", "--podman-path", "true", "-f", file];
-  const { stdout, stderr } = await run("podman-compose", [
-    ...dry,
-    "up",
-    "--no-start",
-  ]);
-  return stdout + stderr;
-}
 
 describe("compose of one", () => {
   it("names its image, its store, its probe and no further rights", () => {
@@ -50,23 +37,9 @@ describe("compose of one", () => {
     const checked = await runCommand(["config", "check", "--config", file]);
     expect(checked).toMatchObject({ status: 0, stderr: "" });
   });
-
-  it.runIf(canCompose)("is taken by podman-compose", async () => {
-    const asked = await compose(join(folder, "compose.yaml"));
-    expect(asked.match(/ create --name=/g)).toHaveLength(1);
-  });
 });
 
 describe("compose of three replicas", () => {
-  it.runIf(canCompose)("is taken by podman-compose", async () => {
-    const copy = scratch("compose");
-    cpSync(replicas, copy, { recursive: true });
-    writeFileSync(join(copy, "bucket.env"), "AWS_ACCESS_KEY_ID=x\n");
-    const asked = await compose(join(copy, "compose.yaml"));
-    expect(asked.match(/ create --name=\S+_provender_\d/g)).toHaveLength(3);
-    expect(asked.match(/ create --name=\S+_haproxy_1/g)).toHaveLength(1);
-  });
-
   it("trusts the network that its balancer is in", () => {
     const { listen, storage } = load(read("replicas", "config.yaml"));
     const { networks } = parse(read("replicas", "compose.yaml")) as {

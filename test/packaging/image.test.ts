@@ -1,15 +1,7 @@
-import {
-  globSync,
-  mkdirSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { root } from "../../packaging/project.ts";
-import { version } from "../../src/main/version.ts";
 import { scratch } from "../running-mirror.ts";
 import { makeInstalledScene, type InstalledScene } from "./installed.ts";
 import { has, isRoot, makeRelease, run } from "./release.ts";
@@ -17,8 +9,6 @@ import { startServing } from "./serving.ts";
 
 const canUnpack = await has("umoci", "the container image");
 const canRun = isRoot && (await has("runc", "the container image with runc"));
-const canBuild =
-  isRoot && (await has("buildah", "the Dockerfile with buildah"));
 const canInspect = await has("skopeo", "the container image with skopeo");
 
 interface Mount {
@@ -38,28 +28,6 @@ interface BundleConfig {
   root: { readonly: boolean };
   mounts: readonly Mount[];
   linux: { namespaces: readonly { readonly type: string }[] };
-}
-
-/** Returns the configuration of an image. */
-async function inspectImage(name: string): Promise<Record<string, unknown>> {
-  const { stdout } = await run("skopeo", [
-    "inspect",
-    "--config",
-    "--raw",
-    name,
-  ]);
-  const { config } = JSON.parse(stdout) as { config: Record<string, unknown> };
-  return config;
-}
-
-/** Modes, owners, sizes and names. */
-async function listTar(file: string): Promise<readonly string[]> {
-  const { stdout } = await run("tar", ["--numeric-owner", "-tvf", file]);
-  return stdout
-    .split("\n")
-    .map((line) =>
-      line.replace(/ +\d{4}-\d\d-\d\d \d\d:\d\d/, "").replace(/ +/g, " "),
-    );
 }
 
 describe.skipIf(!canUnpack)("the container image", () => {
@@ -107,49 +75,6 @@ describe.skipIf(!canUnpack)("the container image", () => {
         /^[0-9a-f]{40}$/,
       );
     },
-  );
-
-  it.skipIf(!canBuild || !canInspect)(
-    "is what the Dockerfile gives, by the commands that it names",
-    async () => {
-      const cwd = dirname(image);
-      const dockerfile = join(root, "packaging/Dockerfile");
-      const text = readFileSync(dockerfile, "utf8");
-      const commands = [...text.matchAll(/^# {3}(.*)$/gm)].map(
-        ([, command = ""]) => command,
-      );
-      const store = ["--root", "--runroot"].map(
-        (name) => `${name} ${scratch("containers")}`,
-      );
-      const build = `buildah ${store.join(" ")} --storage-driver vfs bud --isolation chroot --format docker --tag docker-archive:built.tar --file ${dockerfile}`;
-      expect(commands.at(-1)).toContain("docker build ");
-      for (const command of commands) {
-        const meant = command
-          .replaceAll("VERSION", version)
-          .replace("docker build -f ../packaging/Dockerfile", build);
-        await run("sh", ["-ec", meant], { cwd });
-      }
-      const built = await inspectImage(
-        `docker-archive:${join(cwd, "built.tar")}`,
-      );
-      const { Labels, ...ours } = await inspectImage(`oci-archive:${image}`);
-      expect(Labels).toBeDefined();
-      // An OCI image has no field for a health check.
-      expect(built.Healthcheck).toBeDefined();
-      expect(built).toMatchObject(ours);
-      await run("tar", ["-xf", "built.tar"], { cwd });
-      const [layer = ""] = globSync("*/layer.tar", { cwd });
-      const files = await listTar(join(cwd, layer));
-      const wanted = await listTar(join(cwd, "layer.tar.gz"));
-      // Folders above others may have no entry of their own.
-      const differing = [...new Set([...files, ...wanted])].filter(
-        (one) =>
-          !files.includes(one) ||
-          !(wanted.includes(one) || one.startsWith("d")),
-      );
-      expect(differing).toEqual([]);
-    },
-    60_000,
   );
 
   it("has no shell and runs as user 10001", async () => {

@@ -1,8 +1,5 @@
-import { execFile } from "node:child_process";
-import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { imageUser } from "../../packaging/image.ts";
@@ -13,25 +10,6 @@ import { has, run } from "./release.ts";
 const folder = join(import.meta.dirname, "..", "..", "packaging", "kustomize");
 const base = join(folder, "base");
 const canBuild = await has("kustomize", "the manifests for Kubernetes");
-/** Decodes manifests as Kubernetes' own types: kubernetes-schema/, built by .ci/run. */
-const schema = process.env.PROVENDER_KUBERNETES_SCHEMA;
-if (schema === undefined)
-  console.error(
-    "NOT TESTED: the manifests' fields, since PROVENDER_KUBERNETES_SCHEMA names no program that knows them.",
-  );
-
-/** Resolves with what it says of manifests, a line each. */
-async function decode(program: string, manifests: string) {
-  const child = execFile(program);
-  child.stdin?.end(manifests);
-  const [stdout, stderr, [status]] = await Promise.all([
-    child.stdout === null ? "" : text(child.stdout),
-    child.stderr === null ? "" : text(child.stderr),
-    once(child, "exit") as Promise<[number]>,
-  ]);
-  return { status, stdout, stderr };
-}
-
 /** Fields of every Kubernetes manifest. */
 interface Manifest {
   readonly apiVersion: string;
@@ -105,27 +83,6 @@ describe("the manifests", () => {
         },
         readinessProbe: { httpGet: { path: "/readyz" } },
       });
-    },
-  );
-
-  it.runIf(canBuild && schema !== undefined)(
-    "of Kubernetes have no field that their kinds do not have",
-    async () => {
-      for (const name of ["base", "bucket"]) {
-        const { stdout } = await run("kustomize", [
-          "build",
-          join(folder, name),
-        ]);
-        const kinds = readAll(stdout).length;
-        const decoded = await decode(schema ?? "", stdout);
-        expect(decoded).toMatchObject({ status: 0, stderr: "" });
-        expect(decoded.stdout.trim().split("\n")).toHaveLength(kinds);
-        const wrong = stdout.replace("serviceName:", "serviceNam:");
-        expect(await decode(schema ?? "", wrong)).toMatchObject({
-          status: 1,
-          stderr: expect.stringContaining("serviceNam") as unknown,
-        });
-      }
     },
   );
 

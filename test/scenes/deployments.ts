@@ -8,25 +8,21 @@ interface Deployment {
   readonly headers?: Readonly<Record<string, string>>;
   /** URL of the mirror for clients; its own by default. */
   readonly base?: string;
-  /** True where URLs of its registry protocols are absolute. */
-  readonly isAbsolute: boolean;
 }
 
 const ci = issueToken("ci");
 
 export const deployments: readonly Deployment[] = [
-  { name: "over TLS", isAbsolute: true },
+  { name: "over TLS" },
   {
     name: "over TLS by another name",
     headers: { host: "localhost:9443" },
     base: "https://localhost:9443/",
-    isAbsolute: true,
   },
   {
     name: "with a publicUrl",
     config: { publicUrl: "https://mirror.example.com" },
     base: "https://mirror.example.com/",
-    isAbsolute: true,
   },
   {
     name: "with a publicUrl that has a path, behind a proxy",
@@ -36,30 +32,25 @@ export const deployments: readonly Deployment[] = [
     },
     headers: { host: "127.0.0.1", "x-forwarded-for": "192.0.2.1" },
     base: "https://mirror.example.com/tools/",
-    isAbsolute: true,
   },
   {
     name: "below a path of a trusted proxy",
     config: { listen: { port: 0, tls: "off", trustedProxies: ["127.0.0.1"] } },
     headers: { host: "mirror.example.com", "x-forwarded-for": "192.0.2.1" },
     base: "https://mirror.example.com/tools/",
-    isAbsolute: false,
   },
   {
     name: "below a path of a proxy that is not known",
     headers: { host: "localhost", via: "1.1 proxy" },
     base: "https://localhost/tools/",
-    isAbsolute: false,
   },
   {
     name: "without TLS",
     config: { listen: { port: 0, tls: "off" } },
-    isAbsolute: false,
   },
   {
     name: "with tokens",
     config: { auth: { tokens: [ci.configured] } },
     headers: bearer(ci.token).headers,
-    isAbsolute: true,
   },
 ];

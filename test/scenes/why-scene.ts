@@ -10,7 +10,7 @@ import { awaitHit } from "./log-lines.ts";
 import { requestsFor, runCommand } from "./provider-requests.ts";
 
 export const host = "registry.terraform.io";
-export const moduleHost = "modules.example.com";
+const moduleHost = "modules.example.com";
 export const tokens = {
   good: issueToken("canary-of-operators"),
   expired: issueToken("canary-expired", new Date("2020-01-01T00:00:00Z")),
@@ -123,13 +123,13 @@ export const cases: readonly WhyCase[] = [
   },
   {
     title: "an origin that is down",
-    path: "down1.example.com/acme/demo",
+    path: "down.example.com/acme/demo",
     code: "origin-unreachable",
     says: /could not be reached .*failing since 20\d\d-/s,
   },
   {
     title: "an origin that is slow",
-    path: "slow1.example.com/acme/demo",
+    path: "slow.example.com/acme/demo",
     code: "origin-timeout",
     says: /did not answer in time .*failing since 20\d\d-/s,
   },
@@ -169,18 +169,14 @@ export class WhyScene {
     [this.mirror, this.guarded] = mirrors;
   }
 
-  static async start(
-    settings: Readonly<Record<string, unknown>> = {},
-  ): Promise<WhyScene> {
+  static async start(): Promise<WhyScene> {
     const authority = await createAuthority();
     const registry = await startRegistry({ authority });
     const modules = await FakeModuleRegistry.start({ authority });
     modules.publish("acme/far/aws", "1.0.0", "hg::https://hg.example.com/far");
     modules.publish("acme/denied/aws", "1.0.0", "hg::https://hg.example.com/d");
-    const slow = await Promise.all(
-      rounds.map(() => startRegistry({ authority })),
-    );
-    for (const one of slow) one.script("discovery", hang);
+    const slow = await startRegistry({ authority });
+    slow.script("discovery", hang);
     const { origins } = originsOf(authority, registry);
     const [{ ca }] = Object.values(origins) as [{ ca: string }];
     const policy = { rules };
@@ -191,12 +187,12 @@ export class WhyScene {
           origins: {
             ...origins,
             [moduleHost]: { url: modules.url, ca },
-            ...failing(slow, ca),
+            "slow.example.com": { url: slow.url, ca },
+            "down.example.com": { url: "https://127.0.0.1:1/" },
           },
           freshness: { versions: "1ms", notFound: "1ms" },
           limits: { firstByte: "500ms", answer: "1s" },
           policy,
-          ...settings,
         },
       }),
       startMirror({
@@ -204,16 +200,10 @@ export class WhyScene {
           offline: true,
           origins,
           auth: { tokens: [good.configured, expired.configured] },
-          ...settings,
         },
       }),
     ]);
-    const scene = new WhyScene(
-      authority,
-      registry,
-      [modules, ...slow],
-      mirrors,
-    );
+    const scene = new WhyScene(authority, registry, [modules, slow], mirrors);
     await scene.#prepare();
     return scene;
   }
@@ -235,9 +225,7 @@ export class WhyScene {
     const common = { version: "1.0.0", signer: own, signedAt: old };
     for (const type of ["denied", "partly", "held"])
       await registry.publish({ ...common, type });
-    const sizes = { tampered: 1024 * 1024, "tampered-large": 9 * 1024 * 1024 };
-    for (const [type, size] of Object.entries(sizes))
-      await registry.publish({ ...common, type, size });
+    await registry.publish({ ...common, type: "tampered", size: 1024 * 1024 });
     await registry.publish({ ...common, type: "partly", version: "2.0.0" });
     await registry.publish({ ...common, type: "young", signedAt: new Date() });
     const recreated = await registry.publish({ ...common, type: "recreated" });
@@ -268,21 +256,6 @@ export class WhyScene {
     registry.script("archive", all(tampers, away));
     await requestsFor(mirror, "tampered").archive("1.0.0");
   }
-}
-
-/** Hosts that fail are suspended at some time, so that each client has its own. */
-export const rounds = [1, 2, 3, 4] as const;
-
-function failing(slow: readonly Registry[], ca: string) {
-  return Object.fromEntries(
-    slow.flatMap(({ url }, index) => [
-      [`slow${index + 1}.example.com`, { url, ca }],
-      [
-        `down${index + 1}.example.com`,
-        { url: `https://127.0.0.1:${index + 1}/` },
-      ],
-    ]),
-  );
 }
 
 const rules = [

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readdir, rm, type FileHandle } from "node:fs/promises";
+import { mkdir, rm, type FileHandle } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -72,36 +72,6 @@ test("shares one sync among the records that came during the one before", async 
   expect(await audit.readIds()).toEqual(numbers(1, 1000));
 });
 
-test("records what comes at any moment of the round before", async () => {
-  const log = audit.open();
-  // Each chain records again some microtasks after its last record, so that every gap of the writer is hit.
-  const chain = async (delay: number) => {
-    for (const round of numbers(1, 50)) {
-      await log.record(entry(delay * 100 + round), durable);
-      for (let tick = 0; tick < delay; tick++) await Promise.resolve();
-    }
-  };
-  for (const delay of numbers(0, 9)) await chain(delay);
-  await log.close();
-  expect(await audit.readIds()).toHaveLength(500);
-});
-
-test("does not sync for records without a waiter, and writes them until it is closed", async () => {
-  let syncs = 0;
-  const log = audit.open({
-    sync: async (handle) => {
-      syncs++;
-      await handle.datasync();
-    },
-  });
-  for (const id of numbers(1, 500))
-    await log.record(entry(id), { durable: false });
-  await log.close();
-  expect(await audit.readIds()).toEqual(numbers(1, 500));
-  expect(syncs).toBe(1);
-  expect(audit.lost).toEqual([]);
-});
-
 test("counts the records that do not fit into its memory, and has room again afterwards", async () => {
   const held = heldSync();
   const log = audit.open({ sync: held.sync, maxWaiting: 250 });
@@ -157,17 +127,6 @@ test("rejects durable records and counts the others while the file cannot be ope
   await log.record(entry(4), durable);
   expect(await audit.readIds()).toEqual([4]);
   await log.close();
-});
-
-test("refuses what comes after close", async () => {
-  const log = audit.open();
-  await log.close();
-  await expect(log.record(entry(1), durable)).rejects.toThrow(
-    failing("store-full"),
-  );
-  await log.record(entry(2), { durable: false });
-  expect(audit.lost).toHaveLength(1);
-  expect(await readdir(audit.folder)).toEqual([]);
 });
 
 test("has the line of every durable record that resolved before the process was killed", async () => {

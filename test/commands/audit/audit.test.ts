@@ -53,14 +53,9 @@ describe("provender audit", () => {
   it.each([
     [["--verdict", "refused", "--event", "refused"], 3],
     [["unserved.example.com/acme/two"], 1],
-    [["unserved.example.com/acme/two@1.0.0"], 0],
-    [["unserved.example.com/acme/nobody"], 0],
     [["--event", "revoked", "--since", "1h"], 2],
-    [["--since", "2100-01-01"], 0],
     [["--until", "2100-01-01T00:00"], 5],
-    [["--until", "1d"], 0],
     [["--asker", "127.0.0.1"], 3],
-    [["--asker", "ci"], 0],
   ] as const)("with %j prints that many: %i", async (args, count) => {
     expect(await entries(...args)).toHaveLength(count);
   });

@@ -115,21 +115,9 @@ describe("the configuration of a directory", () => {
     ]);
   });
 
-  it("knows providers of what is imported, and of data that a check reads", async () => {
-    const { required } = await read({
-      "main.tf": `import {\n  to = module.a["x.y"].random_id.z\n  id = "y"\n}\nimport {\n  to       = null_resource.x\n  provider = other.west\n  id       = "y"\n}\ncheck "up" {\n  data "http" "y" {\n    url = "https://a.example"\n  }\n}\n`,
-    });
-    expect(required.map((one) => one.split(" ")[0])).toEqual(
-      ["http", "other", "random"].map((type) => `${hashicorp}/${type}`),
-    );
-  });
-
   it.each([
-    ["unit.tftest.hcl", run("./setup")],
     ["tests/unit.tftest.hcl", run("./setup")],
-    ["tests/unit.tftest.hcl", `${run("./no", "a")}\n${run("./setup/")}`],
     ["tests/unit.tftest.json", jsonRun("./setup")],
-    ["tests/unit.tofutest.hcl", run("./setup")],
   ])("joins what local modules want that %s calls", async (name, text) => {
     const { required, problems } = await read({
       "main.tf": require("aws", "hashicorp/aws"),
@@ -142,25 +130,6 @@ describe("the configuration of a directory", () => {
     expect(required.map((one) => one.split(" ")[0])).toEqual(
       ["aws", "http", "null"].map((type) => `${hashicorp}/${type}`),
     );
-  });
-
-  it("is read in any encoding of its comments, and has no folders for files", async () => {
-    const directory = makeDirectory({
-      "x.tf/y.txt": "",
-      "y.tf.json/z.tf": "",
-      "tests/x.tftest.hcl/y": "",
-    });
-    const own = require("aws", "hashicorp/aws");
-    const comments = "# caf\xe9\n// \xe9\n/* \xe9\n\xe9 */\n";
-    const latin = Buffer.from(`${comments}${own}# \xff`, "latin1");
-    writeFileSync(join(directory, "main.tf"), latin);
-    const json = Buffer.from('{"//": "caf\xe9"}', "latin1");
-    writeFileSync(join(directory, "b.tf.json"), json);
-    const root = await readRootDirectory(directory, unread);
-    expect(root.problems).toEqual([]);
-    expect(root.requirements.map(({ name }) => name)).toEqual([
-      `${hashicorp}/aws`,
-    ]);
   });
 
   it("names registries in any script", async () => {
@@ -183,10 +152,7 @@ describe("the configuration of a directory", () => {
   });
 
   it.each([
-    [".unit.tftest.hcl", run("./setup")],
     ["tests/deeper/unit.tftest.hcl", run("./setup")],
-    ["own/unit.tftest.hcl", run("./setup")],
-    ["tests/unit.hcl", run("./setup")],
     ["unit.tftest.hcl", 'provider "null" {\n}\nmock_provider "null" {\n}\n'],
   ])("sees no tests that clients do not see: %s", async (name, text) => {
     const { required, problems } = await read({
@@ -196,22 +162,6 @@ describe("the configuration of a directory", () => {
     });
     expect(problems).toEqual([]);
     expect(required).toHaveLength(1);
-  });
-
-  it("names what is wrong with a test file, and what it calls that only clients know", async () => {
-    const directory = makeDirectory({
-      "main.tf": "",
-      "a.tftest.hcl": "run = = 1\n",
-      "tests/b.tftest.hcl": run("corp/far/aws"),
-    });
-    const root = await readRootDirectory(directory, unread);
-    expect(root.problems.map(({ message }) => message)).toEqual([
-      expect.stringMatching(/a\.tftest\.hcl:1: /),
-    ]);
-    expect(root.notCarried).toMatchObject([{ source: "corp/far/aws" }]);
-    expect(root.notCarried[0]?.where).toBe(
-      join(directory, "tests/b.tftest.hcl:1"),
-    );
   });
 
   it("lets override files stand for what they name", async () => {
@@ -264,10 +214,8 @@ describe("the configuration of a directory", () => {
       "terraform {\n  required_providers {\n    aws = {\n  }\n}\n",
       /^a\.tf:\d: /,
     ],
-    ["a.tf", "resource = = 1\n", /^a\.tf:1: .*[Ee]xpression/],
     ["a.tf", "\n<<<<<<< HEAD\n", /^a\.tf:2: /],
     ["a.tf.json", '{\n "a": 1,\n}', /^a\.tf\.json:3: it is not JSON/],
-    ["a.tf.json", "terraform {\n}", /^a\.tf\.json: it is not JSON/],
     ["a.tf", "\u0000\u0001", /^a\.tf:1: /],
     ["a.tf", `a = ${"[".repeat(20_000)}\n`, /^a\.tf: it cannot be parsed/],
     [
@@ -284,11 +232,6 @@ describe("the configuration of a directory", () => {
       "a.tf",
       "terraform {\n  required_providers {\n    aws = { source = var.x }\n  }\n}\n",
       /^a\.tf:3: aws has no plain strings for its source and version/,
-    ],
-    [
-      "a.tf",
-      "terraform {\n  required_providers {\n    aws = 1\n  }\n}\n",
-      /^a\.tf:3: aws has no plain strings/,
     ],
   ])(
     "names what is wrong with %s: %j, and reads the rest",
@@ -324,18 +267,6 @@ describe("searching a directory", () => {
     expect(prod?.requirements.map(({ name }) => name)).toEqual([
       `${hashicorp}/aws`,
     ]);
-  });
-
-  it("takes what a root's tests call for modules, and a directory that is named for a root", async () => {
-    const directory = makeDirectory({
-      "main.tf": require("aws", "hashicorp/aws"),
-      "tests/a.tftest.hcl": run("./tests/setup") + run("./", "own"),
-      "tests/setup/main.tf": require("null", "hashicorp/null"),
-      "examples/a/main.tf": 'module "a" {\n  source = "../.."\n}\n',
-    });
-    const { roots } = await findRoots(directory, unread);
-    const found = roots.map((root) => relative(directory, root.directory));
-    expect(found.toSorted()).toEqual(["", "examples/a"]);
   });
 
   it("follows no links, but those that calls name", async () => {

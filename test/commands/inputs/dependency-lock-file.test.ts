@@ -41,13 +41,6 @@ describe("a dependency lock file", () => {
     },
   );
 
-  it.each(["", "\n", "# nothing\n", "# nothing", "\uFEFF"])(
-    "may hold nothing: %j",
-    async (text) => {
-      expect(await parse(text)).toMatchObject({ locks: [], problems: [] });
-    },
-  );
-
   it.each([
     ['provider "a/b/c" {\n  version = "1.0.0"\n', /^lock\.hcl:\d: /],
     ["provider {\n  version =\n}\n", /^lock\.hcl:2: /],
@@ -107,16 +100,6 @@ describe("a dependency lock file", () => {
       'lock.hcl: something in it besides its providers is not as clients write it: let "init" write it again.',
     ]);
   });
-
-  it.each(["1.0.0", "~> 1.0", ">= 1.0.0, < 2.0.0", "!= 1.5.0, 2.0.0-rc1"])(
-    "has constraints in the form of clients: %j",
-    async (text) => {
-      const body = `${good}constraints = "${text}"`;
-      const file = await parse(`provider "${widget}" {\n${body}\n}\n`);
-      expect(file.problems).toEqual([]);
-      expect(file.locks).toMatchObject([{ constraints: text }]);
-    },
-  );
 
   it("names registries in their own script, as clients write them", async () => {
     const { locks, problems } = await parse(

@@ -6,7 +6,7 @@ import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
 import { runHere } from "../../running-here.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
-import { makeDirectory, makeStorage } from "../storage.ts";
+import { makeDirectory } from "../storage.ts";
 
 /** Entries for which there is no h1 that all clients would agree on, and the reason. */
 const kinds: Readonly<Record<string, [readonly string[], RegExp]>> = {
@@ -34,7 +34,6 @@ afterAll(async () => {
 });
 
 const sources: Readonly<Record<string, () => readonly string[]>> = {
-  "the store": () => ["--config", makeStorage(config).configFile],
   "a running mirror": () => ["--mirror", mirror.url, "--ca", mirror.caFile],
 };
 

@@ -77,7 +77,6 @@ export async function freePort(): Promise<number> {
 }
 
 export const yesterday = () => new Date(Date.now() - 24 * 3_600_000);
-export const nothingThere = async () => `http://127.0.0.1:${await freePort()}`;
 
 export async function withProxy(
   refuse: string | undefined,

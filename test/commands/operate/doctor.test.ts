@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, chownSync, writeFileSync } from "node:fs";
+import { chmodSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
@@ -8,12 +8,10 @@ import * as faults from "../../fakes/faults.ts";
 import { runCommand } from "../../running-command.ts";
 import { scratch, startMirror } from "../../running-mirror.ts";
 import { canBeOthers, source, user } from "../../scenes/other-user.ts";
-import { mountSmallDisk } from "../../small-disk.ts";
 import {
   ci,
   DoctorScene,
   freePort,
-  nothingThere,
   withProxy,
   yesterday,
   type Diagnosis,
@@ -31,10 +29,6 @@ const brokenServers: Readonly<
   Record<string, readonly [() => Promise<Diagnosis>, string]>
 > = {
   "an unknown key": [() => scene.server({ lisen: {} }), "configuration"],
-  "a token file that is not there": [
-    () => scene.server(scene.origins({ token: { file: "/nowhere/token" } })),
-    "configuration",
-  ],
   "a disk without the room that is to stay free": [
     () => {
       const storage = { directory: scratch("store"), minFree: "1000TiB" };
@@ -50,42 +44,10 @@ const brokenServers: Readonly<
     },
     "storage",
   ],
-  "a file for a storage directory": [
-    () => {
-      const directory = join(scratch("store"), "file");
-      writeFileSync(directory, "", { mode: 0o777 });
-      return scene.server({ storage: { directory } });
-    },
-    "storage",
-  ],
-  "a storage directory below a file": [
-    () => {
-      const file = join(scratch("store"), "file");
-      writeFileSync(file, "", { mode: 0o777 });
-      return scene.server({ storage: { directory: join(file, "store") } });
-    },
-    "storage",
-  ],
   "an expired certificate": [
     async () => {
       const tls = await scene.certificateFiles(["127.0.0.1"], yesterday());
       return scene.server({ listen: { tls } });
-    },
-    "certificate",
-  ],
-  "a key that everybody can read": [
-    async () => {
-      const tls = await scene.certificateFiles(["127.0.0.1"]);
-      chmodSync(tls.key, 0o644);
-      return scene.server({ listen: { tls } });
-    },
-    "certificate",
-  ],
-  "a name that is not in the certificate": [
-    async () => {
-      const tls = await scene.certificateFiles(["mirror.example.com"]);
-      const names = ["mirror.example.com", "tf.example.com"];
-      return scene.server({ listen: { tls, names } });
     },
     "certificate",
   ],
@@ -96,13 +58,6 @@ const brokenServers: Readonly<
     },
     "origin",
   ],
-  "an origin of an unknown CA": [
-    () =>
-      scene.server({
-        origins: { "registry.terraform.io": { url: scene.registry.url } },
-      }),
-    "origin",
-  ],
   "a folder for an origin that is not there": [
     () => {
       const directory = join(scratch("folder"), "nowhere");
@@ -111,33 +66,13 @@ const brokenServers: Readonly<
     "origin",
   ],
   "a bucket that keeps no conditions": [() => withBucket(false), "storage"],
-  "a bucket that is not there": [
-    async () => {
-      const bucket = await startLooseBucket({ keepsConditions: true });
-      await bucket.stop();
-      return onBucket(bucket.settings);
-    },
-    "storage",
-  ],
   "discovery without providers.v1": [
     () =>
       scene.whileOrigin(faults.json(() => ({ "modules.v1": "/v1/modules/" }))),
     "origin",
   ],
-  "an origin that answers with a page": [
-    () => scene.whileOrigin(faults.html),
-    "origin",
-  ],
-  "an origin without discovery": [
-    () => scene.whileOrigin(faults.status(404)),
-    "origin",
-  ],
   "a proxy that refuses every request": [
     () => withProxy("403 Forbidden", (env) => scene.server({}, env)),
-    "origin",
-  ],
-  "a proxy that is not there": [
-    async () => scene.server({}, { HTTPS_PROXY: await nothingThere() }),
     "origin",
   ],
 };
@@ -209,13 +144,6 @@ describe.runIf(canBeOthers)("provender doctor of a store", () => {
     expect(wrong).toEqual(["storage"]);
   });
 
-  it("names a folder that another program made in it", async () => {
-    const directory = await makeStore();
-    chownSync(join(directory, "blobs", "v1", "sha256"), 0, 0);
-    const { faults: wrong } = await scene.server({ storage: { directory } });
-    expect(wrong).toEqual(["storage"]);
-  });
-
   it("names a directory that is another user's", () => {
     const storage = { directory: scratch("of-root") };
     const file = join(scratch("config"), "provender.yaml");
@@ -228,20 +156,5 @@ describe.runIf(canBeOthers)("provender doctor of a store", () => {
     const { status, stdout } = spawnSync(process.execPath, doctor, as);
     expect(status).toBe(1);
     expect(String(stdout)).toMatch(/^fail +storage /m);
-  });
-});
-
-describe.each([
-  ["few bytes", "size=1m", "1GiB"],
-  ["no inodes", "size=1m,nr_inodes=1", "1KiB"],
-])("provender doctor of a disk with %s left", (_, options, minFree) => {
-  const disk = mountSmallDisk(options);
-  if (disk === undefined)
-    console.log("SKIPPED: a tmpfs cannot be mounted here");
-  afterAll(() => disk?.unmount());
-
-  it.runIf(disk !== undefined)("names the disk", async () => {
-    const storage = { directory: disk?.directory, minFree };
-    expect((await scene.server({ storage })).faults).toEqual(["storage"]);
   });
 });

@@ -4,7 +4,7 @@ import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import { bearer } from "../../client-token.ts";
 import { eventually } from "../../scenes/provider-requests.ts";
 import { expectDocument } from "../documents.ts";
-import { ci, DoctorScene, keep } from "./doctor-scene.ts";
+import { ci, DoctorScene } from "./doctor-scene.ts";
 
 let scene: DoctorScene;
 
@@ -112,25 +112,6 @@ describe("provender status", () => {
       expect(status.problems[0]).toContain(`works on ${own.directory}`);
     });
   });
-
-  it.each(["off", "a certificate for other names"])(
-    "finds a daemon whose TLS is %s",
-    async (kind) => {
-      const issued = await scene.authority.issue(["mirror.example.com"]);
-      const files = {
-        certificate: keep("tls.crt", issued.certificate),
-        key: keep("tls.key", issued.key),
-      };
-      const tls = kind === "off" ? kind : files;
-      const caFile = keep("ca.pem", scene.authority.caPem);
-      const own = await startMirror({
-        config: { listen: { port: 0, tls } },
-        caFile,
-      });
-      const status = await statusOf(here(own)).finally(() => own.stop());
-      expect(status).toMatchObject({ ready: true, url: own.url });
-    },
-  );
 
   it("finds a daemon on every address under a name that means nothing here", async () => {
     const names = ["mirror.nowhere.invalid"];

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createAuthority, type Authority } from "../../fakes/authority.ts";
@@ -117,38 +117,6 @@ describe("a bundle", () => {
       [...site.snapshot().keys()].filter((path) => path.startsWith("blobs")),
     ).toEqual([]);
   });
-
-  it("carries the manifest first, then proofs, then archives by digest", () => {
-    const { manifest, members } = takeApart(readFileSync(bundle));
-    const digests = [linux, darwin].map(
-      (platform) => release.archive(platform).sha256,
-    );
-    const [proof, ...archives] = members.map(({ name }) => name);
-    expect(proof).toBe(`proofs/${manifest.releases[0]?.proof ?? ""}.json`);
-    expect(archives.toSorted()).toEqual(
-      digests.map((sha256) => `archives/${sha256}.zip`).toSorted(),
-    );
-    expect(manifest.releases[0]?.platforms.toSorted()).toEqual([
-      darwin,
-      linux,
-      "windows_amd64",
-    ]);
-  });
-
-  it("is not written over a damaged archive, and the old one stays", async () => {
-    const site = connectedSite(authority, registry);
-    const file = await exportBundle(site, "acme/widget@1.2.3");
-    const before = readFileSync(file);
-    truncateSync(blobOf(site, release.archive(linux).sha256), 100);
-    const again = ["export", "--bundle", file, "acme/widget@1.2.3"] as const;
-    await registry.stop();
-    const ran = await site.run(...again);
-    await registry.restart();
-    expect(ran.stderr).toMatch(/linux_amd64: .*could not be reached/);
-    expect(ran.status).toBe(1);
-    expect(readFileSync(file).equals(before)).toBe(true);
-    expect((await site.run(...again)).status).toBe(0);
-  });
 });
 
 describe("import", () => {
@@ -169,16 +137,6 @@ describe("import", () => {
     expect(site.snapshot()).toEqual(before);
   });
 
-  it("replaces a stored archive that was cut short", async () => {
-    const site = offlineSite();
-    await site.run("import", bundle);
-    const path = blobOf(site, release.archive(linux).sha256);
-    truncateSync(path, 10);
-    const { stderr } = await site.run("import", bundle);
-    expect(stderr).toContain("1 archives imported, 1 already there");
-    expect(readFileSync(path).equals(release.archive(linux).bytes)).toBe(true);
-  });
-
   it("takes what rules and keys allow and names what they do not, with the reason", async () => {
     const gadget = await registry.publish({ type: "gadget", version: "1.0.0" });
     const two = await exportBundle(here, "acme/widget@1.2.3", "acme/gadget");
@@ -192,45 +150,6 @@ describe("import", () => {
     const blobs = stored.filter((path) => path.startsWith("blobs/"));
     expect(blobs).toHaveLength(1);
     expect(blobs[0]).toContain(gadget.archive(linux).sha256);
-  });
-
-  it("holds back what is too young by its signature", async () => {
-    const yesterday = new Date(Date.now() - 86_400_000);
-    await registry.publish({
-      type: "young",
-      version: "1.0.0",
-      signedAt: yesterday,
-    });
-    const young = await exportBundle(here, "acme/young@1.0.0");
-    const site = offlineSite({ config: { policy: { minimumAge: "7d" } } });
-    const { status, stderr } = await site.run("import", young);
-    expect(stderr).toMatch(/held back by "policy.minimumAge".* until 20/);
-    expect(status).toBe(1);
-    const older = offlineSite({ config: { policy: { minimumAge: "1h" } } });
-    expect((await older.run("import", young)).status).toBe(0);
-  });
-
-  it("refuses a hostname that is not served and a release without a signature", async () => {
-    const origins = { "registry.opentofu.org": {} };
-    const elsewhere = offlineSite({ config: { origins } });
-    const { stderr } = await elsewhere.run("import", bundle);
-    expect(stderr).toContain("does not serve registry.terraform.io");
-    expect(elsewhere.snapshot().size).toBe(0);
-
-    await registry.publish({
-      type: "unsigned",
-      version: "1.0.0",
-      signature: "unlisted",
-      signingKeys: [],
-    });
-    const lax = { origin: { signatures: "when-published" } };
-    const from = connectedSite(authority, registry, lax);
-    const unsigned = await exportBundle(from, "acme/unsigned@1.0.0");
-    const strict = offlineSite();
-    const refused = await strict.run("import", unsigned);
-    expect(refused.stderr).toContain("publishes no signing key");
-    expect(strict.snapshot().size).toBe(0);
-    expect((await offlineSite(lax).run("import", unsigned)).status).toBe(0);
   });
 
   it("says what is missing of an incremental bundle, and completes what the first one brought", async () => {
@@ -263,26 +182,6 @@ describe("import", () => {
     const site = offlineSite();
     await site.run("import", bundle);
     expect((await site.run("import", small)).status).toBe(0);
-  });
-
-  it("brings another platform of a release that is stored", async () => {
-    const first = await exportBundle(
-      here,
-      "--platform",
-      linux,
-      "acme/widget@1.2.3",
-    );
-    const site = offlineSite();
-    await site.run("import", first);
-    const more = await exportBundle(
-      here,
-      "--since",
-      first,
-      ...both,
-      "acme/widget@1.2.3",
-    );
-    const { stderr } = await site.run("import", more);
-    expect(stderr).toContain("1 archives imported, 1 already there");
   });
 
   it("reports a missing bundle", async () => {

@@ -122,24 +122,6 @@ describe("prefetch of modules", () => {
   });
 
   it.each([
-    ["~> 1", "2.0.0"],
-    [">=  v1.0, <  v2.0", "1.1.0"],
-    ["1.0.0+ours", "1.0.0"],
-  ])("takes what clients take for %j: %s", async (constraint, version) => {
-    const address = `${moduleHost}/acme/spelled/aws`;
-    const directory = makeDirectory({
-      "main.tf": calling(address, constraint),
-    });
-    const { modules, status } = await prefetch(["--directory", directory]);
-    expect({ modules, status }).toEqual({
-      modules: [`${address} ${version} fetched`],
-      status: 0,
-    });
-    const named = await prefetch(["--module", `${address}@${constraint}`]);
-    expect(named.modules).toContain(`${address} ${version} fetched`);
-  });
-
-  it.each([
     [
       "of a registry without an origin",
       "elsewhere.example.com/acme/network/aws",
@@ -194,28 +176,6 @@ describe("prefetch of modules", () => {
         because: expect.stringContaining("modules.json") as string,
       }),
     ]);
-  });
-
-  it("reads a root that its modules.json names as a called module too", async () => {
-    const directory = makeDirectory({
-      "main.tf": calling(`${moduleHost}/acme/network/aws`, "1.0.0"),
-      ".terraform/modules/modules.json": JSON.stringify({
-        Modules: [at("self", "./", ".")],
-      }),
-    });
-    const run = await prefetch(["--directory", directory]);
-    expect(run.stderr).not.toContain("no configuration");
-    expect(run.modules.join()).toContain("network/aws 1.0.0");
-  });
-
-  it("names a modules.json that no init writes", async () => {
-    const directory = makeDirectory({
-      "main.tf": calling("${var.source}"),
-      ".terraform/modules/modules.json": '{"Modules":[{"Key":""}]}',
-    });
-    const run = await prefetch(["--directory", directory]);
-    expect(run.status).toBe(1);
-    expect(run.stderr).toContain("modules.json: it is not what");
   });
 
   it.each([

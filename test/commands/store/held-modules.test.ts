@@ -93,13 +93,4 @@ describe("what is held of modules", () => {
     const refused = await getArchive(mirror, "purged");
     expect([refused.status, refused.body.equals(other)]).toEqual([451, false]);
   });
-
-  it("is nothing of modules that were never requested", async () => {
-    const run = await runCommand(mirror, "prune", spec("unheard"));
-    expect([run.status, run.stdout]).toEqual([1, ""]);
-    expect(run.stderr).toContain(`No archive of ${spec("unheard")} is stored`);
-    expect((await list(spec("unheard"))).modules).toEqual([]);
-    const broken = await runCommand(mirror, "list", "a/b/c/d/e");
-    expect(broken.status).toBe(2);
-  });
 });

@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { layOutStore } from "../../../src/store/layout.ts";
-import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import {
   digestsIn,
   eventually,
@@ -56,18 +54,6 @@ describe("the approval of a content", () => {
       candidates: [{ version: "1.2.0" }, { version: "1.1.0" }],
       contents: [],
     });
-  });
-
-  it("takes a candidate that no list has, by the record of its release", async () => {
-    await scene.refuseNext("unlisted");
-    const [{ sha256sums } = nothing] = await scene.candidatesOf("unlisted");
-    const { directory } = scene.mirror;
-    const key = ["trust", "candidates", host, "unlisted", "thing"];
-    await new DiskRecords(layOutStore(directory)).remove(key);
-    expect(await scene.candidatesOf("unlisted")).toEqual([]);
-    const digest = ["--sha256sums", sha256sums.slice(0, 16)];
-    await scene.trust("approve", "unlisted/thing@1.1.0", ...digest);
-    await scene.expectOutcome("unlisted", "1.1.0", "200");
   });
 
   it("takes exactly the row of the printed command, and the pinned content comes back", async () => {

@@ -77,16 +77,11 @@ describe("a decision on a key", () => {
     ]
   >([
     [[], "approve", "stranger", 0, "is approved for", "approved"],
-    [["approve"], "approve", "stranger", 1, "already", "approved"],
     [["approve"], "revoke", "stranger", 0, "thing 1.1.0 and", "revoked"],
-    [["revoke"], "revoke", "stranger", 1, "already", "revoked"],
     [["revoke"], "approve", "stranger", 0, "is approved for", "approved"],
     [[], "approve", "stolen", 1, "is not approved, since no", undefined],
     [[], "revoke", "stolen", 0, "in advance", "revoked"],
-    [["revoke"], "revoke", "stolen", 1, "already", "revoked"],
-    [["revoke"], "approve", "stolen", 0, "is approved for", "approved"],
     [[], "revoke", "known", 0, "thing 1.0.0 and", "revoked"],
-    [[], "approve", "known", 0, "is approved for", "approved"],
   ])(
     "after %j: %s a %s key ends with %i and “%s”, and %s is in force",
     async (before, decision, by, status, says, inForce) => {

@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
@@ -16,7 +15,7 @@ import {
   removeBlobs,
   type ModuleScene,
 } from "../../scenes/module-scene.ts";
-import { outcomeOf, runCommand } from "../../scenes/provider-requests.ts";
+import { runCommand } from "../../scenes/provider-requests.ts";
 import type { ListedTrust } from "../../scenes/trust-scene.ts";
 
 const host = "registry.terraform.io";
@@ -158,27 +157,6 @@ describe("a module whose tag moved", () => {
       /"event":"approved".*"module":"[^"]*acme\/taken\/aws"/,
     );
   });
-
-  it("needs a digest where it moved twice, and each command takes its own row", async () => {
-    const { move, first } = await withTag("twice");
-    for (const text of ["# second", "# third"]) await move(text);
-    const candidates = await candidatesOf("twice");
-    expect(candidates).toHaveLength(2);
-    const unclear = await run("approve", "acme/twice/aws@1.0.0");
-    expect(unclear.status).toBe(1);
-    for (const { command } of candidates)
-      expect(unclear.stderr).toContain(command);
-    const [second, third] = candidates;
-    expect(await decide(second?.command)).toContain(second?.sha256sums);
-    await expect.poll(() => bodyOf("twice")).not.toBe(first);
-    expect(await candidatesOf("twice")).toEqual([third]);
-    const wrong = ["acme/twice/aws@1.0.0", "--sha256sums", "0".repeat(8)];
-    const failed = await run("approve", ...wrong);
-    expect([failed.status, failed.stdout]).toEqual([1, ""]);
-    expect(failed.stderr).toContain(
-      "has no content whose archive or commit begins with 00000000",
-    );
-  });
 });
 
 describe("an archive that was replaced", () => {
@@ -203,38 +181,5 @@ describe("an archive that was replaced", () => {
     expect([again.status, again.stderr]).toEqual([1, ""]);
     await decide(second?.command?.replace(" approve ", " revoke "));
     await expect.poll(() => bodyOf("replaced")).toBe(first);
-  });
-});
-
-describe("a record that was lost", () => {
-  const copies = ["records", "record-copies"];
-  const lose = (path: string) => {
-    for (const copy of copies)
-      rmSync(join(mirror.directory, copy, "v1", `${path}.json`));
-  };
-
-  it("of what is pinned is unknown, and nothing else is served", async () => {
-    const { move } = await withTag("lost");
-    await revive(() => lose(`modules/${host}/acme/lost/aws/archives/1.0.0`));
-    await move("# other").catch(() => undefined);
-    for (const ask of [locate, getArchive])
-      expect(outcomeOf(await ask(mirror, "lost"))).toBe(
-        "503 record-unreadable",
-      );
-  });
-
-  it("of what is approved refuses the modules of its namespace until a reset, and what is pinned comes back", async () => {
-    const { move, first } = await withTag("undecided");
-    await move("# second");
-    await run("approve", "acme/undecided/aws@1.0.0");
-    await revive(() => lose(`trust/namespaces/${host}/acme`));
-    expect(outcomeOf(await locate(mirror, "undecided"))).toBe(
-      "503 record-unreadable",
-    );
-    const { status, stderr } = await run("list");
-    expect(status).toBe(1);
-    expect(stderr).toContain(`trust/namespaces/${host}/acme.json`);
-    expect((await run("reset", "acme")).status).toBe(0);
-    await expect.poll(() => bodyOf("undecided")).toBe(first);
   });
 });

@@ -40,6 +40,7 @@ describe("without a token", () => {
     "/nothing",
     "/v1/providers/registry.terraform.io/acme/widget/versions",
     "/v1/modules/registry.terraform.io/acme/net/aws/versions",
+    "/v1/modules/registry.terraform.io/acme/net/aws/1.0.0/archive.tar.gz",
     `${folder}index.json`,
     `${folder}1.0.0.json`,
     folder + fileOf("1.0.0"),

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bearer } from "../../client-token.ts";
 import { startMirror, type Answer } from "../../running-mirror.ts";
 import {
   auth,
@@ -7,7 +6,6 @@ import {
   fileOf,
   folder,
   host,
-  young,
 } from "../../scenes/authentication-scene.ts";
 import { awaitLineOf } from "../../scenes/log-lines.ts";
 import { outcomeOf, readAudit } from "../../scenes/provider-requests.ts";
@@ -57,25 +55,6 @@ describe("a signed archive URL", () => {
     expect(JSON.stringify(scene.mirror.log)).not.toContain(ticket);
   });
 
-  it("is signed once a second for each client that asks again", async () => {
-    const path = `${folder}1.0.0.json`;
-    const start = performance.now();
-    const bodies = new Set<string>();
-    for (let n = 0; n < 40; n++)
-      bodies.add((await scene.withToken(path)).body.toString());
-    const seconds = (performance.now() - start) / 1_000;
-    expect(bodies.size).toBeLessThanOrEqual(2 + seconds);
-    const [own, others] = await Promise.all([
-      scene.withToken(path),
-      scene.withToken(path, bearer(young.token)),
-    ]);
-    expect(others.status).toBe(200);
-    expect(others.headers.etag).not.toBe(own.headers.etag);
-    const [, name = ""] =
-      /\d{13}\.([\w-]+)\./.exec(others.body.toString()) ?? [];
-    expect(Buffer.from(name, "base64url").toString()).toBe("young");
-  });
-
   it("is good until it expires, an hour later", async () => {
     const path = await scene.signedPath("1.0.0");
     const [, expires] = /widget\/(\d+)\./.exec(path) ?? [];
@@ -91,14 +70,9 @@ describe("a signed archive URL", () => {
   });
 
   it.each([
-    ["for another platform", "_linux_amd64", "_darwin_arm64"],
-    ["for another version", "_1.0.0_", "_2.0.0_"],
-    ["for another provider", /widget/g, "gadget"],
-    ["of another host", host, "registry.opentofu.org"],
     ["with another expiry", /\/(\d+)\./, "/9999999999999."],
     ["with another holder", /(\/\d+)\.[\w-]+\./, "$1.c29tZWJvZHk."],
     ["with another signature", /\.[\w-]{43}\//, `.${"A".repeat(43)}/`],
-    ["with a short signature", /\.[\w-]{43}\//, `.${"A".repeat(40)}/`],
     ["without a signature", /\.[\w-]{43}\//, "/"],
     ["of a document", fileOf("1.0.0"), "1.0.0.json"],
     ["of a list", fileOf("1.0.0"), "index.json"],

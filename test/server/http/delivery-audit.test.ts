@@ -1,5 +1,3 @@
-import { readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createAuthority } from "../../fakes/authority.ts";
 import { alteredByte } from "../../fakes/faults.ts";
@@ -103,28 +101,3 @@ it("says nothing of served for a refusal, HEAD and what the client holds", async
   expect((await mirror.get(archiveOf("demo"), { headers })).status).toBe(304);
   expect(await eventsOf("demo")).toEqual(["served"]);
 });
-
-it("keeps the log small, and decisions, under a flood of refusals", async () => {
-  const decisions = readAudit(mirror).filter(
-    ({ event }) => event === "first-seen",
-  );
-  expect(decisions.length).toBeGreaterThan(0);
-  const before = auditBytes();
-  for (let round = 0; round < 10; round++)
-    await Promise.all(
-      Array.from({ length: 50 }, (_, n) =>
-        mirror.get(archiveOf("denied").replace("1.0.0", `1.${round}.${n}`)),
-      ),
-    );
-  expect(auditBytes() - before).toBeLessThan(60_000);
-  expect(
-    readAudit(mirror).filter(({ event }) => event === "first-seen"),
-  ).toEqual(decisions);
-});
-
-function auditBytes(): number {
-  const folder = join(mirror.directory, "audit");
-  return readdirSync(folder)
-    .map((name) => statSync(join(folder, name)).size)
-    .reduce((sum, one) => sum + one, 0);
-}

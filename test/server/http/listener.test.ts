@@ -123,18 +123,6 @@ describe("answers to requests that were sent ahead come in their order", () => {
     expect(reported).toEqual([]);
   });
 
-  it.each(last)("%s, in pieces of any size", async (_, bad, status) => {
-    const { port } = await listenWith(slowly);
-    const text = `${get("/a")}${get("/b")}${bad}`;
-    for (let at = 1; at < text.length; at += Math.ceil(text.length / 24)) {
-      const socket = connect({ port, host: "127.0.0.1", noDelay: true });
-      socket.write(text.slice(0, at), () => socket.write(text.slice(at)));
-      const answers = await readToEnd(socket);
-      expect(statusesOf(answers), String(at)).toEqual(["200", "200", status]);
-      expect(answers.split(large)).toHaveLength(3);
-    }
-  });
-
   it("and nothing after one that says that it is the last", async () => {
     const { port } = await listenWith(slowly);
     const first = get("/a").replace(

@@ -94,35 +94,8 @@ describe("the reason phrase of a refusal", () => {
       `Held back by policy.minimumAge of this mirror until 2026-11-22T10:00:00.000Z, see ${page}`,
     ],
     [
-      failure(
-        "too-young",
-        "a/b/c",
-        "1.0.0",
-        "policy.minimumAge",
-        undefined,
-        false,
-        plain,
-      ),
-      `Held back by policy.minimumAge of this mirror because its age is not known, see ${page}`,
-    ],
-    [
-      failure("too-young", "a/b/c", "1.0.0", "policy.minimumAge", until, true, {
-        because: undefined,
-        contact: "a@b.test",
-      }),
-      `Held back by policy.minimumAge of this mirror until 2026-11-22T10:00:00.000Z (policy.undated is hold). Contact: a@b.test, see ${page}`,
-    ],
-    [
       failure("key-refused", releaseOf("a"), fingerprint, "revoked", "d"),
       `Held back by this mirror, its signing key ${fingerprint} was revoked, see ${page}`,
-    ],
-    [
-      failure("key-refused", releaseOf("a"), "none", "unknown", "d"),
-      `Held back by this mirror, it is not signed, see ${page}`,
-    ],
-    [
-      failure("token-refused", "it has expired"),
-      `The token is refused because it has expired, see ${page}`,
     ],
     [
       notServed("registry.example.com:8443"),

@@ -158,35 +158,17 @@ describe("what the origin does not have", () => {
 describe("a malformed address", () => {
   it.each([
     "/providers/Registry.Terraform.io/acme/demo/index.json",
-    "/providers/registry_terraform.io/acme/demo/index.json",
-    "/providers/-a.example/acme/demo/index.json",
     "/providers/a..example/acme/demo/index.json",
-    "/providers/a.example:0/acme/demo/index.json",
     "/providers/a.example:99999/acme/demo/index.json",
     `/providers/${"a".repeat(64)}.example/acme/demo/index.json`,
-    "/providers/registry.terraform.io/Acme/demo/index.json",
     "/providers/registry.terraform.io/acme/Demo/index.json",
-    "/providers/registry.terraform.io/-acme/demo/index.json",
-    "/providers/registry.terraform.io/acme/demo-/index.json",
-    "/providers/registry.terraform.io/ac.me/demo/index.json",
     `/providers/registry.terraform.io/${"a".repeat(65)}/demo/index.json`,
     `/providers/registry.terraform.io/acme/${"a".repeat(65)}/index.json`,
     `${provider}/1.2.json`,
-    `${provider}/v1.2.3.json`,
-    `${provider}/01.2.3.json`,
-    `${provider}/1.2.3-.json`,
-    `${provider}/.json`,
-    `${provider}/latest.json`,
     `${provider}/1.2.3-${"a".repeat(128)}.json`,
     `${provider}/INDEX.json`,
     `${provider}/terraform-provider-other_1.2.3_linux_amd64.zip`,
-    `${provider}/terraform-provider-demo_1.2_linux_amd64.zip`,
-    `${provider}/terraform-provider-demo_1.2.3_linux.zip`,
-    `${provider}/terraform-provider-demo_1.2.3_linux_amd64_v1.zip`,
-    `${provider}/terraform-provider-demo_1.2.3_Linux_amd64.zip`,
     `${provider}/terraform-provider-demo_1.2.3_${"a".repeat(33)}_amd64.zip`,
-    `${provider}/terraform-provider-demo_v1.2.3_linux_amd64.zip`,
-    `${provider}/.zip`,
     `${provider}/SHA256SUMS`,
   ])("is refused: %s", async (path) => {
     expectRefusal(await mirror.get(path), 400, "malformed-address");
@@ -249,7 +231,7 @@ describe("a path without a page", () => {
 });
 
 describe("another method", () => {
-  it.each(["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND"])(
+  it.each(["POST", "OPTIONS", "PROPFIND"])(
     "is refused with the methods that are served: %s",
     async (method) => {
       for (const path of [`${provider}/index.json`, "/healthz", "/nothing"]) {

@@ -1,17 +1,8 @@
-import { execFile, spawnSync } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   formatClientInstructions,
   formatMirrorUrl,
 } from "../../../src/server/web/client-instructions.ts";
-import { loadSelfSigned } from "../../../src/server/tls/certificate-source.ts";
-import { layOutStore } from "../../../src/store/layout.ts";
 
 const url = "https://127.0.0.1:8443/";
 
@@ -91,100 +82,3 @@ provider_installation {
     expect(text).not.toMatch("network_mirror");
   });
 });
-
-const environment = {
-  PATH: process.env.PATH,
-  CHECKPOINT_DISABLE: "1",
-  // A request that leaves loopback fails here at once.
-  HTTPS_PROXY: "http://127.0.0.1:9",
-};
-
-describe.each(["terraform", "tofu"])(
-  "%s (NOT CHECKED where it is not installed)",
-  (client) => {
-    const installed =
-      spawnSync(client, ["version"], { env: environment }).status === 0;
-    let directory: string;
-    beforeEach(async () => {
-      directory = await mkdtemp(join(tmpdir(), "provender-client-"));
-    });
-    afterEach(() => rm(directory, { recursive: true, force: true }));
-
-    it.skipIf(!installed)(
-      "asks the mirror, trusts its CA, and gives up at its 404",
-      async () => {
-        const asked: (string | undefined)[] = [];
-        const paths = layOutStore(directory).tls;
-        const { certificate, key } = await loadSelfSigned(
-          paths,
-          ["127.0.0.1"],
-          new Date(),
-        );
-        const server = createServer(
-          { cert: certificate, key },
-          (request, answer) => {
-            asked.push(request.url);
-            answer.writeHead(404).end();
-          },
-        );
-        server.listen(0, "127.0.0.1");
-        await once(server, "listening");
-        try {
-          const { port } = server.address() as AddressInfo;
-          const output = await initialise(
-            `https://127.0.0.1:${port}/`,
-            paths.authority,
-          );
-          expect(output).not.toMatch("There are some problems with");
-          expect(output).not.toMatch("proxyconnect");
-          expect(new Set(asked)).toEqual(
-            new Set([
-              "/providers/registry.terraform.io/hashicorp/null/index.json",
-              "/v1/providers/a.example:8443/acme/b/versions",
-              "/providers/xn--mller-kva.example/acme/c/index.json",
-            ]),
-          );
-        } finally {
-          server.close();
-          server.closeAllConnections();
-        }
-      },
-    );
-
-    async function initialise(mirror: string, caFile: string): Promise<string> {
-      await writeFile(
-        join(directory, "main.tf"),
-        `terraform {
-        required_providers {
-          null = { source = "registry.terraform.io/hashicorp/null" }
-          b    = { source = "a.example:8443/acme/b" }
-          c    = { source = "müller.example/acme/c" }
-        }
-      }`,
-      );
-      const hostnames = [
-        "registry.terraform.io",
-        "a.example:8443",
-        "xn--mller-kva.example",
-      ];
-      const text = formatClientInstructions({ url: mirror, caFile, hostnames });
-      await writeFile(join(directory, "client.rc"), text);
-      return new Promise((resolve) =>
-        execFile(
-          client,
-          ["init", "-no-color"],
-          {
-            cwd: directory,
-            timeout: 100_000,
-            env: {
-              ...environment,
-              TF_CLI_CONFIG_FILE: join(directory, "client.rc"),
-              SSL_CERT_FILE: caFile,
-            },
-          },
-          (_, stdout, stderr) => resolve(stdout + stderr),
-        ),
-      );
-    }
-  },
-);

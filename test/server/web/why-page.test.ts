@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bearer } from "../../client-token.ts";
+import { runHere } from "../../running-here.ts";
 import { outcomeOf, runCommand } from "../../scenes/provider-requests.ts";
 import { cases, host, tokens, WhyScene } from "../../scenes/why-scene.ts";
 
@@ -55,7 +56,7 @@ describe.each(cases)("of $title", ({ path, code, says, headline }) => {
     const spec = path.replace(/\/(?=\d[^/]*$)/, "@");
     const { url, caFile } = scene.mirror;
     const named = ["--mirror", url, "--ca", caFile, "--json"];
-    const run = await runCommand(scene.guarded, "explain", spec, ...named);
+    const run = await runHere(["explain", spec, ...named]);
     expect(run.stderr).toBe("");
     const printed = JSON.parse(run.stdout) as WhyDocument;
     expect([printed.subject, printed.verdict]).toEqual([

@@ -1,4 +1,3 @@
-import { fileURLToPath } from "node:url";
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -28,14 +27,7 @@ let registry: Registry;
 let config: ReturnType<typeof originsOf>;
 let mirror: RunningMirror;
 
-/** Coverage by V8, with the URL of each file. */
-interface Coverage {
-  readonly result: readonly { readonly url: string }[];
-}
-
-const sourceFolder = new URL("../../../src/", import.meta.url).href;
-
-const many = 60;
+const many = 10;
 const linux = ["--platform", "linux_amd64"];
 
 beforeAll(async () => {
@@ -87,23 +79,6 @@ describe("commands beside a daemon", () => {
     expect(packages).toHaveLength(many);
   });
 
-  it("run at once", async () => {
-    const verbs = [["list"], ["verify"], ["trust", "list"], ["status"]];
-    const runs = await Promise.all(verbs.map((one) => beside(mirror, one)));
-    expect(runs.map(({ status }) => status)).toEqual([0, 0, 0, 0]);
-  });
-
-  it("report errors as without a daemon, with their status and as JSON", async () => {
-    const run = await beside(mirror, ["prune", "--json", "acme/absent"]);
-    expect(run.status).toBe(1);
-    expect(run.stderr).toMatch(/^provender: .*acme\/absent/);
-    expect(JSON.parse(run.stdout)).toMatchObject({
-      error: { code: "nothing-held" },
-    });
-    const wrong = await beside(mirror, ["list", "no spec at all"]);
-    expect(wrong.status).toBe(2);
-  });
-
   it("take a list from standard input, and files of their own directory", async () => {
     const cwd = scratch("here");
     writeFileSync(join(cwd, "specs"), "acme/widget@1.1.0\n");
@@ -116,23 +91,6 @@ describe("commands beside a daemon", () => {
       expect.stringContaining("2 stored already"),
     ]);
   });
-
-  it.each([["list"], ["status"], ["trust", "list"], ["verify"]])(
-    "load at most 40 files: %s %s",
-    async (...args) => {
-      const counted = scratch("coverage");
-      const env = { NODE_V8_COVERAGE: counted };
-      const program = fileURLToPath(`${sourceFolder}main.ts`);
-      expect((await beside(mirror, args, { env, program })).status).toBe(0);
-      const text = (name: string) => readFileSync(join(counted, name), "utf8");
-      const urls = readdirSync(counted).flatMap((name) =>
-        (JSON.parse(text(name)) as Coverage).result.map(({ url }) => url),
-      );
-      const loaded = urls.filter((url) => url.startsWith(sourceFolder));
-      expect(loaded).toContain(`${sourceFolder}main.ts`);
-      expect(loaded.length, loaded.join("\n")).toBeLessThanOrEqual(40);
-    },
-  );
 
   it("end their work in the daemon when they are interrupted", async () => {
     const held = holdArchives();

@@ -1,0 +1,273 @@
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { json } from "node:stream/consumers";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { issueToken } from "../client-token.ts";
+import { createAuthority } from "../fakes/authority.ts";
+import { tarGz } from "../fakes/module-archive.ts";
+import { FakeModuleRegistry } from "../fakes/module-registry.ts";
+import { startRegistry, type Registry } from "../fakes/registry.ts";
+import type { Release } from "../fakes/release.ts";
+import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
+import { calling } from "../scenes/module-calls.ts";
+import { execute, readLockFile, writeConfiguration } from "./clients.ts";
+import {
+  checkovPython,
+  infracost,
+  renovate,
+  tfupdate,
+  trivy,
+} from "./programs.ts";
+
+const host = "registry.terraform.io";
+const moduleHost = "modules.example.com";
+const platforms = ["linux_amd64", "darwin_arm64"];
+const token = issueToken("bot");
+const ago = (days: number) => new Date(Date.now() - days * 86_400_000);
+const dates = { "1.0.0": ago(400), "1.1.0": ago(30), "2.0.0": ago(1) };
+
+let registry: Registry;
+let modules: FakeModuleRegistry;
+/** With a token, under a minimum age. */
+let guarded: RunningMirror;
+/** For what sends no token. */
+let open: RunningMirror;
+let release: Release;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  modules = await FakeModuleRegistry.start({ authority });
+  const ca = join(scratch("ca"), "ca.pem");
+  writeFileSync(ca, authority.caPem);
+  for (const [version, signedAt] of Object.entries(dates))
+    release = await registry.publish({
+      ...{ version, signedAt, platforms, size: 20_000 },
+    });
+  const resources =
+    'resource "aws_s3_bucket" "open" {\n  bucket = "open"\n}\nresource "aws_instance" "web" {\n  ami           = "ami-1"\n  instance_type = "t3.micro"\n}\n';
+  const bytes = await tarGz([["main.tf", resources]]);
+  const url = modules.serve("/files/network.tar.gz", bytes);
+  for (const version of Object.keys(dates))
+    modules.publish("acme/network/aws", version, url);
+  const included = Object.entries(dates).map(([version, date]) => ({
+    attributes: { version, "published-at": date },
+  }));
+  modules.answer("/v2/modules/acme/network/aws", { included });
+  const config = {
+    origins: {
+      [host]: { url: registry.url, ca },
+      [moduleHost]: { url: modules.url, ca },
+    },
+    discovery: { origin: moduleHost },
+  };
+  open = await startMirror({ config });
+  const auth = { tokens: [token.configured] };
+  const policy = { minimumAge: "3d" };
+  guarded = await startMirror({ config: { ...config, auth, policy } });
+});
+
+afterAll(async () => {
+  for (const one of [open, guarded, registry, modules]) await one.stop();
+});
+
+function scanned(): string {
+  const directory = scratch("scanned");
+  const called = calling(
+    `${new URL(guarded.url).host}/acme/network/aws`,
+    "1.0.0",
+  );
+  writeFileSync(join(directory, "main.tf"), called);
+  return directory;
+}
+
+function run(
+  binary: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  cwd = scratch("run"),
+) {
+  const home = scratch("home");
+  return execute(binary, args, {
+    ...{ cwd, timeout: 170_000 },
+    env: {
+      PATH: process.env.PATH,
+      ...{ HOME: home, TMPDIR: home, SSL_CERT_FILE: guarded.caFile, ...env },
+    },
+  });
+}
+
+/** Makes Python trust these roots: checkov uses certifi's, and ignores the environment. */
+function pythonTrusting(caFile: string): string {
+  const folder = scratch("python");
+  const text = `import certifi\ncertifi.where = lambda: ${JSON.stringify(caFile)}\n`;
+  writeFileSync(join(folder, "sitecustomize.py"), text);
+  return folder;
+}
+
+it.runIf(checkovPython !== undefined)(
+  "Checkov scans a module that comes from the mirror",
+  async () => {
+    const args = [
+      ...["-m", "checkov.main", "--directory", scanned(), "--quiet"],
+      ...["--framework", "terraform", "--output", "json"],
+      ...["--download-external-modules", "true"],
+    ];
+    const { output } = await run(checkovPython ?? "", args, {
+      ...{ TF_HOST_NAME: new URL(guarded.url).host },
+      ...{ TF_REGISTRY_TOKEN: token.token },
+      PYTHONPATH: pythonTrusting(guarded.caFile),
+    });
+    expect(output).toContain('"resource": "module.network.aws_s3_bucket.open"');
+  },
+);
+
+it.runIf(trivy !== undefined)(
+  "Trivy scans a module that comes from the mirror",
+  async () => {
+    const { host } = new URL(guarded.url);
+    const args = [
+      ...["config", "--format", "json", "--cache-dir", scratch("cache")],
+      ...["--skip-check-update", "--skip-version-check"],
+      ...["--disable-telemetry", "--debug", scanned()],
+    ];
+    const { stdout, stderr } = await run(trivy?.binary ?? "", args, {
+      [`TF_TOKEN_${host.replaceAll(".", "_")}`]: token.token,
+    });
+    expect(stdout, stderr).toContain(`"${host}/acme/network/aws/main.tf"`);
+  },
+);
+
+it.runIf(infracost !== undefined)(
+  "Infracost breaks down a module that comes from the mirror",
+  async () => {
+    // Stands for its price list, which has nothing.
+    const prices = createServer((request, response) => {
+      void json(request).then((asked) => {
+        const queries = Array.isArray(asked) ? asked : [];
+        const found = queries.map(() => ({ data: { products: [] } }));
+        response.end(JSON.stringify(found));
+      });
+    }).listen(0, "127.0.0.1");
+    await once(prices, "listening");
+    const { port } = prices.address() as AddressInfo;
+    const endpoint = `http://127.0.0.1:${port}`;
+    const args = ["breakdown", "--path", scanned(), "--format", "json"];
+    const ran = await run(infracost?.binary ?? "", args, {
+      INFRACOST_API_KEY: "none",
+      INFRACOST_PRICING_API_ENDPOINT: endpoint,
+      INFRACOST_DASHBOARD_API_ENDPOINT: endpoint,
+      INFRACOST_SKIP_UPDATE_CHECK: "true",
+      INFRACOST_TERRAFORM_CLOUD_HOST: new URL(guarded.url).host,
+      INFRACOST_TERRAFORM_CLOUD_TOKEN: token.token,
+    });
+    prices.close();
+    expect([ran.status, ran.stderr]).toEqual([0, expect.any(String)]);
+    expect(ran.stdout).toContain(".aws_instance.web");
+  },
+);
+
+/** As docs/recipes.md has it. */
+function update(args: readonly string[], hostname: string, cwd?: string) {
+  const env = {
+    SSL_CERT_FILE: open.caFile,
+    TFREGISTRY_BASE_URL: `${open.url}registry/${hostname}/`,
+  };
+  return run(tfupdate?.binary ?? "", args, env, cwd);
+}
+
+it.runIf(tfupdate !== undefined)(
+  "tfupdate finds the newest versions, and locks the right hashes under the name of the mirror",
+  async () => {
+    for (const [type, name, hostname] of [
+      ["tfregistryProvider", "acme/widget", host],
+      ["tfregistryModule", "acme/network/aws", moduleHost],
+    ] as const) {
+      const args = ["release", "latest", "--source-type", type, name];
+      const { stdout, stderr } = await update(args, hostname);
+      expect([stdout.trim(), stderr]).toEqual(["2.0.0", ""]);
+    }
+    const directory = scratch("locked");
+    const widget = { source: "acme/widget", version: "2.0.0" };
+    await writeConfiguration(directory, { widget });
+    writeFileSync(join(directory, ".terraform.lock.hcl"), "");
+    const flags = platforms.map((one) => `--platform=${one}`);
+    const ran = await update(["lock", ...flags, "."], host, directory);
+    expect(ran.output).toBe("");
+    const { hostname } = new URL(open.url);
+    const locked = (await readLockFile(directory)).get(
+      `${hostname}/acme/widget`,
+    );
+    const hashes = release.archives.flatMap(({ h1, sha256 }) => [
+      h1,
+      `zh:${sha256}`,
+    ]);
+    expect(locked?.hashes.toSorted()).toEqual(hashes.toSorted());
+  },
+);
+
+/** As docs/recipes.md has it. */
+const renovateSettings = () => ({
+  enabledManagers: ["terraform"],
+  hostRules: [{ matchHost: guarded.url, token: token.token }],
+  packageRules: [
+    {
+      matchDatasources: ["terraform-provider"],
+      registryUrls: [`${guarded.url}registry/${host}`],
+    },
+    {
+      matchDatasources: ["terraform-module"],
+      registryUrls: [`${guarded.url}registry/${moduleHost}`],
+    },
+    {
+      matchDatasources: ["terraform-provider", "terraform-module"],
+      minimumReleaseAgeBehaviour: "timestamp-optional",
+    },
+  ],
+});
+
+interface Dependency {
+  readonly depName: string;
+  readonly updates: readonly { readonly newVersion?: string }[];
+}
+
+it.runIf(renovate !== undefined)(
+  "Renovate finds versions of age, with a token",
+  async () => {
+    const directory = scratch("repository");
+    const widget = { source: "acme/widget", version: "1.0.0" };
+    await writeConfiguration(directory, { widget });
+    const called = calling("acme/network/aws", "1.0.0");
+    writeFileSync(join(directory, "modules.tf"), called);
+    for (const args of [
+      ["init", "-q"],
+      ["add", "."],
+    ])
+      execFileSync("git", args, { cwd: directory });
+    const args = [
+      join(renovate ?? "", "dist", "renovate.js"),
+      "--platform=local",
+    ];
+    const env = {
+      NODE_EXTRA_CA_CERTS: guarded.caFile,
+      ...{ LOG_LEVEL: "debug", LOG_FORMAT: "json" },
+      RENOVATE_CONFIG: JSON.stringify(renovateSettings()),
+    };
+    const { stdout } = await run(process.execPath, args, env, directory);
+    const line = stdout
+      .split("\n")
+      .find((one) => one.includes("packageFiles with updates"));
+    if (line === undefined) throw new Error(stdout.slice(-4_000));
+    const { config } = JSON.parse(line) as {
+      config: { terraform: { deps: Dependency[] }[] };
+    };
+    const found = config.terraform
+      .flatMap(({ deps }) => deps)
+      .map(({ updates }) => updates.map(({ newVersion }) => newVersion));
+    expect(found).toEqual([["1.1.0"], ["1.1.0"]]);
+  },
+);
