@@ -18,11 +18,8 @@ export const groups: Readonly<Record<string, Group>> = {
   },
   replicas: {
     holds: "records and archives in a bucket, and replicas that share it",
-    needs: ["ceph-mon", "ceph-osd", "radosgw", "haproxy", "s3rver"],
-    files: [
-      "test/store/bucket/**/*.test.ts",
-      "test/acceptance/replicas*.test.ts",
-    ],
+    needs: ["ceph-mon", "ceph-osd", "radosgw", "haproxy"],
+    files: ["test/acceptance/replicas*.test.ts"],
   },
   packages: {
     holds: "what is released: packages, image, manifests, units, the demo",
@@ -58,9 +55,7 @@ export const groups: Readonly<Record<string, Group>> = {
     holds: "disks that are full or fail, other users, few descriptors",
     needs: ["strace", "mount", "prlimit", "unshare"],
     files: [
-      "test/store/{full-disk,failing-disk,commit-order,file-failure}.test.ts",
-      "test/store/{durable-file,storage-owner,unreadable-records}.test.ts",
-      "test/mirror/trust/full-disk.test.ts",
+      "test/store/{full-disk,failing-disk,durable-file,storage-owner}.test.ts",
       "test/server/{http/few-descriptors,link-local}.test.ts",
     ],
   },
@@ -79,7 +74,7 @@ export const groups: Readonly<Record<string, Group>> = {
     holds: "daemons and imports killed again and again leave nothing wrong",
     needs: [],
     files: [
-      "test/store/{killed,records/killed-changes}.test.ts",
+      "test/store/killed.test.ts",
       "test/mirror/bundles/import-killed.test.ts",
       "test/child-process.test.ts",
       "test/soak.test.ts",
@@ -100,7 +95,6 @@ export const groups: Readonly<Record<string, Group>> = {
       "test/origin/http/{origin-secrets,http-client,resume,retries}.test.ts",
       "test/origin/git/{folder-watch,bounded-process}.test.ts",
       "test/telemetry/{logger,live-numbers}.test.ts",
-      "test/fakes/faults.test.ts",
       "test/verification/archives/{threads,archive-budget}.test.ts",
     ],
   },
