@@ -47,15 +47,15 @@ export const groups: Readonly<Record<string, Group>> = {
     files: ["test/server/web/pages-in-chromium.test.ts"],
   },
   model: {
-    holds: "the trust core in fresh sequences, and daemons that are killed",
-    needs: ["faketime"],
-    files: ["test/model/{model,daemon-model}.test.ts"],
+    holds: "the trust core in more and in fresh sequences",
+    needs: [],
+    files: ["test/model/model.test.ts"],
   },
   disks: {
     holds: "disks that are full or fail, other users, few descriptors",
     needs: ["strace", "mount", "prlimit", "unshare"],
     files: [
-      "test/store/{full-disk,failing-disk,durable-file,storage-owner}.test.ts",
+      "test/store/{full-disk,durable-file,storage-owner}.test.ts",
       "test/server/{http/few-descriptors,link-local}.test.ts",
     ],
   },
@@ -64,7 +64,6 @@ export const groups: Readonly<Record<string, Group>> = {
     needs: ["openssl", "go", "skopeo", "nginx", "zsh", "fish"],
     files: [
       "test/server/tls/self-signed-certificate.test.ts",
-      "test/verification/archives/mutated-archives.test.ts",
       "test/mirror/bundles/export-oci.test.ts",
       "test/server/protocols/every-url.test.ts",
       "test/main/help.test.ts",
@@ -90,7 +89,7 @@ export const groups: Readonly<Record<string, Group>> = {
       "test/server/access/{signed-archives,authentication-cost}.test.ts",
       "test/mirror/providers/{failing-origin,failing-origins}.test.ts",
       "test/mirror/cache/stale-origin.test.ts",
-      "test/mirror/archives/{slow-origin,slow-archives,crowd,failing-archive}.test.ts",
+      "test/mirror/archives/{crowd,failing-archive}.test.ts",
       "test/mirror/modules/slow-modules.test.ts",
       "test/origin/http/{origin-secrets,http-client,resume,retries}.test.ts",
       "test/origin/git/{folder-watch,bounded-process}.test.ts",

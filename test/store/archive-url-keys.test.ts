@@ -52,14 +52,6 @@ describe("the keys of archive URLs", () => {
     expect(texts(keys)).toEqual([third, second]);
   });
 
-  it("stay as long as what they signed may live", async () => {
-    const keys = await ArchiveUrlKeys.open(await makeLayout(), start);
-    await keys.renew(after(40), 50 * day);
-    expect(keys.secrets).toHaveLength(1);
-    await keys.renew(after(50), 50 * day);
-    expect(keys.secrets).toHaveLength(2);
-  });
-
   it.each(["", "{", '{"keys":[]}', '{"keys":[{"secret":"short"}]}'])(
     "are made again when the file holds %j",
     async (text) => {

@@ -40,7 +40,7 @@ const canMount = (() => {
 })();
 if (!canMount)
   console.log(
-    "SKIPPED: a tmpfs cannot be mounted here, so full disks are only injected (failing-disk.test.ts)",
+    "SKIPPED: a tmpfs cannot be mounted here",
   );
 
 function mount(options: string): string {
