@@ -89,7 +89,7 @@ export const groups: Readonly<Record<string, Group>> = {
       "test/server/access/{signed-archives,authentication-cost}.test.ts",
       "test/mirror/providers/{failing-origin,failing-origins}.test.ts",
       "test/mirror/cache/stale-origin.test.ts",
-      "test/mirror/archives/{crowd,failing-archive}.test.ts",
+      "test/mirror/archives/failing-archive.test.ts",
       "test/mirror/modules/slow-modules.test.ts",
       "test/origin/http/{origin-secrets,http-client,resume,retries}.test.ts",
       "test/origin/git/{folder-watch,bounded-process}.test.ts",

@@ -1,13 +1,12 @@
-import { execFile } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync,readFileSync,statSync,writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parse, stringify } from "yaml";
+import { parse,stringify } from "yaml";
 import {
-  program,
-  type Answer,
-  type GetOptions,
-  type RunningMirror,
-} from "../running-mirror.ts";
+runCommand as runProcess,
+type CommandRun,
+} from "../running-command.ts";
+import { runHere } from "../running-here.ts";
+import type { Answer,GetOptions,RunningMirror } from "../running-mirror.ts";
 
 /** Requests of a network mirror's client for one provider. */
 export interface ProviderRequests {
@@ -94,32 +93,24 @@ export async function eventually<T>(
   }
 }
 
-export interface CommandRun {
-  readonly status: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** A command in a process of its own, with the configuration of a mirror. */
+/** A command with the configuration of a mirror: in this process, unless it has an environment of its own or would become another user. */
 export function runCommand(
   {
     configFile,
-    env = {},
+    directory = ".",
+    env,
   }: {
     readonly configFile: string;
+    readonly directory?: string;
     readonly env?: Readonly<Record<string, string>>;
   },
   ...args: readonly string[]
 ): Promise<CommandRun> {
-  return new Promise((resolve) => {
-    const child = execFile(
-      process.execPath,
-      [program, ...args, "--config", configFile],
-      { env: { PATH: process.env.PATH, ...env } },
-      (_, stdout, stderr) =>
-        resolve({ status: child.exitCode, stdout, stderr }),
-    );
-  });
+  const all = [...args, "--config", configFile];
+  const isOurs = statSync(directory).uid === process.getuid?.();
+  return env === undefined && isOurs
+    ? runHere(all)
+    : runProcess(all, { env: env ?? {} });
 }
 
 export type AuditLine = Readonly<Record<string, string | undefined>>;

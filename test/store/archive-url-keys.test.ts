@@ -84,18 +84,6 @@ describe("the keys of archive URLs of replicas", () => {
   const later = (seconds: number) =>
     new Date(after(31).getTime() + seconds * 1000);
 
-  it("are the same for all that begin at once", async () => {
-    const shared = new DiskRecords(await makeLayout());
-    const opened = await Promise.all(
-      Array.from({ length: 6 }, async () =>
-        ArchiveUrlKeys.open(await makeLayout(), start, shared),
-      ),
-    );
-    const [one, ...others] = opened.map(texts);
-    expect(one).toHaveLength(1);
-    for (const other of others) expect(other).toEqual(one);
-  });
-
   it.each([
     failure(
       "record-unreadable",

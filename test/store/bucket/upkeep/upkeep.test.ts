@@ -23,6 +23,7 @@ import {
   type LooseBucket,
 } from "../../../fakes/loose-bucket.ts";
 import { runCommand } from "../../../running-command.ts";
+import { runHere } from "../../../running-here.ts";
 import { scratch } from "../../../running-mirror.ts";
 import {
   makePart,
@@ -48,7 +49,7 @@ afterAll(() => loose.stop());
 async function fill() {
   const layout = await makeLayout();
   const file = writeBucketConfiguration(layout.directory, settings);
-  expect(await runCommand(["list", "--config", file])).toMatchObject({
+  expect(await runHere(["list", "--config", file])).toMatchObject({
     status: 0,
   });
   const bucket = new Bucket(settings, bucketLimits);
@@ -82,7 +83,7 @@ async function listArchives(bucket: Bucket): Promise<readonly string[]> {
 
 async function run(words: string, file: string) {
   const args = [...words.split(" "), "--bucket", "--json", "--config", file];
-  const { status, stdout, stderr } = await runCommand(args);
+  const { status, stdout, stderr } = await runHere(args);
   const [command = ""] = words.split(" ");
   if (stdout === "") throw new Error(stderr);
   return { status, said: expectDocument(command, stdout) };
