@@ -1,4 +1,4 @@
-import { createCipheriv,createHash } from "node:crypto";
+import { createCipheriv, createHash } from "node:crypto";
 import { once } from "node:events";
 import yazl from "yazl";
 
@@ -16,6 +16,8 @@ export interface ArchiveOptions {
    * default), `half` compresses to about half and is deflated.
    */
   readonly content?: "random" | "half";
+  /** Names of empty entries behind the executable; one that ends in a slash is a folder. */
+  readonly beside?: readonly string[];
 }
 
 /** A provider archive and what is known of it without reading it again. */
@@ -47,7 +49,7 @@ export function hashOf(files: readonly (readonly [string, Buffer])[]): string {
 async function zip(
   name: string,
   executable: Buffer,
-  { content }: ArchiveOptions,
+  { content, beside = [] }: ArchiveOptions,
 ): Promise<Buffer> {
   const file = new yazl.ZipFile();
   const dated = {
@@ -59,6 +61,9 @@ async function zip(
     mode: 0o100755,
     compress: content === "half",
   });
+  for (const entry of beside)
+    if (entry.endsWith("/")) file.addEmptyDirectory(entry, dated);
+    else file.addBuffer(Buffer.alloc(0), entry, { ...dated, compress: false });
   // Flowing, since reading would copy a large content twice more.
   const pieces: Buffer[] = [];
   file.outputStream.on("data", (piece: Buffer) => pieces.push(piece));

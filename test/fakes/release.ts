@@ -1,5 +1,5 @@
-import { makeArchive,type Archive,type ArchiveOptions } from "./archive.ts";
-import { defaultSigner,type Signer } from "./signing.ts";
+import { makeArchive, type Archive, type ArchiveOptions } from "./archive.ts";
+import { defaultSigner, type Signer } from "./signing.ts";
 
 export interface ReleaseOptions {
   /** `acme` by default. */
@@ -11,6 +11,7 @@ export interface ReleaseOptions {
   readonly platforms?: readonly string[];
   readonly size?: number;
   readonly content?: ArchiveOptions["content"];
+  readonly beside?: ArchiveOptions["beside"];
   /** Other archive bytes for the same names. */
   readonly seed?: string | number;
   readonly signer?: Signer;
@@ -82,7 +83,7 @@ async function releaseArchive(
   options: ReleaseOptions,
 ): Promise<ReleaseArchive> {
   const [os = "", arch = ""] = platform.split("_");
-  const { version, size, content, seed } = options;
+  const { version, size, content, seed, beside } = options;
   const archive = await makeArchive({
     type,
     version,
@@ -91,6 +92,7 @@ async function releaseArchive(
     ...(size === undefined ? {} : { size }),
     ...(content === undefined ? {} : { content }),
     ...(seed === undefined ? {} : { seed }),
+    ...(beside === undefined ? {} : { beside }),
   });
   const filename =
     options.nameArchive?.(platform) ??
