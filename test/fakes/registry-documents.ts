@@ -15,8 +15,6 @@ export interface Listing {
   readonly listPlatforms?: boolean;
   /** Whether the URLs in package documents are absolute (the default). */
   readonly urls?: "absolute" | "relative";
-  /** The base of absolute URLs, ending in a slash, instead of the server's own. */
-  readonly baseUrl?: string;
 }
 
 /** A release as one registry lists it. */
@@ -67,8 +65,7 @@ export function packageDocument(
 }
 
 /** Where the files of a release are, without a leading slash. */
-export /** Where the files of a release are, without a leading slash. */
-function filesPath({ namespace, type, version }: Release): string {
+export function filesPath({ namespace, type, version }: Release): string {
   return `archives/${namespace}/${type}/${version}/`;
 }
 
@@ -81,7 +78,7 @@ function fileUrl(publication: Publication, name: string): string {
   const { release, listing, filesUrl } = publication;
   const path = `${filesPath(release)}${name}`;
   if (listing.urls === "relative") return `${"../".repeat(7)}${path}`;
-  return `${listing.baseUrl ?? filesUrl}${path}`;
+  return `${filesUrl}${path}`;
 }
 
 function keyDocument(signer: Signer): unknown {

@@ -1,14 +1,12 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import makeScratchFolder from "../scratch-folder.ts";
-import { explain, findSequence, isReal } from "./play/batch.ts";
+import { explain, findSequence } from "./play/batch.ts";
 import { play } from "./play/play.ts";
 import { playInThreads } from "./play/threads.ts";
 import { worldNames, type WorldName } from "./play/worlds.ts";
 
 // npm run model -- --sequences N --seed S [--world W] [--steps K] [--threads T]
 //   [--until-broken] | --exhaustive LETTERS [--world W] | --replay S [--world W]
-// Worlds that begin with "daemon" are real processes, and take a minute for a sequence.
 
 const { values } = parseArgs({
   options: {
@@ -27,14 +25,8 @@ const steps = Number(values.steps);
 if (values.world !== undefined && world === undefined)
   throw new RangeError(`--world: expected one of ${worldNames.join(", ")}.`);
 
-// Real processes leave folders behind, which go at the end.
-const removeFolders =
-  world !== undefined && isReal(world)
-    ? await makeScratchFolder()
-    : () => undefined;
 if (values.replay === undefined) await playAll();
 else await replay(values.replay, world);
-removeFolders();
 // Timers of modelled processes that died would keep it alive.
 process.exit();
 
@@ -45,7 +37,7 @@ async function replay(
   const sequence = findSequence(name, asked, steps);
   const found = await play(sequence.world, sequence.actions, console.log);
   if (found === undefined) console.log("not broken");
-  else if (!isReal(sequence.world)) console.log(await explain(sequence));
+  else console.log(await explain(sequence));
   if (found) process.exitCode = 1;
 }
 

@@ -1,8 +1,8 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
 import {
-  runCommand as runProgram,
+  runCommand as runProcess,
   type CommandRun,
 } from "../running-command.ts";
 import { runHere } from "../running-here.ts";
@@ -93,19 +93,24 @@ export async function eventually<T>(
   }
 }
 
-/** A command with the configuration of a mirror: in this process, or in one of its own where it has an environment. */
+/** A command with the configuration of a mirror: in this process, unless it has an environment of its own or would become another user. */
 export function runCommand(
   {
     configFile,
+    directory = ".",
     env,
   }: {
     readonly configFile: string;
+    readonly directory?: string;
     readonly env?: Readonly<Record<string, string>>;
   },
   ...args: readonly string[]
 ): Promise<CommandRun> {
   const all = [...args, "--config", configFile];
-  return env === undefined ? runHere(all) : runProgram(all, { env });
+  const isOurs = statSync(directory).uid === process.getuid?.();
+  return env === undefined && isOurs
+    ? runHere(all)
+    : runProcess(all, { env: env ?? {} });
 }
 
 export type AuditLine = Readonly<Record<string, string | undefined>>;

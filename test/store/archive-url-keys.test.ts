@@ -52,14 +52,6 @@ describe("the keys of archive URLs", () => {
     expect(texts(keys)).toEqual([third, second]);
   });
 
-  it("stay as long as what they signed may live", async () => {
-    const keys = await ArchiveUrlKeys.open(await makeLayout(), start);
-    await keys.renew(after(40), 50 * day);
-    expect(keys.secrets).toHaveLength(1);
-    await keys.renew(after(50), 50 * day);
-    expect(keys.secrets).toHaveLength(2);
-  });
-
   it.each(["", "{", '{"keys":[]}', '{"keys":[{"secret":"short"}]}'])(
     "are made again when the file holds %j",
     async (text) => {
@@ -91,18 +83,6 @@ describe("the keys of archive URLs", () => {
 describe("the keys of archive URLs of replicas", () => {
   const later = (seconds: number) =>
     new Date(after(31).getTime() + seconds * 1000);
-
-  it("are the same for all that begin at once", async () => {
-    const shared = new DiskRecords(await makeLayout());
-    const opened = await Promise.all(
-      Array.from({ length: 6 }, async () =>
-        ArchiveUrlKeys.open(await makeLayout(), start, shared),
-      ),
-    );
-    const [one, ...others] = opened.map(texts);
-    expect(one).toHaveLength(1);
-    for (const other of others) expect(other).toEqual(one);
-  });
 
   it.each([
     failure(

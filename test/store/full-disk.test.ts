@@ -38,10 +38,7 @@ const canMount = (() => {
   tried?.unmount();
   return tried !== undefined;
 })();
-if (!canMount)
-  console.log(
-    "SKIPPED: a tmpfs cannot be mounted here, so full disks are only injected (failing-disk.test.ts)",
-  );
+if (!canMount) console.log("SKIPPED: a tmpfs cannot be mounted here");
 
 function mount(options: string): string {
   const mounted = mountSmallDisk(options);

@@ -31,14 +31,6 @@ describe("the version of a store", () => {
     expect(readFileSync(layout.version, "utf8")).toBe('{"version":1}\n');
   });
 
-  it("may come with more than this program knows, and stays as it was written", async () => {
-    const layout = empty();
-    const text = '{"version":1,"writtenBy":"9.9.9"}';
-    writeFileSync(layout.version, text);
-    await prepareStorageDirectory(layout);
-    expect(readFileSync(layout.version, "utf8")).toBe(text);
-  });
-
   it.each([
     ["says so", "store.json", '{"version":2}'],
     ["says so far ahead", "store.json", '{"version":7,"layout":{}}'],

@@ -1,6 +1,4 @@
-import { mkdir, rm } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { failure } from "../../../src/errors/index.ts";
 import { failing } from "../../scenes/failing.ts";
 import {
   Archives,
@@ -91,25 +89,6 @@ describe("one digest", () => {
     for (const whole of again) expect((await whole).equals(bytes)).toBe(true);
     expect([bad.opened, good.opened]).toEqual([1, 1]);
   });
-
-  it("is refused when its file cannot be made, and stored as soon as it can", async () => {
-    const { cache, layout } = await prepare();
-    const { bytes, digest } = randomArchive(size);
-    const source = () => {
-      const made = new SteeredBody(bytes, size);
-      made.finish();
-      return startOf(made);
-    };
-    await rm(layout.staging, { recursive: true });
-    const reader = new Drain(await cache.open(digest, source()));
-    await expect(reader.whole).rejects.toThrow(failing("store-full"));
-    await mkdir(layout.staging);
-    const next = await cache.open(digest, source());
-    const again = new Drain(next);
-    await next.stored;
-    expect((await again.whole).equals(bytes)).toBe(true);
-    expect(filesIn(layout.blobs)).toEqual([digest]);
-  });
 });
 
 describe("a reader that joins", () => {
@@ -121,18 +100,10 @@ describe("a reader that joins", () => {
       readonly join: () => void;
     }) => Promise<void> | void,
   ][] = [
-    ["before the first byte", ({ join }) => join()],
     [
       "in the middle",
       async ({ source, join }) => {
         await source.sendTo(size / 2);
-        join();
-      },
-    ],
-    [
-      "after the last byte",
-      async ({ source, join }) => {
-        await source.sendTo(size);
         join();
       },
     ],
@@ -144,12 +115,6 @@ describe("a reader that joins", () => {
       "after the rename",
       ({ blobs, join }) => ((blobs.afterCommit = join), undefined),
     ],
-    ...[1, 2, 3, 4, 5, 6].map((turns): (typeof moments)[number] => [
-      `${turns} turns after the rename`,
-      ({ blobs, join }) => {
-        blobs.afterCommit = () => void after(turns, join);
-      },
-    ]),
   ];
 
   it.each(moments)(
@@ -188,36 +153,6 @@ describe("a reader that joins", () => {
     for (const whole of wholes) expect((await whole).equals(bytes)).toBe(true);
     expect(source.opened).toBe(1);
   });
-});
-
-describe("a download that failed before its start", () => {
-  it.each([0, 1, 2, 3, 4, 5])(
-    "is never read by one who comes %i turns later",
-    async (turns) => {
-      const { cache } = await prepare();
-      const { bytes, digest } = randomArchive(size);
-      const good = new SteeredBody(bytes, size);
-      good.finish();
-      const failed = failure("origin-answer", "https://a.example/", "it fails");
-      const late = Promise.withResolvers<Buffer>();
-      const bad: ArchiveStart = {
-        ...startOf(good),
-        open: () => {
-          const again = () =>
-            late.resolve(
-              cache
-                .open(digest, startOf(good))
-                .then((archive) => new Drain(archive).whole),
-            );
-          void after(turns, again);
-          return Promise.reject(failed);
-        },
-      };
-      await (await cache.open(digest, bad)).close();
-      const got = await late.promise.catch((error: unknown) => error);
-      if (got !== failed) expect((got as Buffer).equals(bytes)).toBe(true);
-    },
-  );
 });
 
 describe("the bounds of the cache", () => {

@@ -96,23 +96,6 @@ describe("an archive that goes wrong after its first bytes", () => {
   ];
   const endless = faults.all(faults.grown(10 * 1024 * 1024), faults.chunked);
 
-  it.each(wrongs)(
-    "is an answer with a reason %s, and healed at once",
-    async (_, fault) => {
-      const release = await origin.publish();
-      origin.registry.script("archive", fault);
-      const answer = await origin.ask(release, "archive");
-      const { status, complete } = answer;
-      expect([status === 451 || status === 502, complete]).toEqual([
-        true,
-        true,
-      ]);
-      expect(answer.json()).toHaveProperty("errors");
-      expect(origin.isStored(release)).toBe(false);
-      await origin.expectHealed(release, "archive");
-    },
-  );
-
   it.each([
     ...wrongs,
     ["larger than the limit without a length", endless] as const,
@@ -145,62 +128,6 @@ describe("an archive that goes wrong after its first bytes", () => {
 });
 
 describe("many clients of an archive in flight", () => {
-  it("are all refused with the reason when its digest turns out wrong, and share the next download", async () => {
-    const { registry } = origin;
-    const release = await origin.publish();
-    const held = barrier();
-    registry.script(
-      "archive",
-      faults.all(faults.alteredByte(-1), held.afterBytes(200_000)),
-    );
-    const asked = Array.from({ length: 8 }, () =>
-      origin.ask(release, "archive"),
-    );
-    await held.reached;
-    asked.push(origin.ask(release, "archive"));
-    held.release();
-    for (const answer of await Promise.all(asked))
-      expectRefusal(answer, 451, "archive-digest");
-    registry.requests.clear();
-    await Promise.all(asked.map(() => origin.expectHealed(release, "archive")));
-    expect(registry.requests.count("archive")).toBe(1);
-  });
-
-  it("get the ranges they ask for from the one download", async () => {
-    const { registry, mirror } = origin;
-    const release = await origin.publish();
-    const { bytes, filename } = release.archive("linux_amd64");
-    const path = `/providers/registry.terraform.io/acme/${release.type}/${filename}`;
-    const held = barrier();
-    registry.script("archive", held.afterBytes(200_000));
-    registry.requests.clear();
-    const whole = mirror.get(path);
-    await held.reached;
-    const ranges = ["0-0", "100-199", "150000-250000", "-10", "299999-"];
-    const asked = ranges.map((range) =>
-      mirror.get(path, { headers: { Range: `bytes=${range}` } }),
-    );
-    const beyond = await mirror.get(path, {
-      headers: { Range: `bytes=${bytes.length}-` },
-    });
-    expect(beyond.status).toBe(416);
-    held.release();
-    const answers = await Promise.all(asked);
-    const expected = [
-      bytes.subarray(0, 1),
-      bytes.subarray(100, 200),
-      bytes.subarray(150_000, 250_001),
-      bytes.subarray(-10),
-      bytes.subarray(299_999),
-    ];
-    for (const [index, answer] of answers.entries()) {
-      expect([answer.status, answer.complete]).toEqual([206, true]);
-      expect(expected[index]?.equals(answer.body)).toBe(true);
-    }
-    expect((await whole).body.equals(bytes)).toBe(true);
-    expect(registry.requests.count("archive")).toBe(1);
-  });
-
   it("go on when the first one leaves", async () => {
     const { registry } = origin;
     const release = await origin.publish();

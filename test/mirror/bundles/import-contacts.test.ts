@@ -2,8 +2,6 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { makeContacts } from "../../../src/mirror/bundles/import-bundle.ts";
 import type { Signer } from "../../fakes/signing.ts";
 import {
-  freshness,
-  lookAgain,
   makeSigners,
   MirrorScene,
   type MirrorInProcess,
@@ -65,18 +63,6 @@ describe("first contact by a bundle", () => {
     ]);
   });
 
-  it("is the only one: neither a later bundle nor a list makes another", async () => {
-    const scene = await MirrorScene.prepare();
-    const mirror = scene.start();
-    await importInto(mirror, { version: "1.0.0", by: K });
-    const first = await contactOf(mirror);
-    await importInto(mirror, { version: "9.0.0", by: E });
-    scene.registry.offer("1.0.0", { content: "linux=a", by: K });
-    await mirror.index();
-    expect(await contactOf(mirror)).toEqual(first);
-    expect(await contactOf(scene.start())).toEqual(first);
-  });
-
   it("is not made where a list was first", async () => {
     const scene = await MirrorScene.prepare();
     scene.registry.offer("1.0.0", { content: "linux=a", by: K });
@@ -106,55 +92,6 @@ describe("a list that is seen after a bundle", () => {
     expect(await mirror.index()).toBe("1.0.0");
     expect(await mirror.version("9.0.0")).toBe("key-refused: unknown");
     expect(mirror.alarmed()).toEqual(["key-refused 9.0.0"]);
-  });
-
-  it("is no first contact for a process that knew the namespace before the import", async () => {
-    const scene = await MirrorScene.prepare();
-    const { registry, clock } = scene;
-    registry.offer("1.0.0", { content: "linux=a", by: K }, "other");
-    const mirror = scene.start();
-    expect(await mirror.index("other")).toBe("1.0.0");
-    await importInto(scene.start(), { version: "1.0.0", by: K });
-    clock.pass(lookAgain);
-    registry.offer("9.0.0", { content: "linux=e", by: E, ...backDated });
-    expect(await mirror.version("9.0.0")).toBe("key-refused: unknown");
-    expect(await mirror.index()).toBe("nothing-admitted");
-  });
-
-  it("admits nothing unsigned, though the registry never showed a signature", async () => {
-    const scene = await MirrorScene.prepare({ signatures: "when-published" });
-    await importInto(scene.start(), { version: "1.0.0", by: K });
-    scene.registry.offer("9.0.0", { content: "linux=e" });
-    const mirror = scene.start();
-    expect(await mirror.version("9.0.0")).toBe("key-refused: unknown");
-    expect(mirror.alarmed()).toEqual(["key-refused 9.0.0"]);
-  });
-
-  it("shows versions that came later, though they are older than those of the bundle", async () => {
-    const { scene, mirror } = await connect({ version: "2.0.0", by: K });
-    scene.registry.offer("2.0.0", { content: "linux=b", by: K });
-    scene.registry.offer("1.0.0", { content: "linux=e", by: E, ...backDated });
-    scene.registry.offer("1.5.0", { content: "linux=c", by: K });
-    expect(await mirror.index()).toBe("2.0.0 1.5.0");
-    expect(await mirror.version("1.0.0")).toBe("key-refused: unknown");
-  });
-
-  it("teaches another provider of the bundle nothing by its newest release", async () => {
-    const { scene, mirror } = await connect(
-      { version: "1.0.0", by: K },
-      { version: "1.0.0", by: K, type: "other" },
-    );
-    const { registry, clock } = scene;
-    registry.offer("1.0.0", { content: "linux=a", by: K }, "other");
-    registry.offer(
-      "9.0.0",
-      { content: "linux=e", by: E, ...backDated },
-      "other",
-    );
-    expect(await mirror.version("9.0.0", "other")).toBe("key-refused: unknown");
-    registry.offer("9.1.0", { content: "linux=e", by: E }, "other");
-    clock.pass(freshness);
-    expect(await mirror.index("other")).toBe("1.0.0");
   });
 
   it("counts for a version of the bundle that was not imported, with an alarm for a key that it did not carry", async () => {

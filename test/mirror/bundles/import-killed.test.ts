@@ -24,7 +24,7 @@ import {
 import { openMirror } from "../../../src/wiring/commands/store.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry } from "../../fakes/registry.ts";
-import { program, scratch } from "../../running-mirror.ts";
+import { program } from "../../running-mirror.ts";
 import {
   connectedSite,
   exportBundle,
@@ -112,29 +112,6 @@ it("ends in order at SIGINT: nothing half written is left, and it says how to go
   const again = await site.run("import", bundle);
   expect(again.stderr).toContain("0 releases refused");
   expect(again.status).toBe(0);
-});
-
-it("leaves no half bundle when an export is ended", async () => {
-  const { site } = large;
-  const folder = scratch("ended");
-  const file = join(folder, "bundle.tar");
-  const flags = ["--config", site.configFile, "--platform", "linux_amd64"];
-  const specs = versions.map((version) => `acme/widget@${version}`);
-  const args = [program, "export", ...flags, "--bundle", file, ...specs];
-  const child = spawn(...endingWithTests(process.execPath, args), {
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  const watcher = watch(folder, () => {
-    watcher.close();
-    child.kill("SIGTERM");
-  });
-  const [said, [status]] = await Promise.all([
-    text(child.stderr),
-    once(child, "exit") as Promise<[number | null]>,
-  ]);
-  expect(said).toContain("Interrupted: run the same command again");
-  expect(status).toBe(1);
-  expect(readdirSync(folder)).toEqual([]);
 });
 
 /** One release after the other, so that no two of them are in memory. */

@@ -11,7 +11,6 @@ import {
   startSites,
   stopSites,
   withArchive,
-  withHeader,
   withRecord,
 } from "./module-tampering.ts";
 
@@ -19,8 +18,6 @@ beforeAll(startSites, 60_000);
 afterAll(stopSites);
 
 const unknown = /not in a form that is known/;
-const noManifest = /manifest asks for/;
-const order = /canonical form/;
 
 describe("a tampered bundle with modules imports nothing", () => {
   it.each<[string, () => Buffer | Promise<Buffer>, RegExp]>([
@@ -63,24 +60,6 @@ describe("a tampered bundle with modules imports nothing", () => {
       /expected \d+ bytes by its manifest/,
     ],
     [
-      "an archive that is there twice",
-      () => {
-        const { manifest, members } = parts();
-        return putTogether({ manifest, members: [...members, members[0]] });
-      },
-      /expected \d+ bytes by its manifest/,
-    ],
-    [
-      "a path that leads out",
-      () => withHeader((h) => h.write("../../../etc/cron.d/x\0")),
-      noManifest,
-    ],
-    [
-      "a link instead of an archive",
-      () => withHeader((h) => h.write("2/etc/passwd\0", 156)),
-      noManifest,
-    ],
-    [
       "the digest of another archive in a record",
       () => withRecord({ sha256: "0".repeat(64) }),
       /none of its releases speaks of/,
@@ -100,28 +79,8 @@ describe("a tampered bundle with modules imports nothing", () => {
       unknown,
     ],
     [
-      "a folder from the root",
-      () => withRecord({ subdirectory: "/etc" }),
-      unknown,
-    ],
-    [
-      "a format that there is not",
-      () => withRecord({ format: "exe" }),
-      unknown,
-    ],
-    [
       "a name that leads out",
       () => withRecord({ module: `${moduleHost}/../../aws` }),
-      unknown,
-    ],
-    [
-      "a name in capitals",
-      () => withRecord({ module: `${moduleHost}/ACME/subnet/aws` }),
-      order,
-    ],
-    [
-      "a name without its hostname",
-      () => withRecord({ module: "acme/subnet/aws" }),
       unknown,
     ],
     [
@@ -143,24 +102,6 @@ describe("a tampered bundle with modules imports nothing", () => {
         return putTogether(made);
       },
       /expected \d+ bytes by its manifest/,
-    ],
-    [
-      "an archive that is a provider's too",
-      () => {
-        const made = parts();
-        made.manifest.archives = made.archives.slice(0, 1);
-        return putTogether(made);
-      },
-      /lists something twice/,
-    ],
-    [
-      "archives of no module",
-      () => {
-        const made = parts();
-        made.manifest.modules = [];
-        return putTogether(made);
-      },
-      /carries what none of its releases speaks of/,
     ],
     [
       "an archive of another format than its record says",

@@ -8,11 +8,8 @@ import {
   type Version,
 } from "../../../src/address/version.ts";
 import { writeFileSync } from "node:fs";
-import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { effort } from "../../effort.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import {
@@ -21,10 +18,8 @@ import {
   type Answer,
   type RunningMirror,
 } from "../../running-mirror.ts";
-import { measureHealth, measureHealthFor } from "../../scenes/health-client.ts";
 import { watchLoopSteps } from "../../scenes/loop-steps.ts";
 import {
-  fifteenPlatforms,
   listLargeProvider,
   mostVersions,
   versionsOf,
@@ -42,12 +37,8 @@ let types = 0;
 
 const steps = watchLoopSteps();
 
-/** Milliseconds in which some hundred answers come. */
-const enough = 1_500 * effort;
 /** Number of lists whose mean is taken. */
 const coldLists = 20;
-/** Processes that want a processor at a time; the test itself takes two. */
-const mostLoad = 2 * availableParallelism();
 
 beforeAll(async () => {
   const authority = await createAuthority();
@@ -145,43 +136,8 @@ function nextType(): string {
   return `large${++types}`;
 }
 
-/** Milliseconds. */
-const prompt = { p99: 50, most: 250, step: 100 };
 /** Milliseconds for which one document at a limit may hold the event loop. */
 const longestStep = 1_000;
-/** Measurements, of which the best counts: other load only adds to one. */
-const measurements = 3;
-
-/** How long the event loop was busy always says what we did; of how long clients waited, the best measurement does. */
-async function expectPromptWhile<T>(
-  name: string,
-  work: () => Promise<T>,
-): Promise<readonly T[]> {
-  for (let left = measurements; ; left--) {
-    const { result, times } = await measureWhile(name, work);
-    if (left > 1 && (times.p99 > prompt.p99 || times.most > prompt.most))
-      continue;
-    const [load = 0] = loadavg();
-    if (load > mostLoad) console.error(`NOT COMPARED: the load is ${load}.`);
-    else {
-      expect(times.p99).toBeLessThanOrEqual(prompt.p99);
-      expect(times.most).toBeLessThanOrEqual(prompt.most);
-    }
-    return result;
-  }
-}
-
-async function measureWhile<T>(name: string, work: () => Promise<T>) {
-  const { times: before } = await measureHealth(mirror, () => pause(500));
-  steps.restart();
-  const { result, times } = await measureHealthFor(mirror, enough, work);
-  const step = steps.longest();
-  const [load = 0] = loadavg();
-  const figures = { rounds: result.length, before, times, step, load };
-  console.info(name, JSON.stringify(figures));
-  expect(step).toBeLessThanOrEqual(prompt.step);
-  return { result, times };
-}
 
 describe("a document at a limit does not hold the event loop for a second", () => {
   it.each(Object.entries(largeAnswers))(
@@ -197,30 +153,6 @@ describe("a document at a limit does not hold the event loop for a second", () =
       expect(outcomeOf(answer)).toMatch(new RegExp(`^(${outcome})$`));
       expect(step).toBeLessThanOrEqual(longestStep);
       expect((await mirror.get("/healthz")).status).toBe(200);
-    },
-  );
-});
-
-describe("/healthz is answered within 50 ms while an origin sends", () => {
-  it(
-    "what twenty new providers have in 500 versions for 15 platforms",
-    { timeout: 120_000 },
-    async () => {
-      const names = fifteenPlatforms.map(({ os, arch }) => `${os}_${arch}`);
-      const list = JSON.stringify(versionsOf(500));
-      let next = await release(names, list);
-      const answers = await expectPromptWhile("twenty at once", async () => {
-        const types = next;
-        const asked = types.flatMap((type) => {
-          const asks = requestsFor(mirror, type, "acme", registryHost);
-          return [asks.index(), asks.version("1.0.0")];
-        });
-        next = await release(names, list);
-        return Promise.all(asked);
-      });
-      expect(answers.flat().map(outcomeOf)).toEqual(
-        answers.flat().map(() => "200"),
-      );
     },
   );
 });
@@ -246,17 +178,4 @@ async function processorTime(): Promise<number> {
   const text = (await mirror.get("/metrics")).body.toString();
   const [, seconds] = /^process_cpu_seconds_total (\S+)$/m.exec(text) ?? [];
   return Number(seconds) * 1_000;
-}
-
-/** Publishes a version of twenty new providers, which are listed with many more. */
-async function release(
-  platforms: readonly string[],
-  list: string,
-): Promise<readonly string[]> {
-  const types = Array.from({ length: 20 }, nextType);
-  for (const type of types) {
-    await far.publish({ type, version: "1.0.0", platforms, size: 100 });
-    far.serve(`/v1/providers/acme/${type}/versions`, list);
-  }
-  return types;
 }

@@ -42,13 +42,7 @@ export const largeAnswers: Readonly<
     () => filledWith('"a":1', "{", "}"),
     unusable,
   ],
-  "a flat array for a list": ["list", () => filledWith("1"), unusable],
   "nested arrays for a list": ["list", nested, unusable],
-  "a list of one text": [
-    "list",
-    () => JSON.stringify("a".repeat(8_000_000)),
-    unusable,
-  ],
   "more versions than are taken, for 15 platforms": [
     "list",
     () => JSON.stringify(versionsOf(14_000)),
@@ -56,11 +50,6 @@ export const largeAnswers: Readonly<
   ],
   "the longest list for 15 platforms": [
     "list",
-    () => JSON.stringify(versionsOf(mostVersions)),
-    "200",
-  ],
-  "the longest list, as registries tell it": [
-    "published",
     () => JSON.stringify(versionsOf(mostVersions)),
     "200",
   ],
@@ -87,32 +76,10 @@ export const largeAnswers: Readonly<
       ),
     unusable,
   ],
-  "a list with a million protocols": [
-    "list",
-    () =>
-      JSON.stringify(
-        versionsOf(mostVersions, () => ({ protocols: Array(100).fill("5.0") })),
-      ),
-    unusable,
-  ],
   "a list with long protocols": [
     "list",
     () =>
       JSON.stringify(versionsOf(100, () => ({ protocols: ["5".repeat(8e4)] }))),
-    unusable,
-  ],
-  "a list of 8 MiB of warnings": [
-    "list",
-    () => filledWith('""', '{"versions":[],"warnings":[', "]}"),
-    unusable,
-  ],
-  "a list of long warnings": [
-    "list",
-    () =>
-      JSON.stringify({
-        versions: [],
-        warnings: Array(80).fill("a".repeat(1e5)),
-      }),
     unusable,
   ],
   "the longest list of a module": [
@@ -120,22 +87,11 @@ export const largeAnswers: Readonly<
     () => JSON.stringify({ modules: [versionsOf(mostVersions, () => ({}))] }),
     "200",
   ],
-  "a flat list of a module": [
-    "modules",
-    () => filledWith('{"version":"1"}', '{"modules":[{"versions":[', "]}]}"),
-    unusable,
-  ],
   "a discovery document of many services": [
     "discovery",
     () => filledWith('"a":"b"', "{", "}"),
     unusable,
   ],
-  "a discovery document of one long service": [
-    "discovery",
-    () => JSON.stringify({ "providers.v1": "/a".repeat(4e6) }),
-    unusable,
-  ],
-  "nested arrays for a discovery document": ["discovery", nested, unusable],
   "a package with 1 000 keys": [
     "package",
     () => packageWith(keys(1_000, { ascii_armor: armor })),
@@ -145,15 +101,5 @@ export const largeAnswers: Readonly<
     "package",
     () => packageWith(keys(100_000, { ascii_armor: "" })),
     unusable,
-  ],
-  "a package with long labels": [
-    "package",
-    () => packageWith(keys(4, { ascii_armor: "", source: "a".repeat(2e6) })),
-    refused,
-  ],
-  "a package of 8 MB": [
-    "package",
-    () => packageWith({ other: "a".repeat(8e6) }),
-    refused,
   ],
 };

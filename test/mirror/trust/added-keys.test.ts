@@ -70,27 +70,6 @@ describe("a publisher who adds keys to what was unsigned", () => {
     },
   );
 
-  it("who signs again by a new key alone, or takes it away and brings it back, takes nothing away", async () => {
-    const { scene, registry, mirror, clock } = await addKeys({ old: true });
-    expect(await mirror.version("1.1.0")).toBe("linux=c");
-    const content = "linux=b darwin=b";
-    for (const [by, keys] of [
-      [L, [L]],
-      [K, [K, L]],
-      [K, [L]],
-      [undefined, []],
-      [K, [K]],
-    ] as const) {
-      const published = keys.map((key) => key.armoredPublicKey);
-      registry.offer("1.0.0", { content, by, keys: published });
-      clock.pass(freshness);
-      for (const one of [mirror, scene.start()]) {
-        expect(await one.version("1.0.0")).toBe("darwin=b linux=b");
-        expect(await one.index()).toBe("1.1.0 1.0.0 0.9.0");
-      }
-    }
-  });
-
   it("ends what nobody signs: new versions, new platforms and other archives", async () => {
     const { registry, mirror, clock } = await addKeys({ old: true });
     expect(await mirror.version("1.1.0")).toBe("linux=c");

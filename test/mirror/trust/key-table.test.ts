@@ -172,44 +172,6 @@ describe("a compromised registry", () => {
     expect(outcomeOf(await ask("by-age", "aws").archive("9.0.0"))).toBe(held);
     expect(await countAlarms(scene.mirror, "key-refused")).toBe(refusals + 1);
   });
-
-  it("does not make it known by asking for an old release first", async () => {
-    await publish("by-order", "thing", "0.1.0", stranger);
-    await publish("by-order", "thing", "1.0.0", own);
-    await publish("by-order", "thing", "2.0.0-beta1", stranger);
-    expect((await ask("by-order").archive("0.1.0")).status).toBe(200);
-    await publish("by-order", "thing", "3.0.0", stranger);
-    expect(outcomeOf(await ask("by-order").archive("3.0.0"))).toBe(held);
-    await publish("by-order", "thing", "3.0.1", own);
-    expect((await ask("by-order").archive("3.0.1")).status).toBe(200);
-  });
-
-  it("teaches one key alone when two providers are met at once", async () => {
-    await publish("at-once", "a", "1.0.0", first);
-    await publish("at-once", "b", "1.0.0", stranger);
-    const met = await Promise.all(
-      ["a", "b"].map((type) => ask("at-once", type).version("1.0.0")),
-    );
-    expect(met.map(outcomeOf)).toEqual(["200", "200"]);
-    const { firstKey, contacts } = (await scene.listedTrust("at-once")) ?? {};
-    expect(contacts).toMatchObject([
-      { type: "a", key: first.fingerprint },
-      { type: "b", key: stranger.fingerprint },
-    ]);
-    expect(contacts).toContainEqual(
-      expect.objectContaining({
-        type: firstKey?.type,
-        key: firstKey?.fingerprint,
-      }),
-    );
-    await publish("at-once", "a", "2.0.0", stranger);
-    await publish("at-once", "b", "2.0.0", first);
-    const later = await Promise.all(
-      ["a", "b"].map((type) => ask("at-once", type).version("2.0.0")),
-    );
-    // The key of whichever came first is the namespace's.
-    expect(later.map(outcomeOf).toSorted()).toEqual(["200", held]);
-  });
 });
 
 describe("first contact", () => {

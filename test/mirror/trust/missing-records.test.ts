@@ -7,7 +7,6 @@ import {
   countAlarms,
   digestsIn,
   listedIn,
-  requestsFor,
   runCommand,
 } from "../../scenes/provider-requests.ts";
 import { TrustScene, signer } from "../../scenes/trust-scene.ts";
@@ -146,22 +145,6 @@ describe.each(["namespace", "contact"] as const)(
 );
 
 describe("without both copies of the record of a namespace", () => {
-  it("a daemon that runs meanwhile keeps to what it knows, and refuses what it would have to write", async () => {
-    const record = records.namespace("lost-beside");
-    await holdBack("lost-beside");
-    const restore = lose(record);
-    expect(await statuses("lost-beside", "1.0.1")).toEqual([451, 451]);
-    await scene.publish("lost-beside", "2.0.0", stranger, { type: "other" });
-    const other = requestsFor(scene.mirror, "other", "lost-beside");
-    expect((await other.version("2.0.0")).status).toBe(503);
-    expect(copiesOf(record)).toEqual([false, false]);
-    expect(await statuses("lost-beside", "1.0.1")).toEqual([503, 503]);
-    restore();
-    await expect
-      .poll(() => statuses("lost-beside", "1.0.1"))
-      .toEqual([451, 451]);
-  });
-
   it("what was revoked is not served, nothing is decided, and a restored copy cures it", async () => {
     const record = records.namespace("lost-decisions");
     await revoke("lost-decisions");
@@ -183,15 +166,6 @@ describe("without both copies of the record of a namespace", () => {
       .poll(() => statuses("lost-decisions", "1.0.0"))
       .toEqual([451, 451]);
   });
-
-  it("what was revoked is not served with the first contact gone, too", async () => {
-    await revoke("lost-both");
-    await scene.mirror.kill();
-    lose(records.namespace("lost-both"));
-    lose(records.contact("lost-both"));
-    await scene.revive();
-    expect(await statuses("lost-both", "1.0.0")).toEqual([503, 503]);
-  });
 });
 
 describe("without both copies of the record of", () => {
@@ -205,23 +179,5 @@ describe("without both copies of the record of", () => {
     expect(await statuses("lost-list", "1.0.0")).toEqual([200, 200]);
     for (const version of ["1.0.1", "1.0.2"])
       expect(await statuses("lost-list", version)).toEqual([451, 451]);
-  });
-
-  it("candidates, what was held back stays so until its key is approved", async () => {
-    await holdBack("lost-candidates");
-    await scene.mirror.kill();
-    lose(records.candidates("lost-candidates"));
-    await scene.revive();
-    expect(await statuses("lost-candidates", "1.0.1")).toEqual([451, 451]);
-    expect(await statuses("lost-candidates", "1.0.0")).toEqual([200, 200]);
-    const key = ["--key", stranger.fingerprint];
-    const approve = await runCommand(
-      scene.mirror,
-      ...["trust", "approve", ...key, "--for", "lost-candidates/thing"],
-    );
-    expect(approve.stdout).toContain(`${stranger.fingerprint} is approved for`);
-    await expect
-      .poll(() => statuses("lost-candidates", "1.0.1"))
-      .toEqual([200, 200]);
   });
 });

@@ -134,18 +134,3 @@ it("of every namespace are listed beside those that cannot be read", async () =>
       .toSorted(),
   );
 });
-
-it("another fault than an unreadable record is no record's", async () => {
-  const layout = await makeLayout();
-  await new TrustStore(new DiskRecords(layout)).decide(
-    { hostname, namespace },
-    ({ keys }) => ({ keys, contents: [] }),
-  );
-  const failing = new (class extends DiskRecords {
-    override read(): Promise<never> {
-      return Promise.reject(new Error("a fault"));
-    }
-  })(layout);
-  const watch = watchPending(new TrustStore(failing), () => rulesOf());
-  await expect(watch()).rejects.toThrow("a fault");
-});

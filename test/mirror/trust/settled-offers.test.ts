@@ -5,7 +5,6 @@ import { prepareMet } from "../../scenes/met-provider.ts";
 import {
   acme,
   freshness,
-  lookAgain,
   makeSigners,
   MirrorScene,
 } from "../../scenes/mirror-in-process.ts";
@@ -50,18 +49,6 @@ describe("what was refused", () => {
     expect(await mirror.index()).toBe("3.0.0 2.0.0 1.0.0");
   });
 
-  it("in a row of many attempts leaves the publisher's release free", async () => {
-    const { mirror, registry, clock } = await prepareMet(K);
-    for (const letter of "efghijklmn") {
-      registry.offer("3.0.0", { content: `linux=${letter}`, by: E });
-      clock.pass(freshness);
-      expect(await mirror.version("3.0.0")).toBe("key-refused: unknown");
-    }
-    registry.offer("3.0.0", { content: "linux=c", by: K });
-    clock.pass(freshness);
-    expect(await mirror.version("3.0.0")).toBe("linux=c");
-  });
-
   it("with the same archive for one platform blocks nothing when the publisher signs it", async () => {
     const { mirror, registry, clock } = await prepareMet(K);
     const keys = [K.armoredPublicKey, L.armoredPublicKey];
@@ -98,32 +85,9 @@ describe("nothing signed where everything was", () => {
     clock.pass(freshness);
     expect(await mirror.version("1.0.0")).toBe("linux=a");
   });
-
-  it("is reported when all keys are taken and another one signs", async () => {
-    const { mirror, registry, clock } = await prepareMet(K, {
-      newKeys: "accept",
-    });
-    registry.offer("9.0.0", { content: "linux=e", by: E });
-    clock.pass(freshness);
-    expect(await mirror.version("9.0.0")).toBe("linux=e");
-    expect(mirror.alarmed()).toEqual(["key-new 9.0.0"]);
-  });
 });
 
 describe("a release that was unsigned at first", () => {
-  it("is served when its publisher signs it later, under stricter rules, with any other lines in SHA256SUMS", async () => {
-    const scene = await MirrorScene.prepare({ signatures: "when-published" });
-    const { registry, clock } = scene;
-    registry.offer("1.0.0", { content: "linux=a" });
-    expect(await scene.start().version("1.0.0")).toBe("linux=a");
-    const more = `${"0".repeat(64)}  terraform-provider-thing_1.0.0_manifest.json\n`;
-    registry.offer("1.0.0", { content: "linux=a", by: K, more });
-    clock.pass(freshness);
-    const strict = scene.start({ signatures: "required" });
-    expect(await strict.version("1.0.0")).toBe("linux=a");
-    expect(await strict.index()).toBe("1.0.0");
-  });
-
   it("is served with every archive that its publisher signs later, under stricter rules", async () => {
     const scene = await MirrorScene.prepare({ signatures: "when-published" });
     const { registry, clock } = scene;
@@ -209,21 +173,6 @@ describe("a release whose signature no longer holds", () => {
   });
 });
 
-it("any number of other signers of the same archives takes neither these nor their first signature away", async () => {
-  const { scene, mirror, registry, clock } = await prepareMet(K);
-  registry.offer("2.0.0", { content: "linux=b win=c", by: K });
-  clock.pass(freshness);
-  expect(await mirror.version("2.0.0")).toBe("linux=b win=c");
-  for (let n = 0; n < 10; n++) {
-    const by = await createSigner({ name: `${n}`, algorithm: "ed25519" });
-    const keys = [K.armoredPublicKey, by.armoredPublicKey];
-    registry.offer("2.0.0", { content: "linux=b", by, keys });
-    clock.pass(freshness);
-    expect(await mirror.version("2.0.0")).toBe("linux=b win=c");
-  }
-  expect(await scene.start().version("2.0.0")).toBe("linux=b win=c");
-});
-
 describe("decisions of operators", () => {
   const at = "2026-01-01T00:00:00.000Z";
   const approve = (sha256sums: string) => ({
@@ -247,39 +196,5 @@ describe("decisions of operators", () => {
     registry.offer("4.0.0", { content: "linux=f", by: L });
     clock.pass(freshness);
     expect(await mirror.version("4.0.0")).toBe("key-refused: unknown");
-  });
-
-  it("on a content outlast an offer that is refused by itself, in the list and by name", async () => {
-    const signatures = "when-published";
-    const { mirror, registry, clock } = await prepareMet(K, { signatures });
-    registry.offer("3.0.0", { content: "linux=l" });
-    clock.pass(freshness);
-    expect(await mirror.version("3.0.0")).toBe("key-refused: unknown");
-    const { list } = await mirror.trust.readCandidates(acme);
-    const shown = list[0]?.sha256sums ?? "";
-    await mirror.trust.decide(acme, (decisions) =>
-      approveContent(decisions, approve(shown)),
-    );
-    const keys = [K.armoredPublicKey];
-    registry.offer("3.0.0", { content: "linux=l", keys });
-    clock.pass(freshness);
-    expect(await mirror.version("3.0.0")).toBe("linux=l");
-    expect(await mirror.index()).toBe("3.0.0 2.0.0 1.0.0");
-  });
-
-  it("that revoke a key end its releases at once, in each process within half a second", async () => {
-    const { scene, mirror, clock } = await prepareMet(K);
-    const other = scene.start();
-    expect(await other.version("2.0.0")).toBe("linux=b");
-    await mirror.trust.decide(acme, (decisions) =>
-      decideKey(decisions, {
-        ...{ fingerprint: K.fingerprint, decision: "revoked", at },
-        ...{ type: null, version: null },
-      }),
-    );
-    expect(await mirror.version("2.0.0")).toBe("key-refused: revoked");
-    clock.pass(lookAgain);
-    expect(await other.version("2.0.0")).toBe("key-refused: revoked");
-    expect(await other.index()).toBe("nothing-admitted");
   });
 });

@@ -6,7 +6,6 @@ import {
   freshness,
   makeSigners,
   MirrorScene,
-  tell,
 } from "../../scenes/mirror-in-process.ts";
 import { TestRegistry } from "../../scenes/test-registry.ts";
 
@@ -60,19 +59,6 @@ describe("a first answer", () => {
       expect(scene.audited()).not.toContain("first-seen accepted 2.0.0");
     },
   );
-
-  it("that was not given leaves the release as free as before", async () => {
-    const { scene, registry, clock } = await prepareUnasked(K);
-    const mirror = scene.start();
-    mirror.writes.let((name) => (isOfRelease(name) ? "fails" : undefined));
-    await tell(() => mirror.version("2.0.0")).catch(() => undefined);
-    registry.offer("2.0.0", { content: "linux=c", by: K });
-    clock.pass(freshness);
-    const later = scene.start();
-    expect(await later.version("2.0.0")).toBe("linux=c");
-    expect(scene.audited()).toContain("first-seen accepted 2.0.0");
-    expect(later.alarmed()).toEqual([]);
-  });
 
   it("that was served is what every later process serves, for any later offer", async () => {
     const { scene, registry, clock } = await prepareUnasked(K);
@@ -130,31 +116,6 @@ describe("a first answer", () => {
     const asked = Array.from({ length: 20 }, () => mirror.version("2.0.0"));
     expect(new Set(await Promise.all(asked))).toEqual(new Set(["linux=b"]));
     expect(mirror.writes.names.filter(isDecisive)).toHaveLength(3);
-  });
-
-  it("that many clients request at once is reported once, though the disk is slow for one of them", async () => {
-    const { scene } = await prepareUnasked(K);
-    const mirror = scene.start();
-    const held = mirror.writes.holdRead((name) => name.includes("contacts/"));
-    const late = mirror.version("2.0.0");
-    await held.reached;
-    const asked = Array.from({ length: 19 }, () => mirror.version("2.0.0"));
-    expect(new Set(await Promise.all(asked))).toEqual(new Set(["linux=b"]));
-    held.free();
-    expect(await late).toBe("linux=b");
-    expect(mirror.writes.names.filter(isDecisive)).toHaveLength(3);
-  });
-
-  it("that many ask for at once fails for all of them, and is given once it can be written", async () => {
-    const { scene } = await prepareUnasked(K);
-    const mirror = scene.start();
-    mirror.writes.let((name) => (isOfRelease(name) ? "fails" : undefined));
-    const asked = Array.from({ length: 20 }, () =>
-      mirror.version("2.0.0").catch(() => "failed"),
-    );
-    expect(await Promise.all(asked)).not.toContain("linux=b");
-    mirror.writes.let();
-    expect(await mirror.version("2.0.0")).toBe("linux=b");
   });
 });
 

@@ -2,11 +2,7 @@ import { describe, expect, it } from "vitest";
 import { failing } from "../../scenes/failing.ts";
 import { emptyNamespace } from "../../../src/trust/state.ts";
 import type { TrustEntry } from "../../../src/mirror/trust/trust-entry.ts";
-import {
-  readContact,
-  writeContact,
-  type NamespaceBody,
-} from "../../../src/mirror/trust/trust-records.ts";
+import { type NamespaceBody } from "../../../src/mirror/trust/trust-records.ts";
 import { learnProviderKey } from "../../../src/trust/first-contact.ts";
 import {
   acme,
@@ -71,40 +67,6 @@ describe("the trust of a namespace", () => {
       expect(entry.trust === known).toBe(count === 0);
     },
   );
-
-  it("is looked at as soon as before though this process changed it", async () => {
-    const { open, pass } = await prepareTrust();
-    const entry = open();
-    await entry.renew();
-    pass(499);
-    await entry.change(learn("thing"));
-    await open().decide(revokeK);
-    pass(1);
-    expect((await entry.renew()).decisions.keys).toHaveLength(1);
-  });
-
-  it("is the same object while nothing changes", async () => {
-    const { open, pass, writes } = await prepareTrust();
-    const entry = open();
-    await entry.decide(revokeK);
-    const { trust } = entry;
-    writes.names.length = 0;
-    pass(1_000);
-    expect(await entry.renew()).toBe(trust);
-    await entry.decide((decisions) => decisions);
-    expect(entry.trust).toBe(trust);
-    expect(writes.names).toEqual([]);
-  });
-
-  it("weighs more the more it is", async () => {
-    const { open } = await prepareTrust();
-    const entry = open();
-    const { weight } = entry;
-    await entry.decide(revokeK);
-    expect(entry.weight).toBe(weight + 300);
-    await entry.createContact("thing", contact());
-    expect(entry.weight).toBe(weight + 340);
-  });
 
   it.each([
     ["ENOSPC", failing("store-full")],
@@ -255,20 +217,6 @@ describe("a first contact", () => {
       failing("record-unreadable"),
     );
     expect(await later.findContact("other")).toBeDefined();
-  });
-
-  it("that another process writes at this moment is not lost", async () => {
-    const { open, record, records } = await prepareTrust();
-    const entry = open();
-    await entry.renew();
-    await record();
-    const list = records.list.bind(records);
-    const body = writeContact(contact());
-    records.list = async (prefix) => {
-      await records.create(place.contact(), body, readContact);
-      return list(prefix);
-    };
-    expect(await entry.findContact("thing")).toEqual(contact());
   });
 
   it("that was forgotten by an operator may be made again, and only once", async () => {

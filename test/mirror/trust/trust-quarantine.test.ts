@@ -185,31 +185,6 @@ describe("a version that appears later under an unknown key", () => {
     );
   });
 
-  it("is taken when its key is approved", async () => {
-    const [known, stranger] = [await signer("Known"), await signer("Stranger")];
-    await scene.contact("key-approved", known);
-    await scene.publish("key-approved", "1.1.0", stranger);
-    expect(outcomeOf(await scene.ask("key-approved").version("1.1.0"))).toBe(
-      "451 key-refused",
-    );
-    await scene.trust(
-      "approve",
-      "--key",
-      stranger.fingerprint.toLowerCase(),
-      "--for",
-      "registry.terraform.io/key-approved",
-    );
-    await eventually(
-      async () => outcomeOf(await scene.ask("key-approved").version("1.1.0")),
-      (got) => got === "200",
-      soon,
-    );
-    await scene.publish("key-approved", "1.2.0", stranger);
-    expect(listedIn(await scene.ask("key-approved").index())).toContain(
-      "1.2.0",
-    );
-  });
-
   it("stays held back over a restart, and with the origin down", async () => {
     const [known, stranger] = [await signer("Known"), await signer("Stranger")];
     await scene.contact("restarted", known);
@@ -225,18 +200,6 @@ describe("a version that appears later under an unknown key", () => {
     await scene.registry.restart();
   });
 
-  it("is one of many that are all listed in the end, though look-ups are bounded", async () => {
-    const known = await signer("Known");
-    await scene.contact("many", known);
-    const versions = Array.from({ length: 70 }, (_, index) => `1.1.${index}`);
-    for (const version of versions) await scene.publish("many", version, known);
-    await eventually(
-      async () => listedIn(await scene.ask("many").index()),
-      (listed) => listed.length === 71,
-      20_000,
-    );
-  });
-
   it("makes the answer 451 and not an empty list when it is all there is", async () => {
     const [known, stranger] = [await signer("Known"), await signer("Stranger")];
     await scene.contact("sole", known);
@@ -247,21 +210,6 @@ describe("a version that appears later under an unknown key", () => {
     expect(outcomeOf(await scene.ask("sole").index())).toBe(
       "451 nothing-admitted",
     );
-  });
-
-  it("is held back in a provider that is new to a namespace that has keys", async () => {
-    const [known, stranger] = [await signer("Known"), await signer("Stranger")];
-    await scene.contact("wide", known);
-    const other = { namespace: "wide", type: "other" };
-    await scene.registry.publish({ ...other, version: "1.0.0", signer: known });
-    const requests = requestsFor(scene.mirror, "other", "wide");
-    expect((await requests.version("1.0.0")).status).toBe(200);
-    await scene.registry.publish({
-      ...other,
-      version: "1.1.0",
-      signer: stranger,
-    });
-    expect(outcomeOf(await requests.version("1.1.0"))).toBe("451 key-refused");
   });
 
   it("is held back when it is unsigned and earlier ones were signed", async () => {

@@ -10,7 +10,6 @@ import { learnProviderKey } from "../../../src/trust/first-contact.ts";
 import { address } from "../../scenes/believed-releases.ts";
 import {
   acme,
-  asItIs,
   place,
   prepareTrust,
   revokeK,
@@ -96,21 +95,6 @@ describe("candidates", () => {
     const listed = await openStore().listCandidates(acme);
     expect(listed.map(({ type }) => type)).toEqual(["thing"]);
   });
-
-  it("that two processes find at once are both kept", async () => {
-    const { openStore } = await prepareTrust();
-    await Promise.all(
-      ["a", "b", "c", "d"].map((sha256sums) =>
-        openStore().changeCandidates(provider, (list) =>
-          addCandidate(list, candidate(sha256sums)),
-        ),
-      ),
-    );
-    const { list } = await openStore().readCandidates(provider);
-    expect(list.map(({ sha256sums }) => sha256sums).toSorted()).toEqual(
-      Array.from("abcd"),
-    );
-  });
 });
 
 describe("a reset", () => {
@@ -168,16 +152,6 @@ describe("a reset", () => {
     }
   });
 
-  it("of one provider that cannot be written takes nothing away", async () => {
-    const { damage, openStore, records } = await prepareMet();
-    damage(place.namespace);
-    const other = openStore();
-    await expect(other.reset(acme, "thing", decided)).rejects.toThrow(
-      failing("record-unreadable"),
-    );
-    expect(await records.read(place.contact(), asItIs)).toBeDefined();
-  });
-
   it.each(["dies before", "dies after"] as const)(
     "whose process %s any of its writes forgets no contact that it does not name, and can be made again",
     async (fate) => {
@@ -204,39 +178,6 @@ describe("a reset", () => {
     const { entry, openStore, pass } = await prepareMet();
     expect(await entry.findContact("thing")).toBeDefined();
     await openStore().reset(acme, "thing", decided);
-    pass(500);
-    await entry.renew();
-    expect(await entry.findContact("thing")).toBeUndefined();
-  });
-
-  it("counts though the provider was met again before the process looks", async () => {
-    const { entry, openStore, pass } = await prepareMet();
-    expect((await entry.findContact("thing"))?.id).toBe("first");
-    const other = openStore();
-    await other.reset(acme, "thing", decided);
-    const again = await other.open(acme);
-    const second = contact({ id: "second", key: E });
-    await again.noteContact(
-      "thing",
-      await again.createContact("thing", second),
-    );
-    pass(500);
-    await entry.renew();
-    expect((await entry.findContact("thing"))?.id).toBe("second");
-  });
-
-  it("counts though another reset ended meanwhile", async () => {
-    const { entry, openStore, pass } = await prepareMet("other");
-    await openStore().reset(acme, "other", decided);
-    pass(500);
-    await entry.renew();
-    expect(await entry.findContact("thing")).toBeDefined();
-    const store = openStore();
-    const again = await store.open(acme);
-    await again.noteContact(
-      ...(["other", await again.createContact("other", contact())] as const),
-    );
-    await store.reset(acme, "thing", decided);
     pass(500);
     await entry.renew();
     expect(await entry.findContact("thing")).toBeUndefined();
@@ -278,16 +219,5 @@ describe("what is read of all namespaces", () => {
       damaged: "unreadable",
       last: 1,
     });
-  });
-
-  it("names one whose candidates cannot be read", async () => {
-    const { openStore, damage } = await prepareTrust();
-    const store = openStore();
-    await store.decide(acme, revokeK);
-    await store.changeCandidates(provider, (list) =>
-      addCandidate(list, candidate("a")),
-    );
-    damage(["trust", "candidates", acme.hostname, acme.namespace, "thing"]);
-    expect(await readAll(openStore())).toEqual({ acme: "unreadable" });
   });
 });

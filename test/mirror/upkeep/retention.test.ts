@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { createAuthority, type Authority } from "../../fakes/authority.ts";
 import { barrier } from "../../fakes/barrier.ts";
-import { cut, hang } from "../../fakes/faults.ts";
 import { openOnce } from "../../fakes/fetching.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import type { Release } from "../../fakes/release.ts";
@@ -210,19 +209,6 @@ describe("an archive that is only announced", () => {
       await mirror.stop();
     },
   );
-
-  it.each([
-    ["is cut", cut(10 * KiB)],
-    ["stands still", hang],
-  ])("and then %s has deleted no other archive", async (_, fault) => {
-    const { mirror, kept } = await startFull();
-    const large = await publish("1.0.0", 900 * KiB);
-    registry.script("archive", fault);
-    const answer = await mirror.get(pathOf(large));
-    expect(answer.status === 200 && answer.complete).toBe(false);
-    expect(storedOf(mirror, kept)).toEqual([true, true]);
-    await mirror.stop();
-  });
 
   it("keeps to storage.maxSize beside others that come at once", async () => {
     const { mirror } = await startFull();

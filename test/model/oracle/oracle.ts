@@ -9,10 +9,10 @@ import { TakenBack } from "./taken-back.ts";
 import { Violation } from "./violation.ts";
 import type { Face } from "../world/answers.ts";
 import { versions, type ReleaseName } from "../world/documents.ts";
-import type { Machine } from "../world/machine.ts";
+import type { MemoryMachine } from "../world/memory-machine.ts";
 import { nameOfRelease } from "../world/publisher.ts";
 import type { Offer } from "../world/registry.ts";
-import type { Settings } from "../world/settings.ts";
+import { modelTimes, type Settings } from "../world/settings.ts";
 import { fingerprintOf, keyNames, type KeyName } from "../world/toy-keys.ts";
 
 /** Acceptances that operators hear of, unless the key was published at first contact. */
@@ -37,7 +37,7 @@ export class Oracle implements Known {
   readonly wasReset = new Set<string>();
   readonly firstSigners = new Map<string, KeyName>();
   readonly signedBefore = new Set<string>();
-  readonly #machine: Machine;
+  readonly #machine: MemoryMachine;
   readonly #takenBack = new TakenBack();
   /** Versions that the registry listed last, by provider. */
   readonly #lists = new Map<string, readonly string[]>();
@@ -52,7 +52,7 @@ export class Oracle implements Known {
   /** True once a process died, which may have cost an alarm. */
   hasCrashed = false;
 
-  constructor(machine: Machine, settings: Settings) {
+  constructor(machine: MemoryMachine, settings: Settings) {
     this.#machine = machine;
     this.settings = settings;
   }
@@ -137,7 +137,7 @@ export class Oracle implements Known {
     const since = this.#takenBack.findSince(signed, signed.signer);
     return (
       since !== undefined &&
-      now - Math.max(since, this.doubts.until) > this.settings.times.noticed &&
+      now - Math.max(since, this.doubts.until) > modelTimes.noticed &&
       this.isAnswering(signed.type)
     );
   }
@@ -145,8 +145,7 @@ export class Oracle implements Known {
   /** True while a mirror that asks gets all answers about a provider, and has no failure to spare the registry for. */
   isAnswering(type: string): boolean {
     const { registry, clock } = this.#machine;
-    const { settled } = this.settings.times;
-    const isSettled = clock.monotonic() - this.#failedAt > settled;
+    const isSettled = clock.monotonic() - this.#failedAt > modelTimes.settled;
     return isSettled && registry.answers(type);
   }
 

@@ -4,7 +4,7 @@ import { listWords, spell } from "./exhaustive.ts";
 import { generate } from "./generate.ts";
 import { play } from "./play.ts";
 import { shrink } from "./shrink.ts";
-import { realNames, worldOf, type WorldName } from "./worlds.ts";
+import { worldOf, type WorldName } from "./worlds.ts";
 
 /** Sequences that are played one after the other. */
 export interface Batch {
@@ -41,18 +41,13 @@ export async function* playBatch(
 ): AsyncGenerator<Broken | undefined> {
   const reported = new Set<string>();
   for (const sequence of listSequences(batch)) {
-    const log: string[] = [];
-    const isRealOne = isReal(sequence.world);
-    const note = isRealOne ? (line: string) => log.push(line) : undefined;
-    const found = await play(sequence.world, sequence.actions, note);
+    const found = await play(sequence.world, sequence.actions);
     const sort = found?.violation.sort;
     if (sort === undefined) yield undefined;
     else {
       const isKnown = reported.has(sort);
       reported.add(sort);
-      const report = isRealOne
-        ? describe(sequence, found, sequence.actions, log)
-        : await explain(sequence);
+      const report = await explain(sequence);
       yield { sort, report: isKnown ? undefined : report };
       if (batch.untilBroken) return;
     }
@@ -68,11 +63,6 @@ export async function explain(sequence: Sequence): Promise<string> {
   return describe(sequence, found, shortest, log);
 }
 
-/** Real processes take too long to look for a shorter sequence. */
-export function isReal(world: WorldName): boolean {
-  return realNames.some((name) => name === world);
-}
-
 function describe(
   { name, world }: Sequence,
   found: Awaited<ReturnType<typeof play>>,
@@ -82,10 +72,9 @@ function describe(
   return [
     `${name} in world ${world}: ${found?.violation.message ?? "not broken again"}`,
     `  broken: ${invariants[found?.violation.invariant ?? 0]}`,
-    `  again: npm run model -- --world ${world} --replay ${JSON.stringify(name)}${stepsOf(world, actions)}`,
-    ...(isReal(world)
-      ? []
-      : ["  shortest sequence:", ...actions.map(indentAction)]),
+    `  again: npm run model -- --world ${world} --replay ${JSON.stringify(name)}`,
+    "  shortest sequence:",
+    ...actions.map(indentAction),
     "  what came of it:",
     ...log.map((line) => `    ${line}`),
   ].join("\n");
@@ -101,11 +90,6 @@ export function findSequence(
   return Number.isNaN(seed)
     ? makeWord(name.split(", "), world)
     : makeSequence(seed, world, steps);
-}
-
-/** The last step, which sees whether all recovers, is not counted. */
-function stepsOf(world: WorldName, { length }: readonly Action[]): string {
-  return isReal(world) ? ` --steps ${length - 1}` : "";
 }
 
 function indentAction(action: Action): string {

@@ -126,8 +126,8 @@ async function expectTaken(
     settings.pins === undefined &&
     settings.newKeys !== "refuse" &&
     !(signer && oracle.decided.isPossible("revoked", signer, name));
-  if (!isTaken || rim.disk?.isFull || world.hasLost(name.type)) return;
-  await world.outlast();
+  if (!isTaken || rim.disk.isFull || world.hasLost(name.type)) return;
+  world.outlast();
   if (!oracle.isAnswering(name.type)) return;
   const answer = await world.askFor(0, "version", name);
   if (!isDecided(answer)) return;

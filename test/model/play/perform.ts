@@ -73,26 +73,26 @@ export async function perform(world: World, action: Action): Promise<string> {
     case "flood":
       return flood(world, action);
     case "pass":
-      await machine.clock.pass(action.milliseconds);
+      machine.clock.pass(action.milliseconds);
       return "";
     case "step":
       machine.clock.step(action.milliseconds);
       oracle.doubts.noteStep(action.milliseconds, machine.clock.monotonic());
       return "";
     case "restart":
-      await rim.restart(action.process);
+      rim.restart(action.process);
       return "";
     case "crash":
       rim.crash(action.process, action);
       return "";
     case "disk":
-      if (rim.disk) rim.disk.isFull = action.isFull;
+      rim.disk.isFull = action.isFull;
       return "";
     case "lose":
     case "damage":
       return world.spoil(action.which, action.kind);
     case "configure":
-      await world.configure(action.change);
+      world.configure(action.change);
       return "";
   }
 }
@@ -107,7 +107,7 @@ async function flood(
 ): Promise<string> {
   for (let variant = 0; variant < count; variant++) {
     world.lie({ ...lie, variant, dated: "now" });
-    await world.outlast();
+    world.outlast();
     await world.askFor(process, "version", lie);
   }
   world.registry.withdraw(lie);

@@ -16,7 +16,7 @@ export async function play(
   actions: readonly Action[],
   log?: (line: string) => void,
 ): Promise<Broken | undefined> {
-  const world = await openWorld(name);
+  const world = openWorld(name);
   const { stackTraceLimit } = Error;
   // Traces are a tenth of the cost; what is shown has them.
   if (log === undefined) Error.stackTraceLimit = 0;
@@ -27,7 +27,7 @@ export async function play(
     }
     return undefined;
   } finally {
-    await world.rim.close();
+    world.rim.close();
     Error.stackTraceLimit = stackTraceLimit;
   }
 }

@@ -22,9 +22,9 @@ export async function recover(world: World, index: number): Promise<void> {
   const { registry, rim } = world;
   const began = world.machine.clock.now();
   registry.heal();
-  if (rim.disk) rim.disk.isFull = false;
+  rim.disk.isFull = false;
   for (let period = 0; period < 2; period++) {
-    await world.outlast();
+    world.outlast();
     for (const type of types)
       for (let at = 0; at < world.size; at++)
         await world.askFor(at, "index", { type, version: "" });

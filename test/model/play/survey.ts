@@ -27,32 +27,14 @@ export async function surveyReleases(
   return { listed, served };
 }
 
-/** Surveys of real processes, of which the last one counts: time passes between two questions, and with it what they knew. */
-const mostSurveys = 3;
-
 /** Asks every face for everything of a provider. Throws Violation where they disagree. */
 export async function surveyFaces(
   world: World,
   index: number,
   type: string,
 ): Promise<Survey> {
-  const hasClock = world.rim.disk === undefined;
-  for (let left = hasClock ? mostSurveys : 1; ; left--)
-    try {
-      return await surveyOnce(world, index, type);
-    } catch (error) {
-      const disagrees = error instanceof Violation && error.invariant === 4;
-      if (left === 1 || !disagrees) throw error;
-    }
-}
-
-async function surveyOnce(
-  world: World,
-  index: number,
-  type: string,
-): Promise<Survey> {
   // Replicas see what others did once they look again.
-  if (world.size > 1) await world.outlast();
+  if (world.size > 1) world.outlast();
   // The first survey may change the list, so a second one follows.
   await surveyReleases(world, index, type);
   const survey = await surveyReleases(world, index, type);
@@ -90,44 +72,15 @@ async function expectSameFaces(
   document: Answer,
 ): Promise<void> {
   if (!isDecided(document)) return;
-  if (world.takeCommandTurn()) {
-    const recalled = await world.askFor(index, "recall", name);
-    const expected = withoutGone(world, name, document, recalled);
-    expectSame(`${nameOfRelease(name)} for a command`, expected, recalled);
-  }
+  const recalled = await world.askFor(index, "recall", name);
+  expectSame(`${nameOfRelease(name)} for a command`, document, recalled);
   if (document.kind !== "packages") return;
   for (const [platform, sha256] of document.packages) {
     const archive = await world.askFor(index, "archive", name, platform);
     const packages = new Map([[platform, sha256]]);
     const said = { kind: "packages", packages } as const;
-    const expected = withoutGone(world, name, said, archive);
-    expectSame(`${nameOfRelease(name)} ${platform}`, expected, archive);
+    expectSame(`${nameOfRelease(name)} ${platform}`, said, archive);
   }
-}
-
-/** Leaves out archives that are pinned and that the registry no longer has: those that were never fetched cannot be had. */
-function withoutGone(
-  { rim, registry }: World,
-  name: { readonly type: string; readonly version: string },
-  said: Answer,
-  got: Answer,
-): Answer {
-  if (rim.disk !== undefined || said.kind !== "packages") return said;
-  const isGone = registry.findFault("release", name) !== undefined;
-  const offer = isGone ? undefined : registry.findOffer(name);
-  const digests = offer?.signed.digests ?? {};
-  const had = got.kind === "packages" ? got.packages : new Map();
-  const packages = new Map(
-    said.packages
-      .entries()
-      .filter(
-        ([platform, sha256]) =>
-          digests[platform] === sha256 || had.has(platform),
-      ),
-  );
-  const isWhole = packages.size === said.packages.size;
-  // A command that wants one of them is refused.
-  return got.kind === "refused" && !isWhole ? got : { ...said, packages };
 }
 
 function expectSame(what: string, expected: Answer, got: Answer): void {

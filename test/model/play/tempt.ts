@@ -27,18 +27,18 @@ export async function tempt(
   const { registry, oracle } = world;
   const { type } = lie;
   registry.withdraw(lie);
-  await world.outlast();
+  world.outlast();
   await surveyReleases(world, index, type);
   const before = await surveyReleases(world, index, type);
   world.lie(lie);
   const sha256sums = registry.findOffer(lie)?.signed.sha256sums ?? "";
   if (isHarmless(world, lie)) {
-    await world.outlast();
+    world.outlast();
     const during = await surveyReleases(world, index, type);
     if (lists(before) && lists(during) && !oracle.hasCrashed)
       await expectPending(world, lie, sha256sums);
     registry.withdraw(lie);
-    await world.outlast();
+    world.outlast();
     const after = await surveyReleases(world, index, type);
     if (oracle.hasCrashed) return;
     expectUnchanged(before, during, lie, "while it was offered");
@@ -49,7 +49,7 @@ export async function tempt(
 /** True for an offer that is refused in any case, and that takes no key back: that would take evidence away. */
 function isHarmless({ registry, oracle, rim }: World, lie: OfferLie): boolean {
   const offer = registry.findOffer(lie);
-  if (offer === undefined || lie.keys !== "beside" || rim.disk?.isFull)
+  if (offer === undefined || lie.keys !== "beside" || rim.disk.isFull)
     return false;
   if (!registry.answers(lie.type)) return false;
   const { signed, isVerified, takenBack } = showOffer(

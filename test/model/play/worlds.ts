@@ -1,8 +1,7 @@
 import { MemoryRim } from "../world/memory-rim.ts";
 import { Publisher } from "../world/publisher.ts";
 import { Registry } from "../world/registry.ts";
-import type { Rim } from "../world/rim.ts";
-import { modelTimes, type Settings } from "../world/settings.ts";
+import type { Settings } from "../world/settings.ts";
 import type { KeyName } from "../world/toy-keys.ts";
 import { World } from "../world/world.ts";
 
@@ -13,8 +12,6 @@ interface WorldPlan {
   readonly signer: KeyName | undefined;
   /** Processes that share one store. */
   readonly processes: number;
-  /** Real processes, on a store of theirs or on a bucket; undefined: all of it is in memory. */
-  readonly place?: "directory" | "bucket";
 }
 
 const online: Settings = {
@@ -24,10 +21,9 @@ const online: Settings = {
   newKeys: "accept-first",
   pins: undefined,
   shared: false,
-  times: modelTimes,
 };
 
-const modelled = {
+const plans = {
   online: { settings: online, signer: "K1", processes: 1 },
   pins: {
     settings: { ...online, pins: ["K1"] },
@@ -51,64 +47,18 @@ const modelled = {
   },
 } as const satisfies Readonly<Record<string, WorldPlan>>;
 
-/** A second of real time stands for a period of freshness. */
-const realTimes: Settings["times"] = {
-  freshness: {
-    versions: 1_000,
-    staleFor: modelTimes.freshness.staleFor,
-    notFound: 300,
-  },
-  outlast: 1_200,
-  noticed: 2_000,
-  settled: 2_500,
-  decided: 1_000,
-};
+export type WorldName = keyof typeof plans;
 
-/** Replicas hear of each other by the bucket, once a second. */
-const bucketTimes = { ...realTimes, outlast: 2_400, decided: 2_400 };
+export const worldNames = Object.keys(plans) as readonly WorldName[];
 
-const real = {
-  daemon: {
-    settings: { ...online, times: realTimes },
-    ...{ signer: "K1", processes: 1, place: "directory" },
-  },
-  "daemon-offline": {
-    settings: { ...online, offline: true, times: realTimes },
-    ...{ signer: "K1", processes: 1, place: "directory" },
-  },
-  "daemon-replicas": {
-    settings: { ...online, shared: true, times: bucketTimes },
-    ...{ signer: "K1", processes: 2, place: "bucket" },
-  },
-} as const satisfies Readonly<Record<string, WorldPlan>>;
-
-const worlds: Readonly<Record<WorldName, WorldPlan>> = { ...modelled, ...real };
-
-export type WorldName = keyof typeof modelled | keyof typeof real;
-
-/** Worlds of real processes, which take a second where others take a microsecond. */
-export const realNames = Object.keys(real) as readonly WorldName[];
-
-export const worldNames = Object.keys(worlds) as readonly WorldName[];
-
-/** Chooses the world of a seed, among those in memory. */
+/** Chooses the world of a seed. */
 export function worldOf(seed: number): WorldName {
-  const names = Object.keys(modelled) as readonly WorldName[];
-  return names[seed % names.length] ?? "online";
+  return worldNames[seed % worldNames.length] ?? "online";
 }
 
 /** Opens a world with an empty store. */
-export async function openWorld(name: WorldName): Promise<World> {
-  const plan = worlds[name];
-  const registry = new Registry(new Publisher(plan.signer));
-  return new World(await openRim(plan, registry), plan.settings);
-}
-
-async function openRim(
-  { settings, processes, place }: WorldPlan,
-  registry: Registry,
-): Promise<Rim> {
-  if (place === undefined) return new MemoryRim(registry, settings, processes);
-  const { DaemonRim } = await import("../daemon/daemon-rim.ts");
-  return DaemonRim.open(registry, settings, processes, place);
+export function openWorld(name: WorldName): World {
+  const { settings, signer, processes } = plans[name];
+  const registry = new Registry(new Publisher(signer));
+  return new World(new MemoryRim(registry, settings, processes), settings);
 }

@@ -36,7 +36,7 @@ import type { Life } from "./life.ts";
 import type { MemoryMachine } from "./memory-machine.ts";
 import { MemoryRecords } from "./memory-records.ts";
 import { ScriptedOrigin } from "./scripted-origin.ts";
-import { hostname, rulesOf, type Settings } from "./settings.ts";
+import { modelTimes, hostname, rulesOf, type Settings } from "./settings.ts";
 import { toyJudge } from "./toy-keys.ts";
 
 /** Records, trust and notes of one process: what commands need. */
@@ -71,7 +71,7 @@ export function composeMirror(
   life: Life,
 ): Composed {
   const { clock } = machine;
-  const { offline, signatures, profile, times } = settings;
+  const { offline, signatures, profile } = settings;
   const composed = composeTrust(machine, life);
   const { records, trust, notebook } = composed;
   const policy = { signatures, profile };
@@ -82,7 +82,7 @@ export function composeMirror(
     new MetadataCache<K, V>(
       of,
       {
-        ...times.freshness,
+        ...modelTimes.freshness,
         answer: 10_000,
         waiters: 1_000,
         shared: settings.shared,
@@ -102,7 +102,7 @@ export function composeMirror(
     origins: new Map([[hostname as Hostname, origin]]),
     versions: cacheOf<ProviderAddress, VersionList>(versionRecords),
     ...{ releases, events, notebook },
-    notFound: times.freshness.notFound,
+    notFound: modelTimes.freshness.notFound,
     fallThrough: false,
     onVanished: () => undefined,
     onMalformed: () => undefined,

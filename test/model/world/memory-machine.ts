@@ -1,11 +1,16 @@
 import type { AuditEntry } from "../../../src/telemetry/audit-entry.ts";
-import type { Machine, RaisedAlarm } from "./machine.ts";
 import { MemoryDisk } from "./memory-disk.ts";
 import { ModelClock } from "./model-clock.ts";
 import type { Registry } from "./registry.ts";
 
+/** An alarm as it was raised. */
+export interface RaisedAlarm {
+  readonly kind: string;
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
 /** A machine that is modelled whole. */
-export class MemoryMachine implements Machine {
+export class MemoryMachine {
   readonly clock = new ModelClock();
   readonly disk = new MemoryDisk();
   readonly alarms: RaisedAlarm[] = [];

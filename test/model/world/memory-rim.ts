@@ -9,15 +9,14 @@ import { Life, type CrashPoint } from "./life.ts";
 import { MemoryMachine } from "./memory-machine.ts";
 import { MirrorProcess, type Ask } from "./mirror-process.ts";
 import type { Offer, Registry } from "./registry.ts";
-import type { Burst, PendingRow, Ran, Rim } from "./rim.ts";
+import type { Burst, PendingRow, Ran } from "./rim.ts";
 import { hostname, namespace, rulesOf, type Settings } from "./settings.ts";
 import { runTrustCommand } from "./trust-command.ts";
 
 /** The real core and its rim in this process, over modelled storage, origins and clocks. */
-export class MemoryRim implements Rim {
+export class MemoryRim {
   readonly machine: MemoryMachine;
-  readonly hasCrashed = false;
-  readonly commandsEvery = 1;
+  /** Called for each process that starts. */
   onStart: () => void = () => undefined;
   readonly #processes: MirrorProcess[];
   readonly #realNow = performance.now.bind(performance);

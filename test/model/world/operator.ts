@@ -2,14 +2,14 @@ import { parseHostname } from "../../../src/address/hostname.ts";
 import { formatApproval } from "../../../src/errors/index.ts";
 import type { ReleaseName } from "./documents.ts";
 import type { PendingRow, Ran } from "./rim.ts";
-import { hostname, namespace } from "./settings.ts";
+import { hostname, modelTimes, namespace } from "./settings.ts";
 import { fingerprintOf, type KeyName } from "./toy-keys.ts";
 import type { World } from "./world.ts";
 
 /** Runs a `trust` command, and waits until it works beside running processes. */
-async function run({ rim, settings }: World, ...args: string[]): Promise<Ran> {
+async function run({ rim }: World, ...args: string[]): Promise<Ran> {
   const ran = await rim.runTrust(args);
-  await rim.machine.clock.pass(settings.times.decided);
+  rim.machine.clock.pass(modelTimes.decided);
   return ran;
 }
 

@@ -8,25 +8,7 @@ export const hostname = "registry.terraform.io";
 export const namespace = "acme";
 
 /** Milliseconds that matter to a mirror and to those who watch it. */
-export interface Times {
-  /** Periods that the mirror is configured with. */
-  readonly freshness: {
-    readonly versions: number;
-    readonly staleFor: number;
-    readonly notFound: number;
-  };
-  /** Longer than a list is fresh, so that the registry is asked again. */
-  readonly outlast: number;
-  /** Time after which clients see for certain what a registry changed. */
-  readonly noticed: number;
-  /** Time after which a mirror asks an origin again that failed. */
-  readonly settled: number;
-  /** Time after which a decision works beside running processes. */
-  readonly decided: number;
-}
-
-/** Times of worlds whose clock is modelled. */
-export const modelTimes: Times = {
+export const modelTimes = {
   freshness: {
     versions: 300_000,
     staleFor: 7 * 86_400_000,
@@ -48,7 +30,6 @@ export interface Settings {
   readonly shared: boolean;
   /** Keys that `trust.keys` names for the namespace; undefined: none. */
   readonly pins: readonly KeyName[] | undefined;
-  readonly times: Times;
 }
 
 export function rulesOf({ offline, newKeys, pins }: Settings): AdmissionRules {

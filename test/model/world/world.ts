@@ -4,29 +4,28 @@ import type { Answer } from "./answers.ts";
 import { applyLie } from "./lies.ts";
 import type { Lie } from "./actions.ts";
 import { types, versions, type ReleaseName } from "./documents.ts";
-import type { Machine } from "./machine.ts";
+import type { MemoryMachine } from "./memory-machine.ts";
+import type { MemoryRim } from "./memory-rim.ts";
 import type { Ask } from "./mirror-process.ts";
 import type { Publisher } from "./publisher.ts";
 import type { Registry } from "./registry.ts";
-import type { Rim } from "./rim.ts";
-import { namespace, type Settings } from "./settings.ts";
+import { modelTimes, namespace, type Settings } from "./settings.ts";
 
 /** Everything that a sequence is played against. */
 export class World {
-  readonly rim: Rim;
+  readonly rim: MemoryRim;
   readonly oracle: Oracle;
   readonly #spoilt: RecordKey[] = [];
-  #surveyed = 0;
   settings: Settings;
 
-  constructor(rim: Rim, settings: Settings) {
+  constructor(rim: MemoryRim, settings: Settings) {
     this.rim = rim;
     this.settings = settings;
     this.oracle = new Oracle(rim.machine, settings);
     rim.onStart = () => this.oracle.doubts.noteStart();
   }
 
-  get machine(): Machine {
+  get machine(): MemoryMachine {
     return this.rim.machine;
   }
 
@@ -41,9 +40,9 @@ export class World {
   /** Loses or damages a record, after which what depends on it may be refused. */
   spoil(which: number, how: "lose" | "damage"): string {
     const { disk } = this.rim;
-    const keys = disk?.list() ?? [];
+    const keys = disk.list();
     const key = keys[which % Math.max(1, keys.length)];
-    if (disk === undefined || key === undefined) return "nothing to spoil";
+    if (key === undefined) return "nothing to spoil";
     if (how === "lose" && this.#hidesLoss(key))
       return "it shows that another one was lost";
     if (how === "lose") disk.remove(key);
@@ -89,23 +88,18 @@ export class World {
   }
 
   /** Waits until the mirror asks the registry again. */
-  async outlast(): Promise<void> {
-    await this.machine.clock.pass(this.settings.times.outlast);
+  outlast(): void {
+    this.machine.clock.pass(modelTimes.outlast);
   }
 
   lie(lie: Lie): void {
     applyLie(this.registry, lie, this.now);
   }
 
-  async configure(change: Partial<Settings>): Promise<void> {
+  configure(change: Partial<Settings>): void {
     this.settings = { ...this.settings, ...change };
     this.oracle.settings = this.settings;
-    await this.rim.configure(change, this.settings);
-  }
-
-  /** True where a survey has a command ask, too. */
-  takeCommandTurn(): boolean {
-    return this.#surveyed++ % this.rim.commandsEvery === 0;
+    this.rim.configure(change, this.settings);
   }
 
   /** Asks, and has the oracle judge the answer. */
@@ -120,7 +114,7 @@ export class World {
   /** Judges an answer to what was asked at a moment of the monotonic clock. */
   judge(asked: Ask, answer: Answer, since: number): void {
     const { oracle } = this;
-    oracle.hasCrashed ||= answer.kind === "dead" || this.rim.hasCrashed;
+    oracle.hasCrashed ||= answer.kind === "dead";
     if (answer.kind === "versions" && answer.versions.length > 0)
       oracle.contacts.settle(asked.type);
     if (answer.kind !== "packages") return;

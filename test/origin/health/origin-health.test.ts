@@ -67,22 +67,6 @@ describe("a host", () => {
     ask(undefined);
   });
 
-  it("is probed by the next one when a probe is given up", () => {
-    const { time, health, ask } = prepare();
-    for (let failure = 1; failure <= 5; failure++) ask(broken);
-    time.now += 1_000;
-    health.admit(url, undefined).abandon();
-    ask(undefined);
-    expect(health.isSuspended(url)).toBe(false);
-  });
-
-  it("is not suspended by failures with a success between them", () => {
-    const { health, ask } = prepare();
-    for (let failure = 1; failure <= 20; failure++)
-      ask(failure % 5 === 0 ? undefined : broken);
-    expect(health.isSuspended(url)).toBe(false);
-  });
-
   it.each([
     failure("origin-status", host, 404),
     failure("not-found", "acme/widget"),
@@ -101,24 +85,6 @@ describe("a host", () => {
       expect(health.isSuspended(url)).toBe(true);
     },
   );
-
-  it("closes for no answer to what was asked before it was suspended", () => {
-    const { health, ask } = prepare();
-    const [early, late] = [health.admit(url, "a"), health.admit(url, "b")];
-    for (let failure = 1; failure <= 5; failure++) ask(broken);
-    early.settle(undefined);
-    expect(health.isSuspended(url)).toBe(true);
-    late.settle(broken);
-    expect(() => health.admit(url, undefined)).toThrow(/another 1 s/);
-  });
-
-  it("says nothing about another one, nor about another port", () => {
-    const { health, ask } = prepare();
-    for (let failure = 1; failure <= 5; failure++) ask(broken);
-    expect(health.isSuspended(new URL("https://b.example/"))).toBe(false);
-    expect(health.isSuspended(new URL("https://a.example:8443/"))).toBe(false);
-    expect(health.isSuspended(new URL("https://a.example:443/x"))).toBe(true);
-  });
 
   it("is forgotten when thousands of others come", () => {
     const { health, ask } = prepare();
@@ -159,14 +125,6 @@ describe("5xx for one namespace", () => {
     ask(undefined, one);
     expect(health.suspended).toBe(0);
   });
-
-  it("with that of a document of no namespace suspend it", () => {
-    const { health, ask } = prepare();
-    for (let failure = 1; failure <= 5; failure++) ask(bad, one);
-    expect(health.isSuspended(url)).toBe(false);
-    ask(bad);
-    expect(health.isSuspended(url)).toBe(true);
-  });
 });
 
 describe("a host that asks for a pause", () => {
@@ -204,31 +162,6 @@ describe("a host that asks for a pause", () => {
       time.now += seconds * 1000;
     }
     ask(undefined);
-  });
-
-  it("is not asked earlier because a later answer asks for less", () => {
-    const { time, health } = prepare();
-    const [first, second] = [
-      health.admit(url, undefined),
-      health.admit(url, undefined),
-    ];
-    first.settle(failure("origin-busy", host, 60));
-    second.settle(failure("origin-busy", host, 1));
-    time.now += 59_999;
-    expect(() => health.admit(url, undefined)).toThrow(failing("origin-busy"));
-    time.now += 1;
-    health.admit(url, undefined).settle(undefined);
-  });
-
-  it("is not asked earlier because its probe was answered after another pause", () => {
-    const { time, health, ask } = prepare();
-    const slow = health.admit(url, undefined);
-    ask(failure("origin-busy", host, 1));
-    time.now += 1_000;
-    const probe = health.admit(url, "a");
-    slow.settle(failure("origin-busy", host, 60));
-    probe.settle(undefined);
-    expect(() => health.admit(url, undefined)).toThrow(failing("origin-busy"));
   });
 });
 
@@ -287,24 +220,5 @@ describe("a publisher who asks for a pause", () => {
     time.now += 5_000;
     ask(undefined, dns);
     for (const subject of [evil, net, undefined]) ask(undefined, subject);
-  });
-
-  it("does not keep the host paused by being the first who asks again", () => {
-    const { time, health, ask } = prepare();
-    ask(failure("origin-busy", host, 1), evil);
-    ask(failure("origin-busy", host, 1), net);
-    time.now += 1_000;
-    ask(failure("origin-busy", host, 300), evil);
-    ask(undefined, net);
-    ask(undefined, dns);
-    expect(health.suspended).toBe(0);
-  });
-
-  it("does not pause the host together with one whose pause is over", () => {
-    const { time, health, ask } = prepare();
-    ask(failure("origin-busy", host, 1), net);
-    time.now += 1_000;
-    ask(failure("origin-busy", host, 300), evil);
-    expect(health.isSuspended(url)).toBe(false);
   });
 });

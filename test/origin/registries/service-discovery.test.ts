@@ -74,17 +74,6 @@ describe("service discovery", () => {
     );
   });
 
-  it("ignores services of other kinds and shapes", async () => {
-    registry.services = {
-      ...services,
-      "login.v1": { client: "terraform-cli", ports: [10_000, 10_010] },
-      "modules.v1": null,
-      "state.v2": ["x"],
-      motd: 5,
-    };
-    expect(await findProviders()).toBe(`${registry.url}v1/providers/`);
-  });
-
   it.each([undefined, null, 5, {}, ["/v1/"], "https://", "https://[::1"])(
     "fails without a word on absence when providers.v1 is %j",
     async (value) => {
@@ -127,20 +116,5 @@ describe("service discovery", () => {
       failing("origin-answer"),
     );
     expect(await findProviders(discovery)).toBe(`${registry.url}v1/providers/`);
-  });
-
-  it("answers one who asks after the first asker gave up", async () => {
-    const held = barrier();
-    registry.script("discovery", [held.beforeHeaders]);
-    const discovery = discover();
-    const first = new AbortController();
-    const given = discovery.findService("providers.v1", first.signal);
-    const refused = expect(given).rejects.toThrow();
-    await held.reached;
-    const second = findProviders(discovery);
-    first.abort();
-    await refused;
-    held.release();
-    expect(await second).toBe(`${registry.url}v1/providers/`);
   });
 });

@@ -37,15 +37,6 @@ describe("the blob store", () => {
     expect(readdirSync(layout.staging)).toEqual([]);
   });
 
-  it("takes the same archive twice, also while the first copy is read", async () => {
-    const { blobs } = await prepare();
-    await store(blobs);
-    const blob = await blobs.open(sha256);
-    await store(blobs);
-    expect(await blob?.handle.readFile()).toEqual(bytes);
-    await blob?.handle.close();
-  });
-
   it("lets a reader finish what is deleted meanwhile", async () => {
     const { blobs } = await prepare();
     await store(blobs);

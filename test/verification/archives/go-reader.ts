@@ -18,7 +18,6 @@ export interface Reading {
 interface Answer {
   readonly members: Reading["members"] | null;
   readonly error: string;
-  readonly h1: string;
 }
 
 export const hasGo = spawnSync("go", ["version"]).status === 0;
@@ -48,17 +47,17 @@ export class GoReader {
   async read(
     format: "tar.gz" | "zip",
     bytes: Buffer,
-  ): Promise<Reading & { readonly error: string; readonly h1: string }> {
+  ): Promise<Reading & { readonly error: string }> {
     const line = JSON.stringify({ format, bytes: bytes.toString("base64") });
     this.#child.stdin.write(`${line}\n`);
     const next = await this.#lines.next();
     if (next.done === true) throw new Error("the Go reader ended");
-    const { members, error, h1 } = JSON.parse(next.value) as Answer;
+    const { members, error } = JSON.parse(next.value) as Answer;
     const named = (members ?? []).map((member) => ({
       ...member,
       name: Buffer.from(member.name, "base64").toString("latin1"),
     }));
-    return { members: named, error, h1 };
+    return { members: named, error };
   }
 
   async stop(): Promise<void> {

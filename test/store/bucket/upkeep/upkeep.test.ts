@@ -1,10 +1,8 @@
 import { hash } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Sha256 } from "../../../../src/address/hash.ts";
-import { planBucketPrune } from "../../../../src/mirror/upkeep/bucket-pruning.ts";
 import { BlobStore } from "../../../../src/store/blobs/blob-store.ts";
 import { BucketBlobs } from "../../../../src/store/bucket/bucket-blobs.ts";
-import { BucketRecords } from "../../../../src/store/bucket/bucket-records.ts";
 import type { BucketSettings } from "../../../../src/store/bucket/bucket-settings.ts";
 import { Bucket } from "../../../../src/store/bucket/bucket.ts";
 import {
@@ -18,20 +16,14 @@ import {
   type RecordKey,
 } from "../../../../src/store/layout.ts";
 import { seal } from "../../../../src/store/records/seal.ts";
-import { loadConfiguration } from "../../../../src/config/load.ts";
-import { openMirror } from "../../../../src/wiring/commands/store.ts";
 import { expectDocument } from "../../../commands/documents.ts";
-import {
-  bucketLimits,
-  canRunCeph,
-  startCeph,
-  type Ceph,
-} from "../../../fakes/ceph.ts";
+import { bucketLimits } from "../../../fakes/ceph.ts";
 import {
   startLooseBucket,
   type LooseBucket,
 } from "../../../fakes/loose-bucket.ts";
 import { runCommand } from "../../../running-command.ts";
+import { runHere } from "../../../running-here.ts";
 import { scratch } from "../../../running-mirror.ts";
 import {
   makePart,
@@ -44,38 +36,20 @@ const hour = 60 * 60 * 1000;
 const module: RecordKey = ["modules", "a.example", "n", "m", "s", "1.0.0"];
 
 let loose: LooseBucket;
-let ceph: Ceph | undefined;
-const hasCeph = await canRunCeph();
-
+let settings: BucketSettings;
 beforeAll(async () => {
   loose = await startLooseBucket({ keepsConditions: true });
-  if (hasCeph) ceph = await startCeph();
-}, 120_000);
-afterAll(async () => {
-  await loose.stop();
-  await ceph?.stop();
 });
-
-const makeLoose = () => makePart(loose);
-
-async function makeCeph(): Promise<BucketSettings> {
-  if (ceph === undefined) throw new Error("no Ceph");
-  return ceph.makeBucket();
-}
-
-const buckets: readonly (readonly [
-  string,
-  () => BucketSettings | Promise<BucketSettings>,
-])[] = [
-  ...(hasCeph ? [["a real Ceph", makeCeph] as const] : []),
-  ["a fake", makeLoose],
-];
+beforeEach(() => {
+  settings = makePart(loose);
+});
+afterAll(() => loose.stop());
 
 /** A bucket of which a record names one archive; `used` of the others was used an hour ago, `idle` two days ago. */
-async function fill(settings: BucketSettings) {
+async function fill() {
   const layout = await makeLayout();
   const file = writeBucketConfiguration(layout.directory, settings);
-  expect(await runCommand(["list", "--config", file])).toMatchObject({
+  expect(await runHere(["list", "--config", file])).toMatchObject({
     status: 0,
   });
   const bucket = new Bucket(settings, bucketLimits);
@@ -109,7 +83,7 @@ async function listArchives(bucket: Bucket): Promise<readonly string[]> {
 
 async function run(words: string, file: string) {
   const args = [...words.split(" "), "--bucket", "--json", "--config", file];
-  const { status, stdout, stderr } = await runCommand(args);
+  const { status, stdout, stderr } = await runHere(args);
   const [command = ""] = words.split(" ");
   if (stdout === "") throw new Error(stderr);
   return { status, said: expectDocument(command, stdout) };
@@ -117,8 +91,7 @@ async function run(words: string, file: string) {
 
 describe("prune --bucket", () => {
   it("removes what no record names, no replica used for a day, and is older than that", async () => {
-    const settings = makeLoose();
-    const { bucket, archives, file } = await fill(settings);
+    const { bucket, archives, file } = await fill();
     const { named, used, idle, orphan } = archives;
     const all = Object.values(archives).toSorted();
     expect(await run("prune", file)).toMatchObject({
@@ -148,41 +121,11 @@ describe("prune --bucket", () => {
     expect(await run("prune", file)).toMatchObject({ said: { removed: [] } });
     await bucket.close();
   }, 60_000);
-
-  it.each(buckets)(
-    "goes by the time of %s",
-    async (_, make) => {
-      const { bucket, archives, file, say } = await fill(await make());
-      const { used, idle, orphan } = archives;
-      const core = await openMirror(loadConfiguration({ file }), "a test");
-      const form = core.replica?.identity.etagForm ?? "quoted";
-      const records = new BucketRecords(bucket, form, () => undefined);
-      const plan = async (now: number) => {
-        const { removed } = await planBucketPrune(
-          {
-            blobs: new BucketBlobs(bucket),
-            records,
-            releases: core.releasesIn(records),
-            readUses: () => readSharedUses(bucket, now),
-          },
-          now,
-        );
-        return removed.map(({ sha256 }) => sha256).toSorted();
-      };
-      expect(await plan(Date.now() + 23 * hour)).toEqual([]);
-      const later = Date.now() + 25 * hour;
-      await say("one", used, hour, later);
-      expect(await plan(later)).toEqual([idle, orphan].toSorted());
-      await core.close();
-      await bucket.close();
-    },
-    30_000,
-  );
 });
 
-describe.each(buckets)("verify --bucket, with the bucket of %s", (_, make) => {
+describe("verify --bucket", () => {
   it("hashes every archive or a sample, judges every record, and drops what is bad", async () => {
-    const { bucket, archives, file } = await fill(await make());
+    const { bucket, archives, file } = await fill();
     const { used } = archives;
     expect(await run("verify", file)).toMatchObject({
       status: 0,
@@ -210,7 +153,7 @@ describe.each(buckets)("verify --bucket, with the bucket of %s", (_, make) => {
   }, 60_000);
 
   it("has from every replica what it used of late", async () => {
-    const bucket = new Bucket(await make(), bucketLimits);
+    const bucket = new Bucket(settings, bucketLimits);
     const layout = await makeLayout();
     const [used, idle] = [
       plantArchive(layout, Buffer.from("used")),
