@@ -16,6 +16,7 @@ import type { Version } from "../address/version.ts";
 /** `policy` of the configuration; ages in milliseconds. */
 export interface PolicySettings {
   readonly default: "allow" | "deny";
+  /** Of providers. */
   readonly minimumAge: number;
   /** Where people who are refused may ask. */
   readonly contact?: string | undefined;
@@ -27,6 +28,7 @@ interface PolicyRuleSettings {
   readonly match: string;
   readonly action: "allow" | "deny";
   readonly versions?: VersionConstraint | undefined;
+  /** Undefined for the policy's, and for none where the rule is one of modules. */
   readonly minimumAge?: number | undefined;
   /** The operator's reason, for people who are refused. */
   readonly because?: string | undefined;
@@ -97,7 +99,11 @@ export function decideByRules(
     if (reading === "decides") return withMinimumAge(rule, oldest);
     if (reading === "age-only") oldest = withMinimumAge(rule, oldest);
   }
-  return withMinimumAge(policy.otherwise, oldest);
+  const { otherwise } = policy;
+  // Most registries say nothing of when modules were published: only a rule that names modules gives them an age.
+  const last =
+    "system" in provider ? { ...otherwise, minimumAge: 0 } : otherwise;
+  return withMinimumAge(last, oldest);
 }
 
 export function readRule(
@@ -127,16 +133,10 @@ export function findProviderDenial(
   return decision.action === "deny" ? decision : undefined;
 }
 
-/** True where some version of it may have to be of an age. */
-export function isAgeing(
-  { rules, otherwise }: Policy,
-  provider: ProviderAddress | ModuleAddress,
-): boolean {
-  return (
-    otherwise.minimumAge > 0 ||
-    rules.some(
-      ({ pattern, minimumAge }) => minimumAge > 0 && isMatch(pattern, provider),
-    )
+/** True where a rule has versions of the module wait. */
+export function isAgeing({ rules }: Policy, module: ModuleAddress): boolean {
+  return rules.some(
+    ({ pattern, minimumAge }) => minimumAge > 0 && isMatch(pattern, module),
   );
 }
 
@@ -146,12 +146,13 @@ function parseRule(
   { minimumAge, contact }: PolicySettings,
 ): PolicyRule {
   const ownAge = settings.minimumAge !== undefined;
+  const pattern = parsePattern(settings.match);
   return {
-    pattern: parsePattern(settings.match),
+    pattern,
     action: settings.action,
     versions: settings.versions,
     rule,
-    minimumAge: settings.minimumAge ?? minimumAge,
+    minimumAge: settings.minimumAge ?? ("system" in pattern ? 0 : minimumAge),
     minimumAgeRule: ownAge ? `${rule}.minimumAge` : "policy.minimumAge",
     guidance: { because: settings.because, contact },
   };

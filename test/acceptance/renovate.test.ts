@@ -69,7 +69,16 @@ beforeAll(async () => {
         [host]: { url: registry.url, ca },
         [otherHost]: { url: origin.url, ca },
       },
-      policy: { minimumAge: "3d" },
+      policy: {
+        minimumAge: "3d",
+        rules: [
+          {
+            match: `${otherHost}/*/*/*`,
+            action: "allow",
+            minimumAge: "3d",
+          },
+        ],
+      },
       auth: { tokens: [token.configured] },
     },
   });

@@ -34,8 +34,8 @@ export interface ListedModule extends Listed {
 }
 
 /**
- * Decides on modules that clients may have. Modules are unsigned, so no keys
- * are checked. A version's age counts from when the mirror first saw it listed.
+ * Decides on modules that clients may have, by the rules alone. Where one gives them an age, it counts from what the registry claims and
+ * from when the mirror first saw the version listed, whichever is later.
  */
 export class ModuleAdmission {
   readonly #admission: Admission;
@@ -60,7 +60,6 @@ export class ModuleAdmission {
       this.admitModule(module);
   }
 
-  /** True where it matters when versions of the module were published. */
   needsDates(module: ModuleAddress): boolean {
     return isAgeing(this.#policy, module);
   }
@@ -78,10 +77,9 @@ export class ModuleAdmission {
     const { minimumAge, minimumAgeRule, guidance } = decision;
     const age = this.#decideAge(version, list, minimumAge);
     if (age.old) return;
-    const { availableAt, isUndated = false } = age;
     const young = failure(
       ...(["too-young", name, version, minimumAgeRule] as const),
-      ...([availableAt, isUndated, guidance] as const),
+      ...([age.availableAt, false, guidance] as const),
     );
     refuseByPolicy(rules, young);
   }
@@ -130,21 +128,12 @@ export class ModuleAdmission {
     minimumAge: number,
   ) {
     const entry = list?.versions.get(version);
-    const { offline, allowsUndated = false } = this.#admission.rules;
     const terms = {
-      ...{ minimumAge, allowsUndated },
-      isUnlisted: entry === undefined && !offline,
-      seenAt: entry?.appeared,
-      now: this.#clock.now(),
+      ...{ minimumAge, isUnlisted: entry === undefined },
+      ...{ seenAt: entry?.appeared, now: this.#clock.now() },
     };
-    const age = decideByAge(terms, entry?.published);
-    if (age.old || !age.isUndated || entry === undefined) return age;
-    // It was public at first contact at the latest.
-    const seen = decideByAge(
-      { ...terms, seenAt: list?.firstContact },
-      undefined,
-    );
-    return seen.old ? seen : { ...seen, isUndated: true };
+    // What nothing dates was public at first contact at the latest.
+    return decideByAge(terms, entry?.published ?? list?.firstContact);
   }
 
   get #policy(): Policy {

@@ -13,6 +13,7 @@ import {
 } from "../../scenes/module-scene.ts";
 import { eventually, readAudit } from "../../scenes/provider-requests.ts";
 
+const hostname = "registry.terraform.io";
 let scene: ModuleScene;
 let mirror: RunningMirror;
 
@@ -124,7 +125,12 @@ describe("policy", () => {
   it("sends clients on from other hosts when configured, and holds back new versions", async () => {
     scene.origin.publish("acme/young/aws", "1.0.0", "./young.zip");
     const config = scene.configOf({
-      policy: { otherHosts: "not-found", minimumAge: "1h" },
+      policy: {
+        otherHosts: "not-found",
+        rules: [
+          { match: `${hostname}/*/*/*`, action: "allow", minimumAge: "1h" },
+        ],
+      },
     });
     await withMirror({ config }, async (other) => {
       const path = "/v1/modules/example.com/acme/network/aws/versions";
