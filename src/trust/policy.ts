@@ -13,10 +13,9 @@ import {
 } from "../address/version-constraint.ts";
 import type { Version } from "../address/version.ts";
 
-/** `policy` of the configuration; ages in milliseconds. */
+/** `policy` of the configuration; ages in milliseconds, `minimumAge` of providers. */
 export interface PolicySettings {
   readonly default: "allow" | "deny";
-  /** Of providers. */
   readonly minimumAge: number;
   /** Where people who are refused may ask. */
   readonly contact?: string | undefined;
@@ -28,7 +27,6 @@ interface PolicyRuleSettings {
   readonly match: string;
   readonly action: "allow" | "deny";
   readonly versions?: VersionConstraint | undefined;
-  /** Undefined for the policy's, and for none where the rule is one of modules. */
   readonly minimumAge?: number | undefined;
   /** The operator's reason, for people who are refused. */
   readonly because?: string | undefined;
@@ -133,13 +131,6 @@ export function findProviderDenial(
   return decision.action === "deny" ? decision : undefined;
 }
 
-/** True where a rule has versions of the module wait. */
-export function isAgeing({ rules }: Policy, module: ModuleAddress): boolean {
-  return rules.some(
-    ({ pattern, minimumAge }) => minimumAge > 0 && isMatch(pattern, module),
-  );
-}
-
 function parseRule(
   settings: PolicyRuleSettings,
   rule: string,
@@ -159,18 +150,13 @@ function parseRule(
 }
 
 function withMinimumAge(
-  { action, rule, minimumAge, minimumAgeRule, guidance }: PolicyDecision,
+  decision: PolicyDecision,
   other: PolicyDecision | undefined,
 ): PolicyDecision {
-  const older =
-    other !== undefined && other.minimumAge > minimumAge
-      ? other
-      : { minimumAge, minimumAgeRule };
-  return {
-    ...{ action, rule, guidance },
-    minimumAge: older.minimumAge,
-    minimumAgeRule: older.minimumAgeRule,
-  };
+  if (other === undefined || other.minimumAge <= decision.minimumAge)
+    return decision;
+  const { minimumAge, minimumAgeRule } = other;
+  return { ...decision, minimumAge, minimumAgeRule };
 }
 
 type Term = VersionConstraint[number];

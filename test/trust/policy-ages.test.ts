@@ -3,11 +3,7 @@ import { moduleAddress } from "../../src/address/module-address.ts";
 import { parseProviderAddress } from "../../src/address/provider-address.ts";
 import { parseVersion } from "../../src/address/version.ts";
 import { parseVersionConstraint } from "../../src/address/version-constraint.ts";
-import {
-  decideByRules,
-  isAgeing,
-  parsePolicy,
-} from "../../src/trust/policy.ts";
+import { decideByRules, parsePolicy } from "../../src/trust/policy.ts";
 
 const random = parseProviderAddress("hashicorp/random");
 const rule = (match: string, minimumAge?: number, versions?: string) => ({
@@ -39,7 +35,6 @@ it.each([
   "a version of a module may have to be of an age, %s",
   (_, rules, all, age) => {
     const policy = parsePolicy({ default: "allow", minimumAge: all, rules });
-    expect(isAgeing(policy, network)).toBe(age > 0);
     expect(
       decideByRules(policy, network, parseVersion("1.0.0")).minimumAge,
     ).toBe(age);

@@ -2,6 +2,7 @@ import {
   formatModuleAddress,
   type ModuleAddress,
 } from "../../address/module-address.ts";
+import { isMatch } from "../../address/policy-pattern.ts";
 import { newestFirst, type Version } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
 import { denied, refuseByPolicy } from "../trust/admission-rules.ts";
@@ -19,7 +20,6 @@ import { decideByAge } from "../../trust/age.ts";
 import {
   decideByRules,
   findProviderDenial,
-  isAgeing,
   type Policy,
 } from "../../trust/policy.ts";
 import type { VersionList } from "../versions/version-list.ts";
@@ -61,7 +61,9 @@ export class ModuleAdmission {
   }
 
   needsDates(module: ModuleAddress): boolean {
-    return isAgeing(this.#policy, module);
+    return this.#policy.rules.some(
+      ({ pattern, minimumAge }) => minimumAge > 0 && isMatch(pattern, module),
+    );
   }
 
   admitRelease(

@@ -36,7 +36,7 @@ import {
   sourceOf,
   startOf,
 } from "./fetch.ts";
-import { expectServed, type ModuleSettlements } from "./settlements.ts";
+import { expectServed, type ModulePins } from "./pins.ts";
 import type { VersionList } from "../versions/version-list.ts";
 import { refreshVersions } from "../versions/version-list-changes.ts";
 import {
@@ -61,7 +61,7 @@ interface ModuleMirrorParts {
     module: ModuleAddress,
     versions: readonly Version[],
   ) => void;
-  readonly settlements: ModuleSettlements;
+  readonly pins: ModulePins;
   readonly onPassedThrough: (
     address: ModuleReleaseAddress,
     getter: string,
@@ -182,7 +182,7 @@ export class ModuleMirror {
   ): Promise<void> {
     const offered = offerOf(address, release);
     if (offered === undefined) return;
-    const served = await this.#parts.settlements.compare(address, offered);
+    const served = await this.#parts.pins.compare(address, offered);
     expectServed(address, served, offered);
   }
 
@@ -224,14 +224,14 @@ export class ModuleMirror {
     address: ModuleReleaseAddress,
   ): Promise<Answer<ModuleRelease>> {
     const origin = this.#originOf(address.module);
-    const { releases, settlements } = this.#parts;
+    const { releases, pins } = this.#parts;
     const answer = await releases.get(address, async (known, signal) => {
       const now = await fetchModuleRelease(origin, address, known, signal);
       const offered = offerOf(address, now);
-      if (offered !== undefined) await settlements.compare(address, offered);
+      if (offered !== undefined) await pins.compare(address, offered);
       return now;
     });
-    const served = await settlements.settle(address);
+    const served = await pins.settle(address);
     const { place = answer.value, commit = answer.value.commit } = served ?? {};
     return { ...answer, value: { ...place, commit } };
   }
