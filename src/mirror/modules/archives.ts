@@ -10,11 +10,10 @@ import {
   formatModuleRelease,
   makeOffer,
   type ModuleArchive,
-  type ModuleOffer,
   type ModulePlace,
   type ModuleReleaseAddress,
 } from "./release.ts";
-import { expectServed, type ModulePins } from "./pins.ts";
+import type { ModulePins } from "./pins.ts";
 import { createHash } from "node:crypto";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { OpenArchive } from "../../verification/archives/open-archive.ts";
@@ -89,9 +88,7 @@ export class ModuleArchives {
     archive: ModuleArchive,
   ): Promise<boolean> {
     const offered = makeOffer(archive.sha256, { archive });
-    const served = await this.#parts.pins.compare(address, offered);
-    expectServed(address, served, offered);
-    return served !== undefined;
+    return this.#parts.pins.expectSame(address, offered);
   }
 
   /** Ends the fetches; resolves when their files are gone. */
@@ -176,7 +173,7 @@ export class ModuleArchives {
     foreign: string,
   ): Promise<ForeignRelease> {
     const offered = makeOffer(commit, { commit, place, foreign });
-    await this.#admit(address, offered);
+    await this.#parts.pins.admit(address, offered);
     return { foreign };
   }
 
@@ -186,25 +183,16 @@ export class ModuleArchives {
     spool: Spool,
     commit: string | undefined,
   ): Promise<ModuleArchive> {
-    const { blobs, verify } = this.#parts;
+    const { blobs, pins, verify } = this.#parts;
     const sha256 = spool.digest();
     const archive = { sha256, format, subdirectory, commit };
     const opened = { fd: spool.handle.fd, size: spool.written };
     await verify(formatModuleRelease(address), format, opened);
     const offered = makeOffer(commit ?? sha256, { commit, place, archive });
-    const kept = (await this.#admit(address, offered))?.archive ?? archive;
+    // Pinned before it is stored.
+    const kept = (await pins.admit(address, offered)).archive ?? archive;
     await blobs.commit(spool, sha256);
     return kept;
-  }
-
-  /** Pins what is the first content, before it is stored. */
-  async #admit(
-    address: ModuleReleaseAddress,
-    offered: ModuleOffer,
-  ): Promise<ModuleOffer | undefined> {
-    const served = await this.#parts.pins.settle(address, offered);
-    expectServed(address, served, offered);
-    return served;
   }
 }
 

@@ -36,7 +36,7 @@ import {
   sourceOf,
   startOf,
 } from "./fetch.ts";
-import { expectServed, type ModulePins } from "./pins.ts";
+import type { ModulePins } from "./pins.ts";
 import type { VersionList } from "../versions/version-list.ts";
 import { refreshVersions } from "../versions/version-list-changes.ts";
 import {
@@ -181,9 +181,8 @@ export class ModuleMirror {
     release: ModuleRelease,
   ): Promise<void> {
     const offered = offerOf(address, release);
-    if (offered === undefined) return;
-    const served = await this.#parts.pins.compare(address, offered);
-    expectServed(address, served, offered);
+    if (offered !== undefined)
+      await this.#parts.pins.expectSame(address, offered);
   }
 
   #passThrough(

@@ -72,6 +72,27 @@ export class ModulePins {
     return served && this.settle(address, offered);
   }
 
+  /** Pins an offer that is the first; throws module-replaced where clients get other content. */
+  async admit(
+    address: ModuleReleaseAddress,
+    offered: ModuleOffer,
+  ): Promise<ModuleOffer> {
+    const served = (await this.settle(address, offered)) ?? offered;
+    if (isSame(served, offered)) return served;
+    const [expected, got] = [served.digest, offered.digest];
+    throw failure("module-replaced", asDecided(address), expected, got);
+  }
+
+  /** The same, but an offer pins nothing; false where nothing is known. */
+  async expectSame(
+    address: ModuleReleaseAddress,
+    offered: ModuleOffer,
+  ): Promise<boolean> {
+    if ((await this.settle(address)) === undefined) return false;
+    await this.admit(address, offered);
+    return true;
+  }
+
   /** Pins first, then people hear of it, then that is noted: a crash in between repeats the rest. */
   async #write(
     address: ModuleReleaseAddress,
@@ -131,16 +152,6 @@ export class ModulePins {
       }
     }
   }
-}
-
-export function expectServed(
-  address: ModuleReleaseAddress,
-  served: ModuleOffer | undefined,
-  offered: ModuleOffer,
-): void {
-  if (served === undefined || isSame(served, offered)) return;
-  const { digest } = served;
-  throw failure("module-replaced", asDecided(address), digest, offered.digest);
 }
 
 /** Finds what clients get by what is recorded, and changes nothing. */

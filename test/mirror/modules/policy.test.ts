@@ -57,25 +57,6 @@ describe("policy", () => {
     });
   });
 
-  it.each(["evil/net", "EVIL/net", "Evil/NET"])(
-    "denies %s, in any case that the rule or the client writes",
-    async (name) => {
-      const match = "registry.terraform.io/Evil/Net/*";
-      const config = scene.configOf({
-        policy: { rules: [{ match, action: "deny" }] },
-      });
-      scene.origin.publish(`${name}/aws`, "1.0.0", "./net.zip");
-      await withMirror({ config }, async (other) => {
-        const base = `/v1/modules/registry.terraform.io/${name}/aws`;
-        for (const path of ["versions", "1.0.0/download"]) {
-          const answer = await other.get(`${base}/${path}`);
-          expect(answer.status).toBe(451);
-          expect(codeOf(answer)).toBe("policy-denied");
-        }
-      });
-    },
-  );
-
   it.each(["enforce", "report"])(
     "counts the versions that it leaves out, or would: %s",
     async (mode) => {
