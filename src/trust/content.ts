@@ -1,6 +1,6 @@
 import type { Sha256 } from "../address/hash.ts";
 
-/** The content of a release: SHA-256 of each archive, by OS_ARCH. A module release has one archive. */
+/** The content of a release: SHA-256 of each archive, by OS_ARCH. */
 export type Content = ReadonlyMap<string, Sha256>;
 
 /** True when both name the same digest for every platform that both name. */

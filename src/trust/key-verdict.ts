@@ -221,12 +221,8 @@ const knownKeys: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The key that counts for a namespace from the start, whatever its registry offers at first contact. */
-export function findKnownKey({
-  hostname,
-  namespace,
-}: {
-  readonly hostname: string;
-  readonly namespace: string;
-}): string | undefined {
-  return knownKeys.get(`${hostname}/${namespace}`);
+export function findKnownKey(
+  address: Record<"hostname" | "namespace", string>,
+): string | undefined {
+  return knownKeys.get(`${address.hostname}/${address.namespace}`);
 }

@@ -13,7 +13,7 @@ import {
 } from "../address/version-constraint.ts";
 import type { Version } from "../address/version.ts";
 
-/** `policy` of the configuration; ages in milliseconds. */
+/** `policy` of the configuration; ages in milliseconds, `minimumAge` of providers. */
 export interface PolicySettings {
   readonly default: "allow" | "deny";
   readonly minimumAge: number;
@@ -97,7 +97,11 @@ export function decideByRules(
     if (reading === "decides") return withMinimumAge(rule, oldest);
     if (reading === "age-only") oldest = withMinimumAge(rule, oldest);
   }
-  return withMinimumAge(policy.otherwise, oldest);
+  const { otherwise } = policy;
+  // Most registries say nothing of when modules were published: only a rule that names modules gives them an age.
+  const last =
+    "system" in provider ? { ...otherwise, minimumAge: 0 } : otherwise;
+  return withMinimumAge(last, oldest);
 }
 
 export function readRule(
@@ -127,49 +131,32 @@ export function findProviderDenial(
   return decision.action === "deny" ? decision : undefined;
 }
 
-/** True where some version of it may have to be of an age. */
-export function isAgeing(
-  { rules, otherwise }: Policy,
-  provider: ProviderAddress | ModuleAddress,
-): boolean {
-  return (
-    otherwise.minimumAge > 0 ||
-    rules.some(
-      ({ pattern, minimumAge }) => minimumAge > 0 && isMatch(pattern, provider),
-    )
-  );
-}
-
 function parseRule(
   settings: PolicyRuleSettings,
   rule: string,
   { minimumAge, contact }: PolicySettings,
 ): PolicyRule {
   const ownAge = settings.minimumAge !== undefined;
+  const pattern = parsePattern(settings.match);
   return {
-    pattern: parsePattern(settings.match),
+    pattern,
     action: settings.action,
     versions: settings.versions,
     rule,
-    minimumAge: settings.minimumAge ?? minimumAge,
+    minimumAge: settings.minimumAge ?? ("system" in pattern ? 0 : minimumAge),
     minimumAgeRule: ownAge ? `${rule}.minimumAge` : "policy.minimumAge",
     guidance: { because: settings.because, contact },
   };
 }
 
 function withMinimumAge(
-  { action, rule, minimumAge, minimumAgeRule, guidance }: PolicyDecision,
+  decision: PolicyDecision,
   other: PolicyDecision | undefined,
 ): PolicyDecision {
-  const older =
-    other !== undefined && other.minimumAge > minimumAge
-      ? other
-      : { minimumAge, minimumAgeRule };
-  return {
-    ...{ action, rule, guidance },
-    minimumAge: older.minimumAge,
-    minimumAgeRule: older.minimumAgeRule,
-  };
+  if (other === undefined || other.minimumAge <= decision.minimumAge)
+    return decision;
+  const { minimumAge, minimumAgeRule } = other;
+  return { ...decision, minimumAge, minimumAgeRule };
 }
 
 type Term = VersionConstraint[number];

@@ -19,7 +19,7 @@ import {
   moduleVersionNaming,
 } from "../mirror/modules/records.ts";
 import { formatModuleRelease } from "../mirror/modules/release.ts";
-import { ModuleSettlements } from "../mirror/modules/settlements.ts";
+import { ModulePins } from "../mirror/modules/pins.ts";
 import { ProviderMirror } from "../mirror/providers/provider-mirror.ts";
 import { PackageHashes } from "../mirror/releases/package-hashes.ts";
 import type { ReleaseOrigin } from "../mirror/releases/release-origin.ts";
@@ -280,9 +280,9 @@ function wireModules(
     deadlineMs: archiveDeadline,
     limits: moduleLimits,
   });
-  const settlements = new ModuleSettlements({ ...core, records });
+  const pins = new ModulePins({ ...core, records });
   const archives = new ModuleArchives({
-    ...{ blobs, reserve, settlements },
+    ...{ blobs, reserve, pins },
     nearest: nearest?.archives,
     limits: { ...downloadLimits, ...limits },
     verify: (module, format, archive) =>
@@ -294,7 +294,7 @@ function wireModules(
       ),
   });
   const mirror = new ModuleMirror({
-    ...{ archives, records, settlements, offline },
+    ...{ archives, records, pins, offline },
     origins: wireModuleOrigins(configuration, core),
     versions: make.cache(new VersionRecords(core.records, moduleVersionNaming)),
     releases: make.cache(new ModuleReleaseRecords(core.records)),

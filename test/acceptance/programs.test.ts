@@ -67,7 +67,9 @@ beforeAll(async () => {
   };
   open = await startMirror({ config });
   const auth = { tokens: [token.configured] };
-  const policy = { minimumAge: "3d" };
+  const minimumAge = "3d";
+  const modulesToo = { match: `${moduleHost}/*/*/*`, action: "allow" };
+  const policy = { minimumAge, rules: [{ ...modulesToo, minimumAge }] };
   guarded = await startMirror({ config: { ...config, auth, policy } });
 });
 

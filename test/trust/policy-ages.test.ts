@@ -1,12 +1,9 @@
 import { expect, it } from "vitest";
+import { moduleAddress } from "../../src/address/module-address.ts";
 import { parseProviderAddress } from "../../src/address/provider-address.ts";
 import { parseVersion } from "../../src/address/version.ts";
 import { parseVersionConstraint } from "../../src/address/version-constraint.ts";
-import {
-  decideByRules,
-  isAgeing,
-  parsePolicy,
-} from "../../src/trust/policy.ts";
+import { decideByRules, parsePolicy } from "../../src/trust/policy.ts";
 
 const random = parseProviderAddress("hashicorp/random");
 const rule = (match: string, minimumAge?: number, versions?: string) => ({
@@ -16,23 +13,33 @@ const rule = (match: string, minimumAge?: number, versions?: string) => ({
     versions === undefined ? undefined : parseVersionConstraint(versions),
 });
 
+const network = moduleAddress("example.com", "acme", "network", "aws");
+
 it.each([
-  ["not without an age", [], 0, false],
-  ["by the age for all", [], 9, true],
-  ["by the shortest age", [], 1, true],
-  ["by a rule's age", [rule("*/*/*", 1)], 0, true],
+  ["not by the age for all, which is of providers", [], 9, 0],
+  ["by a rule's age", [rule("*/*/*/*", 1)], 9, 1],
   [
     "by one rule of several",
-    [rule("*/*/*", 0), rule("*/*/*", 9, "< 2")],
+    [rule("*/*/*/*", 9, "< 2"), rule("*/*/*/*")],
     0,
-    true,
+    9,
   ],
-  ["not by a rule without one", [rule("*/*/*")], 0, false],
-  ["not by a rule for others", [rule("*/acme/*", 9)], 0, false],
-])("a version may have to be of an age, %s", (_, rules, minimumAge, is) => {
-  const policy = parsePolicy({ default: "allow", minimumAge, rules });
-  expect(isAgeing(policy, random)).toBe(is);
-});
+  ["not by a rule without one", [rule("*/*/*/*")], 9, 0],
+  [
+    "not by a rule for others",
+    [rule("*/other/*/*", 9), rule("*/*/*", 9)],
+    9,
+    0,
+  ],
+])(
+  "a version of a module may have to be of an age, %s",
+  (_, rules, all, age) => {
+    const policy = parsePolicy({ default: "allow", minimumAge: all, rules });
+    expect(
+      decideByRules(policy, network, parseVersion("1.0.0")).minimumAge,
+    ).toBe(age);
+  },
+);
 
 it("of two rules that ask for the same age, the one that decides is named", () => {
   const rules = [rule("*/*/*", 9, "< 2")];

@@ -2,6 +2,7 @@ import {
   formatModuleAddress,
   type ModuleAddress,
 } from "../../address/module-address.ts";
+import { isMatch } from "../../address/policy-pattern.ts";
 import { newestFirst, type Version } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
 import { denied, refuseByPolicy } from "../trust/admission-rules.ts";
@@ -19,7 +20,6 @@ import { decideByAge } from "../../trust/age.ts";
 import {
   decideByRules,
   findProviderDenial,
-  isAgeing,
   type Policy,
 } from "../../trust/policy.ts";
 import type { VersionList } from "../versions/version-list.ts";
@@ -34,8 +34,8 @@ export interface ListedModule extends Listed {
 }
 
 /**
- * Decides on modules that clients may have. Modules are unsigned, so no keys
- * are checked. A version's age counts from when the mirror first saw it listed.
+ * Decides on modules that clients may have, by the rules alone. Where one gives them an age, it counts from what the registry claims and
+ * from when the mirror first saw the version listed, whichever is later.
  */
 export class ModuleAdmission {
   readonly #admission: Admission;
@@ -60,9 +60,10 @@ export class ModuleAdmission {
       this.admitModule(module);
   }
 
-  /** True where it matters when versions of the module were published. */
   needsDates(module: ModuleAddress): boolean {
-    return isAgeing(this.#policy, module);
+    return this.#policy.rules.some(
+      ({ pattern, minimumAge }) => minimumAge > 0 && isMatch(pattern, module),
+    );
   }
 
   admitRelease(
@@ -78,10 +79,9 @@ export class ModuleAdmission {
     const { minimumAge, minimumAgeRule, guidance } = decision;
     const age = this.#decideAge(version, list, minimumAge);
     if (age.old) return;
-    const { availableAt, isUndated = false } = age;
     const young = failure(
       ...(["too-young", name, version, minimumAgeRule] as const),
-      ...([availableAt, isUndated, guidance] as const),
+      ...([age.availableAt, false, guidance] as const),
     );
     refuseByPolicy(rules, young);
   }
@@ -130,21 +130,12 @@ export class ModuleAdmission {
     minimumAge: number,
   ) {
     const entry = list?.versions.get(version);
-    const { offline, allowsUndated = false } = this.#admission.rules;
     const terms = {
-      ...{ minimumAge, allowsUndated },
-      isUnlisted: entry === undefined && !offline,
-      seenAt: entry?.appeared,
-      now: this.#clock.now(),
+      ...{ minimumAge, isUnlisted: entry === undefined },
+      ...{ seenAt: entry?.appeared, now: this.#clock.now() },
     };
-    const age = decideByAge(terms, entry?.published);
-    if (age.old || !age.isUndated || entry === undefined) return age;
-    // It was public at first contact at the latest.
-    const seen = decideByAge(
-      { ...terms, seenAt: list?.firstContact },
-      undefined,
-    );
-    return seen.old ? seen : { ...seen, isUndated: true };
+    // What nothing dates was public at first contact at the latest.
+    return decideByAge(terms, entry?.published ?? list?.firstContact);
   }
 
   get #policy(): Policy {

@@ -6,15 +6,14 @@ import { receiveWhole, type Reserve } from "../archives/room.ts";
 import { DownloadPlaces, type PlaceLimits } from "../archives/places.ts";
 import { NotPackable } from "./git-packing.ts";
 import {
-  evidenceOf,
   type ForeignRelease,
   formatModuleRelease,
+  makeOffer,
   type ModuleArchive,
-  type ModuleEvidence,
   type ModulePlace,
   type ModuleReleaseAddress,
 } from "./release.ts";
-import { expectServed, type ModuleSettlements } from "./settlements.ts";
+import type { ModulePins } from "./pins.ts";
 import { createHash } from "node:crypto";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { OpenArchive } from "../../verification/archives/open-archive.ts";
@@ -33,7 +32,7 @@ export interface ModuleStart {
 
 interface ModuleArchivesParts extends NearestArchivesParts {
   readonly limits: PlaceLimits & { readonly waiters: number };
-  readonly settlements: ModuleSettlements;
+  readonly pins: ModulePins;
 }
 
 /**
@@ -57,8 +56,8 @@ export class ModuleArchives {
   async find(
     address: ModuleReleaseAddress,
   ): Promise<ModuleArchive | ForeignRelease | undefined> {
-    const { blobs, settlements } = this.#parts;
-    const { archive, foreign } = (await settlements.settle(address)) ?? {};
+    const { blobs, pins } = this.#parts;
+    const { archive, foreign } = (await pins.settle(address)) ?? {};
     if (foreign !== undefined) return { foreign };
     const size = archive && (await blobs.size(archive.sha256));
     return size === undefined ? undefined : archive;
@@ -88,10 +87,8 @@ export class ModuleArchives {
     address: ModuleReleaseAddress,
     archive: ModuleArchive,
   ): Promise<boolean> {
-    const offered = evidenceOf(archive.sha256, { archive });
-    const served = await this.#parts.settlements.compare(address, offered);
-    expectServed(address, served, offered);
-    return served !== undefined;
+    const offered = makeOffer(archive.sha256, { archive });
+    return this.#parts.pins.expectSame(address, offered);
   }
 
   /** Ends the fetches; resolves when their files are gone. */
@@ -160,7 +157,7 @@ export class ModuleArchives {
       // What the mirror may not read, clients may: unless they have it already.
       if (
         isFailure(error, "origin-credentials") &&
-        (await this.#parts.settlements.settle(address)) === undefined
+        (await this.#parts.pins.settle(address)) === undefined
       )
         return { foreign: "a login" };
       throw error;
@@ -175,8 +172,8 @@ export class ModuleArchives {
     commit: string,
     foreign: string,
   ): Promise<ForeignRelease> {
-    const offered = evidenceOf(commit, { commit, place, foreign });
-    await this.#admit(address, offered);
+    const offered = makeOffer(commit, { commit, place, foreign });
+    await this.#parts.pins.admit(address, offered);
     return { foreign };
   }
 
@@ -186,25 +183,16 @@ export class ModuleArchives {
     spool: Spool,
     commit: string | undefined,
   ): Promise<ModuleArchive> {
-    const { blobs, verify } = this.#parts;
+    const { blobs, pins, verify } = this.#parts;
     const sha256 = spool.digest();
     const archive = { sha256, format, subdirectory, commit };
     const opened = { fd: spool.handle.fd, size: spool.written };
     await verify(formatModuleRelease(address), format, opened);
-    const offered = evidenceOf(commit ?? sha256, { commit, place, archive });
-    const kept = (await this.#admit(address, offered))?.archive ?? archive;
+    const offered = makeOffer(commit ?? sha256, { commit, place, archive });
+    // Pinned before it is stored.
+    const kept = (await pins.admit(address, offered)).archive ?? archive;
     await blobs.commit(spool, sha256);
     return kept;
-  }
-
-  /** Pins what is the first content, before it is stored. */
-  async #admit(
-    address: ModuleReleaseAddress,
-    offered: ModuleEvidence,
-  ): Promise<ModuleEvidence | undefined> {
-    const served = await this.#parts.settlements.settle(address, offered);
-    expectServed(address, served, offered);
-    return served;
   }
 }
 
@@ -258,7 +246,7 @@ async function receiveModule(
 
 interface NearestArchivesParts {
   readonly blobs: BlobStore;
-  readonly settlements: Pick<ModuleSettlements, "settle">;
+  readonly pins: Pick<ModulePins, "settle">;
   readonly reserve: Reserve;
   readonly nearest: NearestOrigin | undefined;
   readonly verify: (
@@ -281,9 +269,9 @@ class NearestArchives {
   async bring(
     address: ModuleReleaseAddress,
   ): Promise<ModuleArchive | undefined> {
-    const { nearest, settlements } = this.#parts;
+    const { nearest, pins } = this.#parts;
     if (nearest === undefined) return undefined;
-    const archive = (await settlements.settle(address))?.archive;
+    const archive = (await pins.settle(address))?.archive;
     if (archive === undefined) return undefined;
     const isHere = await this.#fetch(formatModuleRelease(address), archive);
     return isHere ? archive : undefined;

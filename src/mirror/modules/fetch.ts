@@ -15,9 +15,9 @@ import type { Clock } from "../cache/clock.ts";
 import type { ModuleStart } from "./archives.ts";
 import type { GitPacker } from "./git-packing.ts";
 import {
-  evidenceOf,
   formatModuleRelease,
-  type ModuleEvidence,
+  makeOffer,
+  type ModuleOffer,
   type ModulePlace,
   type ModuleRelease,
   type ModuleReleaseAddress,
@@ -68,13 +68,13 @@ export async function fetchModuleRelease(
 export function offerOf(
   address: ModuleReleaseAddress,
   { location, base, commit }: ModuleRelease,
-): ModuleEvidence | undefined {
+): ModuleOffer | undefined {
   const place = { location, base };
-  if (commit !== undefined) return evidenceOf(commit, { commit, place });
+  if (commit !== undefined) return makeOffer(commit, { commit, place });
   const source = sourceOf(address, place);
   if (source.kind !== "foreign") return undefined;
   const digest = hash("sha256", withoutQuery(location));
-  return evidenceOf(digest, { place, foreign: source.getter });
+  return makeOffer(digest, { place, foreign: source.getter });
 }
 
 export function sourceOf(

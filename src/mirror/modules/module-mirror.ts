@@ -36,10 +36,9 @@ import {
   sourceOf,
   startOf,
 } from "./fetch.ts";
-import { expectServed, type ModuleSettlements } from "./settlements.ts";
+import type { ModulePins } from "./pins.ts";
 import type { VersionList } from "../versions/version-list.ts";
 import { refreshVersions } from "../versions/version-list-changes.ts";
-import { LRUCache } from "lru-cache";
 import {
   bareVersions,
   type OriginVersions,
@@ -62,7 +61,7 @@ interface ModuleMirrorParts {
     module: ModuleAddress,
     versions: readonly Version[],
   ) => void;
-  readonly settlements: ModuleSettlements;
+  readonly pins: ModulePins;
   readonly onPassedThrough: (
     address: ModuleReleaseAddress,
     getter: string,
@@ -82,11 +81,9 @@ export type ModuleLocation =
 /** The read-through core of modules, as far as clients may have them. */
 export class ModuleMirror {
   readonly #parts: ModuleMirrorParts;
-  readonly #dates: ModuleDates;
 
   constructor(parts: ModuleMirrorParts) {
     this.#parts = parts;
-    this.#dates = new ModuleDates(parts.admission);
   }
 
   /** Newest first; a version that the origin no longer lists is listed while it is stored. */
@@ -184,9 +181,8 @@ export class ModuleMirror {
     release: ModuleRelease,
   ): Promise<void> {
     const offered = offerOf(address, release);
-    if (offered === undefined) return;
-    const served = await this.#parts.settlements.compare(address, offered);
-    expectServed(address, served, offered);
+    if (offered !== undefined)
+      await this.#parts.pins.expectSame(address, offered);
   }
 
   #passThrough(
@@ -227,14 +223,14 @@ export class ModuleMirror {
     address: ModuleReleaseAddress,
   ): Promise<Answer<ModuleRelease>> {
     const origin = this.#originOf(address.module);
-    const { releases, settlements } = this.#parts;
+    const { releases, pins } = this.#parts;
     const answer = await releases.get(address, async (known, signal) => {
       const now = await fetchModuleRelease(origin, address, known, signal);
       const offered = offerOf(address, now);
-      if (offered !== undefined) await settlements.compare(address, offered);
+      if (offered !== undefined) await pins.compare(address, offered);
       return now;
     });
-    const served = await settlements.settle(address);
+    const served = await pins.settle(address);
     const { place = answer.value, commit = answer.value.commit } = served ?? {};
     return { ...answer, value: { ...place, commit } };
   }
@@ -242,15 +238,14 @@ export class ModuleMirror {
   async #listKnown(module: ModuleAddress): Promise<Answer<VersionList>> {
     const origin = this.#originOf(module);
     const name = formatModuleAddress(module);
-    const { registry } = origin;
+    const needsDates = this.#parts.admission.needsDates(module);
     const ask = (known: VersionList | undefined, signal: AbortSignal) => {
-      const asked = this.#dates.listVersions(registry, module, signal);
+      const asked = listDated(origin, module, needsDates, signal);
       return refreshVersions(name, known, asked, origin, (versions) =>
         this.#parts.onVanished(module, versions),
       );
     };
-    const maxAge = this.#dates.isNew(module) ? 0 : origin.freshFor;
-    return this.#parts.versions.get(module, ask, { maxAge });
+    return this.#parts.versions.get(module, ask, { maxAge: origin.freshFor });
   }
 
   async #keepAvailable(
@@ -303,55 +298,23 @@ export class ModuleMirror {
   }
 }
 
-/** Clients may ask for any module, so memory is bounded. */
-const mostRemembered = 1_000;
 /** Milliseconds that a list waits for the dates of its versions. */
-const patience = 3_000;
+const datePatience = 3_000;
 
-type Dates = ReadonlyMap<Version, Date>;
-
-const noDates: Dates = new Map();
-
-/** When versions of modules were published, as their registries claim; asked for where a rule has a minimum age. */
-class ModuleDates {
-  readonly #admission: Pick<ModuleAdmission, "needsDates">;
-  readonly #wanted = new LRUCache<string, true>({ max: mostRemembered });
-
-  constructor(admission: Pick<ModuleAdmission, "needsDates">) {
-    this.#admission = admission;
-  }
-
-  /** Lists the versions of a module with their dates. Throws what listing throws. */
-  async listVersions(
-    registry: ModuleOrigin["registry"],
-    module: ModuleAddress,
-    signal: AbortSignal,
-  ): Promise<OriginVersions> {
-    const dates = this.#list(registry, module, signal);
-    return bareVersions(
-      await registry.listVersions(module, signal),
-      await dates,
-    );
-  }
-
-  /** Leaves a version undated when its date does not arrive in time; never rejects. */
-  async #list(
-    registry: ModuleOrigin["registry"],
-    module: ModuleAddress,
-    signal: AbortSignal,
-  ): Promise<Dates> {
-    if (registry.listDates === undefined || !this.#admission.needsDates(module))
-      return noDates;
-    const asked = registry.listDates(module, signal);
-    return inTime(asked, patience, () => noDates).catch(() => noDates);
-  }
-
-  /** True the first time that dates are wanted: a known list may have been made when they were not. */
-  isNew(module: ModuleAddress): boolean {
-    const name = formatModuleAddress(module);
-    if (!this.#admission.needsDates(module) || this.#wanted.has(name))
-      return false;
-    this.#wanted.set(name, true);
-    return true;
-  }
+/** Lists versions with the dates that the registry claims of them, where they matter; one that comes late is left out. */
+async function listDated(
+  { registry }: ModuleOrigin,
+  module: ModuleAddress,
+  needsDates: boolean,
+  signal: AbortSignal,
+): Promise<OriginVersions> {
+  const none = new Map<Version, Date>();
+  const dates = needsDates
+    ? inTime(
+        Promise.resolve(registry.listDates?.(module, signal) ?? none),
+        datePatience,
+        () => none,
+      ).catch(() => none)
+    : none;
+  return bareVersions(await registry.listVersions(module, signal), await dates);
 }

@@ -16,13 +16,11 @@ import {
 } from "../../store/records/marked-record.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Candidate } from "../../trust/candidates.ts";
-import { isCandidate } from "../../trust/standing.ts";
 import type { Kept, MetadataRecords } from "../cache/metadata-cache.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import {
-  contentOf,
-  evidenceOf,
   formatModuleRelease,
+  makeOffer,
   unknownModule,
   type ModuleRelease,
   type ModuleReleaseAddress,
@@ -49,16 +47,20 @@ const archiveShape = z.object({
 
 const digest = text.regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/);
 
-const evidenceShape = z
+const offerShape = z
   .object({
     digest,
     commit: digest.optional(),
     place: z.object(placeShape).optional(),
     archive: archiveShape.optional(),
     foreign: text.optional(),
-    noted: z.enum(["unsigned", "approved", "other-content"]).optional(),
+    // Earlier versions noted that the pinned content is not signed.
+    noted: z
+      .enum(["unsigned", "approved", "other-content"])
+      .transform((noted) => (noted === "unsigned" ? undefined : noted))
+      .optional(),
   })
-  .transform(({ digest, ...offered }) => evidenceOf(digest, offered));
+  .transform(({ digest, ...offered }) => makeOffer(digest, offered));
 
 const trustShape = z.object({
   pinned: z
@@ -67,12 +69,8 @@ const trustShape = z.object({
       at: z.iso.datetime().transform((written) => new Date(written)),
       isAudited: z.boolean(),
     })
-    .transform(({ digest, ...pinned }) => ({
-      ...{ ...pinned, sha256sums: digest, content: contentOf(digest) },
-      signedBy: undefined,
-    }))
     .optional(),
-  evidence: z.array(evidenceShape),
+  evidence: z.array(offerShape),
 });
 
 /**
@@ -135,9 +133,9 @@ export async function listOffered(
   const { hostname, namespace, type } = provider;
   const key = ["modules", hostname, namespace, ...type.split("/")];
   const release = await records.read([...key, "archives", version], readTrust);
-  return (release?.evidence ?? []).flatMap(({ sha256sums, noted: reason }) =>
-    isCandidate(reason)
-      ? [{ version, sha256sums, reason, fingerprint: undefined }]
+  return (release?.contents ?? []).flatMap(({ digest, noted: reason }) =>
+    reason === "other-content"
+      ? [{ version, sha256sums: digest, reason, fingerprint: undefined }]
       : [],
   );
 }
@@ -203,22 +201,16 @@ export class ModuleTrustRecords {
 
 function readTrust(body: unknown): ModuleTrust {
   const { pinned, evidence } = trustShape.parse(body);
-  return { ...unknownModule, pinned, evidence };
+  return { pinned, contents: evidence };
 }
 
-function writeTrust({ pinned, evidence }: ModuleTrust) {
+function writeTrust({ pinned, contents }: ModuleTrust) {
   return {
-    pinned: pinned && {
-      digest: pinned.sha256sums,
-      at: pinned.at.toISOString(),
-      isAudited: pinned.isAudited,
-    },
-    evidence: evidence.map(
-      ({ sha256sums, commit, place, archive, foreign, noted }) => ({
-        ...{ digest: sha256sums, commit, place, foreign, noted },
-        archive: archive && { ...archive, commit: archive.commit ?? null },
-      }),
-    ),
+    pinned: pinned && { ...pinned, at: pinned.at.toISOString() },
+    evidence: contents.map(({ archive, ...offer }) => ({
+      ...offer,
+      archive: archive && { ...archive, commit: archive.commit ?? null },
+    })),
   };
 }
 

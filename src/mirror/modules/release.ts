@@ -4,9 +4,10 @@ import {
   type ModuleAddress,
 } from "../../address/module-address.ts";
 import type { Version } from "../../address/version.ts";
-import { parseSha256, type Sha256 } from "../../address/hash.ts";
-import type { Content } from "../../trust/content.ts";
-import type { Evidence, ReleaseTrust } from "../../trust/state.ts";
+import type { Sha256 } from "../../address/hash.ts";
+import { typeOfModule } from "../../address/specs/trust-scope.ts";
+import type { ModuleContent, ModulePin } from "../../trust/module-pin.ts";
+import type { ReleaseAddress } from "../releases/release.ts";
 
 /** A module at a version. */
 export interface ModuleReleaseAddress {
@@ -48,9 +49,12 @@ export function isArchive(
   return found !== undefined && !("foreign" in found);
 }
 
-/** One content of a release, as an origin or a bundle offered it, unsigned. */
-export interface ModuleEvidence extends Evidence {
-  /** Commit of a git source, which names the content. */
+/**
+ * One content of a release, as an origin or a bundle offered it. It is named by the SHA-256 of its archive; by its commit, with the archive
+ * that was made of it; or, where only clients can fetch it, by where they do.
+ */
+export interface ModuleOffer extends ModuleContent {
+  /** Commit of a git source, which is the digest. */
   readonly commit: string | undefined;
   /** Place of the commit, or of what only clients can fetch. */
   readonly place: ModulePlace | undefined;
@@ -60,36 +64,30 @@ export interface ModuleEvidence extends Evidence {
   readonly foreign: string | undefined;
 }
 
-export type ModuleTrust = ReleaseTrust<ModuleEvidence>;
+export type ModuleTrust = ModulePin<ModuleOffer>;
 
 /** A release of which nothing is known yet. */
 export const unknownModule: ModuleTrust = {
-  ...{ pinned: undefined, evidence: [], published: new Set() },
+  ...{ pinned: undefined, contents: [] },
 };
 
-/** Digits of a SHA-256. */
-const sha256Length = 64;
-
-/** Makes evidence of a content that is named by the SHA-256 of its archive or by its commit. */
-export function evidenceOf(
+export function makeOffer(
   digest: string,
-  offered: Partial<
-    Pick<ModuleEvidence, "commit" | "place" | "archive" | "foreign" | "noted">
-  >,
-): ModuleEvidence {
+  offered: Partial<Omit<ModuleOffer, "digest">>,
+): ModuleOffer {
   return {
-    ...{ commit: undefined, place: undefined },
-    ...{ archive: undefined, foreign: undefined, noted: undefined },
+    ...{ digest, noted: undefined, commit: undefined, place: undefined },
+    ...{ archive: undefined, foreign: undefined },
     ...offered,
-    ...{ id: digest, sha256sums: digest, content: contentOf(digest) },
-    ...{ signedBy: undefined, signedAt: undefined, exemption: undefined },
-    isGood: true,
   };
 }
 
-/** A commit fills up to the length of a digest, so that no archive has the same. */
-export function contentOf(digest: string): Content {
-  return new Map([["", parseSha256(digest.padEnd(sha256Length, "0"))]]);
+/** Names the release as records and decisions do. */
+export function asDecided({
+  module,
+  version,
+}: ModuleReleaseAddress): ReleaseAddress {
+  return { provider: typeOfModule(module), version };
 }
 
 export function formatModuleRelease({

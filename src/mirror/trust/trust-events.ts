@@ -20,12 +20,6 @@ import type { TrustStore } from "./trust-store.ts";
 import type { PolicyRefusal } from "./admission-rules.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
 import type { Clock } from "../cache/clock.ts";
-import {
-  formatModuleAddress,
-  type ModuleAddress,
-} from "../../address/module-address.ts";
-import { typeOfModule } from "../../address/specs/trust-scope.ts";
-import type { Version } from "../../address/version.ts";
 
 /** Evidence, and why it does not hold. */
 interface Judged extends Evidence {
@@ -53,8 +47,8 @@ export class TrustEvents {
   }
 
   /** Resolves when it is durable; rejects when it could not be written. */
-  async note(address: Subject, event: Event): Promise<void> {
-    const { provider, version } = nameSubject(address);
+  async note(address: ReleaseAddress, event: Event): Promise<void> {
+    const { provider, version } = address;
     switch (event.kind) {
       case "pinned":
         return this.#audit(address, "first-seen", event.evidence);
@@ -118,12 +112,12 @@ export class TrustEvents {
   }
 
   async #noteAccepted(
-    address: Subject,
+    address: ReleaseAddress,
     { evidence, because, alarms }: Event & { readonly kind: "accepted" },
   ): Promise<void> {
     const { signedBy: fingerprint, sha256sums, noted } = evidence;
     // An approved content is a candidate again when its approval is revoked.
-    const { provider, version } = nameSubject(address);
+    const { provider, version } = address;
     if (isCandidate(noted) && because !== "approved")
       await this.#store.changeCandidates(provider, (candidates) =>
         dropCandidates(candidates, version, sha256sums),
@@ -141,11 +135,10 @@ export class TrustEvents {
   }
 
   async #noteCandidate(
-    address: Subject,
+    address: ReleaseAddress,
     { evidence, reason }: Event & { readonly kind: "candidate" },
   ): Promise<void> {
-    const named = nameSubject(address);
-    const { provider, version } = named;
+    const { provider, version } = address;
     const { sha256sums, signedBy: fingerprint } = evidence;
     const since = this.#notebook.clock.now().toISOString();
     await this.#store.changeCandidates(provider, (candidates) =>
@@ -159,18 +152,13 @@ export class TrustEvents {
         event: isOther ? "replaced" : "quarantined",
         verdict: "refused",
         rule: isOther ? "pinned checksums" : `trust: ${reason}`,
-        detail: nameContent(named, sha256sums),
+        detail: nameContent(address, sha256sums),
         fingerprint: fingerprint ?? (isOther ? undefined : "none"),
         ...factsOf(address),
       },
       { durable: true },
     );
-    const approve = formatApproval(named, sha256sums);
-    if ("module" in address) {
-      const facts = { ...factsOf(address), offered: sha256sums, approve };
-      this.#raise("module-replaced", facts);
-      return;
-    }
+    const approve = formatApproval(address, sha256sums);
     const facts = { ...factsOf(address), fingerprint: fingerprint ?? "none" };
     if (isOther)
       this.#raise("release-replaced", {
@@ -180,7 +168,7 @@ export class TrustEvents {
   }
 
   async #noteLost(
-    address: Subject,
+    address: ReleaseAddress,
     { fault, signedBy: fingerprint }: Judged,
   ): Promise<void> {
     await this.#notebook.audit.record(
@@ -197,7 +185,7 @@ export class TrustEvents {
   }
 
   async #audit(
-    address: Subject,
+    address: ReleaseAddress,
     event: AuditEntry["event"],
     { sha256sums, signedBy: fingerprint, exemption }: Evidence,
     more: Pick<AuditEntry, "rule"> = {
@@ -208,7 +196,7 @@ export class TrustEvents {
       {
         event,
         verdict: "accepted",
-        detail: nameContent(nameSubject(address), sha256sums),
+        detail: nameContent(address, sha256sums),
         fingerprint,
         ...more,
         ...factsOf(address),
@@ -245,24 +233,9 @@ export function noteReported(
   onReported?.(error);
 }
 
-/** A release of a provider or of a module. */
-type Subject =
-  | ReleaseAddress
-  | { readonly module: ModuleAddress; readonly version: Version };
-
-/** Names the release as records and decisions do. */
-export function nameSubject(subject: Subject): ReleaseAddress {
-  if (!("module" in subject)) return subject;
-  const { module, version } = subject;
-  return { provider: typeOfModule(module), version };
-}
-
 /** Names the release as alarms and the audit log do. */
-function factsOf(subject: Subject) {
-  const { version } = subject;
-  return "module" in subject
-    ? { module: formatModuleAddress(subject.module), version }
-    : { provider: formatProviderAddress(subject.provider), version };
+function factsOf({ provider, version }: ReleaseAddress) {
+  return { provider: formatProviderAddress(provider), version };
 }
 
 /**

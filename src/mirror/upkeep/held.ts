@@ -6,7 +6,7 @@ import { type Failure, isFailure } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { ModuleTrustRecords } from "../modules/records.ts";
 import type { ModuleReleaseAddress } from "../modules/release.ts";
-import { findServed } from "../modules/settlements.ts";
+import { findServed } from "../modules/pins.ts";
 import type {
   DescribedPackage,
   DescribedRelease,

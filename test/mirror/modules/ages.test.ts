@@ -40,17 +40,29 @@ function claim(module: string, dates: Dates) {
   scene.origin.answer(`/v2/modules/acme/${module}/aws`, { data, included });
 }
 
-const policy = { minimumAge: "3d" };
-const configOf = (changes: object = {}) =>
+const policyOf = (hostname: string) => ({
+  rules: [{ match: `${hostname}/*/*/*`, action: "allow", minimumAge: "3d" }],
+});
+const configOf = () =>
   scene.configOf({
-    policy: { ...policy, ...changes },
+    policy: policyOf("registry.terraform.io"),
     freshness: { versions: "1ms" },
   });
 
 const served = async (mirror: RunningMirror, module: string, version: string) =>
   (await locate(mirror, module, version)).status !== 451;
 
-describe("under minimumAge, at first contact", () => {
+it("policy.minimumAge alone holds no module back, and asks for no dates", async () => {
+  publish("free", { "1.0.0": ago(1), "1.1.0": undefined });
+  const config = scene.configOf({ policy: { minimumAge: "3d" } });
+  await withMirror({ config }, async (mirror) => {
+    expect(await versionsOf(mirror, "free")).toEqual(["1.1.0", "1.0.0"]);
+    expect(await served(mirror, "free", "1.0.0")).toBe(true);
+    expect(scene.origin.count("/v2/modules/acme/free")).toBe(0);
+  });
+});
+
+describe("where a rule gives modules an age, at first contact", () => {
   it("old versions are served and young ones held until they are of age", async () => {
     publish("network", { "1.0.0": ago(400), "1.1.0": ago(4), "2.0.0": ago(2) });
     await withMirror({ config: configOf() }, async (mirror) => {
@@ -68,49 +80,23 @@ describe("under minimumAge, at first contact", () => {
     ["has a malformed date", "yesterday"],
     ["claims to be of the future", ago(-30)],
     ["claims to be from before 1970", "1969-12-31T23:59:59Z"],
-  ])("what %s is held, unless the operator allows it", async (how, date) => {
-    const module = how.replaceAll(" ", "-");
-    publish(module, { "1.0.0": date });
-    await withMirror({ config: configOf() }, async (mirror) => {
-      expect(await versionsOf(mirror, module)).toBe(451);
-      const held = await locate(mirror, module);
-      expect(codeOf(held)).toBe("too-young");
-      expect(held.body.toString()).toContain("policy.undated");
-      expect(held.reason).toContain("policy.undated is hold");
-    });
-    const config = configOf({ undated: "allow" });
-    await withMirror({ config }, async (mirror) => {
-      expect(await versionsOf(mirror, module)).toEqual(["1.0.0"]);
-      expect(await served(mirror, module, "1.0.0")).toBe(true);
-    });
-  });
-
-  it("a registry that fails to say dates delays nothing but what it does not date", async () => {
-    scene.origin.publish("acme/plain/aws", "1.0.0", "./plain.zip");
-    const config = configOf({ undated: "allow" });
-    await withMirror({ config }, async (mirror) => {
-      expect(await versionsOf(mirror, "plain")).toEqual(["1.0.0"]);
-    });
-  });
-
-  it("dates are asked for under a minimum age alone, and at once when one is set later", async () => {
-    publish("later", { "1.0.0": ago(400), "2.0.0": ago(1) });
-    const before = scene.configOf({ freshness: { versions: "1h" } });
-    const mirror = await startMirror({ config: before });
-    expect(await versionsOf(mirror, "later")).toEqual(["2.0.0", "1.0.0"]);
-    expect(scene.origin.count("/v2/modules/acme/later")).toBe(0);
-    await mirror.stop();
-    const { directory } = mirror;
-    const config = scene.configOf({ policy, freshness: { versions: "1h" } });
-    await withMirror({ config, directory }, async (other) => {
-      expect(await versionsOf(other, "later")).toEqual(["1.0.0"]);
-      expect(await versionsOf(other, "later")).toEqual(["1.0.0"]);
-      expect(scene.origin.count("/v2/modules/acme/later")).toBe(1);
-    });
-  });
+  ])(
+    "what %s is held until the mirror has known it for as long",
+    async (how, date) => {
+      const module = how.replaceAll(" ", "-");
+      publish(module, { "1.0.0": date });
+      await withMirror({ config: configOf() }, async (mirror) => {
+        expect(await versionsOf(mirror, module)).toBe(451);
+        const held = await locate(mirror, module);
+        expect(codeOf(held)).toBe("too-young");
+        const until = new Date(Date.now() + 3 * day).toISOString();
+        expect(held.body.toString()).toContain(`until ${until.slice(0, 10)}`);
+      });
+    },
+  );
 });
 
-describe("under minimumAge, after first contact", () => {
+describe("where a rule gives modules an age, after first contact", () => {
   it("a new version's age counts from first sight, not from its claim", async () => {
     publish("grown", { "1.0.0": ago(400) });
     await withMirror({ config: configOf() }, async (mirror) => {
@@ -118,16 +104,6 @@ describe("under minimumAge, after first contact", () => {
       publish("grown", { "1.0.0": ago(400), "1.0.1": ago(300) });
       expect(await versionsOf(mirror, "grown")).toEqual(["1.0.0"]);
       expect(await served(mirror, "grown", "1.0.1")).toBe(false);
-    });
-  });
-
-  it("what appears undated is held also where undated ones of first contact are served", async () => {
-    publish("undated", { "1.0.0": undefined });
-    const config = configOf({ undated: "allow" });
-    await withMirror({ config }, async (mirror) => {
-      expect(await versionsOf(mirror, "undated")).toEqual(["1.0.0"]);
-      publish("undated", { "1.0.0": undefined, "1.0.1": undefined });
-      expect(await versionsOf(mirror, "undated")).toEqual(["1.0.0"]);
     });
   });
 
@@ -158,10 +134,13 @@ it("dates of OpenTofu's registry are read from its documents", async () => {
   const origins = {
     [hostname]: { url: scene.origin.url, ca: scene.caFile },
   };
-  await withMirror({ config: { origins, policy } }, async (mirror) => {
-    const path = moduleBase.replace("registry.terraform.io", hostname);
-    const answer = await mirror.get(`${path}/tofu/aws/versions`);
-    expect(answer.body.toString()).toContain("1.0.0");
-    expect(answer.body.toString()).not.toContain("2.0.0");
-  });
+  await withMirror(
+    { config: { origins, policy: policyOf(hostname) } },
+    async (mirror) => {
+      const path = moduleBase.replace("registry.terraform.io", hostname);
+      const answer = await mirror.get(`${path}/tofu/aws/versions`);
+      expect(answer.body.toString()).toContain("1.0.0");
+      expect(answer.body.toString()).not.toContain("2.0.0");
+    },
+  );
 });

@@ -56,7 +56,9 @@ async function publish(
 }
 
 const policies = {
-  "under minimumAge": { minimumAge: "3d" },
+  "under minimumAge": {
+    rules: [{ match: `${hostname}/*/*/*`, action: "allow", minimumAge: "3d" }],
+  },
   "without minimumAge": {},
 };
 type Kind = keyof typeof policies;

@@ -99,17 +99,6 @@ describe("a module that its origin replaced is reported once for each other cont
     });
   });
 
-  it("also when only clients could fetch the other one", async () => {
-    await withSeen(async (mirror, module) => {
-      const place = "s3::https://s3.amazonaws.com/bucket/module.zip";
-      scene.origin.publish(`acme/${module}/aws`, "1.0.0", place);
-      for (let time = 0; time < 5; time++)
-        expect((await locate(mirror, module)).status).toBe(451);
-      expect(await countAlarms(mirror, kind)).toBe(1);
-      expect(decisionsOf(mirror, module)).toHaveLength(1);
-    });
-  });
-
   it("also when a tag moves to and fro, while the first keeps serving", async () => {
     const repository = await GitRepository.create(join(root, "moving"));
     const place = `git::${scene.origin.url}git/moving/.git?ref=v1`;

@@ -6,12 +6,8 @@ import {
   listOffered,
   ModuleTrustRecords,
 } from "../../../src/mirror/modules/records.ts";
-import { evidenceOf } from "../../../src/mirror/modules/release.ts";
-import { ModuleSettlements } from "../../../src/mirror/modules/settlements.ts";
-import {
-  nameSubject,
-  TrustEvents,
-} from "../../../src/mirror/trust/trust-events.ts";
+import { ModulePins } from "../../../src/mirror/modules/pins.ts";
+import { asDecided, makeOffer } from "../../../src/mirror/modules/release.ts";
 import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
 import { Alarms } from "../../../src/telemetry/alarms.ts";
 import {
@@ -25,8 +21,8 @@ const address = {
   module: moduleAddress("registry.terraform.io", "acme", "network", "aws"),
   version: parseVersion("1.0.0"),
 };
-const { provider } = nameSubject(address);
-const offer = (digit: string) => evidenceOf(digit.repeat(64), {});
+const { provider } = asDecided(address);
+const offer = (digit: string) => makeOffer(digit.repeat(64), {});
 const clock = { now: () => new Date(), monotonic: () => 0 };
 
 type Layout = Awaited<ReturnType<typeof makeLayout>>;
@@ -43,25 +39,29 @@ function open(layout: Layout) {
     writes,
   );
   onTestFinished(() => audit.close());
-  const events = new TrustEvents(trust, { audit, alarms, clock });
-  const settlements = new ModuleSettlements({ records, trust, events, clock });
-  return { writes, stored, records, trust, alarms, settlements };
+  const notebook = { audit, alarms, clock };
+  const pins = new ModulePins({ records, trust, notebook });
+  return { writes, stored, records, trust, alarms, pins };
 }
 
-const servedBy = async ({ settlements }: ReturnType<typeof open>) =>
-  (await settlements.settle(address))?.id;
+const servedBy = async ({ pins }: ReturnType<typeof open>) =>
+  (await pins.settle(address))?.digest;
 
 it("the first content that another process pinned stays", async () => {
   const layout = await makeLayout();
   const [one, other] = [open(layout), open(layout)];
   const held = one.writes.hold((name) => name.startsWith("modules/"));
-  const settling = one.settlements.settle(address, offer("a"));
+  const settling = one.pins.settle(address, offer("a"));
   await held.reached;
-  await other.settlements.settle(address, offer("b"));
+  await other.pins.settle(address, offer("b"));
   held.free();
-  expect((await settling)?.id).toBe(offer("b").id);
+  expect((await settling)?.digest).toBe(offer("b").digest);
   expect((await one.trust.readCandidates(provider)).list).toMatchObject([
-    { version: "1.0.0", sha256sums: offer("a").id, reason: "other-content" },
+    {
+      version: "1.0.0",
+      sha256sums: offer("a").digest,
+      reason: "other-content",
+    },
   ]);
 });
 
@@ -69,35 +69,26 @@ it("candidates are bounded, and the pinned content stays in their midst", async 
   const layout = await makeLayout();
   const mirror = open(layout);
   for (const digit of "0123456789ab")
-    await mirror.settlements.settle(address, offer(digit));
-  expect(await servedBy(mirror)).toBe(offer("0").id);
+    await mirror.pins.settle(address, offer(digit));
+  expect(await servedBy(mirror)).toBe(offer("0").digest);
   const { list, dropped } = await mirror.trust.readCandidates(provider);
   expect(list.map(({ sha256sums }) => sha256sums[0]).join("")).toBe("456789ab");
   expect(dropped).toBe(3);
   const known = await mirror.records.read(address);
-  expect(known?.evidence).toHaveLength(8);
+  expect(known?.contents).toHaveLength(8);
   expect(mirror.alarms.recent).toHaveLength(11);
-});
-
-it("candidates go once the origin offers the pinned content again", async () => {
-  const mirror = open(await makeLayout());
-  for (const digit of "aba")
-    await mirror.settlements.settle(address, offer(digit));
-  expect(await servedBy(mirror)).toBe(offer("a").id);
-  expect((await mirror.trust.readCandidates(provider)).list).toEqual([]);
 });
 
 it("candidates are read from the record of the release too, for decisions on what the bounds left out", async () => {
   const mirror = open(await makeLayout());
-  for (const digit of "abc")
-    await mirror.settlements.settle(address, offer(digit));
-  const offered = await listOffered(mirror.stored, nameSubject(address));
+  for (const digit of "abc") await mirror.pins.settle(address, offer(digit));
+  const offered = await listOffered(mirror.stored, asDecided(address));
   expect(offered.map(({ sha256sums }) => sha256sums[0])).toEqual(["b", "c"]);
 });
 
 it("an offer that is compared pins nothing", async () => {
   const mirror = open(await makeLayout());
-  expect(await mirror.settlements.compare(address, offer("a"))).toBeUndefined();
+  expect(await mirror.pins.compare(address, offer("a"))).toBeUndefined();
   expect(await mirror.records.read(address)).toBeUndefined();
 });
 
@@ -112,16 +103,13 @@ it.each([
   const failing = open(layout);
   failing.writes.let((one) => (one === name ? "fails" : undefined));
   for (const digit of "ab")
-    await failing.settlements
-      .settle(address, offer(digit))
-      .catch(() => undefined);
+    await failing.pins.settle(address, offer(digit)).catch(() => undefined);
   const mirror = open(layout);
-  for (const digit of "ab")
-    await mirror.settlements.settle(address, offer(digit));
+  for (const digit of "ab") await mirror.pins.settle(address, offer(digit));
   const pinned = (await mirror.records.read(address))?.pinned;
   expect(pinned).toMatchObject({ isAudited: true });
   expect((await mirror.trust.readCandidates(provider)).list).toHaveLength(1);
-  expect(await servedBy(mirror)).toBe(pinned?.sha256sums);
+  expect(await servedBy(mirror)).toBe(pinned?.digest);
 });
 
 it.each(["dies before", "dies after"] as const)(
@@ -130,16 +118,16 @@ it.each(["dies before", "dies after"] as const)(
     const layout = await makeLayout();
     const dying = open(layout);
     dying.writes.let((name) => (name.includes("/marks/") ? fate : undefined));
-    const dead = dying.settlements.settle(address, offer("a"));
+    const dead = dying.pins.settle(address, offer("a"));
     await expect(dead).rejects.toThrow("killed");
     const next = open(layout);
-    expect((await next.settlements.settle(address, offer("a")))?.id).toBe(
-      offer("a").id,
+    expect((await next.pins.settle(address, offer("a")))?.digest).toBe(
+      offer("a").digest,
     );
     const module = ["modules", provider.hostname, "acme", "network", "aws"];
     await next.stored.remove([...module, "archives", "1.0.0"]);
     const after = open(layout);
-    await expect(after.settlements.settle(address, offer("b"))).rejects.toThrow(
+    await expect(after.pins.settle(address, offer("b"))).rejects.toThrow(
       "it is missing",
     );
   },
