@@ -49,9 +49,7 @@ beforeAll(async () => {
     "0.1.0.tar.gz": await tarGz([["main.tf", required]]),
   });
   const origins = { [folderHost]: { directory: root } };
-  mirror = await startMirror({
-    config: { origins, discovery: { origin: folderHost } },
-  });
+  mirror = await startMirror({ config: { origins } });
 });
 
 afterAll(() => mirror.stop());

@@ -95,7 +95,7 @@ describe.runIf(await canRunCeph())("what replicas share", () => {
     const { registry } = scene;
     for (const version of ["1.0.0", "1.1.0", "2.0.0"])
       await registry.publish({ type: "vanished", version });
-    const freshness = { versions: "1h", notFound: "1h" };
+    const freshness = { versions: "1h" };
     const replicas = await scene.start({ count: 2, config: { freshness } });
     const [first, second] = replicas.map((one) => requestsFor(one, "vanished"));
     if (first === undefined || second === undefined) throw new Error("none");

@@ -128,7 +128,7 @@ export const sections: readonly Section[] = [
       "server returned unsuccessful status 451",
     ],
     cause:
-      "The hostname is not among the `origins` of the mirror: check its spelling, or ask the operator to add it. With `policy.otherHosts: not-found` clients go on to their next installation method instead.",
+      "The hostname is not among the `origins` of the mirror: check its spelling, or ask the operator to add it.",
     hostname: "registry.example.com",
     name: "acme/demo",
   },

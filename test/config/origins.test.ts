@@ -199,18 +199,6 @@ describe("the token of an origin", () => {
   });
 });
 
-describe("discovery.origin", () => {
-  it("is one of the origins, the first of them unless it is set", () => {
-    const origins = "origins: { a.example: {}, b.example: {} }\n";
-    expect(load(origins).discovery.origin).toBeUndefined();
-    const named = load(`${origins}discovery: { origin: b.example }`);
-    expect(named.discovery.origin).toBe("b.example");
-    expect(refusal(`${origins}discovery:\n  origin: c.example`)).toContain(
-      'provender.yaml:3: "discovery.origin" is "c.example": expected one of "origins".',
-    );
-  });
-});
-
 it.each([["directory: /srv", "url: https://b.example/", "url"]])(
   "refuses %s beside %s",
   (folder, other, beside) => {

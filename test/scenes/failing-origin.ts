@@ -49,8 +49,9 @@ export async function startFailingOrigin(): Promise<FailingOrigin> {
     config: {
       ...originsOf(authority, registry, { token: { env: "ORIGIN_TOKEN" } }),
       freshness: { versions: "0" },
-      limits,
+      limits: { archive: "10MiB" },
     },
+    limits,
     env: { ORIGIN_TOKEN: secret },
   });
   const ask = (release: Release, question: Question) =>
@@ -79,7 +80,7 @@ export async function startFailingOrigin(): Promise<FailingOrigin> {
 }
 
 /** Small, so that tests are fast, but long enough for a machine that is busy. */
-const limits = { firstByte: "2s", answer: "3s", archive: "10MiB" };
+const limits = { firstByte: 2_000, answer: 3_000 };
 
 async function startCanary() {
   let connections = 0;

@@ -167,11 +167,11 @@ export class WhyScene {
             [moduleHost]: { url: modules.url, ca },
             ...failing(slow, ca),
           },
-          freshness: { versions: "1ms", notFound: "1ms" },
-          limits: { firstByte: "500ms", answer: "1s" },
+          freshness: { versions: "1ms" },
           policy,
           ...settings,
         },
+        limits: { firstByte: 500, answer: 1_000 },
       }),
       startMirror({
         config: {

@@ -13,7 +13,7 @@ import {
 import { signer, TrustScene } from "../scenes/trust-scene.ts";
 
 /** Lists stay fresh for long, so that only the operator's acts change an answer. */
-const freshness = { versions: "10m", notFound: "1ms" };
+const freshness = { versions: "10m" };
 /** Milliseconds within which an operator's act takes effect. */
 const soon = 1_000;
 const deny = (namespace: string) => ({

@@ -51,7 +51,7 @@ function judge(
 /** SIGTERM while 100 downloads are under way, half of them of an archive that is fetched; `goesOn` is whether the origin does. */
 async function stopOnce(fault: Fault, goesOn: boolean): Promise<string> {
   const mirror = await startMirror({
-    config: { ...config, limits: { stop: `${stop}ms` } },
+    ...{ config, limits: { stop } },
   });
   await awaitHit(mirror, pathOf(warm));
   const gate = barrier();

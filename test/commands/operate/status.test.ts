@@ -143,7 +143,7 @@ describe("provender status", () => {
   });
 
   it("has figures beside a daemon also where they want a token", async () => {
-    const auth = { tokens: [ci.configured], metrics: "token" };
+    const auth = { tokens: [ci.configured] };
     await whileRunning({ auth }, async (own) => {
       expect((await statusOf(here(own), {})).store).not.toBeNull();
     });

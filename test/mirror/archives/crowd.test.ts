@@ -5,9 +5,12 @@ import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import { startImpatientMirror } from "../../scenes/impatient-mirror.ts";
 import { originsOf } from "../../origins.ts";
-import { fetchFrom, type RunningMirror } from "../../running-mirror.ts";
+import {
+  fetchFrom,
+  startMirror,
+  type RunningMirror,
+} from "../../running-mirror.ts";
 import { awaitHit } from "../../scenes/log-lines.ts";
 import { openConnection } from "../../scenes/raw-connection.ts";
 
@@ -29,7 +32,8 @@ beforeAll(async () => {
   registry = await startRegistry({ authority });
   await registry.publish({ type: "demo", version: "1.2.3", size });
   const config = originsOf(authority, registry);
-  mirror = await startImpatientMirror(patience, config);
+  const limits = { clientHeaders: patience, rateWindow: patience };
+  mirror = await startMirror({ config, limits });
   await awaitHit(mirror, archive);
 });
 

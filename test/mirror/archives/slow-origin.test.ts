@@ -43,7 +43,7 @@ function archiveName(type: string): string {
 describe("an archive that waits for its turn", () => {
   it("is served although the origin's share of downloads is taken for longer than an answer may take", async () => {
     const small = await startMirror({
-      config: { ...config, limits: { fillsPerOrigin: 1, answer: "1500ms" } },
+      ...{ config, limits: { fillsPerOrigin: 1, answer: 1_500 } },
     });
     onTestFinished(() => small.kill());
     const held = barrier();

@@ -19,8 +19,8 @@ beforeAll(async () => {
     config: {
       ...originsOf(authority, registry),
       freshness: { versions: "0" },
-      limits: { answer: "3s" },
     },
+    limits: { answer: 3_000 },
   });
 });
 

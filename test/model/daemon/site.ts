@@ -73,7 +73,7 @@ function configurationOf(
   keys: RealKeys,
   origin: Readonly<Record<string, unknown>>,
 ) {
-  const { versions, notFound } = times.freshness;
+  const { versions } = times.freshness;
   const pinned = {
     match: `${hostname}/${namespace}/*`,
     fingerprints: pins?.map((name) => keys.fingerprintOf(name)),
@@ -81,7 +81,7 @@ function configurationOf(
   return {
     offline,
     origins: { [hostname]: { ...origin, signatures, verification: profile } },
-    freshness: { versions: `${versions}ms`, notFound: `${notFound}ms` },
+    freshness: { versions: `${versions}ms` },
     trust: { newKeys, keys: pins ? [pinned] : [] },
   };
 }

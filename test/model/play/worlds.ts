@@ -56,7 +56,7 @@ const realTimes: Settings["times"] = {
   freshness: {
     versions: 1_000,
     staleFor: modelTimes.freshness.staleFor,
-    notFound: 300,
+    notFound: 1_000,
   },
   outlast: 1_200,
   noticed: 2_000,

@@ -16,11 +16,13 @@ const authentication = new Authentication(
         expires: undefined,
       })),
     ),
-    archiveUrls: 3_600_000,
-    metrics: "token",
     issuers: [],
   },
-  { keys: { secrets: [randomBytes(32), randomBytes(32)] }, now: Date.now },
+  {
+    keys: { secrets: [randomBytes(32), randomBytes(32)] },
+    archiveUrls: 3_600_000,
+    now: Date.now,
+  },
 );
 
 const rounds = 5_000;

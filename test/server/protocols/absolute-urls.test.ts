@@ -49,10 +49,9 @@ it.each(deployments)(
       config: {
         ...scene.configOf(),
         origins: {
-          ...originsOf(authority, registry, {}, providers).origins,
           ...(scene.configOf() as { origins: object }).origins,
+          ...originsOf(authority, registry, {}, providers).origins,
         },
-        discovery: { origin: modules },
         ...config,
       },
     });

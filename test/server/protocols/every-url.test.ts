@@ -47,10 +47,9 @@ function start(config: object = {}): Promise<RunningMirror> {
   return startMirror({
     config: {
       origins: {
-        ...originsOf(authority, registry, {}, host).origins,
         [modules]: { url, ca: scene.caFile },
+        ...originsOf(authority, registry, {}, host).origins,
       },
-      discovery: { origin: modules },
       ...config,
     },
   });
