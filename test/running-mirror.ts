@@ -80,6 +80,22 @@ export function scratch(name: string): string {
   return mkdtempSync(join(tmpdir(), `provender-${name}-`));
 }
 
+/** Writes a configuration, whose origins are the only ones where it has some. */
+export function writeConfiguration(
+  file: string,
+  config: Readonly<Record<string, unknown>>,
+): void {
+  const off = {
+    "registry.terraform.io": "off",
+    "registry.opentofu.org": "off",
+  };
+  const { origins, ...rest } = config;
+  const only = origins !== undefined && {
+    origins: { ...off, ...(origins as object) },
+  };
+  writeFileSync(file, stringify({ ...rest, ...only }));
+}
+
 export async function startMirror(
   options: MirrorOptions = {},
 ): Promise<RunningMirror> {
@@ -90,7 +106,7 @@ export async function startMirror(
     storage: { directory },
     ...options.config,
   };
-  writeFileSync(configFile, stringify(config));
+  writeConfiguration(configFile, config);
   const { user, limits } = options;
   if (user !== undefined)
     for (const path of [directory, dirname(configFile)])

@@ -181,7 +181,8 @@ export class Daemon {
     void this.#tend();
     void notification.ready(`Serving on ${url}`);
     notification.startWatchdog();
-    logger.info({ url }, "serving");
+    const { hostnames } = this.#parts;
+    logger.info({ url, hostnames }, "serving");
   }
 
   async #tend(): Promise<void> {

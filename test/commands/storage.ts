@@ -1,7 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { stringify } from "yaml";
-import { scratch } from "../running-mirror.ts";
+import { scratch, writeConfiguration } from "../running-mirror.ts";
 
 /** A configuration file for commands, with a storage directory of its own. */
 export interface CommandStorage {
@@ -14,7 +13,7 @@ export function makeStorage(
   directory = scratch("store"),
 ): CommandStorage {
   const configFile = join(scratch("config"), "provender.yaml");
-  writeFileSync(configFile, stringify({ ...config, storage: { directory } }));
+  writeConfiguration(configFile, { ...config, storage: { directory } });
   return { configFile, directory };
 }
 

@@ -16,10 +16,27 @@ function origin(
 }
 
 describe("origins", () => {
-  it("replace the default list", () => {
-    const { origins } = load("origins:\n  a.example:\n  b.example:8443: {}");
-    expect([...origins.keys()]).toEqual(["a.example", "b.example:8443"]);
-    expect(load("origins: {}").origins.size).toBe(0);
+  it("are added to those that are built in, and off takes one of those out", () => {
+    const names = (yaml: string) => [...load(yaml).origins.keys()];
+    const both = ["registry.terraform.io", "registry.opentofu.org"];
+    expect(names("origins:\n  a.example:\n  b.example:8443: {}")).toEqual([
+      ...both,
+      ...["a.example", "b.example:8443"],
+    ]);
+    expect(names("origins: {}")).toEqual(both);
+    const one = "registry.opentofu.org: off";
+    expect(names(`origins: { ${one}, a.example: }`)).toEqual([
+      ...["registry.terraform.io", "a.example"],
+    ]);
+    expect(names(`origins: { ${one}, registry.terraform.io: off }`)).toEqual(
+      [],
+    );
+    expect(refusal("origins:\n  a.example: off")).toContain(
+      ':2: "origins.a.example" is off, and is not built in: leave it out.',
+    );
+    expect(refusal("origins: { a.example: on }")).toContain(
+      '"origins.a.example" is "on": expected "off".',
+    );
   });
 
   it("have defaults that ask https://HOSTNAME/ and demand signatures", () => {

@@ -1,12 +1,13 @@
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parse, stringify } from "yaml";
+import { parse } from "yaml";
 import {
   program,
   type Answer,
   type GetOptions,
   type RunningMirror,
+  writeConfiguration,
 } from "../running-mirror.ts";
 
 /** Requests of a network mirror's client for one provider. */
@@ -155,6 +156,6 @@ export function reconfigure(
   changes: Readonly<Record<string, unknown>>,
 ): void {
   const before = parse(readFileSync(mirror.configFile, "utf8")) as object;
-  writeFileSync(mirror.configFile, stringify({ ...before, ...changes }));
+  writeConfiguration(mirror.configFile, { ...before, ...changes });
   mirror.process.kill("SIGHUP");
 }

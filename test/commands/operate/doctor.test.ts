@@ -2,11 +2,14 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, chownSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { stringify } from "yaml";
 import { startLooseBucket } from "../../fakes/loose-bucket.ts";
 import * as faults from "../../fakes/faults.ts";
 import { runCommand } from "../../running-command.ts";
-import { scratch, startMirror } from "../../running-mirror.ts";
+import {
+  scratch,
+  startMirror,
+  writeConfiguration,
+} from "../../running-mirror.ts";
 import { canBeOthers, source, user } from "../../scenes/other-user.ts";
 import { mountSmallDisk } from "../../small-disk.ts";
 import {
@@ -220,7 +223,7 @@ describe.runIf(canBeOthers)("provender doctor of a store", () => {
     const storage = { directory: scratch("of-root") };
     const file = join(scratch("config"), "provender.yaml");
     const config = { offline: true, storage };
-    writeFileSync(file, stringify(config));
+    writeConfiguration(file, config);
     for (const path of [storage.directory, dirname(file)])
       chmodSync(path, 0o755);
     const doctor = [source, "doctor", "--config", file];

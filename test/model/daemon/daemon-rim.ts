@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { stringify } from "yaml";
+import { writeConfiguration } from "../../running-mirror.ts";
 import { runCommand, type CommandRun } from "../../running-command.ts";
 import { Violation } from "../oracle/violation.ts";
 import type { Answer } from "../world/answers.ts";
@@ -191,7 +191,7 @@ export class DaemonRim implements Rim {
   #writeConfig(): void {
     const { directory } = this.#daemon(0);
     const config = this.#site.configure(directory, this.#settings);
-    writeFileSync(this.#configFile, stringify(config));
+    writeConfiguration(this.#configFile, config);
   }
 
   #listAlarms(): readonly RaisedAlarm[] {

@@ -2,8 +2,11 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { stringify } from "yaml";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import {
+  startMirror,
+  type RunningMirror,
+  writeConfiguration,
+} from "../../running-mirror.ts";
 import type { CrashPoint } from "../world/life.ts";
 import type { Settings } from "../world/settings.ts";
 import type { Site } from "./site.ts";
@@ -76,7 +79,7 @@ export class KeptDaemon {
     const mirror = this.#mirror;
     if (mirror === undefined) return;
     const config = this.#site.configure(this.directory, settings);
-    writeFileSync(mirror.configFile, stringify(config));
+    writeConfiguration(mirror.configFile, config);
     const count = () =>
       mirror.log.filter(({ msg }) => msg === "policy and trust loaded").length;
     const before = count();

@@ -22,8 +22,8 @@ import {
 } from "../../scenes/module-scene.ts";
 
 const nginx = await findNginx();
-const host = "registry.terraform.io";
-const modules = "modules.example.com";
+const host = "providers.example.com";
+const modules = "registry.terraform.io";
 const elsewhere = "s3::https://s3.example.com/modules/vault.zip";
 
 let scene: ModuleScene;
