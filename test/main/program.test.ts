@@ -80,15 +80,17 @@ describe("provender", () => {
 });
 
 describe("provender config", () => {
+  const serves = "Serves registry.terraform.io, registry.opentofu.org\n";
+
   it("finds a good file good", async () => {
     const file = write("listen: { port: 9443 }\n");
     const run = await runCommand(["config", "check", "--config", file]);
-    expect(run).toEqual({ status: 0, stdout: `${file}: good\n`, stderr: "" });
+    expect(run).toEqual({ status: 0, stdout: `${file}: good\n${serves}`, stderr: "" });
   });
 
   it("finds the defaults good", async () => {
     const run = await runCommand(["config", "check"]);
-    expect(run.stdout).toBe("The built-in defaults: good\n");
+    expect(run.stdout).toBe(`The built-in defaults: good\n${serves}`);
     expect(run.status).toBe(0);
   });
 
@@ -200,8 +202,9 @@ describe("provender serve", () => {
   it("prints the client configuration once it serves", async () => {
     const mirror = await startMirror();
     const { printed, url, caFile } = mirror;
-    expect(printed).toContain("provider_installation {");
-    expect(printed).toContain(`url     = "${url}providers/"`);
+    expect(printed).toContain(
+      `"providers.v1" = "${url}v1/providers/registry.terraform.io/"`,
+    );
     expect(printed).toContain("SSL_CERT_FILE");
     expect(printed).toContain(caFile);
     expect(await mirror.stop()).toBe(0);
