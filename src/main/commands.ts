@@ -139,7 +139,9 @@ function addAudit(program: Command): void {
 
 function addStatus(program: Command): void {
   withConfig(program.command("status"))
-    .description("say what runs, what it holds, and what it has met")
+    .description(
+      "say what needs a person, then how the daemon, its store and its origins are",
+    )
     .option("--json", "print one JSON document")
     .action(runVerb("status"));
 }

@@ -36,7 +36,7 @@ client-config: there is no CA yet
 audit: with --verify: a log is not what was written
   provender audit --since 12h hashicorp/aws  # who got or was refused it
   provender audit --event refused --json  # for programs
-status: the mirror does not run or is not ready
+status: the mirror does not run or is not ready, or something needs a person
   provender status  # of this machine's daemon
 doctor: a check fails
   provender doctor  # on the mirror's machine

@@ -172,7 +172,9 @@ describe("provender doctor", () => {
     const args = ["doctor", "--config", scene.mirror.configFile];
     const { status, stdout } = await runCommand(args);
     expect(status).toBe(0);
-    expect(stdout).toMatch(/^ok {4}configuration +\S+ can be used\. It serves registry\.terraform\.io.*\.$/m);
+    expect(stdout).toMatch(
+      /^ok {4}configuration +\S+ can be used\. It serves registry\.terraform\.io.*\.$/m,
+    );
     expect(stdout).not.toMatch(/^(?:fail|warn)/m);
   });
 
