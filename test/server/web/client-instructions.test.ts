@@ -148,8 +148,9 @@ describe.each(["terraform", "tofu"])(
           );
           expect(output).not.toMatch("There are some problems with");
           expect(output).not.toMatch("proxyconnect");
-          expect(new Set(asked)).toEqual(
-            new Set([
+          // Terraform also looks for a namesake in another namespace.
+          expect(asked.filter((path) => !path?.includes("/-/"))).toEqual(
+            expect.arrayContaining([
               "/v1/providers/registry.terraform.io/hashicorp/null/versions",
               "/v1/providers/a.example:8443/acme/b/versions",
               "/v1/providers/xn--mller-kva.example/acme/c/versions",
