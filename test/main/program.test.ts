@@ -85,7 +85,11 @@ describe("provender config", () => {
   it("finds a good file good", async () => {
     const file = write("listen: { port: 9443 }\n");
     const run = await runCommand(["config", "check", "--config", file]);
-    expect(run).toEqual({ status: 0, stdout: `${file}: good\n${serves}`, stderr: "" });
+    expect(run).toEqual({
+      status: 0,
+      stdout: `${file}: good\n${serves}`,
+      stderr: "",
+    });
   });
 
   it("finds the defaults good", async () => {

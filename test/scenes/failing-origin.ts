@@ -15,6 +15,7 @@ import {
   type Answer,
   type RunningMirror,
 } from "../running-mirror.ts";
+import { awaitHit } from "./log-lines.ts";
 
 /** The token of the origin, and what is signed into its URLs. */
 export const secret = "not-for-anybody-else";
@@ -56,6 +57,10 @@ export async function startFailingOrigin(): Promise<FailingOrigin> {
   });
   const ask = (release: Release, question: Question) =>
     mirror.get(pathOf(release, question));
+  // Code that runs for the first time may take longer than this answer may.
+  const warm = await registry.publish({ type: "warm", version: "1.0.0" });
+  await awaitHit(mirror, pathOf(warm, "archive"));
+  registry.requests.clear();
   let names = 0;
   return {
     registry,

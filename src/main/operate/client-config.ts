@@ -17,9 +17,9 @@ const options = ["tofu", "github", "gitlab", "docker", "terragrunt"] as const;
 
 /** `provender client-config`: what clients paste, for the kinds of them that are named, else the blocks and the CA. */
 export async function showClientConfig(
-  flags: Flags & { readonly pem?: true } & {
-    readonly [Name in (typeof options)[number]]?: true;
-  },
+  flags: Flags & { readonly pem?: true } & Partial<
+      Readonly<Record<(typeof options)[number], true>>
+    >,
   { stdout, stderr }: Output,
 ): Promise<number> {
   const configuration = loadConfiguration({ file: flags.config });

@@ -13,6 +13,7 @@ import { hang, onlyFor } from "../../fakes/faults.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
 import { startMirror } from "../../running-mirror.ts";
+import { awaitHit } from "../../scenes/log-lines.ts";
 
 let registry: Registry;
 let config: Readonly<Record<string, unknown>>;
@@ -46,12 +47,17 @@ describe("an archive that waits for its turn", () => {
       ...{ config, limits: { fillsPerOrigin: 1, answer: 1_500 } },
     });
     onTestFinished(() => small.kill());
+    // Code that runs for the first time may take longer than this answer may.
+    await publish("warm");
+    const folder = "/providers/registry.terraform.io/acme";
+    await awaitHit(small, `${folder}/warm/${archiveName("warm")}`);
+    registry.requests.clear();
     const held = barrier();
     registry.script("archive", held.afterBytes(200_000));
     await Promise.all(["first", "second", "hung"].map(publish));
     registry.script("package", onlyFor(/hung/, hang));
     const ask = (type: string, document: string) =>
-      small.get(`/providers/registry.terraform.io/acme/${type}/${document}`);
+      small.get(`${folder}/${type}/${document}`);
     const first = ask("first", archiveName("first"));
     await held.reached;
     const second = ask("second", archiveName("second"));
