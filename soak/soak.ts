@@ -31,7 +31,7 @@ await published.start();
 process.env.NODE_OPTIONS = "--max-old-space-size=128";
 const daemon = await startDaemon({
   ...origin.config,
-  freshness: { versions: "2s", notFound: "2s" },
+  freshness: { versions: "2s" },
 });
 delete process.env.NODE_OPTIONS;
 const ledger = new Ledger();

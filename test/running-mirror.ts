@@ -11,12 +11,16 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { stringify } from "yaml";
+import type { Limits } from "../src/config/load.ts";
+import type { ListenerLimits } from "../src/server/http/listener.ts";
 import { endingWithTests } from "./child-process.ts";
 
 /** The program that tests start: as it is released, or outside of a run of the tests the source. */
 export const program =
   process.env.TESTED_PROGRAM ??
   join(import.meta.dirname, "..", "src", "main.ts");
+
+const limitedDaemon = join(import.meta.dirname, "scenes", "limited-daemon.ts");
 
 /** Compile cache of all processes that tests start; it halves their start. */
 export const compiledCode =
@@ -59,6 +63,8 @@ export interface Answer {
 export interface MirrorOptions {
   /** Merged over a configuration with a free port. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Those of src/config/limits.ts, and of the listener, that have other values in this daemon. */
+  readonly limits?: Partial<Limits & ListenerLimits>;
   readonly directory?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly nodeOptions?: readonly string[];
@@ -74,6 +80,22 @@ export function scratch(name: string): string {
   return mkdtempSync(join(tmpdir(), `provender-${name}-`));
 }
 
+/** Writes a configuration, whose origins are the only ones where it has some. */
+export function writeConfiguration(
+  file: string,
+  config: Readonly<Record<string, unknown>>,
+): void {
+  const off = {
+    "registry.terraform.io": "off",
+    "registry.opentofu.org": "off",
+  };
+  const { origins, ...rest } = config;
+  const only = origins !== undefined && {
+    origins: { ...off, ...(origins as object) },
+  };
+  writeFileSync(file, stringify({ ...rest, ...only }));
+}
+
 export async function startMirror(
   options: MirrorOptions = {},
 ): Promise<RunningMirror> {
@@ -84,15 +106,15 @@ export async function startMirror(
     storage: { directory },
     ...options.config,
   };
-  writeFileSync(configFile, stringify(config));
-  const { user } = options;
+  writeConfiguration(configFile, config);
+  const { user, limits } = options;
   if (user !== undefined)
     for (const path of [directory, dirname(configFile)])
       chownSync(path, user, user);
   const child = spawn(
     ...endingWithTests(process.execPath, [
       ...(options.nodeOptions ?? []),
-      options.program ?? program,
+      options.program ?? (limits ? limitedDaemon : program),
       "serve",
       "--config",
       configFile,
@@ -102,6 +124,7 @@ export async function startMirror(
         PATH: process.env.PATH,
         HOME: directory,
         NODE_COMPILE_CACHE: compiledCode,
+        ...(limits && { LIMITS: JSON.stringify(limits) }),
         ...options.env,
       },
       stdio: ["ignore", "pipe", "pipe"],

@@ -167,6 +167,9 @@ function explainValue(issue: Issue): string {
   return issue.message;
 }
 
+/** A key whose value is fixed now. */
+const constant = (value: string) => `leave it out; it is fixed: ${value}`;
+
 /** Keys of earlier versions, and what takes their place. */
 const removed: Readonly<Record<string, string>> = {
   "limits.connectionsPerClient":
@@ -175,6 +178,26 @@ const removed: Readonly<Record<string, string>> = {
     "leave it out; a proxy in front can hold clients to a rate",
   "origins.*.networkMirror":
     'a mirror upstream is a registry of each of its origins, with signatures: "url: https://MIRROR/registry/HOSTNAME/"',
+  "limits.gitRepository": constant("1GiB for a module's repository"),
+  "limits.gitMemory": constant("512MiB for each process of git"),
+  "limits.firstByte": constant("10 s until an answer of an origin begins"),
+  "limits.answer": constant("metadata is answered within 7 s"),
+  "limits.rate": constant("64 KiB a second, over a minute, at least"),
+  "limits.fillsPerOrigin": constant("8 archives from one origin at once"),
+  "limits.stop": constant("25 s for answers to finish"),
+  "freshness.notFound": constant(
+    '30 s, or "freshness.versions" where that is less',
+  ),
+  "auth.archiveUrls": constant("an hour"),
+  "auth.metrics":
+    "leave it out; where authentication is on, /metrics needs a token too, which Prometheus sends as its credentials",
+  "auth.oidc.scopes": constant("openid"),
+  "auth.oidc.*.scopes": constant("openid"),
+  "policy.otherHosts":
+    "leave it out; hostnames that are not origins are refused with 451, so let the clients' configuration send those elsewhere",
+  discovery:
+    "leave it out; the first of the origins is this mirror's own registry",
+  "log.format": "leave it out; lines are JSON, which jq shows to people",
   "origins.*.reportedHashes":
     "leave it out; only an h1 that this mirror computed itself is published",
 };

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { leaf, optional, required, withDefault } from "./leaf.ts";
 import { certificateFile, readCa } from "./origins.ts";
-import { httpsUrl, scope, text } from "./scalars.ts";
+import { httpsUrl, text } from "./scalars.ts";
 
 /** An issuer that signs tokens for everyone who has an account there. */
 interface PublicIssuer {
@@ -74,7 +74,6 @@ export function issuerSchema(path: z.ZodType<string>) {
       issuer: issuerUrl,
       audience: text,
       clientId: optional(text),
-      scopes: withDefault(z.array(scope), ["openid"]),
       claims: withDefault(claims, {}),
       ca: optional(certificateFile(path)),
     })

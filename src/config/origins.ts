@@ -17,23 +17,38 @@ import { flag, httpsUrl, variableName } from "./scalars.ts";
 import { readTextFile, reasonOf } from "./source.ts";
 
 /** OpenTofu's registry has providers without a signing key. */
-const defaultOrigins = {
+const builtIn: Readonly<Record<string, unknown>> = {
   "registry.terraform.io": {},
   "registry.opentofu.org": { signatures: "when-published" },
 };
 
+/**
+ * `origins` as it is written, and what is built in before it; the settings that are written for a built-in hostname
+ * take the place of its own, and `off` takes it out.
+ */
+export function addBuiltInOrigins(written: unknown): unknown {
+  const isMapping = written?.constructor === Object;
+  return isMapping ? { ...builtIn, ...written } : (written ?? builtIn);
+}
+
 type WrittenOrigin = z.output<ReturnType<typeof originSchema>>;
 
-/** `origins`: what is written replaces the default map, down to its settings for a hostname. */
 export function originsSchema(
   path: z.ZodType<string>,
   env: Surroundings["env"],
 ) {
-  const record = z.record(z.string(), originSchema(path, env));
-  return record.prefault(defaultOrigins).transform((written, context) => {
+  const origin = z.union([choice("off"), originSchema(path, env)]);
+  const record = z.record(z.string(), origin);
+  const merged = z.preprocess(addBuiltInOrigins, record);
+  return merged.transform((written, context) => {
     const origins = new Map<Hostname, ReturnType<typeof makeOrigin>>();
     for (const [key, origin] of Object.entries(written))
       try {
+        if (origin === "off") {
+          if (!Object.hasOwn(builtIn, key))
+            throw new Error("is off, and is not built in: leave it out");
+          continue;
+        }
         const made = makeOrigin(key, origin);
         if (origins.has(made.hostname))
           throw new Error(

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { z } from "zod";
-import { isCertificateName, parseHostname } from "../address/hostname.ts";
+import { isCertificateName } from "../address/hostname.ts";
 import { parseSha256 } from "../address/hash.ts";
 import { parsePlatform } from "../address/platform.ts";
 import {
@@ -15,6 +15,16 @@ import { parseDuration, parseSize } from "../address/units.ts";
 /** Bytes. */
 export const size = leaf("a size such as 512MiB or 200GiB", parseSize);
 
+/** Bytes, and not none. */
+export const sizeOfSome = leaf("a size above 0 such as 2GiB", (text) =>
+  required(parseSize(text) || undefined),
+);
+
+/** A whole number of things, and not none. */
+export const count = leaf("a whole number of at least 1 such as 4096", (text) =>
+  Number(required(/^[1-9][0-9]{0,14}$/.exec(text)?.[0])),
+);
+
 /** Bytes; undefined is unlimited. */
 export const sizeOrUnlimited = leaf<number | undefined>(
   "unlimited or a size such as 200GiB",
@@ -25,16 +35,6 @@ export const sizeOrUnlimited = leaf<number | undefined>(
 export const duration = leaf(
   "a duration such as 500ms, 30s, 5m, 1h, 7d or 0",
   parseDuration,
-);
-
-/** Milliseconds, and not none. */
-export const lifetime = leaf(
-  "a duration above 0 and at most 365d such as 30m or 1h",
-  (text) => {
-    const milliseconds = parseDuration(text);
-    const isUseful = milliseconds > 0 && milliseconds <= parseDuration("365d");
-    return required(isUseful ? milliseconds : undefined);
-  },
 );
 
 export const flag = leaf(
@@ -50,11 +50,6 @@ export const text = leaf("text", (value) =>
 export const remark = leaf(
   "one line of at most 120 printable ASCII characters",
   (value) => required(/^(?=\S)[ -~]{1,120}(?<=\S)$/.exec(value)?.[0]),
-);
-
-/** RFC 6749, 3.3. */
-export const scope = leaf("a scope such as openid, without spaces", (name) =>
-  required(/^[\x21\x23-\x5b\x5d-\x7e]+$/.exec(name)?.[0]),
 );
 
 export const versionConstraint = leaf(
@@ -118,11 +113,6 @@ export const tlsMode = leaf(
     if (mode === "self-signed" || mode === "off") return { kind: mode };
     throw new RangeError("Not acceptable.");
   },
-);
-
-export const hostname = leaf(
-  "a hostname such as registry.terraform.io",
-  parseHostname,
 );
 
 /** HOSTNAME/NAMESPACE/TYPE with wildcards. */

@@ -1,6 +1,5 @@
 import { resolve } from "node:path";
 import { z } from "zod";
-import type { Hostname } from "../address/hostname.ts";
 import type { TlsChoice } from "../server/tls/certificate-source.ts";
 import { defaultStorageDirectory, type Surroundings } from "./environment.ts";
 import {
@@ -11,13 +10,7 @@ import {
   section,
   withDefault,
 } from "./leaf.ts";
-import {
-  defaultOf,
-  describeLimit,
-  type Limits,
-  limitTable,
-  parseLimit,
-} from "./limits.ts";
+import { completeLimits } from "./limits.ts";
 import { expectOneEach, issuerSchema } from "./openid-issuers.ts";
 import {
   certificateFile,
@@ -27,13 +20,12 @@ import {
 } from "./origins.ts";
 import {
   certificateName,
+  count,
   duration,
   fingerprint,
   flag,
-  hostname,
   httpsUrl,
   keyPrefix,
-  lifetime,
   listenHost,
   listenPort,
   moment,
@@ -44,6 +36,7 @@ import {
   rulePattern,
   serviceUrl,
   size,
+  sizeOfSome,
   sizeOrUnlimited,
   text,
   tlsMode,
@@ -61,53 +54,42 @@ export function configurationSchema(folder: string, from: Surroundings) {
     publicUrl: optional(httpsUrl),
     storage: storageSchema(path, from),
     origins: originsSchema(path, from.env),
-    discovery: section({ origin: optional(hostname) }),
     freshness: section({
       versions: withDefault(duration, "5m"),
       staleFor: withDefault(duration, "7d"),
-      notFound: withDefault(duration, "30s"),
     }),
     offline: withDefault(flag, false),
     platforms: withDefault(z.array(platform), []),
     policy: policySchema,
     trust: trustSchema,
     auth: authSchema(path),
-    limits: limitsSchema(),
+    limits: section({
+      archive: withDefault(sizeOfSome, "2GiB"),
+      connections: withDefault(count, 4096),
+    }).transform(completeLimits),
     log: section({
       level: withDefault(
         choice("trace", "debug", "info", "warn", "error", "fatal"),
         "info",
       ),
-      format: withDefault(choice("json", "pretty"), "json"),
     }),
   }).superRefine(checkTogether);
 }
 
 interface Related {
-  readonly discovery: { readonly origin: Hostname | undefined };
-  readonly origins: ReadonlyMap<Hostname, unknown>;
   readonly listen: { readonly tls: TlsChoice };
   readonly storage: { readonly s3: unknown };
 }
 
 /** Checks sections against one another. */
 function checkTogether(
-  { discovery, origins, listen, storage }: Related,
+  { listen, storage }: Related,
   context: z.RefinementCtx,
 ): void {
-  const refuse = (path: readonly string[], message: string) =>
-    context.addIssue({ code: "custom", path: [...path], message });
-  if (storage.s3 !== undefined && listen.tls.kind === "self-signed")
-    refuse(
-      ["listen", "tls"],
-      'is self-signed: expected { certificate: PATH, key: PATH }, or off behind a balancer that adds TLS, because each replica on "storage.s3" would make an authority of its own',
-    );
-  const { origin } = discovery;
-  if (origin !== undefined && !origins.has(origin))
-    refuse(
-      ["discovery", "origin"],
-      `is "${origin}": expected one of "origins"`,
-    );
+  if (storage.s3 === undefined || listen.tls.kind !== "self-signed") return;
+  const message =
+    'is self-signed: expected { certificate: PATH, key: PATH }, or off behind a balancer that adds TLS, because each replica on "storage.s3" would make an authority of its own';
+  context.addIssue({ code: "custom", path: ["listen", "tls"], message });
 }
 
 function listenSchema(path: z.ZodType<string>) {
@@ -134,7 +116,6 @@ const policyRule = z.strictObject({
 const policySchema = section({
   mode: withDefault(choice("enforce", "report"), "enforce"),
   default: withDefault(choice("allow", "deny"), "allow"),
-  otherHosts: withDefault(choice("refuse", "not-found"), "refuse"),
   minimumAge: withDefault(duration, 0),
   undated: withDefault(choice("allow", "hold"), "hold"),
   contact: optional(remark),
@@ -168,8 +149,6 @@ function authSchema(path: z.ZodType<string>) {
   ]);
   const written = section({
     tokens: z.array(clientToken).nullish(),
-    archiveUrls: withDefault(lifetime, "1h"),
-    metrics: withDefault(choice("open", "token"), "token"),
     oidc: optional(oidc),
   }).superRefine(({ tokens, oidc }, context) => {
     // Taking the last token out is not meant to let every client in.
@@ -180,19 +159,9 @@ function authSchema(path: z.ZodType<string>) {
   });
   const off = choice("off").transform(() => written.parse(undefined));
   return withDefault(z.union([off, written]), "off").transform(
-    ({ tokens, oidc: issuers, ...rest }) => ({
-      ...{ ...rest, tokens: tokens ?? [], oidc: issuers ?? [] },
+    ({ tokens, oidc: issuers }) => ({
+      ...{ tokens: tokens ?? [], oidc: issuers ?? [] },
     }),
-  );
-}
-
-function limitsSchema() {
-  const shape = Object.entries(limitTable).map(([name, limit]) => {
-    const value = leaf(describeLimit(limit), (text) => parseLimit(limit, text));
-    return [name, withDefault(value, defaultOf(limit))] as const;
-  });
-  return section(Object.fromEntries(shape)).transform(
-    (limits) => limits as Limits,
   );
 }
 

@@ -3,6 +3,7 @@ import { Document } from "yaml";
 import type { Surroundings } from "./environment.ts";
 import { loadConfiguration } from "./load.ts";
 import { configurationSchema, describeKeys, type Known } from "./schema.ts";
+import { addBuiltInOrigins } from "./origins.ts";
 import { readSource } from "./source.ts";
 import { parseYaml, type Path } from "./yaml-document.ts";
 
@@ -17,13 +18,18 @@ export function formatConfiguration(
   const { proxy } = loadConfiguration({ file, ...from });
   const source = readSource(file, from);
   const written = parseYaml(source?.text ?? "");
+  const wholeOf = (value: unknown) => {
+    const sections = (value ?? {}) as Record<string, unknown>;
+    return { ...sections, origins: addBuiltInOrigins(sections.origins) };
+  };
   const shown = new Document();
   const merge = (known: Known, value: unknown, path: Path): unknown => {
     const found = value ?? known.default ?? null;
     const inside = listInside(known, found);
     if (inside.length === 0) {
       const leaf = shown.createNode(found, { flow: true });
-      const line = value == null ? undefined : written.lineOf(path);
+      const isWritten = valueAt(written.value, path) != null;
+      const line = isWritten ? written.lineOf(path) : undefined;
       leaf.comment = line === undefined ? " default" : ` line ${line}`;
       return leaf;
     }
@@ -36,7 +42,7 @@ export function formatConfiguration(
   };
   const folder = source ? dirname(source.path) : from.cwd;
   const schema = describeKeys(configurationSchema(folder, from));
-  shown.contents = shown.createNode(merge(schema, written.value, []));
+  shown.contents = shown.createNode(merge(schema, wholeOf(written.value), []));
   shown.commentBefore = [
     source?.path ?? "no file: built-in defaults",
     ...(proxy.https ? [`HTTPS_PROXY: ${proxy.https.origin}`] : []),
@@ -45,6 +51,13 @@ export function formatConfiguration(
     .map((line) => ` ${line.replaceAll(/\s+/g, " ")}`)
     .join("\n");
   return shown.toString({ lineWidth: 0 });
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (inner, step) => (inner as Record<string, unknown> | null)?.[step],
+    value,
+  );
 }
 
 /** The keys of a mapping, or the items of a list, with the values that they have. */

@@ -164,13 +164,3 @@ export function ifAddress<T>(read: () => T): T | undefined {
     return undefined;
   }
 }
-
-/** A hostname that the configuration does not list under `origins`; clients go on elsewhere with `fallThrough`. */
-export function notServed(
-  hostname: string,
-  fallThrough = false,
-): Failure<"origin-not-served" | "origin-not-served-fall-through"> {
-  return fallThrough
-    ? failure("origin-not-served-fall-through", hostname)
-    : failure("origin-not-served", hostname);
-}

@@ -71,13 +71,6 @@ function row<const N extends readonly string[]>(
   return { facts, ...texts };
 }
 
-const notServed = row(["hostname"], {
-  status: 451,
-  phrase: "This mirror does not serve {hostname}",
-  sentence: "This mirror does not serve {hostname}",
-  remedy: `ask its operator to add the hostname to "origins"`,
-});
-
 /** Errors of requests and their permissions. */
 const requestErrors = {
   "malformed-address": row(["what", "text", "expected"], {
@@ -152,8 +145,12 @@ const requestErrors = {
     sentence: "The archive's URL is refused because {reason}",
     remedy: "run init again, which gets a new one",
   }),
-  "origin-not-served": notServed,
-  "origin-not-served-fall-through": { ...notServed, status: 404 },
+  "origin-not-served": row(["hostname"], {
+    status: 451,
+    phrase: "This mirror does not serve {hostname}",
+    sentence: "This mirror does not serve {hostname}",
+    remedy: `ask its operator to add the hostname to "origins"`,
+  }),
   /** The origin said so. */
   "not-found": row(["subject"], {
     status: 404,

@@ -13,7 +13,7 @@ export function addOperation(program: Command): void {
   addConfig(program);
   addTrust(program);
   addToken(program);
-  addAuthority(program);
+  addClientConfig(program);
   addAudit(program);
   addStatus(program);
   addDoctor(program);
@@ -99,12 +99,23 @@ function addToken(program: Command): void {
     );
 }
 
-function addAuthority(program: Command): void {
-  withConfig(program.command("ca"))
+function addClientConfig(program: Command): void {
+  withConfig(program.command("client-config"))
     .description(
-      "print the CA of the self-signed certificate, and how to trust it",
+      "print what clients paste: host blocks first, the network mirror, the CA",
     )
-    .action(run(async () => (await import("./operate/ca.ts")).showAuthority));
+    .option("--tofu", "the network mirror for OpenTofu 1.12 and later")
+    .option("--github", "GitHub Actions")
+    .option("--gitlab", "GitLab CI")
+    .option("--docker", "a Dockerfile")
+    .option("--terragrunt", "terragrunt")
+    .option("--pem", "the CA alone; how to trust it is on standard error")
+    .action(
+      run(
+        async () =>
+          (await import("./operate/client-config.ts")).showClientConfig,
+      ),
+    );
 }
 
 function addAudit(program: Command): void {
@@ -128,7 +139,9 @@ function addAudit(program: Command): void {
 
 function addStatus(program: Command): void {
   withConfig(program.command("status"))
-    .description("say what runs, what it holds, and what it has met")
+    .description(
+      "say what needs a person, then how the daemon, its store and its origins are",
+    )
     .option("--json", "print one JSON document")
     .action(runVerb("status"));
 }

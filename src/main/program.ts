@@ -45,6 +45,7 @@ export function makeProgram(): Command {
 /** What was typed of earlier versions, and what takes its place. */
 const removed: Readonly<Record<string, string>> = {
   hash: 'compute hashes with "terraform providers lock", or look at them with "provender list --json"',
+  ca: 'use "provender client-config --pem"',
   compare: 'compare the output of "provender list --json" on both sides',
   publish: "copy what goreleaser made to NAMESPACE/TYPE/VERSION/ of the folder",
   purge: 'use "provender prune SPEC"',

@@ -2,10 +2,7 @@ import type { Alarms } from "../telemetry/alarms.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { CertificateSource } from "./tls/certificate-source.ts";
-import {
-  formatClientInstructions,
-  formatMirrorUrl,
-} from "./web/client-instructions.ts";
+import { formatMirrorUrl, formatStart } from "./web/client-instructions.ts";
 import type { SetUpPage } from "./web/set-up-page.ts";
 import { Listener, type Handle, type ListenerLimits } from "./http/listener.ts";
 import type { Readiness } from "./web/operations.ts";
@@ -161,12 +158,9 @@ export class Daemon {
     const secure = tls !== undefined;
     const url = formatMirrorUrl({ ...listen, port, secure }, machineName);
     const caFile = tls?.caFile;
-    const clients = formatClientInstructions({
-      url: this.#parts.publicUrl?.href ?? url,
-      caFile,
-      hostnames,
-      needsToken: this.#parts.needsToken,
-    });
+    const { publicUrl, needsToken } = this.#parts;
+    const known = publicUrl?.href ?? url;
+    const clients = formatStart({ url: known, hostnames, needsToken }, caFile);
     this.#parts.setUp.announce(url, caFile);
     await this.#parts.admit(url);
     this.#serve(url);
@@ -181,7 +175,8 @@ export class Daemon {
     void this.#tend();
     void notification.ready(`Serving on ${url}`);
     notification.startWatchdog();
-    logger.info({ url }, "serving");
+    const { hostnames } = this.#parts;
+    logger.info({ url, hostnames }, "serving");
   }
 
   async #tend(): Promise<void> {

@@ -1,35 +1,23 @@
-import { createRequire } from "node:module";
-import { type DestinationStream, type LoggerOptions, pino } from "pino";
-import type { PrettyOptions } from "pino-pretty";
+import { pino } from "pino";
 import { LineWriter } from "./line-writer.ts";
 
 export type Logger = ReturnType<typeof pino<never>>;
 
 interface LogSettings {
   readonly level: "trace" | "debug" | "info" | "warn" | "error" | "fatal";
-  readonly format: "json" | "pretty";
 }
 
-/** Writes lines on standard error, JSON or for people; standard output belongs to the commands. */
-export function makeLogger({ level, format }: LogSettings): Logger {
-  const options: LoggerOptions = {
+/** Writes lines of JSON on standard error; standard output belongs to the commands. */
+export function makeLogger({ level }: LogSettings): Logger {
+  const options = {
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (level) => ({ level }) },
+    formatters: { level: (level: string) => ({ level }) },
     // The last place that a line passes, so that nothing of a client's gets around it.
     hooks: { streamWrite: redactTickets },
   };
-  const destination: DestinationStream =
-    format === "pretty"
-      ? makePretty({
-          destination: 2,
-          sync: true,
-          singleLine: true,
-          errorLikeObjectKeys: ["err"],
-        })
-      : (standardError ??= openStandardError());
-  return pino(options, destination);
+  return pino(options, (standardError ??= openStandardError()));
 }
 
 /** One for all loggers of a process. */
@@ -39,15 +27,6 @@ function openStandardError(): LineWriter {
   const lines = new LineWriter(2);
   process.once("exit", () => lines.flushSync());
   return lines;
-}
-
-// Loaded on use, because it takes as long as everything else here and services log JSON.
-function makePretty(options: PrettyOptions): DestinationStream {
-  const require = createRequire(import.meta.url);
-  const pretty = require("pino-pretty") as (
-    options: PrettyOptions,
-  ) => DestinationStream;
-  return pretty(options);
 }
 
 /**

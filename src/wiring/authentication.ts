@@ -32,12 +32,13 @@ export async function wireAuthentication(
   { logger, metrics }: DaemonTelemetry,
   replica?: Replica,
 ) {
-  let { archiveUrls, tokens } = configuration.auth;
+  let { tokens } = configuration.auth;
+  const { archiveUrls } = configuration.limits;
   metrics.watch({ tokenExpiry: () => nextExpiry(tokens) });
-  const keys = await wireKeys(layout, logger, () => archiveUrls, replica);
+  const keys = await wireKeys(layout, logger, archiveUrls, replica);
   let openId = wireOpenId(configuration, logger);
   const authentication = new Authentication(rulesOf(configuration, openId), {
-    keys: keys.keys,
+    ...{ keys: keys.keys, archiveUrls },
     now: () => Date.now(),
   });
   warnOfClearText(configuration, authentication, logger);
@@ -45,7 +46,7 @@ export async function wireAuthentication(
     authentication,
     addLogin: (services: Services) => openId.addLogin(services),
     replace: (next: Configuration) => {
-      ({ archiveUrls, tokens } = next.auth);
+      ({ tokens } = next.auth);
       const before = openId;
       if (!before.isOf(next)) openId = wireOpenId(next, logger);
       const isOn = () => authentication.isOn;
@@ -79,7 +80,7 @@ function nextExpiry(
 async function wireKeys(
   layout: StoreLayout,
   logger: Logger,
-  lifeOf: () => number,
+  life: number,
   replica: Replica | undefined,
 ) {
   // Replicas use the bucket's time, as their own clocks may differ.
@@ -88,7 +89,7 @@ async function wireKeys(
   const keys = await ArchiveUrlKeys.open(layout, now(), replica?.uncopied);
   const renew = () =>
     keys
-      .renew(now(), lifeOf())
+      .renew(now(), life)
       .catch((error: unknown) =>
         logger.error(
           { err: error },
@@ -105,18 +106,12 @@ function rulesOf(
   { auth }: Configuration,
   openId: ReturnType<typeof wireOpenId>,
 ): AuthenticationRules {
-  const { archiveUrls, metrics } = auth;
   const tokens = auth.tokens.map(({ name, sha256, expires }) => ({
     name,
     sha256: Buffer.from(sha256, "hex"),
     expires,
   }));
-  return {
-    tokens: indexTokens(tokens),
-    archiveUrls,
-    metrics,
-    issuers: openId.issuers,
-  };
+  return { tokens: indexTokens(tokens), issuers: openId.issuers };
 }
 
 function warnOfClearText(
@@ -150,8 +145,8 @@ function wireOpenId(configuration: Configuration, logger: Logger) {
     issuers: wired.map(({ issuer }) => issuer),
     addLogin: async (services: Services): Promise<Services> => {
       if (login?.clientId === undefined) return services;
-      const { issuer, clientId, scopes } = login;
-      return withLogin(services, issuer, { clientId, scopes }, onFailure);
+      const { issuer, clientId } = login;
+      return withLogin(services, issuer, clientId, onFailure);
     },
     /** True when another configuration has the same issuers, so that what is known of them stays. */
     isOf: ({ auth: other }: Configuration) =>

@@ -186,14 +186,14 @@ function wireStandings(
   }: Kept & { readonly events: TrustEvents; readonly notebook: Notebook },
   telemetry: Telemetry,
 ) {
-  const { freshness, limits, policy, offline } = configuration;
+  const { limits, offline } = configuration;
   const { clock, records, versions } = kept;
   const make = wireCaches(configuration, telemetry, kept);
+  const { absence } = make;
   const releases = make.cache(kept.releases);
   const catalog = new ProviderCatalog({
     ...{ origins, versions, releases, events, notebook },
-    notFound: freshness.notFound,
-    fallThrough: policy.otherHosts === "not-found",
+    notFound: absence,
     onVanished: (address, vanished) => {
       const provider = formatProviderAddress(address);
       const facts = { provider, versions: vanished };
@@ -272,7 +272,7 @@ function wireModules(
   { alarms, logger, metrics }: Telemetry,
   make: ReturnType<typeof wireCaches>,
 ) {
-  const { limits, offline, policy } = configuration;
+  const { limits, offline } = configuration;
   const { blobs, clock, nearest, reserve } = core;
   const records = new ModuleTrustRecords(core.records);
   const threads = new ArchiveThreads({
@@ -300,7 +300,6 @@ function wireModules(
     releases: make.cache(new ModuleReleaseRecords(core.records)),
     stored: core.archives,
     admission: new ModuleAdmission(core.admission, clock),
-    fallThrough: policy.otherHosts === "not-found",
     patience: limits.answer,
     onVanished: (address, versions) => {
       const module = formatModuleAddress(address);

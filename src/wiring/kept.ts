@@ -171,10 +171,12 @@ export function wireCaches(
     logger.warn({ ...facts, error: message }, staleSentence);
   };
   const shared = replica !== undefined;
+  const absence = Math.min(limits.absence, freshness.versions);
+  const within = { ...downloadLimits, ...limits, ...freshness };
   const cache = <K, V extends object>(records: MetadataRecords<K, V>) => {
     const made = new MetadataCache(
       records,
-      { ...downloadLimits, ...limits, ...freshness, shared },
+      { ...within, notFound: absence, shared },
       clock,
       offline,
       onUnwritten,
@@ -183,7 +185,7 @@ export function wireCaches(
     metrics?.watchWaiters(() => made.waiting);
     return made;
   };
-  return { cache, onUnwritten };
+  return { cache, onUnwritten, absence };
 }
 
 /** The archives of the bucket, and what this replica brings there. */

@@ -122,13 +122,10 @@ function wireServices(configuration: Configuration, root: string): Services {
     : nameServices((room) => `${root}v1/${room}/${origin}/`);
 }
 
-/** The origin that the daemon offers under its own hostname. */
-function findOwnOrigin({
-  discovery,
-  origins,
-}: Configuration): Hostname | undefined {
+/** The origin that the daemon offers under its own hostname: the first one. */
+function findOwnOrigin({ origins }: Configuration): Hostname | undefined {
   const [first] = origins.keys();
-  return discovery.origin ?? first;
+  return first;
 }
 
 function nameServices(locate: (room: string) => string): Services {

@@ -1,7 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { stringify } from "yaml";
-import { scratch } from "../running-mirror.ts";
+import { scratch, writeConfiguration } from "../running-mirror.ts";
 
 /** A configuration file for commands, with a storage directory of its own. */
 export interface CommandStorage {
@@ -15,7 +14,7 @@ export function makeStorage(
 ): CommandStorage {
   const configFile = join(scratch("config"), "provender.yaml");
   const storage = { directory, ...(config.storage as object | undefined) };
-  writeFileSync(configFile, stringify({ ...config, storage }));
+  writeConfiguration(configFile, { ...config, storage });
   return { configFile, directory };
 }
 

@@ -37,7 +37,7 @@ auth:
   oidc:
     - { issuer: https://a.example/, audience: b, clientId: c }
     - { issuer: https://b.example/, audience: d, claims: { sub: ["acme:*"], hd: [a, b] } }
-limits: { rate: 1500, answer: 1500ms, stop: }
+limits: { archive: 1500, connections: }
 `;
   const file = writeInto(folder, "provender.yaml", text);
   const from = { env, cwd: "/", home: "/home/someone" };
@@ -49,8 +49,8 @@ it("shows what reads back to the same configuration", () => {
   expect(load(shown, env, folder)).toEqual(load(text, env, folder));
   expect(parse(shown)).toMatchObject({
     origins: { "c.example:8443": { token: { file: "token file" } } },
-    auth: { archiveUrls: "1h", tokens: [{ name: "ci" }] },
-    limits: { answer: "1500ms", stop: "25s" },
+    auth: { tokens: [{ name: "ci" }] },
+    limits: { archive: 1500, connections: 4096 },
   });
 });
 
@@ -72,7 +72,7 @@ it("shows the line of each value that is in the file, and which are defaults", (
     "- windows_amd64 # line 13",
     "minimumAge: 7d # line 19",
     "default: allow # default",
-    "stop: 25s # default",
+    "connections: 4096 # default",
   ])
     expect(lines).toContain(line);
 });

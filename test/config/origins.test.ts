@@ -16,10 +16,27 @@ function origin(
 }
 
 describe("origins", () => {
-  it("replace the default list", () => {
-    const { origins } = load("origins:\n  a.example:\n  b.example:8443: {}");
-    expect([...origins.keys()]).toEqual(["a.example", "b.example:8443"]);
-    expect(load("origins: {}").origins.size).toBe(0);
+  it("are added to those that are built in, and off takes one of those out", () => {
+    const names = (yaml: string) => [...load(yaml).origins.keys()];
+    const both = ["registry.terraform.io", "registry.opentofu.org"];
+    expect(names("origins:\n  a.example:\n  b.example:8443: {}")).toEqual([
+      ...both,
+      ...["a.example", "b.example:8443"],
+    ]);
+    expect(names("origins: {}")).toEqual(both);
+    const one = "registry.opentofu.org: off";
+    expect(names(`origins: { ${one}, a.example: }`)).toEqual([
+      ...["registry.terraform.io", "a.example"],
+    ]);
+    expect(names(`origins: { ${one}, registry.terraform.io: off }`)).toEqual(
+      [],
+    );
+    expect(refusal("origins:\n  a.example: off")).toContain(
+      ':2: "origins.a.example" is off, and is not built in: leave it out.',
+    );
+    expect(refusal("origins: { a.example: on }")).toContain(
+      '"origins.a.example" is "on": expected "off".',
+    );
   });
 
   it("have defaults that ask https://HOSTNAME/ and demand signatures", () => {
@@ -87,12 +104,6 @@ describe("origins", () => {
       'provender.yaml:3: there is no key "origins.a.example.networkMirror" any longer: a mirror upstream is a registry',
     );
     expect(refusal(written)).toContain("https://MIRROR/registry/HOSTNAME/");
-  });
-
-  it("refuse to be empty by accident", () => {
-    expect(refusal("origins:\n  # a.example: {}")).toContain(
-      '"origins" is empty: expected a mapping',
-    );
   });
 });
 
@@ -196,18 +207,6 @@ describe("the token of an origin", () => {
     const folder = temporaryFolder();
     writeInto(folder, "token", "\n");
     expect(refusal(fromFile, {}, folder)).toContain("is empty, or has spaces");
-  });
-});
-
-describe("discovery.origin", () => {
-  it("is one of the origins, the first of them unless it is set", () => {
-    const origins = "origins: { a.example: {}, b.example: {} }\n";
-    expect(load(origins).discovery.origin).toBeUndefined();
-    const named = load(`${origins}discovery: { origin: b.example }`);
-    expect(named.discovery.origin).toBe("b.example");
-    expect(refusal(`${origins}discovery:\n  origin: c.example`)).toContain(
-      'provender.yaml:3: "discovery.origin" is "c.example": expected one of "origins".',
-    );
   });
 });
 

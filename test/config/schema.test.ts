@@ -21,7 +21,6 @@ it("parses rules with patterns, constraints and ages", () => {
   expect(schema.parse({ policy: { minimumAge: "3d", rules } }).policy).toEqual({
     mode: "enforce",
     default: "allow",
-    otherHosts: "refuse",
     minimumAge: 259_200_000,
     undated: "hold",
     rules: [
@@ -68,7 +67,6 @@ it("parses client tokens, whose dates are moments in UTC, and the identity provi
         { name: "cd", sha256, expires: "2027-01-31T12:00:00+02:00" },
         { name: "old", sha256 },
       ],
-      archiveUrls: "30m",
       oidc: {
         issuer: "https://login.example.com/realm",
         audience: "provender",
@@ -82,7 +80,6 @@ it("parses client tokens, whose dates are moments in UTC, and the identity provi
     undefined,
   ]);
   expect(auth.tokens[0]?.sha256).toBe("ab".repeat(32));
-  expect(auth.archiveUrls).toBe(1_800_000);
   expect(auth.oidc[0]?.issuer.href).toBe("https://login.example.com/realm/");
 });
 

@@ -65,7 +65,7 @@ describe("provender config check", () => {
     const { status, stdout, stderr } = await check();
     expect([status, stderr]).toEqual([0, ""]);
     expect(stdout).toMatch(
-      /good\n\S+site\.pem: good until 20\d\d-\S+Z, with its key\n$/,
+      /good\nServes .*\n\S+site\.pem: good until 20\d\d-\S+Z, with its key\n$/,
     );
   });
 

@@ -66,10 +66,22 @@ describe("provender", () => {
 });
 
 describe("provender config", () => {
+  const serves = "Serves registry.terraform.io, registry.opentofu.org\n";
+
   it("finds a good file good", async () => {
     const file = write("listen: { port: 9443 }\n");
     const run = await runHere(["config", "check", "--config", file]);
-    expect(run).toEqual({ status: 0, stdout: `${file}: good\n`, stderr: "" });
+    expect(run).toEqual({
+      status: 0,
+      stdout: `${file}: good\n${serves}`,
+      stderr: "",
+    });
+  });
+
+  it("finds the defaults good", async () => {
+    const run = await runHere(["config", "check"]);
+    expect(run.stdout).toBe(`The built-in defaults: good\n${serves}`);
+    expect(run.status).toBe(0);
   });
 
   it("takes ./provender.yaml, and $PROVENDER_CONFIG before it", async () => {
@@ -175,6 +187,17 @@ describe("provender serve", () => {
     const tls = { certificate: "/nowhere/tls.crt", key: "/nowhere/tls.key" };
     const run = await serve({ listen: { port: 0, tls } });
     expectRefusal(run, 2, /\/nowhere\/tls\.crt/);
+  });
+
+  it("prints the client configuration once it serves", async () => {
+    const mirror = await startMirror();
+    const { printed, url, caFile } = mirror;
+    expect(printed).toContain(
+      `"providers.v1" = "${url}v1/providers/registry.terraform.io/"`,
+    );
+    expect(printed).toContain("SSL_CERT_FILE");
+    expect(printed).toContain(caFile);
+    expect(await mirror.stop()).toBe(0);
   });
 });
 

@@ -69,9 +69,7 @@ export async function makeDocumentedWorld(): Promise<DocumentedWorld> {
   const ci = issueToken("ci");
   const auth = { tokens: [ci.configured] };
   const stranger = await createSigner({ name: "Stranger" });
-  // Versions are found as soon as they are there.
-  const freshness = { notFound: 0 };
-  const mirror = await startWithPast({ origins, freshness });
+  const mirror = await startWithPast({ origins });
   const guarded = await startWithPast({ origins }, { auth });
   let held: Promise<unknown> | undefined;
   const holdBack = async () => {
@@ -155,7 +153,9 @@ async function startWithPast(
   await before.get(`${provider}/${archive}`);
   await before.stop();
   const { directory } = before;
-  return startMirror({ config: { ...config, ...added }, directory });
+  // Versions are found as soon as they are there.
+  const limits = { absence: 0 };
+  return startMirror({ config: { ...config, ...added }, limits, directory });
 }
 
 /** The program knows another key for these namespaces than that of the fake. */

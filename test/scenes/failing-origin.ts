@@ -15,6 +15,7 @@ import {
   type Answer,
   type RunningMirror,
 } from "../running-mirror.ts";
+import { awaitHit } from "./log-lines.ts";
 
 /** The token of the origin, and what is signed into its URLs. */
 export const secret = "not-for-anybody-else";
@@ -49,12 +50,17 @@ export async function startFailingOrigin(): Promise<FailingOrigin> {
     config: {
       ...originsOf(authority, registry, { token: { env: "ORIGIN_TOKEN" } }),
       freshness: { versions: "0" },
-      limits,
+      limits: { archive: "10MiB" },
     },
+    limits,
     env: { ORIGIN_TOKEN: secret },
   });
   const ask = (release: Release, question: Question) =>
     mirror.get(pathOf(release, question));
+  // Code that runs for the first time may take longer than this answer may.
+  const warm = await registry.publish({ type: "warm", version: "1.0.0" });
+  await awaitHit(mirror, pathOf(warm, "archive"));
+  registry.requests.clear();
   let names = 0;
   return {
     registry,
@@ -79,7 +85,7 @@ export async function startFailingOrigin(): Promise<FailingOrigin> {
 }
 
 /** Small, so that tests are fast, but long enough for a machine that is busy. */
-const limits = { firstByte: "2s", answer: "3s", archive: "10MiB" };
+const limits = { firstByte: 2_000, answer: 3_000 };
 
 async function startCanary() {
   let connections = 0;

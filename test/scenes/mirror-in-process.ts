@@ -180,7 +180,6 @@ export class MirrorScene {
       versions: cacheOf(new VersionRecords(records, providerVersionNaming)),
       ...{ releases, events, notebook },
       notFound: 1,
-      fallThrough: false,
       onVanished: () => undefined,
       onMalformed: () => undefined,
     });

@@ -1,12 +1,17 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { parse, stringify } from "yaml";
+import { parse } from "yaml";
 import {
   runCommand as runProcess,
   type CommandRun,
 } from "../running-command.ts";
 import { runHere } from "../running-here.ts";
-import type { Answer, GetOptions, RunningMirror } from "../running-mirror.ts";
+import {
+  type Answer,
+  type GetOptions,
+  type RunningMirror,
+  writeConfiguration,
+} from "../running-mirror.ts";
 
 /** Requests of a network mirror's client for one provider. */
 export interface ProviderRequests {
@@ -146,6 +151,6 @@ export function reconfigure(
   changes: Readonly<Record<string, unknown>>,
 ): void {
   const before = parse(readFileSync(mirror.configFile, "utf8")) as object;
-  writeFileSync(mirror.configFile, stringify({ ...before, ...changes }));
+  writeConfiguration(mirror.configFile, { ...before, ...changes });
   mirror.process.kill("SIGHUP");
 }

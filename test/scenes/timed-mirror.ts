@@ -2,7 +2,7 @@ import { pino } from "pino";
 import type { Platform } from "../../src/address/platform.ts";
 import { providerAddress } from "../../src/address/provider-address.ts";
 import { parseVersion } from "../../src/address/version.ts";
-import { loadConfiguration } from "../../src/config/load.ts";
+import { type Limits, loadConfiguration } from "../../src/config/load.ts";
 import type { Answer } from "../../src/mirror/cache/metadata-cache.ts";
 import { statusOf } from "../../src/server/http/error-response.ts";
 import type { AdmissionRules } from "../../src/mirror/trust/admission-rules.ts";
@@ -49,10 +49,12 @@ export async function startTimedMirror(
   env: NodeJS.ProcessEnv = {},
   directory?: string,
   choose: (layout: StoreLayout) => Partial<TimedParts> = () => ({}),
+  limits: Partial<Limits> = {},
 ) {
   const storage = makeStorage(config, directory);
   const file = storage.configFile;
-  const configuration = loadConfiguration({ file, env, cwd: "/", home: "/" });
+  const loaded = loadConfiguration({ file, env, cwd: "/", home: "/" });
+  const configuration = { ...loaded, limits: { ...loaded.limits, ...limits } };
   const layout = layOutStore(storage.directory);
   await prepareStorageDirectory(layout);
   const { clock = new TestClock(), count, ...parts } = choose(layout);

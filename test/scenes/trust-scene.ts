@@ -97,7 +97,7 @@ export class TrustScene {
         ...originsOf(authority, registry).origins,
         ...originsOf(authority, registry, unsigned, unsignedHost).origins,
       },
-      freshness: { versions: "1ms", notFound: "1ms" },
+      freshness: { versions: "1ms" },
     };
     return new TrustScene(
       registry,

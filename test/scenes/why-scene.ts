@@ -190,10 +190,10 @@ export class WhyScene {
             "slow.example.com": { url: slow.url, ca },
             "down.example.com": { url: "https://127.0.0.1:1/" },
           },
-          freshness: { versions: "1ms", notFound: "1ms" },
-          limits: { firstByte: "500ms", answer: "1s" },
+          freshness: { versions: "1ms" },
           policy,
         },
+        limits: { firstByte: 500, answer: 1_000 },
       }),
       startMirror({
         config: {

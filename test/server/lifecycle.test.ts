@@ -111,7 +111,7 @@ describe("SIGTERM", () => {
   });
 
   it("lets a running download finish, takes no new connections, and ends with status 0", async () => {
-    const mirror = await start({ limits: { stop: "60s" } });
+    const mirror = await start({}, { limits: { stop: 60_000 } });
     const { gate, answer } = await startDownload(mirror);
 
     const stopped = mirror.stop();
@@ -148,7 +148,7 @@ describe("SIGTERM", () => {
     ["with a known length", (reply) => reply],
     ["of unknown length", chunked],
   ])("cuts a download %s that outlasts limits.stop", async (_, fault) => {
-    const mirror = await start({ limits: { stop: "300ms" } });
+    const mirror = await start({}, { limits: { stop: 300 } });
     const { answer } = await startDownload(mirror, fault);
 
     const before = performance.now();

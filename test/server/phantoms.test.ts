@@ -30,7 +30,7 @@ beforeAll(async () => {
   signer = await createSigner({ name: "Known" });
   config = {
     ...originsOf(authority, registry),
-    freshness: { versions: "1h", notFound: "500ms" },
+    freshness: { versions: "1h" },
   };
 });
 afterEach(async () => {
@@ -41,7 +41,7 @@ afterAll(() => registry.stop());
 
 const start = async (changes: object = {}, directory?: string) => {
   const mirror = await startMirror({
-    config: { ...config, ...changes },
+    ...{ config: { ...config, ...changes }, limits: { absence: 500 } },
     ...(directory && { directory }),
   });
   running.push(mirror);
@@ -141,7 +141,7 @@ it("a phantom is not what prefetch, lock and offline mirrors choose", async () =
 it("a version that was verified here stays when its documents are gone, also in a lock file and after a restart", async () => {
   await publish("verified", {});
   const mirror = await start({
-    freshness: { versions: "1ms", notFound: "1ms" },
+    freshness: { versions: "1ms" },
   });
   const ask = requestsFor(mirror, "verified");
   const directory = requiringAny("verified");

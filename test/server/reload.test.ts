@@ -22,7 +22,6 @@ const withoutToken = async () =>
 it.each([
   ["an empty list", { tokens: [] }],
   ["no list", { tokens: null }],
-  ["an empty list beside other keys", { tokens: [], metrics: "token" }],
 ])("%s of tokens keeps those in use", async (_, changed) => {
   const before = failures().length;
   await scene.reload({ auth: changed });
@@ -42,13 +41,13 @@ it.each([
 
 it("names changed keys that wait for the next start, and says when all are in use again", async () => {
   const before = scene.mirror.log.length;
-  await scene.reload({ auth, limits: { stop: "24s" }, offline: true });
+  await scene.reload({ auth, limits: { archive: "1GiB" }, offline: true });
   const line = await awaitLine(
     scene.mirror,
     ({ keys }) => keys !== undefined,
     before,
   );
-  expect(line.keys).toEqual(["offline", "limits.stop"]);
+  expect(line.keys).toEqual(["offline", "limits.archive"]);
   await scene.reload({ auth, limits: {}, offline: false });
   const { body } = await scene.withToken("/metrics");
   expect(body.toString()).toContain(

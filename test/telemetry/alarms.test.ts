@@ -9,7 +9,7 @@ let alarms: Alarms;
 
 beforeEach(() => {
   metrics = new Metrics(new Date());
-  const logger = makeLogger({ level: "silent" as "fatal", format: "json" });
+  const logger = makeLogger({ level: "silent" as "fatal" });
   alarms = new Alarms(logger, metrics);
 });
 

@@ -56,7 +56,7 @@ beforeAll(async () => {
   mirror = await startMirror({
     config: {
       origins: { ...origins, [moduleHost]: { url: modules.url, ca } },
-      freshness: { versions: "1ms", notFound: "1ms" },
+      freshness: { versions: "1ms" },
     },
     nodeOptions: [
       "--import",

@@ -28,7 +28,7 @@ it.each([
 ])("has every line once of a process that %s", (_, ending, status) => {
   const program = `
       import { makeLogger } from ${JSON.stringify(logger)};
-      const log = makeLogger({ level: "info", format: "json" });
+      const log = makeLogger({ level: "info" });
       const last = ${many};
       for (let n = 0; n < last; n++) log.info({ n }, "n");
       ${ending}`;
@@ -56,7 +56,7 @@ it.each([
   (_, ending, status) => {
     const program = `
       import { makeLogger } from ${JSON.stringify(logger)};
-      const log = makeLogger({ level: "info", format: "json" });
+      const log = makeLogger({ level: "info" });
       log.info("one");
       ${ending}`;
     const full = openSync("/dev/full", "w");
@@ -78,7 +78,7 @@ it("says how many lines were not read in time", async () => {
   const many = 600;
   const program = `
       import { makeLogger } from ${JSON.stringify(logger)};
-      const log = makeLogger({ level: "info", format: "json" });
+      const log = makeLogger({ level: "info" });
       const text = "x".repeat(100_000);
       for (let n = 0; n < ${many}; n++) log.info({ n, text }, "n");
       setTimeout(() => process.stdout.write("logged"), 200);

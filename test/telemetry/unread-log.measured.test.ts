@@ -15,7 +15,7 @@ it.each([
     const program = `
       import { makeLogger } from ${JSON.stringify(logger)};
       import { writeSync } from "node:fs";
-      const log = makeLogger({ level: "info", format: "json" });
+      const log = makeLogger({ level: "info" });
       const text = "x".repeat(${length});
       for (let n = 0; n < ${count}; n++) {
         log.info({ n, text }, "n");

@@ -246,7 +246,7 @@ function explainUnreachable({ origin }: URL, error: unknown): Check {
     ? fail(
         "mirror",
         `The certificate of ${origin} is not trusted under this name now (${reason}).`,
-        `Give the mirror's CA with --ca, which "provender ca" prints there, use a name that is in the certificate, and renew an expired one.`,
+        `Give the mirror's CA with --ca, which "provender client-config --pem" prints there, use a name that is in the certificate, and renew an expired one.`,
       )
     : fail(
         "mirror",

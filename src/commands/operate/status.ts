@@ -19,10 +19,19 @@ export interface Status {
   readonly ready: boolean;
   /** Reasons why it is not running, not ready, or without figures. */
   readonly problems: readonly string[];
+  /** What a person has to do something about. */
+  readonly needs: readonly Need[];
   readonly figures: Figures | undefined;
 }
 
-/** `provender status`: returns the exit status, 1 when the mirror does not run or is not ready. */
+interface Need {
+  readonly what:
+    "disk" | "reload" | "decisions" | "origins" | "certificate" | "token";
+  readonly sentence: string;
+  readonly command: string;
+}
+
+/** `provender status`: returns the exit status, 1 when the mirror is not ready or something needs a person. */
 export function printStatus(
   subject: StatusSubject,
   status: Status,
@@ -30,13 +39,71 @@ export function printStatus(
   stdout: (text: string) => void,
 ): number {
   stdout(json ? formatJson(subject, status) : formatText(subject, status));
-  return status.ready ? 0 : 1;
+  return status.ready && status.needs.length === 0 ? 0 : 1;
 }
 
 /** Status of a mirror that does not run, or does not answer. */
 export function notRunning(problem: string): Status {
   const problems = [problem];
-  return { running: false, ready: false, problems, figures: undefined };
+  const figures = undefined;
+  return { running: false, ready: false, problems, needs: [], figures };
+}
+
+/** Milliseconds before something expires in which a person is told. */
+const warned = 14 * 24 * 60 * 60 * 1000;
+
+/** What needs a person, by the metrics of a daemon that keeps `minFree` bytes of its disk free. */
+export function findNeeds(
+  samples: readonly Sample[],
+  minFree: number,
+  now: Date,
+): readonly Need[] {
+  const values = (name: string) =>
+    samples
+      .filter((one) => one.name === `provender_${name}`)
+      .map(({ value }) => value);
+  const sum = (name: string) => values(name).reduce((all, one) => all + one, 0);
+  const count = (many: number, one: string, more: string) =>
+    many === 1 ? `1 ${one}` : `${many} ${more}`;
+  const needs: Need[] = [];
+  const need = (what: Need["what"], sentence: string, command: string) =>
+    needs.push({ what, sentence, command });
+  for (const free of values("store_free_bytes"))
+    if (free < minFree)
+      need(
+        "disk",
+        `The disk has ${formatAmount(free)} free, less than storage.minFree (${formatAmount(minFree)}), so nothing new is stored`,
+        "provender prune",
+      );
+  if (values("config_last_reload_successful").includes(0))
+    need(
+      "reload",
+      "The last reload failed, and the configuration before it is in use",
+      "provender config check",
+    );
+  const pending = sum("pending_decisions");
+  if (pending > 0)
+    need(
+      "decisions",
+      `${count(pending, "release waits", "releases wait")} for a decision`,
+      "provender trust list",
+    );
+  const suspended = sum("origin_hosts_suspended");
+  if (suspended > 0)
+    need(
+      "origins",
+      `${count(suspended, "host of origins fails or asks", "hosts of origins fail or ask")} not to be asked`,
+      "provender doctor",
+    );
+  const expiring = [
+    ["certificate", "The certificate", "provender doctor"],
+    ["token", "A client's token", "provender token new NAME"],
+  ] as const;
+  for (const [what, subject, command] of expiring)
+    for (const end of values(`${what}_expiry_timestamp_seconds`))
+      if (end > 0 && end * 1000 - now.getTime() < warned)
+        need(what, `${subject} expires at ${momentOf(end)}`, command);
+  return needs;
 }
 
 /** Takes the figures of a status from the metrics of a daemon. */
@@ -90,7 +157,7 @@ function momentOf(seconds: number): string | null {
 
 function formatJson(subject: StatusSubject, status: Status): string {
   const { url = null, pid = null, directory = null } = subject;
-  const { figures, running, ready, problems } = status;
+  const { figures, running, ready, problems, needs } = status;
   const { policyMode = null } = subject;
   const place = { url, pid, directory, policyMode };
   const unknown = {
@@ -102,6 +169,7 @@ function formatJson(subject: StatusSubject, status: Status): string {
     running,
     ready,
     problems,
+    needs,
     ...place,
     ...shown,
   });
@@ -109,56 +177,71 @@ function formatJson(subject: StatusSubject, status: Status): string {
 
 function formatText(subject: StatusSubject, status: Status): string {
   const { url, pid, directory, policyMode } = subject;
-  const { figures, running, ready, problems } = status;
-  const state = ready
+  const { figures, running, ready, problems, needs } = status;
+  const condition = ready
     ? "ready"
     : running
       ? "running, not ready"
       : "not running";
+  const state = [
+    condition,
+    ...(pid === undefined ? [] : [`process ${pid}`]),
+    ...(figures?.startedAt ? [`since ${figures.startedAt}`] : []),
+  ].join(", ");
   const store = figures?.store;
   const size = `${store?.archives ?? "?"} archives (${amount(store?.bytes)}), records ${amount(store?.recordBytes)}, ${amount(store?.freeBytes)} free`;
   const rows = [
     ["state", state],
     ["address", url ?? ""],
-    ["process", pid === undefined ? "" : String(pid)],
     ["release", figures?.release ?? ""],
-    ["since", figures?.startedAt ?? ""],
     ["directory", directory ?? ""],
     ["policy", policyMode ?? ""],
     ["store", figures === undefined ? "" : size],
   ].filter(([, value]) => value !== "");
   return [
-    formatRows(rows),
     ...problems.map((problem) => `${problem}\n`),
+    ...needs.map(({ sentence, command }) => `${sentence}: ${command}\n`),
+    formatRows(rows),
     figures === undefined ? "" : formatFigures(figures),
   ].join("");
 }
 
-function formatFigures({ origins, suspendedHosts, alarms }: Figures): string {
-  const asked = origins.map(({ origin, lastSuccess, requests }) => [
-    origin,
-    lastSuccess ?? "-",
-    Object.entries(requests)
-      .filter(([, count]) => count > 0)
-      .map(([result, count]) => `${count} ${result}`)
-      .join(", "),
-  ]);
-  const raised = alarms.map(({ kind, count, last }) => [
-    kind,
-    String(count),
-    last ?? "-",
-  ]);
-  const suspended = suspendedHosts ?? 0;
+/** Rows of a table that people see; --json has all. */
+const mostOrigins = 5;
+const mostAlarms = 3;
+
+function formatFigures({ origins, alarms }: Figures): string {
+  const asked = origins
+    .slice(0, mostOrigins)
+    .map(({ origin, lastSuccess, requests }) => [
+      origin,
+      lastSuccess ?? "-",
+      Object.entries(requests)
+        .filter(([, count]) => count > 0)
+        .map(([result, count]) => `${count} ${result}`)
+        .join(", "),
+    ]);
+  const latest = alarms.toSorted((a, b) =>
+    (b.last ?? "").localeCompare(a.last ?? ""),
+  );
+  const raised = latest
+    .slice(0, mostAlarms)
+    .map(({ kind, count, last }) => [kind, String(count), last ?? "-"]);
+  const more = [
+    ...(origins.length > mostOrigins
+      ? [`${origins.length - mostOrigins} more origins`]
+      : []),
+    ...(alarms.length > mostAlarms
+      ? [`${alarms.length - mostAlarms} more kinds of alarms`]
+      : []),
+  ].join(" and ");
   const sections = [
     [["ORIGIN", "LAST SUCCESS", "REQUESTS"], ...asked],
     [["ALARM", "COUNT", "LAST"], ...raised],
   ];
-  const spared =
-    suspended > 0
-      ? `${suspended} hosts of origins are spared now because they fail or asked for it.\n`
-      : "";
+  const rest = more === "" ? "" : `${more} are in "provender status --json".\n`;
   const quiet = raised.length === 0 ? "No alarm since the start.\n" : "";
-  return sections.map(formatTable).join("") + spared + quiet;
+  return sections.map(formatTable).join("") + rest + quiet;
 }
 
 function amount(bytes: number | null | undefined): string {

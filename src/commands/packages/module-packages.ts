@@ -90,10 +90,7 @@ export class ModulePackages implements ModuleReading {
       if (version === undefined) throw new Error("chooseVersions finds one");
       return await this.get({ module, version }, where);
     } catch (error) {
-      if (
-        !isFailure(error, "origin-not-served", "origin-not-served-fall-through")
-      )
-        throw error;
+      if (!isFailure(error, "origin-not-served")) throw error;
       return { because: `${error.hostname} is none of "origins"` };
     }
   }

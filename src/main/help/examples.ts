@@ -29,12 +29,14 @@ trust reset: nothing of it was ever seen, or a module's list was not lost
   provender trust reset acme/network/aws  # a module's list of versions
 token new: the program itself failed
   provender token new ci --expires 2027-01-31  # a token and its line
-ca: there is no CA yet
-  provender ca > ca.pem  # says on standard error how to use it
+client-config: there is no CA yet
+  provender client-config  # blocks for ~/.terraformrc, and how to trust the CA
+  provender client-config --github  # a step of a workflow
+  provender client-config --pem > ca.pem  # the CA alone
 audit: with --verify: a log is not what was written
   provender audit --since 12h hashicorp/aws  # who got or was refused it
   provender audit --event refused --json  # for programs
-status: the mirror does not run or is not ready
+status: the mirror does not run or is not ready, or something needs a person
   provender status  # of this machine's daemon
 doctor: a check fails
   provender doctor  # on the mirror's machine

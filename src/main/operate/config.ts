@@ -20,10 +20,15 @@ export async function checkConfiguration(
   wireRules(configuration);
   const certificate = await describeCertificate(configuration);
   const bucket = await describeBucket(configuration);
-  const { source } = configuration;
-  const rest = `${certificate}${bucket}`;
+  const { source, origins } = configuration;
+  const rest = `Serves ${listServed(origins)}\n${certificate}${bucket}`;
   stdout(`${source ?? "The built-in defaults"}: good\n${rest}`);
   return 0;
+}
+
+/** The hostnames that are served. */
+export function listServed(origins: Configuration["origins"]): string {
+  return [...origins.keys()].join(", ") || "no hostname";
 }
 
 export function showConfiguration(

@@ -27,7 +27,7 @@ import { settingsOf } from "../../wiring/clients.ts";
 import { wireRules } from "../../wiring/core.ts";
 import { refuseLoneAuthority, type MirrorFlags } from "../flags.ts";
 import { nameMirror } from "../mirror-access.ts";
-import { describeBucket } from "./config.ts";
+import { describeBucket, listServed } from "./config.ts";
 
 /** Milliseconds for each check, within which what is under way ends by itself. */
 const patience = 10_000;
@@ -65,7 +65,10 @@ async function examine({
   }
   const source = configuration.source ?? "What is built in";
   return [
-    good("configuration", `${source} can be used.`),
+    good(
+      "configuration",
+      `${source} can be used. It serves ${listServed(configuration.origins)}.`,
+    ),
     // First, since root acts as the owner of the storage from there on, as the daemon does.
     await limit("storage", () => examineStore(configuration)),
     ...(await Promise.all([

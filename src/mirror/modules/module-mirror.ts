@@ -11,7 +11,7 @@ import {
 } from "../../address/module-source.ts";
 import type { Version } from "../../address/version.ts";
 import { inTime } from "../../concurrency/in-time.ts";
-import { failure, notServed } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import {
   type Answer,
   asHit,
@@ -54,7 +54,6 @@ interface ModuleMirrorParts {
   readonly admission: ModuleAdmission;
   readonly offline: boolean;
   /** Unlisted hostnames are answered so that clients go on to their next installation method. */
-  readonly fallThrough: boolean;
   /** Milliseconds that a location waits for its archive; clients wait 10 s. */
   readonly patience: number;
   readonly onVanished: (
@@ -290,11 +289,11 @@ export class ModuleMirror {
   }
 
   #originOf(module: ModuleAddress): ModuleOrigin {
-    const { origins, fallThrough, admission } = this.#parts;
+    const { origins, admission } = this.#parts;
     const origin = origins.get(module.hostname);
     if (origin !== undefined) return origin;
     admission.admitElsewhere(module);
-    throw notServed(module.hostname, fallThrough);
+    throw failure("origin-not-served", module.hostname);
   }
 }
 

@@ -6,12 +6,7 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
-import {
-  failure,
-  isFailure,
-  type ProvenderError,
-  notServed,
-} from "../../errors/index.ts";
+import { failure, isFailure, type ProvenderError } from "../../errors/index.ts";
 import type { OriginPackage } from "../../origin/registries/registry-answers.ts";
 import type { Answer, MetadataCache } from "../cache/metadata-cache.ts";
 import { digestOf, type KnownRelease } from "../releases/known-release.ts";
@@ -40,7 +35,6 @@ interface ProviderCatalogParts {
   /** Milliseconds for which a version that the origin did not list is taken to be absent. */
   readonly notFound: number;
   /** Unlisted hostnames are answered so that clients go on to their next installation method. */
-  readonly fallThrough: boolean;
   /** Reports versions that were listed until now, when they are more than are withdrawn now and then. */
   readonly onVanished: (
     provider: ProviderAddress,
@@ -67,8 +61,7 @@ export class ProviderCatalog {
 
   originOf({ hostname }: ProviderAddress): ReleaseOrigin {
     const origin = this.#parts.origins.get(hostname);
-    if (origin === undefined)
-      throw notServed(hostname, this.#parts.fallThrough);
+    if (origin === undefined) throw failure("origin-not-served", hostname);
     return origin;
   }
 

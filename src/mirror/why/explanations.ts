@@ -166,9 +166,7 @@ export class Explanations {
     const { hostnames } = this.#parts;
     if (isFailure(error, "nothing-admitted"))
       return error.reasons.map((line) => `${line}.`);
-    if (
-      isFailure(error, "origin-not-served", "origin-not-served-fall-through")
-    ) {
+    if (isFailure(error, "origin-not-served")) {
       const served = `It serves ${hostnames.join(", ")}.`;
       return [served, ...tellNearest(error.hostname, hostnames)];
     }

@@ -203,7 +203,7 @@ function reasonOf(status: number, heavy: boolean, said: string): string {
   if (status === ofTime) return "git needs too much time for it";
   if (status === 127) return notInstalled;
   if (/out of memory|cannot allocate memory|mmap failed/i.test(said))
-    return "git needs more than limits.gitMemory for it";
+    return "git needs more memory for it than it may have";
   return causeIn(said);
 }
 

@@ -114,7 +114,10 @@ async function* limitBody(
       window.waited += performance.now() - asked;
       if (window.waited >= limits.rateWindow) {
         if (window.size * 1000 < limits.rate * window.waited)
-          throw unusable(answer.url, "it arrives more slowly than limits.rate");
+          throw unusable(
+            answer.url,
+            "it arrives more slowly than 64 KiB a second",
+          );
         window = { waited: 0, size: 0 };
       }
       yield chunk;

@@ -24,14 +24,13 @@ interface AskingRequest {
 /** Rules of access; without tokens every client may ask. */
 export interface AuthenticationRules {
   readonly tokens: ClientTokens;
-  /** Milliseconds for which a signed archive URL lives. */
-  readonly archiveUrls: number;
-  readonly metrics: "open" | "token";
   /** Their access tokens are good beside the configured ones. */
   readonly issuers: readonly OpenIdIssuer[];
 }
 
 interface AuthenticationParts {
+  /** Milliseconds for which a signed archive URL lives. */
+  readonly archiveUrls: number;
   /** Secrets for archive URLs; the first one signs. */
   readonly keys: { readonly secrets: readonly Buffer[] };
   /** Milliseconds since 1970. */
@@ -79,7 +78,6 @@ export class Authentication {
   ): Promise<string | undefined> | string | undefined {
     const path = pathOf(request.url ?? "");
     if (openPaths.has(path) || registryDiscovery.test(path)) return undefined;
-    if (path === "/metrics" && this.#rules.metrics === "open") return undefined;
     const signed = parseSignedPath(path);
     if (signed !== undefined) return this.#admitTicket(signed);
     return this.#admitToken(request.headers.authorization);
@@ -92,8 +90,8 @@ export class Authentication {
   locate(folder: string, filename: string, holder: string | undefined): string {
     const [secret] = this.#parts.keys.secrets;
     if (!this.isOn || secret === undefined) return filename;
-    const life = this.#rules.archiveUrls;
-    const expires = Math.ceil(this.#parts.now() + life);
+    const { now, archiveUrls } = this.#parts;
+    const expires = Math.ceil(now() + archiveUrls);
     const ticket = { expires, holder: holder ?? "" };
     return `${formatTicket(secret, folder + filename, ticket)}/${filename}`;
   }

@@ -41,10 +41,7 @@ const refusals: ReadonlySet<number> = new Set([401, 451]);
 export function errorOutcome(error: unknown): ErrorOutcome {
   const status = statusOf(error);
   if (status >= 500) return "failed";
-  if (
-    refusals.has(status) ||
-    isFailure(error, "origin-not-served", "origin-not-served-fall-through")
-  )
+  if (refusals.has(status) || isFailure(error, "origin-not-served"))
     return "refused";
   return status === 404 ? "not-found" : "malformed";
 }

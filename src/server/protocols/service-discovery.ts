@@ -15,27 +15,21 @@ export function answerDiscovery(ctx: Context, services: Services): void {
   ctx.res.setHeader("Content-Type", "application/json");
 }
 
-/** Identity of clients at the OpenID provider. */
-interface LoginClient {
-  readonly clientId: string;
-  readonly scopes: readonly string[];
-}
-
 /** `http://localhost:PORT/login` with one of these ports has to be allowed by the provider (the last one is not used). */
 const callbackPorts = [10_000, 10_010] as const;
 
 /** `login.v1` (Server-side Login Protocol, "Service Discovery"): clients speak with the provider itself. */
 function renderLogin(
   { authorization, token }: OpenIdEndpoints,
-  { clientId, scopes }: LoginClient,
+  client: string,
 ): object {
   return {
-    client: clientId,
+    client,
     grant_types: ["authz_code"],
     authz: authorization.href,
     token: token.href,
     ports: callbackPorts,
-    ...(scopes.length > 0 && { scopes }),
+    scopes: ["openid"],
   };
 }
 
@@ -46,7 +40,8 @@ function renderLogin(
 export async function withLogin(
   services: Services,
   issuer: OpenIdIssuer,
-  client: LoginClient,
+  /** Identity of clients at the OpenID provider. */
+  client: string,
   onFailure: (error: unknown) => void,
 ): Promise<Services> {
   try {

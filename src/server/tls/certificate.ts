@@ -1,4 +1,4 @@
-import { createPrivateKey, X509Certificate, type KeyObject } from "node:crypto";
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
 import { failure } from "../../errors/index.ts";
@@ -31,16 +31,42 @@ export async function loadCertificateFiles(
   await refuseKeyOfEverybody(paths.key);
   const certificate = await readGiven(paths.certificate);
   const key = await readGiven(paths.key);
-  const parsed = parseCertificate(paths.certificate, certificate);
-  if (!parsed.checkPrivateKey(parseKey(paths.key, key)))
-    throw failure(
-      "configuration",
+  const parsed = attempt(
+    () => new X509Certificate(certificate),
+    ...([paths.certificate, "is not a certificate"] as const),
+    "give PEM that starts with -----BEGIN CERTIFICATE-----",
+  );
+  const own = attempt(
+    () => createPrivateKey(key),
+    ...([paths.key, "is not a private key"] as const),
+    "give PEM without a passphrase",
+  );
+  const refuse = (path: string, problem: string, remedy: string) => {
+    throw failure("configuration", path, problem, remedy);
+  };
+  if (!parsed.checkPrivateKey(own))
+    refuse(
       paths.key,
       `this key does not belong to the first certificate in ${paths.certificate}`,
       "give the server's own certificate first, and its key",
     );
-  checkValidity(paths.certificate, parsed, now);
-  checkUsable(paths.certificate, certificate, key);
+  if (parsed.validToDate < now)
+    refuse(
+      paths.certificate,
+      `the certificate expired on ${parsed.validToDate.toISOString()}`,
+      "renew it",
+    );
+  if (parsed.validFromDate > now)
+    refuse(
+      paths.certificate,
+      `the certificate is valid from ${parsed.validFromDate.toISOString()} on`,
+      "check it and this machine's clock",
+    );
+  attempt(
+    () => createSecureContext({ cert: certificate, key }),
+    ...([paths.certificate, "cannot be used for TLS"] as const),
+    "check every certificate in it",
+  );
   return { certificate, key, expires: parsed.validToDate };
 }
 
@@ -72,61 +98,16 @@ async function readGiven(path: string): Promise<string> {
   }
 }
 
-function parseCertificate(path: string, pem: string): X509Certificate {
+function attempt<T>(
+  make: () => T,
+  path: string,
+  problem: string,
+  remedy: string,
+): T {
   try {
-    return new X509Certificate(pem);
-  } catch (error) {
-    throw failure(
-      "configuration",
-      path,
-      "is not a certificate",
-      "give PEM that starts with -----BEGIN CERTIFICATE-----",
-      { cause: error },
-    );
-  }
-}
-
-function parseKey(path: string, pem: string): KeyObject {
-  try {
-    return createPrivateKey(pem);
-  } catch (error) {
-    throw failure(
-      "configuration",
-      path,
-      "is not a private key",
-      "give PEM without a passphrase",
-      { cause: error },
-    );
-  }
-}
-
-function checkValidity(path: string, parsed: X509Certificate, now: Date): void {
-  if (parsed.validToDate < now)
-    throw failure(
-      "configuration",
-      path,
-      `the certificate expired on ${parsed.validToDate.toISOString()}`,
-      "renew it",
-    );
-  if (parsed.validFromDate > now)
-    throw failure(
-      "configuration",
-      path,
-      `the certificate is valid from ${parsed.validFromDate.toISOString()} on`,
-      "check it and this machine's clock",
-    );
-}
-
-function checkUsable(path: string, certificate: string, key: string): void {
-  try {
-    createSecureContext({ cert: certificate, key });
-  } catch (error) {
-    throw failure(
-      "configuration",
-      path,
-      `cannot be used for TLS (${(error as Error).message})`,
-      "check every certificate in it",
-      { cause: error },
-    );
+    return make();
+  } catch (cause) {
+    const words = `${problem} (${(cause as Error).message})`;
+    throw failure("configuration", path, words, remedy, { cause });
   }
 }

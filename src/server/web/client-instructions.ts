@@ -16,40 +16,119 @@ export function formatMirrorUrl(
   return `${scheme}://${isIPv6(host) ? `[${host}]` : host}:${listen.port}/`;
 }
 
-/**
- * The CLI configuration that a client of this mirror needs, as text that can
- * be pasted whole into its file. The served hostnames come from the mirror
- * only: `direct` excludes them, so that a 404 of the mirror ends the search
- * instead of leading past it. Others stay with their own registries.
- * (CLI configuration file, "Explicit Installation Method Configuration")
- */
-export function formatClientInstructions(mirror: {
+/** A mirror, as far as its clients have to know it. */
+export interface MirrorForClients {
   /** URL of the mirror for clients, with a slash at the end. */
   readonly url: string;
-  /** The CA that clients do not know yet. */
-  readonly caFile: string | undefined;
   /** The provider hostnames that the mirror serves. */
   readonly hostnames: readonly string[];
   /** Clients have to have a token. */
-  readonly needsToken?: boolean;
-}): string {
-  const behindProxy = !mirror.url.startsWith("https:");
-  const url = behindProxy ? "https://mirror.example.com/" : mirror.url;
-  const direct = mirror.hostnames.filter((hostname) => !hasNoPort(hostname));
-  const asked = [new URL(url).host, ...direct.map(clientHostname)];
+  readonly needsToken: boolean;
+  /** SHA-256 of the CA that clients do not know yet. */
+  readonly fingerprint?: string | undefined;
+}
+
+/** Text and its place, for one kind of client. */
+export interface SetUp {
+  /** The option of `client-config` that asks for it. */
+  readonly option: string;
+  readonly name: string;
+  readonly hint: string;
+  readonly text: string;
+}
+
+/** What the operators of clients paste, the usual way first; shown by the start, by `client-config` and at `/`. */
+export function listSetUps(mirror: MirrorForClients): readonly SetUp[] {
+  const blocks = formatHostBlocks(mirror);
+  const network = formatNetworkMirror(mirror);
+  const lockAll = network.replace(
+    /^ {4}url .*$/m,
+    "$&\n    trust_all_hashes = true",
+  );
+  const setUp = (
+    option: string,
+    name: string,
+    hint: string,
+    ...lines: readonly string[]
+  ) => ({ option, name, hint, text: `${lines.join("\n").trimEnd()}\n` });
+  return [
+    setUp(
+      "hosts",
+      "Terraform and OpenTofu",
+      "In ~/.terraformrc, in terraform.rc in %APPDATA% on Windows, or in ~/.tofurc:",
+      blocks,
+    ),
+    setUp(
+      "network",
+      "Network mirror",
+      "In place of the blocks above, for providers without a signature. Clients check no signature then, lock hashes of one platform, and do not print why something is refused:",
+      network,
+    ),
+    setUp(
+      "tofu",
+      "Network mirror for OpenTofu",
+      "In ~/.tofurc. From 1.12 on, trust_all_hashes makes it lock all hashes of providers of registry.opentofu.org:",
+      lockAll,
+    ),
+    setUp(
+      "terragrunt",
+      "terragrunt",
+      "It runs Terraform or OpenTofu, which read the same blocks; here from a file of your repository:",
+      ...settings(mirror, "export ", "=", "$PWD"),
+      "terragrunt run --all init",
+    ),
+    setUp(
+      "github",
+      "GitHub Actions",
+      "In a workflow, before init:",
+      "env:",
+      ...settings(mirror, "  ", ": ", "${{ github.workspace }}"),
+      ...["steps:", "  - run: |", ...writeFiles(mirror, blocks)],
+    ),
+    setUp(
+      "gitlab",
+      "GitLab",
+      "In .gitlab-ci.yml:",
+      "variables:",
+      ...settings(mirror, "  ", ": ", "$CI_PROJECT_DIR"),
+      ...["default:", "  before_script:", "    - |"],
+      ...writeFiles(mirror, blocks),
+    ),
+    setUp(
+      "docker",
+      "Docker",
+      "In a Dockerfile, with the files beside it:",
+      "COPY mirror.tfrc /etc/",
+      ...(mirror.fingerprint ? ["COPY provender-ca.pem /etc/"] : []),
+      ...settings(mirror, "ENV ", "=", "/etc"),
+    ),
+  ];
+}
+
+/** What the mirror prints at its start; `caFile` is the CA that clients do not know yet. */
+export function formatStart(
+  mirror: MirrorForClients,
+  caFile: string | undefined,
+): string {
   return [
     "# For ~/.terraformrc (Terraform) or ~/.tofurc (OpenTofu):",
-    ...(behindProxy ? [proxyNote] : []),
-    ...(mirror.caFile === undefined ? [] : trustNote(mirror.caFile)),
-    ...installation(url, mirror.hostnames.filter(hasNoPort)),
-    ...direct.flatMap((hostname) => services(url, hostname)),
-    ...(mirror.needsToken === true ? asked.flatMap(credentials) : []),
+    ...(caFile === undefined ? [] : trustNote(caFile)),
+    formatHostBlocks(mirror).trimEnd(),
+    '# "provender client-config" prints this again, and what CI and the network mirror need.',
     "",
   ].join("\n");
 }
 
-const proxyNote =
-  "# mirror.example.com stands for the proxy that adds TLS to this mirror.";
+/** How machines come to trust the CA, once it is in provender-ca.pem. */
+export const trustSteps = `One command      SSL_CERT_FILE=$PWD/provender-ca.pem terraform init
+Debian, Ubuntu   sudo cp provender-ca.pem /usr/local/share/ca-certificates/provender-ca.crt && sudo update-ca-certificates
+Red Hat, Fedora  sudo cp provender-ca.pem /etc/pki/ca-trust/source/anchors/ && sudo update-ca-trust
+macOS            sudo security add-trusted-cert -d -r trustRoot -k /Library/Keychains/System.keychain provender-ca.pem
+Windows          certutil -addstore -f Root provender-ca.pem (as administrator)
+Containers       COPY provender-ca.pem /usr/local/share/ca-certificates/provender-ca.crt
+                 RUN update-ca-certificates
+                 or mount the file and set SSL_CERT_FILE to its path
+`;
 
 function trustNote(caFile: string): string[] {
   return [
@@ -58,17 +137,54 @@ function trustNote(caFile: string): string[] {
   ];
 }
 
-// Clients join HOSTNAME:PORT to a mirror's URL in a way that they cannot parse themselves.
-function hasNoPort(hostname: string): boolean {
-  return !hostname.includes(":");
+/** Clients take no http URL: a proxy adds TLS. */
+function clientUrl({ url }: MirrorForClients): string {
+  return url.startsWith("https:") ? url : "https://mirror.example.com/";
 }
 
-function installation(url: string, hostnames: readonly string[]): string[] {
-  if (hostnames.length === 0) return [];
-  const patterns = hostnames
+function proxyNote({ url }: MirrorForClients): readonly string[] {
+  return url.startsWith("https:")
+    ? []
+    : [
+        "# mirror.example.com stands for the proxy that adds TLS to this mirror.",
+      ];
+}
+
+/** The mirror's registries in place of those of each hostname. */
+function formatHostBlocks(mirror: MirrorForClients): string {
+  const url = clientUrl(mirror);
+  const names = mirror.hostnames.map(clientHostname);
+  const asked = [...new Set([new URL(url).host, ...names])];
+  return [
+    ...proxyNote(mirror),
+    ...mirror.hostnames.flatMap((hostname) => [
+      `host "${clientHostname(hostname)}" {`,
+      "  services = {",
+      `    "providers.v1" = "${url}v1/providers/${hostname}/"`,
+      `    "modules.v1"   = "${url}v1/modules/${hostname}/"`,
+      "  }",
+      "}",
+    ]),
+    ...(mirror.needsToken ? asked.flatMap(credentials) : []),
+    "",
+  ].join("\n");
+}
+
+/**
+ * The served hostnames come from the mirror only: `direct` excludes them, so that a 404 of the mirror ends the search
+ * instead of leading past it. Others stay with their own registries. Clients join HOSTNAME:PORT to a mirror's URL in a
+ * way that they cannot parse themselves. (CLI configuration file, "Explicit Installation Method Configuration")
+ */
+function formatNetworkMirror(mirror: MirrorForClients): string {
+  const url = clientUrl(mirror);
+  const patterns = mirror.hostnames
+    .filter((hostname) => !hostname.includes(":"))
     .map((hostname) => `"${clientHostname(hostname)}/*/*"`)
     .join(", ");
+  // An empty list would mean all.
+  if (patterns === "") return "";
   return [
+    ...proxyNote(mirror),
     "provider_installation {",
     "  network_mirror {",
     `    url     = "${url}providers/"`,
@@ -78,22 +194,9 @@ function installation(url: string, hostnames: readonly string[]): string[] {
     `    exclude = [${patterns}]`,
     "  }",
     "}",
-  ];
-}
-
-/**
- * Formats the block of a hostname with a port: the mirror's registries in place
- * of its own.
- */
-function services(url: string, hostname: string): string[] {
-  return [
-    `host "${clientHostname(hostname)}" {`,
-    "  services = {",
-    `    "providers.v1" = "${url}v1/providers/${hostname}/"`,
-    `    "modules.v1"   = "${url}v1/modules/${hostname}/"`,
-    "  }",
-    "}",
-  ];
+    ...(mirror.needsToken ? credentials(new URL(url).host) : []),
+    "",
+  ].join("\n");
 }
 
 /** Clients send a token by the hostname that they know: the mirror's, or that of a host block. */
@@ -105,4 +208,31 @@ function credentials(host: string): string[] {
 function clientHostname(hostname: string): string {
   const [name = "", ...port] = hostname.split(":");
   return [domainToUnicode(name), ...port].join(":");
+}
+
+function settings(
+  { fingerprint }: MirrorForClients,
+  begin: string,
+  is: string,
+  folder: string,
+): readonly string[] {
+  const trust = `${begin}SSL_CERT_FILE${is}${folder}/provender-ca.pem`;
+  return [
+    `${begin}TF_CLI_CONFIG_FILE${is}${folder}/mirror.tfrc`,
+    ...(fingerprint === undefined ? [] : [trust]),
+  ];
+}
+
+/** The CA is fetched without trust, and then compared with its fingerprint. */
+function writeFiles(
+  { url, fingerprint }: MirrorForClients,
+  block: string,
+): readonly string[] {
+  const fetched = [
+    `curl -fsSk ${url}ca.pem -o provender-ca.pem`,
+    `openssl x509 -in provender-ca.pem -noout -sha256 -fingerprint | grep -qF '${fingerprint}'`,
+  ];
+  const written = ["cat > mirror.tfrc <<'END'", block.trimEnd(), "END"];
+  const all = [...(fingerprint === undefined ? [] : fetched), ...written];
+  return all.flatMap((text) => text.split("\n").map((line) => `      ${line}`));
 }

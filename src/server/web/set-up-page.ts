@@ -4,7 +4,7 @@ import { failure } from "../../errors/index.ts";
 import type { Authentication } from "../access/authentication.ts";
 import type { RoutedContext } from "../http/request-context.ts";
 import type { PublicAddress } from "../protocols/public-address.ts";
-import { formatClientInstructions } from "./client-instructions.ts";
+import { listSetUps, type SetUp } from "./client-instructions.ts";
 import { html, type Html } from "./html.ts";
 import { sendPage } from "./page.ts";
 
@@ -44,10 +44,9 @@ export class SetUpPage {
     const note = this.#parts.isReporting() && reportingNote;
     const url = publicAddress.baseOf(ctx.req) ?? this.#url;
     const authority = await this.#readAuthority();
-    const instructions = { url, caFile: undefined, hostnames, needsToken };
     const fingerprint =
       authority && new X509Certificate(authority).fingerprint256;
-    const client = formatClientInstructions(instructions);
+    const setUps = listSetUps({ url, hostnames, needsToken, fingerprint });
     sendPage(
       ctx,
       "Set up",
@@ -56,7 +55,7 @@ export class SetUpPage {
           checks the publishers' signatures and keeps what it checked.
         </p>
         ${note}
-        ${fingerprint && renderAuthority(fingerprint)}${needsToken && tokenHint}${formatSetUps({ url, client, fingerprint }).map(renderSetUp)} `,
+        ${fingerprint && renderAuthority(fingerprint)}${needsToken && tokenHint}${setUps.filter(({ text }) => text.trim()).map(renderSetUp)} `,
     );
   }
 
@@ -84,8 +83,8 @@ function renderAuthority(fingerprint: string): Html {
   return html`<h2>Certificate authority</h2>
     <p>
       Clients have to trust <a href="ca.pem">ca.pem</a>. Get its fingerprint
-      from the operator, who sees it with <code>provender ca</code>, and compare
-      it with that of your copy:
+      from the operator, who sees it with <code>provender client-config</code>,
+      and compare it with that of your copy:
     </p>
     <p><code>${fingerprint}</code></p>
     <p>
@@ -106,108 +105,4 @@ function renderSetUp({ name, hint, text }: SetUp): Html {
   return html`<h2>${name}</h2>
     <p>${hint}</p>
     <pre tabindex="0" aria-label="${name}">${text}</pre> `;
-}
-
-/** Text and its place, for one kind of client. */
-interface SetUp {
-  readonly name: string;
-  readonly hint: string;
-  readonly text: string;
-}
-
-interface Mirror {
-  readonly url: string;
-  /** The block for the client's configuration. */
-  readonly client: string;
-  /** Fingerprint of a CA that clients do not know yet. */
-  readonly fingerprint: string | undefined;
-}
-
-/** One for each way in which clients run. */
-function formatSetUps(mirror: Mirror): readonly SetUp[] {
-  const block = mirror.client.replace(/^# For .*\n/, "");
-  const ca = mirror.fingerprint !== undefined;
-  const setUps: readonly [string, string, readonly string[]][] = [
-    [
-      "Terraform",
-      "In ~/.terraformrc, or in terraform.rc in %APPDATA% on Windows:",
-      [block.trimEnd()],
-    ],
-    [
-      "OpenTofu",
-      "In ~/.tofurc. From 1.12 on, trust_all_hashes makes it lock all hashes of providers of registry.opentofu.org:",
-      [
-        block
-          .replace(/^ {4}url .*$/m, "$&\n    trust_all_hashes = true")
-          .trimEnd(),
-      ],
-    ],
-    [
-      "terragrunt",
-      "It runs Terraform or OpenTofu, which read the same block; here from a file of your repository:",
-      [
-        ...settings(mirror, "export ", "=", "$PWD"),
-        "terragrunt run --all init",
-      ],
-    ],
-    [
-      "GitHub Actions",
-      "In a workflow, before init:",
-      [
-        "env:",
-        ...settings(mirror, "  ", ": ", "${{ github.workspace }}"),
-        ...["steps:", "  - run: |", ...writeFiles(mirror, block)],
-      ],
-    ],
-    [
-      "GitLab",
-      "In .gitlab-ci.yml:",
-      [
-        "variables:",
-        ...settings(mirror, "  ", ": ", "$CI_PROJECT_DIR"),
-        ...["default:", "  before_script:", "    - |"],
-        ...writeFiles(mirror, block),
-      ],
-    ],
-    [
-      "Docker",
-      "In a Dockerfile, with the files beside it:",
-      [
-        "COPY mirror.tfrc /etc/",
-        ...(ca ? ["COPY provender-ca.pem /etc/"] : []),
-        ...settings(mirror, "ENV ", "=", "/etc"),
-      ],
-    ],
-  ];
-  return setUps.map(([name, hint, lines]) => ({
-    ...{ name, hint },
-    text: `${lines.join("\n")}\n`,
-  }));
-}
-
-function settings(
-  { fingerprint }: Mirror,
-  begin: string,
-  is: string,
-  folder: string,
-): readonly string[] {
-  const trust = `${begin}SSL_CERT_FILE${is}${folder}/provender-ca.pem`;
-  return [
-    `${begin}TF_CLI_CONFIG_FILE${is}${folder}/mirror.tfrc`,
-    ...(fingerprint === undefined ? [] : [trust]),
-  ];
-}
-
-/** The CA is fetched without trust, and then compared with its fingerprint. */
-function writeFiles(
-  { url, fingerprint }: Mirror,
-  block: string,
-): readonly string[] {
-  const fetched = [
-    `curl -fsSk ${url}ca.pem -o provender-ca.pem`,
-    `openssl x509 -in provender-ca.pem -noout -sha256 -fingerprint | grep -qF '${fingerprint}'`,
-  ];
-  const written = ["cat > mirror.tfrc <<'END'", block.trimEnd(), "END"];
-  const all = [...(fingerprint === undefined ? [] : fetched), ...written];
-  return all.flatMap((text) => text.split("\n").map((line) => `      ${line}`));
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { runExplain } from "../../commands/operate/explain.ts";
 import {
+  findNeeds,
   notRunning,
   printStatus,
   readFigures,
@@ -22,18 +23,24 @@ export const status = verb(
       ? notRunning(
           `No daemon works on ${directory}: start it with "provender serve" or its service.`,
         )
-      : findStatus(daemon));
+      : findStatus(daemon, configuration.storage.minFree));
     return printStatus(subject, found, json, stdout);
   },
 );
 
-async function findStatus(daemon: RunningDaemon): Promise<Status> {
+async function findStatus(
+  daemon: RunningDaemon,
+  minFree: number,
+): Promise<Status> {
   const problems = await daemon.checkReady().then(
     () => [],
     (error: unknown) => [(error as Error).message],
   );
-  const figures = readFigures(await daemon.readSamples());
-  return { running: true, ready: problems.length === 0, problems, figures };
+  const samples = await daemon.readSamples();
+  const ready = problems.length === 0;
+  const needs = findNeeds(samples, minFree, new Date());
+  const figures = readFigures(samples);
+  return { running: true, ready, problems, needs, figures };
 }
 
 export const explain = verb(

@@ -3,7 +3,6 @@ import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
-import { stringify } from "yaml";
 import { issueToken } from "../../client-token.ts";
 import { createAuthority, type Authority } from "../../fakes/authority.ts";
 import type { Fault } from "../../fakes/faults.ts";
@@ -19,6 +18,7 @@ import {
   scratch,
   startMirror,
   type RunningMirror,
+  writeConfiguration,
 } from "../../running-mirror.ts";
 import { expectDocument } from "../documents.ts";
 
@@ -133,7 +133,7 @@ export class DoctorScene {
     const file = join(scratch("config"), "provender.yaml");
     const storage = { directory: scratch("store") };
     const good = { storage, ...this.origins(), ...config };
-    writeFileSync(file, stringify(good));
+    writeConfiguration(file, good);
     chmodSync(dirname(file), 0o755);
     return diagnose(["--config", file], env);
   }

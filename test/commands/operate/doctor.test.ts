@@ -2,11 +2,14 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { stringify } from "yaml";
 import { startLooseBucket } from "../../fakes/loose-bucket.ts";
 import * as faults from "../../fakes/faults.ts";
 import { runCommand } from "../../running-command.ts";
-import { scratch, startMirror } from "../../running-mirror.ts";
+import {
+  scratch,
+  startMirror,
+  writeConfiguration,
+} from "../../running-mirror.ts";
 import { canBeOthers, source, user } from "../../scenes/other-user.ts";
 import {
   ci,
@@ -104,7 +107,9 @@ describe("provender doctor", () => {
     const args = ["doctor", "--config", scene.mirror.configFile];
     const { status, stdout } = await runCommand(args);
     expect(status).toBe(0);
-    expect(stdout).toMatch(/^ok {4}configuration +\S+ can be used\.$/m);
+    expect(stdout).toMatch(
+      /^ok {4}configuration +\S+ can be used\. It serves registry\.terraform\.io.*\.$/m,
+    );
     expect(stdout).not.toMatch(/^(?:fail|warn)/m);
   });
 
@@ -148,7 +153,7 @@ describe.runIf(canBeOthers)("provender doctor of a store", () => {
     const storage = { directory: scratch("of-root") };
     const file = join(scratch("config"), "provender.yaml");
     const config = { offline: true, storage };
-    writeFileSync(file, stringify(config));
+    writeConfiguration(file, config);
     for (const path of [storage.directory, dirname(file)])
       chmodSync(path, 0o755);
     const doctor = [source, "doctor", "--config", file];

@@ -3,6 +3,11 @@ import { runCommand } from "../../running-command.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import { bearer } from "../../client-token.ts";
 import { eventually } from "../../scenes/provider-requests.ts";
+import {
+  findNeeds,
+  printStatus,
+  readFigures,
+} from "../../../src/commands/operate/status.ts";
 import { expectDocument } from "../documents.ts";
 import { ci, DoctorScene } from "./doctor-scene.ts";
 
@@ -25,6 +30,7 @@ interface Status {
   readonly running: boolean;
   readonly ready: boolean;
   readonly problems: readonly string[];
+  readonly needs: readonly { readonly what: string }[];
   readonly url: string | null;
   readonly pid: number | null;
   readonly store: { readonly archives: number } | null;
@@ -37,7 +43,8 @@ async function statusOf(
 ) {
   const run = await runCommand(["status", "--json", ...args], { env });
   const status = expectDocument("status", run.stdout) as Status;
-  expect(run.status).toBe(status.ready ? 0 : 1);
+  const isWell = status.ready && status.needs.length === 0;
+  expect(run.status).toBe(isWell ? 0 : 1);
   return status;
 }
 
@@ -69,7 +76,7 @@ describe("provender status", () => {
       ({ store }) => store?.archives === 1,
     );
     expect(status).toMatchObject({
-      ...{ running: true, ready: true, problems: [] },
+      ...{ running: true, ready: true, problems: [], needs: [] },
       url: mirror.url,
       pid: mirror.process.pid,
       directory: mirror.directory,
@@ -81,7 +88,7 @@ describe("provender status", () => {
     const { stdout } = await runCommand(["status", ...here(mirror)], {
       env: tokenFor(mirror),
     });
-    expect(stdout).toMatch(/^ +state +ready$/m);
+    expect(stdout).toMatch(/^ +state +ready, process \d+, since \S+Z$/m);
     expect(stdout).toMatch(/^ +store +1 archives \(/m);
     expect(stdout).toMatch(/registry\.terraform\.io +\d{4}-.*Z +\d+ ok$/m);
     expect(stdout).toMatch(/^No alarm since the start\.$/m);
@@ -101,6 +108,60 @@ describe("provender status", () => {
     scene.registry.heal();
     const { alarms } = await statusOf(here(scene.mirror));
     expect(alarms).toMatchObject([{ kind: "archive-tampered" }]);
+  });
+
+  it("begins with what needs a person, and is short whatever there is", () => {
+    const now = new Date("2026-11-28T00:00:00Z");
+    const at = (days: number) => now.getTime() / 1000 + days * 86_400;
+    const sample = (name: string, value: number, labels = {}) => ({
+      ...{ name: `provender_${name}`, value, labels },
+    });
+    const wrong = [
+      sample("store_free_bytes", 0),
+      sample("config_last_reload_successful", 0),
+      sample("pending_decisions", 1, { reason: "unknown" }),
+      sample("pending_decisions", 2, { reason: "other-content" }),
+      sample("origin_hosts_suspended", 1),
+      sample("certificate_expiry_timestamp_seconds", at(13)),
+      sample("token_expiry_timestamp_seconds", at(-1)),
+      ...Array.from({ length: 50 }, (_, n) => [
+        sample("origin_last_success_timestamp_seconds", at(0), { origin: n }),
+        sample("alarms_total", 1, { kind: `kind${n}` }),
+      ]).flat(),
+    ];
+    const needs = findNeeds(wrong, 2 ** 30, now);
+    expect(needs.map(({ what }) => what)).toEqual([
+      ...["disk", "reload", "decisions", "origins", "certificate", "token"],
+    ]);
+    let text = "";
+    const status = { running: true, ready: true, problems: [], needs };
+    const subject = {
+      url: "https://a/",
+      pid: 1,
+      directory: "/",
+      policyMode: "",
+    };
+    const code = printStatus(
+      subject,
+      { ...status, figures: readFigures(wrong) },
+      false,
+      (printed) => void (text += printed),
+    );
+    expect(code).toBe(1);
+    const lines = text.trimEnd().split("\n");
+    expect(lines.length).toBeLessThanOrEqual(25);
+    expect(lines[0]).toMatch(/^The disk has 0 B free.*: provender prune$/);
+    expect(lines[2]).toBe(
+      "3 releases wait for a decision: provender trust list",
+    );
+    const well = [
+      sample("store_free_bytes", 2 ** 31),
+      sample("config_last_reload_successful", 1),
+      sample("pending_decisions", 0),
+      sample("certificate_expiry_timestamp_seconds", at(15)),
+      sample("token_expiry_timestamp_seconds", 0),
+    ];
+    expect(findNeeds(well, 2 ** 30, now)).toEqual([]);
   });
 
   it("says that nothing runs, also after a daemon was killed", async () => {
@@ -124,7 +185,7 @@ describe("provender status", () => {
   });
 
   it("has figures beside a daemon also where they want a token", async () => {
-    const auth = { tokens: [ci.configured], metrics: "token" };
+    const auth = { tokens: [ci.configured] };
     await whileRunning({ auth }, async (own) => {
       expect((await statusOf(here(own), {})).store).not.toBeNull();
     });

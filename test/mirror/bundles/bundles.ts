@@ -1,13 +1,12 @@
 import { createHash } from "node:crypto";
-import { globSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { globSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { stringify } from "yaml";
 import type { Authority } from "../../fakes/authority.ts";
 import type { Registry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
 import type { CommandRun } from "../../running-command.ts";
 import { runHere } from "../../running-here.ts";
-import { scratch } from "../../running-mirror.ts";
+import { scratch, writeConfiguration } from "../../running-mirror.ts";
 
 /** A store, its configuration, and `provender` working on it. */
 export interface Site {
@@ -49,7 +48,7 @@ export function offlineSite(options: SiteOptions = {}): Site {
 export function siteOf({ config = {}, ...options }: SiteOptions): Site {
   const directory = options.directory ?? scratch("site");
   const configFile = join(scratch("config"), "provender.yaml");
-  writeFileSync(configFile, stringify({ storage: { directory }, ...config }));
+  writeConfiguration(configFile, { storage: { directory }, ...config });
   return {
     directory,
     configFile,

@@ -191,8 +191,8 @@ describe("modules from git", () => {
     const noise = randomBytes(200_000).toString("base64");
     await repository.commit({ "a.tf": `# ${noise}` }, "v1");
     publish("large", `${gitUrl("large")}?ref=v1`);
-    const config = scene.configOf({ limits: { gitRepository: "100KiB" } });
-    await withMirror({ config }, async (other) => {
+    const limits = { gitRepository: 100 * 1024 };
+    await withMirror({ config: scene.configOf(), limits }, async (other) => {
       const answer = await locate(other, "large");
       expect(answer.status).toBe(502);
       expect(answer.body.toString()).toContain("it is too large");

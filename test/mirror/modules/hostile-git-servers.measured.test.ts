@@ -21,8 +21,8 @@ let published = 0;
 beforeAll(async () => {
   scene = await makeModuleScene((req, res) => backend(req, res));
   // Answers wait for the end of the work, so that it is measured whole.
-  const config = scene.configOf({ limits: { answer: "60s" } });
-  mirror = await startMirror({ config });
+  const limits = { answer: 60_000 };
+  mirror = await startMirror({ config: scene.configOf(), limits });
   backend = sends();
   // Code that runs for the first time is slower than it will ever be again.
   await measureHealthFor(mirror, enough, ask);

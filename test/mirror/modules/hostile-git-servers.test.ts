@@ -54,7 +54,7 @@ describe("packs", () => {
     backend = sends(...hostile);
     const { status, text } = await ask();
     expect(status).toBe(502);
-    expect(text).toMatch(/git needs more than limits.gitMemory|fatal: pack/);
+    expect(text).toMatch(/git needs more memory|fatal: pack/);
     expect(await countFiles(mirror, "staging")).toBe(0);
   });
 });

@@ -29,7 +29,7 @@ beforeAll(async () => {
   scene = await makeModuleScene((req, res) => backend(req, res));
   // Answers wait for the end of the work, so that it is measured whole.
   mirror = await startMirror({
-    config: scene.configOf({ limits: { answer: "60s" } }),
+    ...{ config: scene.configOf(), limits: { answer: 60_000 } },
   });
   // Code that runs for the first time is slower than it will ever be again.
   await measureHealthFor(mirror, enough, () =>

@@ -103,11 +103,10 @@ describe("policy", () => {
     },
   );
 
-  it("sends clients on from other hosts when configured, and holds back new versions", async () => {
+  it("refuses other hosts, and holds back new versions", async () => {
     scene.origin.publish("acme/young/aws", "1.0.0", "./young.zip");
     const config = scene.configOf({
       policy: {
-        otherHosts: "not-found",
         rules: [
           { match: `${hostname}/*/*/*`, action: "allow", minimumAge: "1h" },
         ],
@@ -115,7 +114,7 @@ describe("policy", () => {
     });
     await withMirror({ config }, async (other) => {
       const path = "/v1/modules/example.com/acme/network/aws/versions";
-      expect((await other.get(path)).status).toBe(404);
+      expect((await other.get(path)).status).toBe(451);
       expect(await versionsOf(other, "young")).toBe(451);
       expect(codeOf(await locate(other, "young"))).toBe("too-young");
     });

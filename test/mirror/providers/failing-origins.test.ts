@@ -20,10 +20,9 @@ let names = 0;
 beforeAll(async () => {
   const authority = await createAuthority();
   registry = await startRegistry({ authority });
-  mirror = await startTimedMirror({
-    ...originsOf(authority, registry),
-    limits: { firstByte: "1500ms", answer: "3s" },
-  });
+  const limits = { firstByte: 1_500, answer: 3_000 };
+  const config = originsOf(authority, registry);
+  mirror = await startTimedMirror(config, {}, undefined, undefined, limits);
 });
 
 afterEach(async () => {

@@ -48,7 +48,7 @@ beforeAll(async () => {
   );
   const config = {
     origins: Object.assign({}, ...origins) as object,
-    freshness: { versions: "1ms", notFound: "1ms" },
+    freshness: { versions: "1ms" },
   };
   mirror = await startMirror({ config });
 });

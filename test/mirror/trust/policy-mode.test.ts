@@ -37,7 +37,7 @@ beforeAll(async () => {
   // Fresh for so long that no origin is asked.
   await scene.revive({
     policy: reporting,
-    freshness: { versions: "1h", notFound: "1ms" },
+    freshness: { versions: "1h" },
   });
 });
 

@@ -124,15 +124,16 @@ describe("a policy of its own", () => {
     });
   });
 
-  it("refuses a denied provider of a host that is not served, where others are sent on", async () => {
+  it("tells a denied provider of a host that is not served from others of it", async () => {
     const policy = {
-      otherHosts: "not-found",
       rules: [{ match: "other.example.com/evil/*", action: "deny" }],
     };
     await withPolicy(policy, async (own) => {
       const ask = (namespace: string) =>
         requestsFor(own, "thing", namespace, "other.example.com");
-      expect((await ask("good").index()).status).toBe(404);
+      expect(outcomeOf(await ask("good").index())).toBe(
+        "451 origin-not-served",
+      );
       expect(outcomeOf(await ask("evil").index())).toBe("451 policy-denied");
       expect(outcomeOf(await ask("evil").version("1.0.0"))).toBe(
         "451 policy-denied",

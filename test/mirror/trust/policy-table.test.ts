@@ -60,7 +60,7 @@ let base: Readonly<Record<string, unknown>>;
 let rules: Readonly<Record<string, unknown>>;
 
 /** Documents stay as they are unless the rules say otherwise. */
-const lasting = { versions: "10m", notFound: "1ms" };
+const lasting = { versions: "10m" };
 
 /** Collects the answers of each path for a subject; all must be refusals. */
 async function answersFor({ type, version }: Subject) {
@@ -147,7 +147,7 @@ beforeAll(async () => {
   await publish("foreign", "1.0.0", { signer: other });
   base = {
     ...originsOf(authority, registry),
-    freshness: { versions: "1ms", notFound: "1ms" },
+    freshness: { versions: "1ms" },
   };
   rules = {
     policy: {
@@ -256,7 +256,7 @@ describe("what the rules, its age or its key keep out", () => {
     await restart({
       ...base,
       ...rules,
-      freshness: { versions: "1ms", notFound: "1ms" },
+      freshness: { versions: "1ms" },
     });
     await registry.stop();
     try {

@@ -45,7 +45,7 @@ function start(
     directory,
     config: {
       ...originsOf(authority, registry),
-      freshness: { versions: "1ms", notFound: "1ms" },
+      freshness: { versions: "1ms" },
       storage: { directory, minFree: 0, ...storage },
     },
   });

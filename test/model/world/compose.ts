@@ -103,7 +103,6 @@ export function composeMirror(
     versions: cacheOf<ProviderAddress, VersionList>(versionRecords),
     ...{ releases, events, notebook },
     notFound: modelTimes.freshness.notFound,
-    fallThrough: false,
     onVanished: () => undefined,
     onMalformed: () => undefined,
   });

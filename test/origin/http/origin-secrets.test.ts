@@ -29,11 +29,11 @@ beforeAll(async () => {
   elsewhere = await startRegistry({ authority });
   const settings = { token: { env: "TOKEN" }, allowPrivateAddresses: true };
   mirror = await startTimedMirror(
-    {
-      ...originsOf(authority, home, settings),
-      limits: { firstByte: "2s", answer: "3s" },
-    },
+    originsOf(authority, home, settings),
     { TOKEN: token },
+    undefined,
+    undefined,
+    { firstByte: 2_000, answer: 3_000 },
   );
 });
 

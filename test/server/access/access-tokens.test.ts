@@ -114,7 +114,7 @@ describe("access tokens with an issuer that changes", () => {
     expect(await outcome(second)).toBe("200");
     expect(await outcome(first)).toBe(refused);
     const asked = other.requests.length;
-    await reload({ tokens, oidc, archiveUrls: "2h" });
+    await reload({ tokens, oidc });
     expect(await outcome(second)).toBe("200");
     expect(other.requests).toHaveLength(asked);
     await reload({ tokens });

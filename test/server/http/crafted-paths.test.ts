@@ -50,7 +50,7 @@ beforeAll(async () => {
     config: {
       ...originsOf(authority, registry),
       listen: { port: 0, tls: "off" },
-      freshness: { versions: "1h", notFound: "1h" },
+      freshness: { versions: "1h" },
     },
     directory,
     nodeOptions: guard,

@@ -4,9 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuthority } from "../../fakes/authority.ts";
 import { all, alteredByte, chunked, onlyFor } from "../../fakes/faults.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import { startImpatientMirror } from "../../scenes/impatient-mirror.ts";
 import { originsOf } from "../../origins.ts";
-import type { RunningMirror } from "../../running-mirror.ts";
+import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import { awaitHit, awaitLine, type LogLine } from "../../scenes/log-lines.ts";
 import { openConnection, readToEnd } from "../../scenes/raw-connection.ts";
 
@@ -32,10 +31,11 @@ beforeAll(async () => {
     JSON.stringify({ versions: grown }),
   );
   const config = originsOf(authority, registry);
-  secure = await startImpatientMirror(400, config);
-  plain = await startImpatientMirror(400, {
-    ...config,
-    listen: { port: 0, tls: "off" },
+  const limits = { clientHeaders: 400, rateWindow: 400 };
+  secure = await startMirror({ config, limits });
+  plain = await startMirror({
+    config: { ...config, listen: { port: 0, tls: "off" } },
+    limits,
   });
 });
 

@@ -22,8 +22,8 @@ import {
 } from "../../scenes/module-scene.ts";
 
 const nginx = await findNginx();
-const host = "registry.terraform.io";
-const modules = "modules.example.com";
+const host = "providers.example.com";
+const modules = "registry.terraform.io";
 const elsewhere = "s3::https://s3.example.com/modules/vault.zip";
 
 let scene: ModuleScene;
@@ -47,10 +47,9 @@ function start(config: object = {}): Promise<RunningMirror> {
   return startMirror({
     config: {
       origins: {
-        ...originsOf(authority, registry, {}, host).origins,
         [modules]: { url, ca: scene.caFile },
+        ...originsOf(authority, registry, {}, host).origins,
       },
-      discovery: { origin: modules },
       ...config,
     },
   });

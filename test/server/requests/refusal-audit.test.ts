@@ -30,7 +30,7 @@ beforeEach(() => {
     },
   });
   metrics = new Metrics(new Date());
-  const logger = makeLogger({ level: "fatal", format: "json" });
+  const logger = makeLogger({ level: "fatal" });
   refusals = new RefusalAudit(log, new Alarms(logger, metrics));
 });
 afterEach(() => log.close());

@@ -192,18 +192,4 @@ describe("the log of requests", () => {
         expect(line.userAgent).toBe(headers["user-agent"].slice(0, 200));
       }
   });
-
-  it("has one line a request for people, too", async () => {
-    const config = {
-      log: { format: "pretty" },
-      listen: { port: 0, tls: "off" },
-    };
-    const other = await startMirror({ config });
-    await other.get("/nothing");
-    const lines = () => other.log.map(({ text }) => String(text));
-    const isLine = (text: string) => /INFO.*request.*"no-such-page"/.test(text);
-    await expect.poll(() => lines().filter(isLine)).toHaveLength(1);
-    for (const line of lines()) expect(line).toMatch(/^\[/);
-    await other.stop();
-  });
 });

@@ -50,7 +50,7 @@ describe.skipIf(!canTest)("the pages in a browser", () => {
     const [{ ca }] = Object.values(origins) as [{ ca: string }];
     const config = {
       origins: { ...origins, "modules.example.com": { url: modules.url, ca } },
-      freshness: { versions: "1ms", notFound: "1ms" },
+      freshness: { versions: "1ms" },
       policy: {
         rules: [{ match: provider, action: "deny", versions: "< 1.0.0" }],
       },

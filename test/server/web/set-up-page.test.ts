@@ -31,8 +31,11 @@ describe("the page for people", () => {
   it("shows the block for clients that was printed at the start, and leads to what is kept", async () => {
     const { headers, body } = await mirror.get("/");
     expect(headers["content-type"]).toBe("text/html; charset=utf-8");
-    expect(body.toString()).toContain(
-      `url     = &quot;${mirror.url}providers/&quot;`,
+    const page = body.toString();
+    const [, block = ""] = mirror.printed.split(/^(?=host )/m);
+    expect(page).toContain(block.split("\n#")[0]?.replaceAll('"', "&quot;"));
+    expect(page.indexOf("providers.v1")).toBeLessThan(
+      page.indexOf("network_mirror"),
     );
     expect(body.toString()).toContain(`href="browse"`);
   });

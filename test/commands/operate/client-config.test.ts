@@ -17,7 +17,11 @@ function write(configuration: object): string {
 it("prints the CA alone on standard output, and how to trust it on standard error", async () => {
   const mirror = await startMirror();
   const config = ["--config", mirror.configFile];
-  const { status, stdout, stderr } = await runCommand(["ca", ...config]);
+  const { status, stdout, stderr } = await runCommand([
+    "client-config",
+    "--pem",
+    ...config,
+  ]);
   expect(status).toBe(0);
   expect(stdout).toBe(readFileSync(mirror.caFile, "utf8"));
   expect(stderr).toContain(new X509Certificate(stdout).fingerprint256);
@@ -26,9 +30,40 @@ it("prints the CA alone on standard output, and how to trust it on standard erro
   expect(await mirror.stop()).toBe(0);
 });
 
+it("prints what clients paste, host blocks first, or one kind of it alone", async () => {
+  const sha256 = "a".repeat(64);
+  const config = write({
+    listen: { tls: "off" },
+    publicUrl: "https://mirror.example.com/",
+    auth: { tokens: [{ name: "ci", sha256 }] },
+  });
+  const run = async (...options: readonly string[]) => {
+    const args = ["client-config", "--config", config, ...options];
+    const { status, stdout, stderr } = await runCommand(args);
+    expect([status, stderr]).toEqual([0, ""]);
+    return stdout;
+  };
+  const all = await run();
+  expect(all).toMatch(/^# Terraform and OpenTofu\. In ~\/\.terraformrc/);
+  expect(all).toContain('credentials "registry.terraform.io" {');
+  expect(all.indexOf("host ")).toBeLessThan(all.indexOf("network_mirror"));
+  expect(all).not.toContain("env:");
+  expect(await run("--tofu")).toContain("trust_all_hashes = true");
+  const ci = await run("--github", "--docker");
+  expect(ci).toMatch(/steps:[^]*COPY mirror\.tfrc/);
+  expect(ci).not.toContain("GitLab");
+  const free = write({ listen: { port: 0, tls: "off" } });
+  const refused = await runCommand(["client-config", "--config", free]);
+  expect(refused.stderr).toMatch(/listen\.port.*any free one/);
+  expect(refused.status).toBe(2);
+});
+
 it("says what to do before the daemon made one", async () => {
   const storage = { directory: scratch("store") };
-  const run = await runCommand(["ca", "--config", write({ storage })]);
+  const run = await runCommand([
+    "client-config",
+    ...["--config", write({ storage })],
+  ]);
   expect(run.stdout).toBe("");
   expect(run.stderr).toMatch(/ca\.pem is not a CA .*start the daemon/);
   expect(run.status).toBe(1);
@@ -36,7 +71,7 @@ it("says what to do before the daemon made one", async () => {
 
 it("refuses where the certificate is not the mirror's own", async () => {
   const config = write({ listen: { tls: "off" } });
-  const run = await runCommand(["ca", "--config", config]);
+  const run = await runCommand(["client-config", "--pem", "--config", config]);
   expect(run.stderr).toMatch(/listen\.tls.*no CA of its own/);
   expect(run.status).toBe(2);
 });

@@ -1,0 +1,90 @@
+import { X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { hostname as machineName } from "node:os";
+import { type Configuration, loadConfiguration } from "../../config/load.ts";
+import { failure } from "../../errors/index.ts";
+import {
+  formatMirrorUrl,
+  listSetUps,
+  trustSteps,
+} from "../../server/web/client-instructions.ts";
+import { layOutStore } from "../../store/layout.ts";
+import { actAsOwner } from "../../store/storage-owner.ts";
+import type { Flags } from "../flags.ts";
+import type { Output } from "../../commands/output/report.ts";
+
+const options = ["tofu", "github", "gitlab", "docker", "terragrunt"] as const;
+
+/** `provender client-config`: what clients paste, for the kinds of them that are named, else the blocks and the CA. */
+export async function showClientConfig(
+  flags: Flags & { readonly pem?: true } & Partial<
+      Readonly<Record<(typeof options)[number], true>>
+    >,
+  { stdout, stderr }: Output,
+): Promise<number> {
+  const configuration = loadConfiguration({ file: flags.config });
+  const authority = await readAuthority(configuration);
+  const { fingerprint256: fingerprint, validTo } = authority?.parsed ?? {};
+  const trust =
+    fingerprint === undefined
+      ? ""
+      : `SHA-256 fingerprint of the CA: ${fingerprint}\nValid until ${validTo}. Compare the fingerprint before you trust a copy.\n\nWrite it to a file with: provender client-config --pem > provender-ca.pem. Then, on each client:\n\n${trustSteps}`;
+  if (flags.pem === true) {
+    if (authority === undefined)
+      throw failure(
+        "configuration",
+        "listen.tls",
+        'it is not "self-signed", so this mirror has no CA of its own',
+        "clients need the one that signed its certificate",
+      );
+    stdout(authority.pem);
+    stderr(trust);
+    return 0;
+  }
+  const { auth, origins } = configuration;
+  const setUps = listSetUps({
+    url: findUrl(configuration),
+    hostnames: [...origins.keys()],
+    needsToken: auth.tokens.length > 0 || auth.oidc.length > 0,
+    fingerprint,
+  });
+  const named: readonly string[] = options.filter((name) => flags[name]);
+  const wanted = named.length > 0 ? named : ["hosts", "network"];
+  const shown = setUps
+    .filter(({ option }) => wanted.includes(option))
+    .map(({ name, hint, text }) => `# ${name}. ${hint}\n${text}`);
+  stdout(shown.join("\n"));
+  if (named.length === 0 && trust !== "")
+    stdout(`\n${trust.replaceAll(/^(?=.)/gm, "# ").replaceAll(/^$/gm, "#")}\n`);
+  return 0;
+}
+
+/** The CA of the self-signed certificate. */
+async function readAuthority({ listen, storage }: Configuration) {
+  if (listen.tls.kind !== "self-signed") return undefined;
+  const layout = layOutStore(storage.directory);
+  actAsOwner(layout);
+  const file = layout.tls.authority;
+  try {
+    const pem = await readFile(file, "utf8");
+    return { pem, parsed: new X509Certificate(pem) };
+  } catch (cause) {
+    throw failure("no-authority", file, { cause });
+  }
+}
+
+function findUrl({ listen, publicUrl }: Configuration): string {
+  if (publicUrl !== undefined) return publicUrl.href;
+  if (listen.port === 0)
+    throw failure(
+      "configuration",
+      "listen.port",
+      "it is any free one, which the mirror prints at its start",
+      'set it, or "publicUrl"',
+    );
+  const secure = listen.tls.kind !== "off";
+  return formatMirrorUrl(
+    { ...listen, secure },
+    listen.names[0] ?? machineName(),
+  );
+}

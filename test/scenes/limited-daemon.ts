@@ -1,0 +1,19 @@
+import { runServe } from "../../src/commands/operate/serve.ts";
+import { loadConfiguration } from "../../src/config/load.ts";
+import { version } from "../../src/main/version.ts";
+import { listenerLimits } from "../../src/server/http/listener.ts";
+import { wireDaemon } from "../../src/wiring/daemon.ts";
+
+// `serve --config FILE` with other values of the limits that are fixed.
+const changed = JSON.parse(process.env.LIMITS ?? "{}") as object;
+const file = process.argv.at(-1);
+const load = () => {
+  const configuration = loadConfiguration({ file });
+  const limits = { ...configuration.limits, ...changed };
+  return { ...configuration, limits };
+};
+const within = { ...listenerLimits, ...changed };
+process.exitCode = await runServe(
+  await wireDaemon(load, version, within),
+  process,
+);
