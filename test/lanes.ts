@@ -89,7 +89,7 @@ export const groups: Readonly<Record<string, Group>> = {
     holds: "limits of time: slow origins, slow clients, stopping, freshness",
     needs: [],
     files: [
-      "test/server/{lifecycle,stop-under-load,phantoms,changed-answers}.test.ts",
+      "test/server/{lifecycle,stop-under-load,missing-documents,changed-answers}.test.ts",
       "test/server/http/{slow-clients,many-connections}.test.ts",
       "test/server/requests/request-log.test.ts",
       "test/server/access/{signed-archives,authentication-cost}.test.ts",

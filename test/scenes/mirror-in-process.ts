@@ -13,7 +13,7 @@ import {
 import { FirstContacts } from "../../src/mirror/standings/first-contacts.ts";
 import { ProviderCatalog } from "../../src/mirror/standings/provider-catalog.ts";
 import { ProviderMirror } from "../../src/mirror/providers/provider-mirror.ts";
-import { RefusedVersions } from "../../src/mirror/standings/refused-versions.ts";
+import { RefusedVersions } from "../../src/mirror/standings/refusals.ts";
 import { Standings } from "../../src/mirror/standings/standings.ts";
 import type { PackageHashes } from "../../src/mirror/releases/package-hashes.ts";
 import { ReleaseRecords } from "../../src/mirror/releases/records.ts";
@@ -199,7 +199,6 @@ export class MirrorScene {
     const refused = new RefusedVersions({
       ...{ records, clock, shared },
       onUnwritten: () => undefined,
-      onPhantom: () => undefined,
     });
     const met = { catalog, events, refused, clock, offline, patience: 5_000 };
     const contacts = new FirstContacts(met);
@@ -215,7 +214,7 @@ export class MirrorScene {
       ...{ catalog, admission, standings, archives, offline },
       releases: releaseRecords,
       hashes: noHashes,
-      alarms,
+      ...{ alarms, freshness },
     });
     const addressOf = (version: string, type: string) => ({
       provider: providerAddress(hostname, namespace, type),

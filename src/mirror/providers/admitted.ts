@@ -1,4 +1,4 @@
-import type { Listing } from "../listing/version-listing.ts";
+import type { Listing } from "./listing.ts";
 import type { Release, ReleasePackage } from "../releases/release.ts";
 import type { VersionList } from "../versions/version-list.ts";
 import type { ProviderRequest, ReleaseRequest } from "../trust/request.ts";

@@ -7,7 +7,6 @@ import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
 import { type Answer, asHit } from "../cache/metadata-cache.ts";
 import type { Archives, OpenArchive } from "../archives/archives.ts";
-import { VersionListing } from "../listing/version-listing.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import {
@@ -35,6 +34,7 @@ import {
   describePackage,
   type MirroredPackage,
 } from "./package-description.ts";
+import { Listings } from "./listing.ts";
 import type { OriginArchive } from "../../origin/http/http-client.ts";
 import { verifyRegistryDigest } from "../../verification/signed-checksums.ts";
 import type { ReleaseOrigin } from "../releases/release-origin.ts";
@@ -48,6 +48,8 @@ interface ProviderMirrorParts {
   readonly releases: Pick<ReleaseRecords, "list">;
   readonly alarms: Alarms;
   readonly offline: boolean;
+  /** Milliseconds between two looks at a version that is refused. */
+  readonly freshness: number;
 }
 
 /**
@@ -56,13 +58,13 @@ interface ProviderMirrorParts {
  */
 export class ProviderMirror {
   readonly #parts: ProviderMirrorParts;
-  readonly #listing: VersionListing;
+  readonly #listings: Listings;
   readonly #described: DescribedPackages;
 
   constructor(parts: ProviderMirrorParts) {
     this.#parts = parts;
     this.#described = new DescribedPackages(parts.hashes);
-    this.#listing = new VersionListing(parts);
+    this.#listings = new Listings(parts);
   }
 
   /** Newest first. Throws not-found, policy-denied, origin-not-served and the origin's failures. */
@@ -184,7 +186,7 @@ export class ProviderMirror {
     const { catalog, admission } = this.#parts;
     const answer = await catalog.listVersions(request);
     const list = answer.value;
-    const listing = await this.#listing.list(request, list);
+    const listing = await this.#listings.list(request, list);
     admission.noteLeftOut(request, listing);
     return { ...answer, value: { request, list, ...listing } };
   }
@@ -212,7 +214,7 @@ export class ProviderMirror {
     const kept = await releases.list(request.provider);
     if (kept.length === 0)
       throw failure("not-stored", formatProviderAddress(request.provider));
-    const listing = await this.#listing.listStored(request, list, kept);
+    const listing = await this.#listings.listStored(request, kept);
     return asHit({ request, list, ...listing });
   }
 }
@@ -271,7 +273,7 @@ class DescribedPackages {
  * fails, asks the origin for the current URL, whose `shasum` must equal the
  * signed one.
  */
-export async function openPackage(
+async function openPackage(
   { registry }: ReleaseOrigin,
   { provider, version }: ReleaseAddress,
   { platform, filename, sha256 }: ReleasePackage,

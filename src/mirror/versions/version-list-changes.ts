@@ -36,7 +36,7 @@ export async function refreshVersions(
 }
 
 /** Lists the versions that `later` no longer has though `earlier` had them listed. */
-export function findVanished(
+function findVanished(
   earlier: VersionList,
   later: VersionList,
 ): readonly Version[] {

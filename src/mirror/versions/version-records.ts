@@ -116,7 +116,7 @@ const shape = z.object({
 });
 
 /** The record of a list. */
-export function readVersionListBody(body: unknown): Kept<VersionList> {
+function readVersionListBody(body: unknown): Kept<VersionList> {
   const { confirmedAt, versions, platformLists, ...value } = shape.parse(body);
   const entries = versions.map((entry) => ({
     ...entry,
@@ -132,7 +132,7 @@ export function readVersionListBody(body: unknown): Kept<VersionList> {
  * Writes equal lists of platforms once. Written with each of some thousand
  * versions, they would block the event loop.
  */
-export function writeVersionListBody({
+function writeVersionListBody({
   value,
   confirmedAt,
 }: Kept<VersionList>) {
