@@ -22,7 +22,7 @@ import { formatModuleRelease } from "../mirror/modules/release.ts";
 import { ModuleSettlements } from "../mirror/modules/settlements.ts";
 import { ProviderMirror } from "../mirror/providers/provider-mirror.ts";
 import { PackageHashes } from "../mirror/releases/package-hashes.ts";
-import type { ReleaseOrigin } from "../mirror/releases/release-origin.ts";
+import type { ReleaseOrigin } from "../mirror/releases/verdict.ts";
 import { TamperedArchives } from "../mirror/releases/tampered-archives.ts";
 import { FirstContacts } from "../mirror/standings/first-contacts.ts";
 import { ProviderCatalog } from "../mirror/standings/provider-catalog.ts";

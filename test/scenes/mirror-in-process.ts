@@ -17,12 +17,12 @@ import { RefusedVersions } from "../../src/mirror/standings/refusals.ts";
 import { Standings } from "../../src/mirror/standings/standings.ts";
 import type { PackageHashes } from "../../src/mirror/releases/package-hashes.ts";
 import { ReleaseRecords } from "../../src/mirror/releases/records.ts";
-import type { ReleaseOrigin } from "../../src/mirror/releases/release-origin.ts";
-import type { Release } from "../../src/mirror/releases/release.ts";
 import type {
+  ReleaseOrigin,
   SignatureJudge,
   SignaturePolicy,
 } from "../../src/mirror/releases/verdict.ts";
+import type { Release } from "../../src/mirror/releases/release.ts";
 import {
   providerVersionNaming,
   VersionRecords,

@@ -37,8 +37,7 @@ import {
   startOf,
 } from "./fetch.ts";
 import { expectServed, type ModuleSettlements } from "./settlements.ts";
-import type { VersionList } from "../versions/version-list.ts";
-import { refreshVersions } from "../versions/version-list-changes.ts";
+import { type VersionList, refreshVersions } from "../versions/version-list.ts";
 import { LRUCache } from "lru-cache";
 import {
   bareVersions,

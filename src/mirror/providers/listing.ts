@@ -70,8 +70,8 @@ interface Memory {
   /** Weak, since each change makes another, of all providers of the namespace. */
   readonly trust: WeakRef<NamespaceTrust>;
   readonly attempts: LRUCache<Version, Attempt>;
-  /** Counts those that clients may have since. */
-  verified: number;
+  /** Counts verifications that ended. */
+  ended: number;
   listed: Listed | undefined;
   running: (State & { readonly listing: Promise<Listing> }) | undefined;
 }
@@ -181,11 +181,12 @@ export class Listings {
     const { standings } = this.#parts;
     const deadline = performance.now() + patience;
     const recorded = await this.#parts.releases.list(request.provider);
-    const listed = [...list.versions.values()]
-      .filter((one) => one.listed)
-      .map(({ version }) => version);
+    const isListed = (version: Version) =>
+      list.versions.get(version)?.listed === true;
+    const listed = [...list.versions.keys()].filter(isListed);
     const versions = newestFirst([...new Set([...listed, ...recorded])]);
-    const { allowed, denied } = requestVersions(request, versions);
+    const { allowed, denied: all } = requestVersions(request, versions);
+    const denied = all.filter(({ version }) => isListed(version));
     const contact =
       allowed.length === 0 ? undefined : await standings.meet(request);
     let state: State;
@@ -282,7 +283,10 @@ export class Listings {
     };
     const lines = Map.groupBy(allowed, lineOf).values();
     await pLimit(ofOneProvider).map(lines, judgeLine);
-    const ordered = allowed.filter((one) => wanted.has(one));
+    // Newest first, and never more than can be remembered.
+    const ordered = allowed
+      .filter((one) => wanted.has(one))
+      .slice(0, mostVersions);
     return { allowed, denied, verdicts, wanted: ordered, left: mayAsk };
   }
 
@@ -367,25 +371,23 @@ export class Listings {
       failure: undefined,
     };
     memory.attempts.set(version, attempt);
-    const verified = this.#turn.run(formatProviderAddress(provider), () =>
-      this.#parts.standings.lookUp(request),
-    );
-    attempt.running = verified
-      .then(
-        () => {
-          memory.verified++;
-          return freshFor;
-        },
-        (error: unknown) => {
-          if (!saysNothing(error)) return freshFor;
-          if (error instanceof ProvenderError) attempt.failure = error;
-          return Math.min(freshFor, pauseAfterFailure);
-        },
+    const end = (pause: number) => {
+      attempt.next = clock.monotonic() + pause;
+      attempt.running = undefined;
+      memory.ended++;
+    };
+    attempt.running = this.#turn
+      .run(formatProviderAddress(provider), () =>
+        this.#parts.standings.lookUp(request),
       )
-      .then((pause) => {
-        attempt.next = clock.monotonic() + pause;
-        attempt.running = undefined;
-      });
+      .then(
+        () => end(freshFor),
+        (error: unknown) => {
+          if (!saysNothing(error)) return end(freshFor);
+          if (error instanceof ProvenderError) attempt.failure = error;
+          end(Math.min(freshFor, pauseAfterFailure));
+        },
+      );
   }
 
   #remember({ provider, rules, entry: { trust } }: ProviderRequest): Memory {
@@ -400,7 +402,7 @@ export class Listings {
         maxSize: mostVersions,
         sizeCalculation: () => 1,
       }),
-      verified: 0,
+      ended: 0,
       listed: undefined,
       running: undefined,
     };
@@ -411,11 +413,11 @@ export class Listings {
   async #readState(
     request: ProviderRequest,
     list: VersionList,
-    { verified }: Memory,
+    { ended }: Memory,
   ): Promise<State> {
     const { standings } = this.#parts;
     const refusals = await standings.listRefused(request);
-    const revision = standings.revisionOf(request) + verified;
+    const revision = standings.revisionOf(request) + ended;
     return { list, refusals, revision };
   }
 }

@@ -25,19 +25,36 @@ import type {
   ReleaseRequest,
   Served,
 } from "../trust/request.ts";
-import type {
-  AdmittedPackage,
-  AdmittedRelease,
-  AdmittedVersions,
-} from "./admitted.ts";
+import type { VersionList } from "../versions/version-list.ts";
 import {
   describePackage,
   type MirroredPackage,
 } from "./package-description.ts";
-import { Listings } from "./listing.ts";
+import { type Listing, Listings } from "./listing.ts";
 import type { OriginArchive } from "../../origin/http/http-client.ts";
 import { verifyRegistryDigest } from "../../verification/signed-checksums.ts";
-import type { ReleaseOrigin } from "../releases/release-origin.ts";
+import type { ReleaseOrigin } from "../releases/verdict.ts";
+
+/** The versions that clients may have, with what that was decided by. */
+interface AdmittedVersions extends Listing {
+  readonly request: ProviderRequest;
+  /** Version list of the origin; undefined for a mirror that never asked it. */
+  readonly list: VersionList | undefined;
+}
+
+/** A release that clients may have, with what that was decided by. */
+export interface AdmittedRelease {
+  readonly request: ReleaseRequest;
+  readonly release: Release;
+  readonly list: VersionList | undefined;
+}
+
+/** One package of such a release. */
+export interface AdmittedPackage {
+  readonly request: ReleaseRequest;
+  readonly release: Release;
+  readonly found: ReleasePackage;
+}
 
 interface ProviderMirrorParts {
   readonly catalog: ProviderCatalog;

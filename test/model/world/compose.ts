@@ -15,7 +15,7 @@ import { Standings } from "../../../src/mirror/standings/standings.ts";
 import type { KnownRelease } from "../../../src/mirror/releases/known-release.ts";
 import type { PackageHashes } from "../../../src/mirror/releases/package-hashes.ts";
 import { ReleaseRecords } from "../../../src/mirror/releases/records.ts";
-import type { ReleaseOrigin } from "../../../src/mirror/releases/release-origin.ts";
+import type { ReleaseOrigin } from "../../../src/mirror/releases/verdict.ts";
 import type { ReleaseAddress } from "../../../src/mirror/releases/release.ts";
 import type { VersionList } from "../../../src/mirror/versions/version-list.ts";
 import {

@@ -5,11 +5,9 @@ import { systemClock } from "../../../src/mirror/cache/clock.ts";
 import {
   mergeVersions,
   type VersionList,
-} from "../../../src/mirror/versions/version-list.ts";
-import {
   isAlarming,
   refreshVersions,
-} from "../../../src/mirror/versions/version-list-changes.ts";
+} from "../../../src/mirror/versions/version-list.ts";
 import { answerOf, later, now } from "../releases/listed-versions.ts";
 
 it.each([
