@@ -83,7 +83,7 @@ export const groups: Readonly<Record<string, Group>> = {
     holds: "limits of time: slow origins, slow clients, stopping, freshness",
     needs: [],
     files: [
-      "test/server/{lifecycle,phantoms}.test.ts",
+      "test/server/{lifecycle,missing-documents}.test.ts",
       "test/server/http/{slow-clients,many-connections}.test.ts",
       "test/server/requests/request-log.test.ts",
       "test/server/access/signed-archives.test.ts",

@@ -22,11 +22,11 @@ import { formatModuleRelease } from "../mirror/modules/release.ts";
 import { ModulePins } from "../mirror/modules/pins.ts";
 import { ProviderMirror } from "../mirror/providers/provider-mirror.ts";
 import { PackageHashes } from "../mirror/releases/package-hashes.ts";
-import type { ReleaseOrigin } from "../mirror/releases/release-origin.ts";
+import type { ReleaseOrigin } from "../mirror/releases/verdict.ts";
 import { TamperedArchives } from "../mirror/releases/tampered-archives.ts";
 import { FirstContacts } from "../mirror/standings/first-contacts.ts";
 import { ProviderCatalog } from "../mirror/standings/provider-catalog.ts";
-import { RefusedVersions } from "../mirror/standings/refused-versions.ts";
+import { RefusedVersions } from "../mirror/standings/refusals.ts";
 import { Standings } from "../mirror/standings/standings.ts";
 import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
 import { Admission } from "../mirror/trust/admission.ts";
@@ -158,7 +158,7 @@ function wireProviders(
   const settling = wireStandings(configuration, origins, trusted, telemetry);
   const providers = new ProviderMirror({
     ...{ ...settling, admission, archives, hashes, releases },
-    ...{ alarms, offline },
+    ...{ alarms, offline, freshness: configuration.freshness.versions },
   });
   /** Ends the downloads under way and refuses new ones; what is stored can still be read. */
   const stopFetching = () => archives.close();
@@ -209,10 +209,6 @@ function wireStandings(
   const refused = new RefusedVersions({
     ...{ records, clock, shared: kept.replica !== undefined },
     onUnwritten: make.onUnwritten,
-    onPhantom: (release) => {
-      telemetry.metrics?.count("phantoms", {});
-      telemetry.logger.warn({ release }, "a listed release has no documents");
-    },
   });
   const contacts = new FirstContacts({
     ...{ catalog, events, refused, clock, offline },

@@ -5,8 +5,8 @@ import {
 } from "../config/load.ts";
 import type { Hostname } from "../address/hostname.ts";
 import type { Clock } from "../mirror/cache/clock.ts";
-import { type ReleaseOrigin } from "../mirror/releases/release-origin.ts";
 import {
+  type ReleaseOrigin,
   type SignatureJudge,
   type SignaturePolicy,
 } from "../mirror/releases/verdict.ts";

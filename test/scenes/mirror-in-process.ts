@@ -13,16 +13,16 @@ import {
 import { FirstContacts } from "../../src/mirror/standings/first-contacts.ts";
 import { ProviderCatalog } from "../../src/mirror/standings/provider-catalog.ts";
 import { ProviderMirror } from "../../src/mirror/providers/provider-mirror.ts";
-import { RefusedVersions } from "../../src/mirror/standings/refused-versions.ts";
+import { RefusedVersions } from "../../src/mirror/standings/refusals.ts";
 import { Standings } from "../../src/mirror/standings/standings.ts";
 import type { PackageHashes } from "../../src/mirror/releases/package-hashes.ts";
 import { ReleaseRecords } from "../../src/mirror/releases/records.ts";
-import type { ReleaseOrigin } from "../../src/mirror/releases/release-origin.ts";
-import type { Release } from "../../src/mirror/releases/release.ts";
 import type {
+  ReleaseOrigin,
   SignatureJudge,
   SignaturePolicy,
 } from "../../src/mirror/releases/verdict.ts";
+import type { Release } from "../../src/mirror/releases/release.ts";
 import {
   providerVersionNaming,
   VersionRecords,
@@ -198,7 +198,6 @@ export class MirrorScene {
     const refused = new RefusedVersions({
       ...{ records, clock, shared },
       onUnwritten: () => undefined,
-      onPhantom: () => undefined,
     });
     const met = { catalog, events, refused, clock, offline, patience: 5_000 };
     const contacts = new FirstContacts(met);
@@ -214,7 +213,7 @@ export class MirrorScene {
       ...{ catalog, admission, standings, archives, offline },
       releases: releaseRecords,
       hashes: noHashes,
-      alarms,
+      ...{ alarms, freshness },
     });
     const addressOf = (version: string, type: string) => ({
       provider: providerAddress(hostname, namespace, type),

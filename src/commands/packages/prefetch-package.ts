@@ -12,7 +12,7 @@ import {
   recallPackage,
   type ArchiveEnsurer,
 } from "../../mirror/providers/ensured-archive.ts";
-import type { AdmittedPackage } from "../../mirror/providers/admitted.ts";
+import type { AdmittedPackage } from "../../mirror/providers/provider-mirror.ts";
 import type { ReleasePackage } from "../../mirror/releases/release.ts";
 import type { ModuleSupply } from "./module-packages.ts";
 import type { LockedHashes, WantedPackage } from "./package-selection.ts";

@@ -11,13 +11,15 @@ import {
   type ModuleArchive,
   type ModuleReleaseAddress,
 } from "../modules/release.ts";
-import type { AdmittedPackage } from "../providers/admitted.ts";
+import type {
+  AdmittedPackage,
+  ProviderMirror,
+} from "../providers/provider-mirror.ts";
 import {
   type MirroredPackage,
   renderIndex,
   renderVersion,
 } from "../providers/package-description.ts";
-import type { ProviderMirror } from "../providers/provider-mirror.ts";
 import {
   readDocument,
   describeFile,

@@ -37,8 +37,7 @@ import {
   startOf,
 } from "./fetch.ts";
 import type { ModulePins } from "./pins.ts";
-import type { VersionList } from "../versions/version-list.ts";
-import { refreshVersions } from "../versions/version-list-changes.ts";
+import { type VersionList, refreshVersions } from "../versions/version-list.ts";
 import {
   bareVersions,
   type OriginVersions,

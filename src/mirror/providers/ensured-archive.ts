@@ -3,9 +3,8 @@ import { formatPlatform, type Platform } from "../../address/platform.ts";
 import { untilAborted } from "../../concurrency/in-time.ts";
 import type { Outcome } from "../cache/metadata-cache.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
-import type { ProviderMirror } from "./provider-mirror.ts";
+import type { ProviderMirror, AdmittedPackage } from "./provider-mirror.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
-import type { AdmittedPackage } from "./admitted.ts";
 
 /** An archive that is stored or on its way into the store. */
 interface EnsuredArchive {

@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import type { Sha256 } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import { KeyedLimit } from "../../concurrency/keyed-limit.ts";
-import type { AdmittedPackage, AdmittedRelease } from "./admitted.ts";
+import type { AdmittedPackage, AdmittedRelease } from "./provider-mirror.ts";
 import { ensureArchive, type ArchiveEnsurer } from "./ensured-archive.ts";
 
 /** Clients that wait come first, so few are fetched at once. */

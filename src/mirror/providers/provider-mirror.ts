@@ -8,7 +8,6 @@ import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
 import { type Answer, asHit } from "../cache/metadata-cache.ts";
 import type { Archives, OpenArchive } from "../archives/archives.ts";
-import { VersionListing } from "../listing/version-listing.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import {
@@ -27,18 +26,36 @@ import type {
   ReleaseRequest,
   Served,
 } from "../trust/request.ts";
-import type {
-  AdmittedPackage,
-  AdmittedRelease,
-  AdmittedVersions,
-} from "./admitted.ts";
+import type { VersionList } from "../versions/version-list.ts";
 import {
   describePackage,
   type MirroredPackage,
 } from "./package-description.ts";
+import { type Listing, Listings } from "./listing.ts";
 import type { OriginArchive } from "../../origin/http/http-client.ts";
 import { verifyRegistryDigest } from "../../verification/signed-checksums.ts";
-import type { ReleaseOrigin } from "../releases/release-origin.ts";
+import type { ReleaseOrigin } from "../releases/verdict.ts";
+
+/** The versions that clients may have, with what that was decided by. */
+interface AdmittedVersions extends Listing {
+  readonly request: ProviderRequest;
+  /** Version list of the origin; undefined for a mirror that never asked it. */
+  readonly list: VersionList | undefined;
+}
+
+/** A release that clients may have, with what that was decided by. */
+export interface AdmittedRelease {
+  readonly request: ReleaseRequest;
+  readonly release: Release;
+  readonly list: VersionList | undefined;
+}
+
+/** One package of such a release. */
+export interface AdmittedPackage {
+  readonly request: ReleaseRequest;
+  readonly release: Release;
+  readonly found: ReleasePackage;
+}
 
 interface ProviderMirrorParts {
   readonly catalog: ProviderCatalog;
@@ -49,6 +66,8 @@ interface ProviderMirrorParts {
   readonly releases: Pick<ReleaseRecords, "list">;
   readonly alarms: Alarms;
   readonly offline: boolean;
+  /** Milliseconds between two looks at a version that is refused. */
+  readonly freshness: number;
 }
 
 interface TriedArchive {
@@ -65,7 +84,7 @@ interface TriedArchive {
  */
 export class ProviderMirror {
   readonly #parts: ProviderMirrorParts;
-  readonly #listing: VersionListing;
+  readonly #listings: Listings;
   readonly #described: DescribedPackages;
   /** By digest; `tryArchive`'s. */
   readonly #tried = new LRUCache<string, Promise<unknown>>({
@@ -76,7 +95,7 @@ export class ProviderMirror {
   constructor(parts: ProviderMirrorParts) {
     this.#parts = parts;
     this.#described = new DescribedPackages(parts.hashes);
-    this.#listing = new VersionListing(parts);
+    this.#listings = new Listings(parts);
   }
 
   /** Newest first. Throws not-found, policy-denied, origin-not-served and the origin's failures. */
@@ -230,7 +249,7 @@ export class ProviderMirror {
     const { catalog, admission } = this.#parts;
     const answer = await catalog.listVersions(request);
     const list = answer.value;
-    const listing = await this.#listing.list(request, list);
+    const listing = await this.#listings.list(request, list);
     admission.noteLeftOut(request, listing);
     return { ...answer, value: { request, list, ...listing } };
   }
@@ -258,7 +277,7 @@ export class ProviderMirror {
     const kept = await releases.list(request.provider);
     if (kept.length === 0)
       throw failure("not-stored", formatProviderAddress(request.provider));
-    const listing = await this.#listing.listStored(request, list, kept);
+    const listing = await this.#listings.listStored(request, kept);
     return asHit({ request, list, ...listing });
   }
 }
@@ -317,7 +336,7 @@ class DescribedPackages {
  * fails, asks the origin for the current URL, whose `shasum` must equal the
  * signed one.
  */
-export async function openPackage(
+async function openPackage(
   { registry }: ReleaseOrigin,
   { provider, version }: ReleaseAddress,
   { platform, filename, sha256 }: ReleasePackage,

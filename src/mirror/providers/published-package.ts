@@ -5,8 +5,7 @@ import {
   type KeyLabel,
 } from "../../origin/registries/registry-answers.ts";
 import type { MirroredPackage } from "./package-description.ts";
-import type { AdmittedRelease } from "./admitted.ts";
-import type { ProviderMirror } from "./provider-mirror.ts";
+import type { AdmittedRelease, ProviderMirror } from "./provider-mirror.ts";
 import {
   formatRelease,
   packageOf,

@@ -22,8 +22,7 @@ import {
   type StoredEvidence,
 } from "./known-release.ts";
 import type { ReleaseAddress } from "./release.ts";
-import type { ReleaseOrigin } from "./release-origin.ts";
-import { judgeProof, prepareProof } from "./verdict.ts";
+import { type ReleaseOrigin, judgeProof, prepareProof } from "./verdict.ts";
 
 /** An origin's offer of a release: verified, or why it is refused. */
 type Offer =

@@ -4,8 +4,7 @@ import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Candidate } from "../../trust/candidates.ts";
 import { isCandidate } from "../../trust/standing.ts";
 import { digestOf } from "./known-release.ts";
-import { recordKey } from "./records.ts";
-import { readReleaseBody } from "./release-body.ts";
+import { recordKey, readReleaseBody } from "./records.ts";
 import type { ReleaseAddress } from "./release.ts";
 
 interface NamespaceFolder {

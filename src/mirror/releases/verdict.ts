@@ -1,5 +1,8 @@
 import { failure } from "../../errors/index.ts";
-import type { OriginChecksums } from "../../origin/registries/provider-origin.ts";
+import type {
+  OriginChecksums,
+  ProviderOrigin,
+} from "../../origin/registries/provider-origin.ts";
 import type {
   SignatureDecision,
   SignatureProfile,
@@ -11,6 +14,7 @@ import {
   type Exemption,
   type SignedChecksums,
 } from "../../verification/signed-checksums.ts";
+import type { Clock } from "../cache/clock.ts";
 import {
   checksumsSubject,
   formatRelease,
@@ -33,6 +37,16 @@ export interface SignatureJudge {
   ): Promise<SignatureDecision>;
   /** Name and version of the library that does the arithmetic. */
   readonly library: string;
+}
+
+/** One origin and how its releases are judged. */
+export interface ReleaseOrigin {
+  readonly registry: ProviderOrigin;
+  /** Milliseconds for which a list is fresh, if not the default. */
+  readonly freshFor?: number | undefined;
+  readonly policy: SignaturePolicy;
+  readonly judge: SignatureJudge;
+  readonly clock: Clock;
 }
 
 /** Verification material of a release, as it came from the origin. */

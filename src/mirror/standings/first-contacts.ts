@@ -18,9 +18,8 @@ import {
   type ReleaseRequest,
 } from "../trust/request.ts";
 import type { TrustEvents } from "../trust/trust-events.ts";
-import { refusalOf, saysNothing } from "./candidate-failures.ts";
 import type { ProviderCatalog } from "./provider-catalog.ts";
-import type { RefusalKind, RefusedVersions } from "./refused-versions.ts";
+import { refusalOf, saysNothing, type RefusedVersions } from "./refusals.ts";
 
 /** Releases that are tried until one can be had and verifies, and failures of the origin among them. */
 const mostTried = 8;
@@ -96,8 +95,8 @@ export class FirstContacts {
       if (list.versions.size === 0) throw failure("not-found", name);
       const newest = await this.#findNewest(request, list, wanted);
       const contact = await this.#write(request, list, newest);
-      for (const [version, kind] of newest.skipped)
-        await this.#parts.refused.note(provider, version, kind);
+      for (const [version, code] of newest.skipped)
+        await this.#parts.refused.note(provider, version, code);
       return contact;
     } catch (error) {
       if (wanted === undefined && error instanceof ProvenderError) {
@@ -116,7 +115,7 @@ export class FirstContacts {
   ): Promise<Newest> {
     const { catalog } = this.#parts;
     const errors: ProvenderError[] = [];
-    const skipped = new Map<Version, RefusalKind>();
+    const skipped = new Map<Version, string>();
     let failures = 0;
     for (const candidate of listCandidates(request, list, wanted)) {
       const find = () => catalog.findRelease(candidate);
@@ -130,8 +129,8 @@ export class FirstContacts {
         errors.push(fault);
       } catch (error) {
         if (!(error instanceof ProvenderError)) throw error;
-        const kind = refusalOf(error);
-        if (kind !== undefined) skipped.set(candidate.address.version, kind);
+        const code = refusalOf(error);
+        if (code !== undefined) skipped.set(candidate.address.version, code);
         const isFailure = saysNothing(error);
         // A failure outweighs a refusal: an older release proves nothing then.
         errors[isFailure ? "unshift" : "push"](error);
@@ -207,8 +206,8 @@ async function noteOnce(
 interface Newest {
   readonly request: ReleaseRequest;
   readonly known: KnownRelease;
-  /** Newer ones that could not be had. */
-  readonly skipped: ReadonlyMap<Version, RefusalKind>;
+  /** Newer ones that could not be had, with the code of their refusal. */
+  readonly skipped: ReadonlyMap<Version, string>;
 }
 
 /** Releases before prereleases, newest first, as far as the rules allow them. */

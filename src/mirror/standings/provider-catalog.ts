@@ -18,10 +18,9 @@ import {
   takeOffer,
   verifyOffer,
 } from "../releases/offers.ts";
-import type { ReleaseOrigin } from "../releases/release-origin.ts";
+import type { ReleaseOrigin } from "../releases/verdict.ts";
 import { formatRelease, type ReleaseAddress } from "../releases/release.ts";
-import { refreshVersions } from "../versions/version-list-changes.ts";
-import type { VersionList } from "../versions/version-list.ts";
+import { refreshVersions, type VersionList } from "../versions/version-list.ts";
 import { listApproved } from "../../trust/decisions.ts";
 import type { Notebook, TrustEvents } from "../trust/trust-events.ts";
 import type { ProviderRequest, ReleaseRequest } from "../trust/request.ts";

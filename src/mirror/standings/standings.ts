@@ -9,10 +9,9 @@ import {
   type SettledRelease,
   type Settlements,
 } from "../trust/settlements.ts";
-import { refusalOf } from "./candidate-failures.ts";
 import type { FirstContacts } from "./first-contacts.ts";
 import { isAdmitted, type ProviderCatalog } from "./provider-catalog.ts";
-import type { Refusals, RefusedVersions } from "./refused-versions.ts";
+import { refusalOf, type RefusedVersions, type Refusals } from "./refusals.ts";
 
 interface StandingsParts {
   readonly catalog: Pick<
@@ -118,12 +117,12 @@ export class Standings {
       await refused.note(provider, version, undefined);
       return answered;
     } catch (error) {
-      const kind = refusalOf(error);
-      if (kind === undefined) throw error;
+      const code = refusalOf(error);
+      if (code === undefined) throw error;
       const list = await catalog.peekVersions(provider);
       const entry = list?.versions.get(version);
-      const isNamed = kind === "phantom" ? entry?.listed : entry !== undefined;
-      if (isNamed) await refused.note(provider, version, kind);
+      const isNamed = code === "not-found" ? entry?.listed : entry;
+      if (isNamed) await refused.note(provider, version, code);
       throw error;
     }
   }

@@ -11,7 +11,7 @@ import type { PolicyDecision } from "../../trust/policy.ts";
 /** Version that the origin offers and that is hidden from clients. */
 export interface LeftOut {
   readonly version: Version;
-  readonly kind: "denied" | "young" | "held" | "phantom";
+  readonly kind: "denied" | "young" | "held";
   /**
    * Cause in words: the rule that denies it, the end of its minimum age, or the
    * key that holds it back.
@@ -26,7 +26,6 @@ const kinds = {
   young: "too young",
   held: "held back",
   denied: "denied",
-  phantom: "without files",
 } as const satisfies Record<LeftOut["kind"], string>;
 
 /** Versions of one kind that a sentence names. */
@@ -52,28 +51,27 @@ export function leaveOutYoung(
   return { version, kind: "young", cause };
 }
 
-export function leaveOutPhantom(version: Version): LeftOut {
-  const cause = "its registry lists it and does not have its documents";
-  return { version, kind: "phantom", cause };
-}
-
+/** By its refusal, or the code of one that was recorded; undefined for a version that was not asked for yet. */
 export function leaveOutRefused(
   version: Version,
-  error: ProvenderError | undefined,
+  refusal: ProvenderError | { readonly code: string } | undefined,
 ): LeftOut {
-  if (isFailure(error, "not-found")) return leaveOutPhantom(version);
-  return { version, kind: "held", cause: nameCause(error) };
+  return { version, kind: "held", cause: nameCause(refusal) };
 }
 
-function nameCause(error: ProvenderError | undefined): string {
-  if (error === undefined) return "it was not looked at yet";
-  if (isFailure(error, "key-refused"))
-    return error.fingerprint === "none"
+function nameCause(
+  refusal: ProvenderError | { readonly code: string } | undefined,
+): string {
+  if (refusal === undefined) return "it was not looked at yet";
+  if (isFailure(refusal, "key-refused"))
+    return refusal.fingerprint === "none"
       ? "it is not signed"
-      : `${error.because} signing key ${error.fingerprint}`;
-  return isFailure(error, "signature-refused")
+      : `${refusal.because} signing key ${refusal.fingerprint}`;
+  if (refusal.code === "not-found")
+    return "its registry lists it and does not have its documents";
+  return refusal.code === "signature-refused"
     ? "its signature is refused"
-    : error.code;
+    : refusal.code;
 }
 
 export function countLeftOut(

@@ -17,8 +17,7 @@ import {
 } from "../../store/records/marked-record.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Kept, MetadataRecords } from "../cache/metadata-cache.ts";
-import { isSameList } from "./version-list-changes.ts";
-import { joinLists, type VersionList } from "./version-list.ts";
+import { isSameList, joinLists, type VersionList } from "./version-list.ts";
 
 /** Names of one kind of version list, in text and on disk. */
 interface VersionNaming<A> {
@@ -116,7 +115,7 @@ const shape = z.object({
 });
 
 /** The record of a list. */
-export function readVersionListBody(body: unknown): Kept<VersionList> {
+function readVersionListBody(body: unknown): Kept<VersionList> {
   const { confirmedAt, versions, platformLists, ...value } = shape.parse(body);
   const entries = versions.map((entry) => ({
     ...entry,
@@ -132,10 +131,7 @@ export function readVersionListBody(body: unknown): Kept<VersionList> {
  * Writes equal lists of platforms once. Written with each of some thousand
  * versions, they would block the event loop.
  */
-export function writeVersionListBody({
-  value,
-  confirmedAt,
-}: Kept<VersionList>) {
+function writeVersionListBody({ value, confirmedAt }: Kept<VersionList>) {
   const lists = new PlatformLists();
   const versions = [...value.versions.values()].map((entry) => ({
     version: entry.version,

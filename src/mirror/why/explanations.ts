@@ -26,7 +26,7 @@ import type { ReleaseRecords } from "../releases/records.ts";
 import type { Release, ReleaseAddress } from "../releases/release.ts";
 import type { TamperedArchives } from "../releases/tampered-archives.ts";
 import type { ProviderCatalog } from "../standings/provider-catalog.ts";
-import type { Refusals } from "../standings/refused-versions.ts";
+import type { Refusals } from "../standings/refusals.ts";
 import type { Standings } from "../standings/standings.ts";
 import type { Admission } from "../trust/admission.ts";
 import { formatLeftOut, formatNewer } from "../trust/left-out.ts";
@@ -199,7 +199,7 @@ export class Explanations {
     ]);
     if (version !== undefined && versions.size > 0)
       return [
-        ...tellPhantom(
+        ...tellDocuments(
           await this.#parts.standings.listRefused({ provider }),
           version,
         ),
@@ -295,11 +295,14 @@ async function tellTampered(
 }
 
 /** Says since when a listed version has no documents. */
-function tellPhantom(refusals: Refusals, version: Version): readonly string[] {
-  const { kind, since } = refusals.get(version) ?? {};
-  if (kind !== "phantom" || since === undefined) return [];
+function tellDocuments(
+  refusals: Refusals,
+  version: Version,
+): readonly string[] {
+  const { code, since } = refusals.get(version) ?? {};
+  if (code !== "not-found" || since === undefined) return [];
   return [
-    `Its registry lists it without having its documents (404 or 410), as seen first at ${since.toISOString()}: lists of this mirror leave it out until they come, and the registry is asked again after "freshness.notFound".`,
+    `Its registry lists it without having its documents (404 or 410), as seen first at ${since.toISOString()}: lists of this mirror leave it out until they come, and the registry is asked again once in "freshness.versions".`,
   ];
 }
 

@@ -6,9 +6,11 @@ import {
   renderIndex,
   renderVersion,
 } from "../../mirror/providers/package-description.ts";
-import type { AdmittedPackage } from "../../mirror/providers/admitted.ts";
+import type {
+  AdmittedPackage,
+  ProviderMirror,
+} from "../../mirror/providers/provider-mirror.ts";
 import type { PlatformArchives } from "../../mirror/providers/platform-archives.ts";
-import type { ProviderMirror } from "../../mirror/providers/provider-mirror.ts";
 import {
   archiveTag,
   confirmArchive,

@@ -97,11 +97,6 @@ export const definitions = {
     help: "Requests that the policy would have refused if policy.mode was not report, by the code of the answer.",
     labels: { code: ["policy-denied", "too-young"] },
   },
-  phantoms: {
-    type: "counter",
-    name: "provender_phantom_releases_total",
-    help: "Releases that an origin listed without having their documents (404 or 410), so that no list names them.",
-  },
   originSuspended: {
     type: "gauge",
     name: "provender_origin_hosts_suspended",

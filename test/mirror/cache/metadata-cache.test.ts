@@ -3,7 +3,14 @@ import { describe, expect, it } from "vitest";
 import { failure, isAbsence } from "../../../src/errors/index.ts";
 import { failing } from "../../scenes/failing.ts";
 import type { VersionList } from "../../../src/mirror/versions/version-list.ts";
-import { outage, limits, listOf, minute, prepare } from "./metadata.ts";
+import {
+  absence,
+  outage,
+  limits,
+  listOf,
+  minute,
+  prepare,
+} from "./metadata.ts";
 
 describe("what the origin said", () => {
   it("is a hit until it is old, and then asked for again with what is known", async () => {
@@ -168,5 +175,84 @@ describe("a disk that takes nothing more", () => {
     expect(await get()).toMatchObject({ outcome: "hit" });
     expect(unwritten).toHaveLength(1);
     expect(origin.asked).toBe(1);
+  });
+});
+
+describe("absence", () => {
+  it("is remembered briefly, and ends when the thing appears", async () => {
+    const { clock, origin, get } = await prepare();
+    origin.answer = absence;
+    await expect(get()).rejects.toEqual(absence);
+    clock.pass(limits.notFound - 1);
+    await expect(get()).rejects.toEqual(absence);
+    expect(origin.asked).toBe(1);
+    origin.answer = listOf("1.0.0");
+    clock.pass(1);
+    expect((await get()).outcome).toBe("fetched");
+  });
+
+  it("is no outage of the origin: what was known is not served in its place", async () => {
+    const { clock, origin, get } = await prepare();
+    await get();
+    clock.pass(limits.versions);
+    origin.answer = absence;
+    await expect(get()).rejects.toEqual(absence);
+  });
+});
+
+describe("after a restart", () => {
+  it("a record is a hit while it is fresh, and its age counts from when the origin said it", async () => {
+    const { clock, origin, open, get } = await prepare();
+    const { value } = await get();
+    clock.pass(minute);
+    expect(await open()()).toMatchObject({
+      outcome: "hit",
+      age: minute,
+      value,
+    });
+    expect(origin.asked).toBe(1);
+  });
+
+  it("an old record is served while the origin fails, up to staleFor", async () => {
+    const { clock, origin, open, get } = await prepare();
+    await get();
+    origin.answer = outage;
+    clock.pass(limits.staleFor);
+    expect(await open()()).toMatchObject({
+      outcome: "stale",
+      age: limits.staleFor,
+    });
+    clock.pass(1);
+    await expect(open()()).rejects.toBe(outage);
+  });
+
+  it("back, after a start, makes no record fresh again", async () => {
+    const { clock, origin, open, get } = await prepare();
+    await get();
+    clock.pass(limits.versions);
+    const reopened = open();
+    clock.step(-limits.versions);
+    expect((await reopened()).outcome).toBe("fetched");
+    expect(origin.asked).toBe(2);
+  });
+});
+
+describe("offline", () => {
+  it("what is stored is a hit at any age, without a request", async () => {
+    const { clock, origin, open, get } = await prepare();
+    await get();
+    clock.pass(10 * limits.staleFor);
+    const offline = open(true);
+    expect(await offline()).toMatchObject({
+      outcome: "hit",
+      age: 10 * limits.staleFor,
+    });
+    expect(origin.asked).toBe(1);
+  });
+
+  it("what is not stored is absent", async () => {
+    const { origin, open } = await prepare();
+    await expect(open(true)()).rejects.toThrow(failing("not-stored"));
+    expect(origin.asked).toBe(0);
   });
 });

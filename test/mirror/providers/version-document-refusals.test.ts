@@ -45,7 +45,7 @@ describe.each([terraform, opentofu])("on %s, a published key", (hostname) => {
     expectRefusal(await scene.ask(release, hostname), 451, "signature-missing");
   });
 
-  it("without the signature at its URL is a phantom", async () => {
+  it("without the signature at its URL is not there", async () => {
     const release = await scene.publish({ signature: "missing" });
     expectRefusal(await scene.ask(release, hostname), 404, "not-found");
   });

@@ -1,22 +1,14 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { parsePlatform } from "../../../src/address/platform.ts";
 import { failure } from "../../../src/errors/index.ts";
 import {
   asOffer,
-  isConfirmed,
   refreshKnown,
   takeOffer,
 } from "../../../src/mirror/releases/offers.ts";
-import type { OriginPackage } from "../../../src/origin/registries/registry-answers.ts";
 import { failing } from "../../scenes/failing.ts";
 import { createSigner, type Signer } from "../../fakes/signing.ts";
 import { sha256Of } from "../../scenes/test-registry.ts";
-import {
-  ask,
-  know,
-  platforms,
-  type Offered,
-} from "../../scenes/verified-offers.ts";
+import { ask, know, platforms } from "../../scenes/verified-offers.ts";
 
 let K: Signer;
 let L: Signer;
@@ -25,7 +17,6 @@ beforeAll(async () => {
   [K, L] = await Promise.all([make("K"), make("L")]);
 });
 
-const foundBy = async (offered: Offered) => (await ask(offered)).found;
 const both = "linux=a darwin=b";
 describe("an offer", () => {
   it("is evidence of the digests that were signed, by its signer", async () => {
@@ -79,56 +70,6 @@ describe("an offer", () => {
     new Error("a fault"),
   ])("is none where nothing is known for %s", async (failure) => {
     await expect(asOffer(Promise.reject(failure))).rejects.toBe(failure);
-  });
-});
-
-describe("asking for a known release", () => {
-  const confirm = async (
-    offered: Partial<Offered> = {},
-    changes: Partial<OriginPackage> = {},
-    of: Parameters<typeof isConfirmed>[2] = platforms,
-    noted?: "known" | "unknown" | "other-content",
-  ) => {
-    const { trust, ...known } = await know({ content: both, by: K });
-    const evidence = trust.evidence.map((one) => ({ ...one, noted }));
-    const found = await foundBy({ content: both, by: K, ...offered });
-    const noting = { ...known, trust: { ...trust, evidence } };
-    return isConfirmed(noting, { ...found, ...changes }, of);
-  };
-
-  it("has nothing to look at when the registry says the same", async () => {
-    expect(await confirm()).toBe(true);
-    expect(await confirm({}, {}, undefined, "known")).toBe(true);
-    expect(await confirm({}, {}, platforms.slice(1))).toBe(true);
-  });
-
-  it("has something to look at when anything is new", async () => {
-    const keys = [K.armoredPublicKey, L.armoredPublicKey];
-    const windows = parsePlatform("windows_amd64");
-    expect(await confirm({ keys })).toBe(false);
-    expect(await confirm({ keys: [] })).toBe(false);
-    expect(await confirm({ content: "linux=c" })).toBe(false);
-    expect(await confirm({}, { filename: "other.zip" })).toBe(false);
-    expect(await confirm({}, {}, [...platforms, windows])).toBe(false);
-  });
-
-  it.each(["unknown", "other-content"] as const)(
-    "looks again while the last offer is a candidate (%s): another may sign the same archive",
-    async (noted) => {
-      expect(await confirm({}, {}, platforms, noted)).toBe(false);
-    },
-  );
-
-  it("takes over where archives are now, of those that are served alone", async () => {
-    const known = await know({ content: both, by: K });
-    const found = await foundBy({ content: both, by: K });
-    const moved = new URL("https://elsewhere.example.com/a.zip");
-    const places = new Map([
-      [sha256Of("a"), moved],
-      [sha256Of("z"), moved],
-    ]);
-    const next = refreshKnown(known, { ...found, places });
-    expect([...next.places]).toEqual([["linux_amd64", moved.href]]);
   });
 });
 

@@ -50,18 +50,6 @@ describe("the h1 of an archive", () => {
   );
 
   it.each(["find", "wait"] as const)(
-    "is there from memory once it was computed (%s)",
-    async (ask) => {
-      const { hashes, records, blobs } = await prepare();
-      await hashes[ask](sha256);
-      await blobs.delete(sha256);
-      await records.remove(["package-hashes", sha256.slice(0, 2), sha256]);
-      expect(await hashes[ask](sha256)).toBe(h1);
-      expect(threads.asked).toBe(1);
-    },
-  );
-
-  it.each(["find", "wait"] as const)(
     "is read once from what was recorded, also of an archive that is gone (%s)",
     async (ask) => {
       const { hashes, open, blobs, records } = await prepare();
@@ -72,18 +60,6 @@ describe("the h1 of an archive", () => {
       await records.remove(["package-hashes", sha256.slice(0, 2), sha256]);
       expect(await reopened.find(sha256)).toBe(h1);
       expect(threads.asked).toBe(1);
-    },
-  );
-
-  it.each(["find", "wait"] as const)(
-    "is undefined for an archive that is not stored (%s)",
-    async (ask) => {
-      const { hashes, failures, recordOf } = await prepare();
-      const missing = zipOf("missing").sha256;
-      expect(await hashes[ask](missing)).toBeUndefined();
-      expect(await recordOf(missing)).toBeUndefined();
-      expect(threads.asked).toBe(0);
-      expect(failures).toEqual([]);
     },
   );
 
@@ -151,16 +127,6 @@ describe("an h1 that cannot be computed now", () => {
     expect(hasty.asked).toBe(2);
     await hasty.close();
   });
-
-  it("says nothing where hashing failed otherwise", async () => {
-    const { hashes, failures } = await prepare();
-    const failure = new Error("no thread could start");
-    threads.before = () => Promise.reject(failure);
-    expect(await hashes.wait(sha256)).toBeUndefined();
-    expect(failures).toEqual([{ sha256, error: failure }]);
-    threads.reset();
-    expect(await hashes.wait(sha256)).toBe(h1);
-  });
 });
 
 describe("an h1 that takes its time", () => {
@@ -173,47 +139,6 @@ describe("an h1 that takes its time", () => {
     resolve();
     expect(await waiting).toBe(h1);
   });
-
-  it("is waited for by those who ask before its archive is stored, once that is announced", async () => {
-    const { hashes, store } = await prepareHashes(threads);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    expect(await hashes.find(sha256)).toBeUndefined();
-    hashes.schedule(sha256, promise);
-    const found = [hashes.find(sha256), hashes.wait(sha256)];
-    await store(archive);
-    expect(threads.asked).toBe(0);
-    resolve();
-    expect(await Promise.all(found)).toEqual([h1, h1]);
-  });
-
-  it("is undefined where the announced archive was not stored", async () => {
-    const { hashes, failures } = await prepareHashes(threads);
-    const failure = new Error("the download failed");
-    hashes.schedule(sha256, Promise.reject(failure));
-    expect(await hashes.find(sha256)).toBeUndefined();
-    expect(failures).toEqual([{ sha256, error: failure }]);
-  });
-
-  it.each([
-    ["it is found", () => undefined],
-    ["that fails", () => Promise.reject(new Error("no thread"))],
-  ])(
-    "invalidates earlier answers when it begins, and when %s",
-    async (_, before) => {
-      const { hashes } = await prepare();
-      const seen: number[] = [];
-      threads.before = () => {
-        seen.push(hashes.revision);
-        return before();
-      };
-      expect(hashes.revision).toBe(0);
-      await hashes.find(sha256);
-      expect(seen).toEqual([1]);
-      expect(hashes.revision).toBe(2);
-      await hashes.find(zipOf("missing").sha256);
-      expect(hashes.revision).toBe(2);
-    },
-  );
 });
 
 describe("what another version of the mirror made of the same archive", () => {

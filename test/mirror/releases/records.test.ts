@@ -283,3 +283,17 @@ it.each([
   const signed = await listSigned(records, address.provider, of, by);
   expect(signed.map((one) => one.type)).toEqual(found);
 });
+
+it("keeps the checksums that another process pinned first, and the evidence of both", async () => {
+  const { releases } = await prepare();
+  const [a, b] = [
+    await knownOf({ by: "K", content: "linux=a" }),
+    await knownOf({ by: "K", content: "linux=b" }),
+  ];
+  await releases.write(address, kept(a), undefined);
+  const { value } = await releases.write(address, kept(b), undefined);
+  for (const one of [value, (await releases.read(address))?.value]) {
+    expect(one?.trust.pinned).toEqual(a.trust.pinned);
+    expect(contentsOf(one)).toEqual([digestOf("a"), digestOf("b")]);
+  }
+});

@@ -1,22 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { isFailure } from "../../../src/errors/index.ts";
-import { failing } from "../../scenes/failing.ts";
 import {
   matchesPolicy,
-  judgeProof,
-  ownBytes,
   prepareProof,
   type ReleaseEvidence,
-  type SignatureJudge,
   type SignaturePolicy,
 } from "../../../src/mirror/releases/verdict.ts";
 import type { ReleaseProof } from "../../../src/mirror/releases/release.ts";
 import { address as thing } from "../../scenes/believed-releases.ts";
-import {
-  sketch as believe,
-  digestOf,
-  judgeFor,
-} from "../../scenes/release-sketches.ts";
+import { sketch as believe, digestOf } from "../../scenes/release-sketches.ts";
 
 const now = new Date("2026-01-01T00:00:00Z");
 const document = Buffer.from(
@@ -113,73 +105,4 @@ describe("a proof is on the terms of today", () => {
       false,
     );
   });
-});
-
-describe("a proof is judged", () => {
-  it("by its signature, its keys, its profile and the moment of then", async () => {
-    const { proof } = await believe({ by: "K" });
-    const asked: unknown[] = [];
-    const judge: SignatureJudge = {
-      library: "",
-      decide: (name, question) => {
-        asked.push([name, question]);
-        return judgeFor("K").decide(name, question);
-      },
-    };
-    const { signedBy } = await judgeProof(thing, proof, judge);
-    expect(signedBy).toBe("K");
-    const { document, signature, keys, profile, verifiedAt } = proof;
-    expect(asked).toEqual([
-      [
-        "registry.terraform.io/acme/thing 1.0.0",
-        { document, signature, keys, profile, now: verifiedAt },
-      ],
-    ]);
-  });
-
-  it("by no key under an exemption", async () => {
-    const { proof } = await believe({ by: undefined });
-    const judge: SignatureJudge = {
-      library: "",
-      decide: () => Promise.reject(new Error("asked")),
-    };
-    const checksums = await judgeProof(thing, proof, judge);
-    expect(checksums.exemption).toBe("unsigned-when-published");
-    expect(checksums.signedBy).toBeUndefined();
-  });
-
-  it("to be refused without signature and exemption", async () => {
-    const { proof } = await believe({ by: "K" });
-    const bare = { ...proof, signature: undefined };
-    const asked = judgeProof(thing, bare, judgeFor("K"));
-    await expect(asked).rejects.toThrow(failing("signature-missing"));
-  });
-
-  it("to be refused where the signature is", async () => {
-    const { proof } = await believe({ by: "K" });
-    const judge: SignatureJudge = {
-      library: "",
-      decide: () =>
-        Promise.resolve({
-          accepted: false,
-          reason: "revoked",
-          detail: "revoked",
-        }),
-    };
-    const asked = judgeProof(thing, proof, judge);
-    await expect(asked).rejects.toThrow(failing("signature-refused"));
-  });
-});
-
-it("a proof has memory of its own", () => {
-  const large = Buffer.alloc(1_000, 1);
-  const own = ownBytes({
-    document: large.subarray(0, 10),
-    signature: large.subarray(10, 12),
-  });
-  expect(own.document.buffer.byteLength).toBe(10);
-  expect(own.signature?.buffer.byteLength).toBe(2);
-  expect(
-    ownBytes({ document, signature: undefined }).signature,
-  ).toBeUndefined();
 });

@@ -10,12 +10,12 @@ import {
 import { FirstContacts } from "../../../src/mirror/standings/first-contacts.ts";
 import { ProviderCatalog } from "../../../src/mirror/standings/provider-catalog.ts";
 import { ProviderMirror } from "../../../src/mirror/providers/provider-mirror.ts";
-import { RefusedVersions } from "../../../src/mirror/standings/refused-versions.ts";
+import { RefusedVersions } from "../../../src/mirror/standings/refusals.ts";
 import { Standings } from "../../../src/mirror/standings/standings.ts";
 import type { KnownRelease } from "../../../src/mirror/releases/known-release.ts";
 import type { PackageHashes } from "../../../src/mirror/releases/package-hashes.ts";
 import { ReleaseRecords } from "../../../src/mirror/releases/records.ts";
-import type { ReleaseOrigin } from "../../../src/mirror/releases/release-origin.ts";
+import type { ReleaseOrigin } from "../../../src/mirror/releases/verdict.ts";
 import type { ReleaseAddress } from "../../../src/mirror/releases/release.ts";
 import type { VersionList } from "../../../src/mirror/versions/version-list.ts";
 import {
@@ -111,7 +111,6 @@ export function composeMirror(
   const refused = new RefusedVersions({
     ...{ records, clock, shared: settings.shared },
     onUnwritten: () => undefined,
-    onPhantom: () => undefined,
   });
   const met = { catalog, events, refused, clock, offline, patience: 5_000 };
   const contacts = new FirstContacts(met);
@@ -123,6 +122,7 @@ export function composeMirror(
     archives: storedArchives,
     hashes: noHashes,
     alarms: notebook.alarms,
+    freshness: modelTimes.freshness.versions,
   });
   const importing = {
     ...{ catalog, admission, settlements, events, clock },

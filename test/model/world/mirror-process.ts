@@ -1,8 +1,10 @@
 import { parsePlatform } from "../../../src/address/platform.ts";
 import { providerAddress } from "../../../src/address/provider-address.ts";
 import { parseVersion } from "../../../src/address/version.ts";
-import type { ProviderMirror } from "../../../src/mirror/providers/provider-mirror.ts";
-import type { AdmittedRelease } from "../../../src/mirror/providers/admitted.ts";
+import type {
+  ProviderMirror,
+  AdmittedRelease,
+} from "../../../src/mirror/providers/provider-mirror.ts";
 import { readFailure, type Answer, type Face } from "./answers.ts";
 import { composeMirror, type Composed } from "./compose.ts";
 import type { ReleaseName } from "./documents.ts";

@@ -4,76 +4,11 @@ import { failing } from "../../scenes/failing.ts";
 import { systemClock } from "../../../src/mirror/cache/clock.ts";
 import {
   mergeVersions,
-  type ListedVersion,
   type VersionList,
-} from "../../../src/mirror/versions/version-list.ts";
-import {
-  findVanished,
   isAlarming,
-  isSameList,
   refreshVersions,
-} from "../../../src/mirror/versions/version-list-changes.ts";
-import { answerOf, future, later, now } from "../releases/listed-versions.ts";
-
-it("tells once that a version vanished", () => {
-  const names = answerOf("1.0.0", "2.0.0");
-  const first = mergeVersions("acme/x", undefined, names, now);
-  const second = mergeVersions("acme/x", first, answerOf("2.0.0"), later);
-  const third = mergeVersions("acme/x", second, answerOf("2.0.0"), later);
-  expect(findVanished(first, second)).toEqual(["1.0.0"]);
-  expect(findVanished(second, third)).toEqual([]);
-});
-
-describe("two lists are the same", () => {
-  const list = mergeVersions(
-    "acme/x",
-    mergeVersions("acme/x", undefined, answerOf("1.0.0"), now),
-    answerOf("1.0.0", "2.0.0"),
-    later,
-  );
-  const changed = (change: Partial<ListedVersion>) => ({
-    ...list,
-    versions: new Map(
-      [...list.versions].map(([name, entry]) => [
-        name,
-        { ...entry, ...change },
-      ]),
-    ),
-  });
-  const linux = { os: "linux", arch: "amd64" };
-
-  it("when all of them is, also in objects of their own", () => {
-    expect(isSameList(list, structuredClone(list))).toBe(true);
-    const offered = changed({ platforms: [linux] });
-    expect(isSameList(offered, structuredClone(offered))).toBe(true);
-    expect(isSameList(undefined, undefined)).toBe(true);
-  });
-
-  it.each<[string, VersionList | undefined]>([
-    ["there is none", undefined],
-    ["first contact", { ...list, firstContact: later }],
-    ["a warning", { ...list, warnings: ["old"] }],
-    ["a version less", { ...list, versions: new Map() }],
-    ["what is listed", changed({ listed: false })],
-    ["when it appeared", changed({ appeared: future })],
-    ["protocols", changed({ protocols: ["6.0"] })],
-    ["platforms", changed({ platforms: [linux] })],
-    ["no platforms", changed({ platforms: [] })],
-    [
-      "one version of two",
-      {
-        ...list,
-        versions: new Map([
-          ...list.versions,
-          ...[...changed({ protocols: ["6.0"] }).versions].slice(1),
-        ]),
-      },
-    ],
-  ])("and not when they differ in %s", (_, other) => {
-    expect(isSameList(list, other)).toBe(false);
-    expect(isSameList(other, list)).toBe(false);
-  });
-});
+} from "../../../src/mirror/versions/version-list.ts";
+import { answerOf, later, now } from "../releases/listed-versions.ts";
 
 it.each([
   [1, 10, false],

@@ -1,0 +1,472 @@
+import { LRUCache } from "lru-cache";
+import pLimit from "p-limit";
+import semver from "semver";
+import { formatProviderAddress } from "../../address/provider-address.ts";
+import { newestFirst, type Version } from "../../address/version.ts";
+import { inTime } from "../../concurrency/in-time.ts";
+import { KeyedLimit } from "../../concurrency/keyed-limit.ts";
+import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
+import type { Alarms } from "../../telemetry/alarms.ts";
+import type { FirstContact, NamespaceTrust } from "../../trust/state.ts";
+import type { Archives } from "../archives/archives.ts";
+import type { ReleaseRecords } from "../releases/records.ts";
+import type { Release } from "../releases/release.ts";
+import {
+  listVanished,
+  type Refusals,
+  saysNothing,
+} from "../standings/refusals.ts";
+import type { Standings } from "../standings/standings.ts";
+import { type AdmissionRules, limitsKeys } from "../trust/admission-rules.ts";
+import {
+  divide,
+  leaveOutRefused,
+  leaveOutYoung,
+  type LeftOut,
+  nothingAdmitted,
+} from "../trust/left-out.ts";
+import {
+  type ProviderRequest,
+  type ReleaseRequest,
+  requestVersions,
+} from "../trust/request.ts";
+import type { VersionList } from "../versions/version-list.ts";
+
+/** Versions of a provider that clients may have, newest first, and the others. */
+export interface Listing {
+  readonly versions: readonly Version[];
+  readonly leftOut: readonly LeftOut[];
+  /** Versions that a policy would leave out, were it not only to report. */
+  readonly reported: readonly LeftOut[];
+}
+
+/** Milliseconds for which a list waits for verifications; clients give metadata 10 s. */
+const patience = 7_000;
+/** Verifications at once, in all and of one provider, and those that may wait. */
+const atOnce = 32;
+const ofOneProvider = 8;
+const mostWaiting = 1_024;
+/** Versions of first contact that one list has verified because of their keys. */
+const mostOfContact = 16;
+/** Milliseconds after which a verification that an origin's failure ended is tried again. */
+const pauseAfterFailure = 5_000;
+/** Providers in memory, and versions of each that were verified; bounded because clients may request any. */
+const mostProviders = 1_000;
+const mostVersions = 1_000;
+
+/** A verification in the background. */
+interface Attempt {
+  /** Time on the monotonic clock from which on there may be another one. */
+  next: number;
+  running: Promise<void> | undefined;
+  readonly isFirst: boolean;
+  /** Says nothing of the release. */
+  failure: ProvenderError | undefined;
+}
+
+/** What is known of one provider under the same rules and decisions. */
+interface Memory {
+  readonly rules: AdmissionRules;
+  /** Weak, since each change makes another, of all providers of the namespace. */
+  readonly trust: WeakRef<NamespaceTrust>;
+  readonly attempts: LRUCache<Version, Attempt>;
+  /** Counts verifications that ended. */
+  ended: number;
+  listed: Listed | undefined;
+  running: (State & { readonly listing: Promise<Listing> }) | undefined;
+}
+
+/** Everything beside rules, decisions and the time that decides what is listed. */
+interface State {
+  readonly list: VersionList | undefined;
+  readonly refusals: Refusals;
+  readonly revision: number;
+}
+
+interface Listed extends State {
+  readonly listing: Listing;
+  /** To be verified again, once a freshness period. */
+  readonly wanted: readonly ReleaseRequest[];
+  /** When the next one is old enough. */
+  readonly until: number;
+}
+
+/** `absent`: neither listed nor stored. */
+type Verdict = "good" | "absent" | Refused;
+
+interface Refused extends LeftOut {
+  readonly availableAt?: Date | undefined;
+}
+
+interface Judged {
+  readonly allowed: readonly ReleaseRequest[];
+  readonly verdicts: ReadonlyMap<Version, Verdict>;
+  readonly denied: readonly LeftOut[];
+  readonly wanted: readonly ReleaseRequest[];
+  /** Of first contact that may still be verified for this list, because of their keys. */
+  readonly left: number;
+}
+
+interface ListingsParts {
+  readonly standings: Standings;
+  readonly archives: Pick<Archives, "findSize">;
+  readonly releases: Pick<ReleaseRecords, "list">;
+  readonly alarms: Pick<Alarms, "raise">;
+  /** Milliseconds between two verifications of a refused version. */
+  readonly freshness: number;
+}
+
+/**
+ * The versions of `index.json` (docs/trust.md, "What is listed"). Clients choose
+ * before they ask, so that a version that would be refused is not listed.
+ */
+export class Listings {
+  readonly #parts: ListingsParts;
+  readonly #providers = new LRUCache<string, Memory>({ max: mostProviders });
+  readonly #turn = new KeyedLimit(atOnce, ofOneProvider);
+
+  constructor(parts: ListingsParts) {
+    this.#parts = parts;
+  }
+
+  /** The same object while neither the rules, nor decisions, nor time makes another of it. */
+  async list(request: ProviderRequest, list: VersionList): Promise<Listing> {
+    const memory = this.#remember(request);
+    const state = await this.#readState(request, list, memory);
+    const { listed, running } = memory;
+    if (listed !== undefined && isSame(listed, state)) {
+      const now = request.origin.clock.now().getTime();
+      if (now < listed.until) {
+        for (const one of listed.wanted) this.#verify(one, memory);
+        return listed.listing;
+      }
+    }
+    if (running !== undefined && isSame(running, state)) return running.listing;
+    const listing = this.#listOffered(request, list, memory);
+    const own = { ...state, listing };
+    memory.running = own;
+    try {
+      return await listing;
+    } finally {
+      if (memory.running === own) memory.running = undefined;
+    }
+  }
+
+  /** Lists what is stored of the versions on record, where no origin is asked. */
+  async listStored(
+    request: ProviderRequest,
+    kept: readonly Version[],
+  ): Promise<Listing> {
+    const { allowed, denied } = requestVersions(request, newestFirst(kept));
+    const verdicts = new Map<Version, Verdict>();
+    await pLimit(ofOneProvider).map(allowed, async (one) => {
+      const verdict = await this.#look(one, true);
+      if (verdict !== undefined) verdicts.set(one.address.version, verdict);
+    });
+    const judged = { allowed, verdicts, denied, wanted: [], left: 0 };
+    const { versions, refused } = divideJudged(request, judged);
+    const name = formatProviderAddress(request.provider);
+    if (versions.length === 0)
+      throw refused.length > 0
+        ? nothingAdmitted(name, refused)
+        : failure("not-stored", name);
+    return { versions, ...divide(refused, isReporting(request)) };
+  }
+
+  async #listOffered(
+    request: ProviderRequest,
+    list: VersionList,
+    memory: Memory,
+  ): Promise<Listing> {
+    const { standings } = this.#parts;
+    const deadline = performance.now() + patience;
+    const recorded = await this.#parts.releases.list(request.provider);
+    const isListed = (version: Version) =>
+      list.versions.get(version)?.listed === true;
+    const listed = [...list.versions.keys()].filter(isListed);
+    const versions = newestFirst([...new Set([...listed, ...recorded])]);
+    const { allowed, denied: all } = requestVersions(request, versions);
+    const denied = all.filter(({ version }) => isListed(version));
+    const contact =
+      allowed.length === 0 ? undefined : await standings.meet(request);
+    let state: State;
+    let judged: Judged = {
+      ...{ allowed, denied, verdicts: new Map(), wanted: [] },
+      left: mostOfContact,
+    };
+    let waits = false;
+    do {
+      state = await this.#readState(request, list, memory);
+      if (contact !== undefined)
+        judged = await this.#judge(request, judged, state, contact, memory);
+      waits = await this.#awaitFirst(judged.wanted, memory, deadline);
+    } while (waits);
+    const result = this.#conclude(request, judged, list, memory);
+    memory.listed = { ...state, ...result, wanted: judged.wanted };
+    return result.listing;
+  }
+
+  #conclude(
+    request: ProviderRequest,
+    judged: Judged,
+    list: VersionList,
+    { attempts }: Memory,
+  ): Pick<Listed, "listing" | "until"> {
+    const name = formatProviderAddress(request.provider);
+    const { versions, refused, until } = divideJudged(request, judged);
+    const isAny =
+      judged.denied.length > 0 ||
+      judged.verdicts.values().some((verdict) => verdict !== "absent");
+    if (!isAny && list.versions.size > 0) throw failure("not-found", name);
+    // An empty list would send clients on to their next installation method.
+    if (isAny && versions.length === 0) {
+      const failed = judged.wanted.flatMap(
+        ({ address }) => attempts.peek(address.version)?.failure ?? [],
+      );
+      throw failed[0] ?? nothingAdmitted(name, refused);
+    }
+    const listing = { versions, ...divide(refused, isReporting(request)) };
+    return { listing, until };
+  }
+
+  /**
+   * Judges by what is known. Where versions are asked to have an age, those of first
+   * contact that are below a version of their release line (major.minor) that is old
+   * enough are taken to be older, so that only the newest of each line are verified.
+   */
+  async #judge(
+    request: ProviderRequest,
+    { allowed, denied, left }: Judged,
+    { list, refusals }: State,
+    contact: FirstContact,
+    { attempts }: Memory,
+  ): Promise<Judged> {
+    const { provider, rules, entry } = request;
+    const isLimited = limitsKeys(rules, provider, entry.trust);
+    const vanished = this.#findVanished(request, allowed, refusals);
+    const verdicts = new Map<Version, Verdict>();
+    const wanted = new Set<ReleaseRequest>();
+    let mayAsk = left;
+    const judgeLine = async (line: readonly ReleaseRequest[]) => {
+      let isOld = false;
+      let isPending = false;
+      for (const one of line) {
+        const { version } = one.address;
+        const isAged = one.decision.minimumAge > 0;
+        const isListed = list?.versions.get(version)?.listed === true;
+        const refusal = refusals.get(version);
+        const isOfContact = isListed && contact.versions.has(version);
+        const isClear = isOfContact && refusal === undefined;
+        const isTrusted = isClear && !isLimited;
+        if (isTrusted && (!isAged || isOld)) {
+          verdicts.set(version, "good");
+          continue;
+        }
+        if (isTrusted && isPending) {
+          verdicts.set(version, leaveOutRefused(version, undefined));
+          continue;
+        }
+        const known = await this.#look(one, !isListed);
+        if (known === "good") isOld = true;
+        const isKept = isOfContact && vanished && refusal?.code === "not-found";
+        const isUnproven = isKept || (isClear && !isAged);
+        const unknown = isUnproven ? "good" : leaveOutRefused(version, refusal);
+        verdicts.set(version, known ?? (isListed ? unknown : "absent"));
+        if (!isListed || !(known === undefined || isHeld(known))) continue;
+        const attempt = attempts.peek(version);
+        const wasAsked = attempt !== undefined && attempt.running === undefined;
+        if (isTrusted && !wasAsked) isPending = true;
+        // Looked at for its key alone, of which there may be hundreds.
+        const isBounded = isClear && isLimited && !wasAsked;
+        if (!isBounded || mayAsk-- > 0) wanted.add(one);
+      }
+    };
+    const lines = Map.groupBy(allowed, lineOf).values();
+    await pLimit(ofOneProvider).map(lines, judgeLine);
+    // Newest first, and never more than can be remembered.
+    const ordered = allowed
+      .filter((one) => wanted.has(one))
+      .slice(0, mostVersions);
+    return { allowed, denied, verdicts, wanted: ordered, left: mayAsk };
+  }
+
+  /** True where the newest three vanished together: what an origin that fails lists stays listed, with an alarm. */
+  #findVanished(
+    { provider }: ProviderRequest,
+    allowed: readonly ReleaseRequest[],
+    refusals: Refusals,
+  ): boolean {
+    const newest = allowed.map(({ address }) => address.version);
+    const versions = listVanished(newest, refusals);
+    if (versions.length === 0) return false;
+    const facts = { provider: formatProviderAddress(provider), versions };
+    this.#parts.alarms.raise("versions-vanished", facts);
+    return true;
+  }
+
+  /** Judges a release by what is known of it; undefined where nothing is. One that is not listed has to be stored. */
+  async #look(
+    request: ReleaseRequest,
+    isStoredOnly: boolean,
+  ): Promise<Verdict | undefined> {
+    const { version } = request.address;
+    try {
+      const { release, age } = await this.#parts.standings.look(request);
+      if (isStoredOnly && !(await this.#isStored(release))) return "absent";
+      if (age.old) return "good";
+      const { availableAt } = age;
+      return { ...leaveOutYoung(version, age), availableAt };
+    } catch (error) {
+      if (!(error instanceof ProvenderError)) throw error;
+      if (isFailure(error, "too-young"))
+        return {
+          ...leaveOutYoung(version, error),
+          availableAt: error.availableAt,
+        };
+      if (isFailure(error, "not-stored") || saysNothing(error))
+        return undefined;
+      return leaveOutRefused(version, error);
+    }
+  }
+
+  async #isStored({ packages }: Release): Promise<boolean> {
+    const sizes = await Promise.all(
+      packages
+        .values()
+        .map(({ sha256 }) => this.#parts.archives.findSize(sha256)),
+    );
+    return sizes.some((size) => size !== undefined);
+  }
+
+  /** Starts the verifications that are due, newest first, and waits for those that are a version's first; false when there was none, or no time. */
+  async #awaitFirst(
+    wanted: readonly ReleaseRequest[],
+    memory: Memory,
+    deadline: number,
+  ): Promise<boolean> {
+    const running = wanted.flatMap((one) => {
+      this.#verify(one, memory);
+      const attempt = memory.attempts.peek(one.address.version);
+      return attempt?.isFirst === true ? (attempt.running ?? []) : [];
+    });
+    const time = deadline - performance.now();
+    if (running.length === 0 || time <= 0) return false;
+    const done = Promise.all(running).then(() => true);
+    return inTime(done, time, () => false);
+  }
+
+  /** Asks the origin for a version in the background, at most once a freshness period, or after a while where the origin failed. */
+  #verify(request: ReleaseRequest, memory: Memory): void {
+    const { version, provider } = request.address;
+    const { clock, freshFor = this.#parts.freshness } = request.origin;
+    const before = memory.attempts.get(version);
+    const isDue =
+      before === undefined ||
+      (before.running === undefined && before.next <= clock.monotonic());
+    if (!isDue || this.#turn.pendingCount >= mostWaiting) return;
+    const attempt: Attempt = {
+      next: Infinity,
+      running: undefined,
+      isFirst: before === undefined,
+      failure: undefined,
+    };
+    memory.attempts.set(version, attempt);
+    const end = (pause: number) => {
+      attempt.next = clock.monotonic() + pause;
+      attempt.running = undefined;
+      memory.ended++;
+    };
+    attempt.running = this.#turn
+      .run(formatProviderAddress(provider), () =>
+        this.#parts.standings.lookUp(request),
+      )
+      .then(
+        () => end(freshFor),
+        (error: unknown) => {
+          if (!saysNothing(error)) return end(freshFor);
+          if (error instanceof ProvenderError) attempt.failure = error;
+          end(Math.min(freshFor, pauseAfterFailure));
+        },
+      );
+  }
+
+  #remember({ provider, rules, entry: { trust } }: ProviderRequest): Memory {
+    const name = formatProviderAddress(provider);
+    const known = this.#providers.get(name);
+    if (known?.rules === rules && known.trust.deref() === trust) return known;
+    const memory: Memory = {
+      rules,
+      trust: new WeakRef(trust),
+      // Unlike `max`, this takes memory for what is remembered alone.
+      attempts: new LRUCache({
+        maxSize: mostVersions,
+        sizeCalculation: () => 1,
+      }),
+      ended: 0,
+      listed: undefined,
+      running: undefined,
+    };
+    this.#providers.set(name, memory);
+    return memory;
+  }
+
+  async #readState(
+    request: ProviderRequest,
+    list: VersionList,
+    { ended }: Memory,
+  ): Promise<State> {
+    const { standings } = this.#parts;
+    const refusals = await standings.listRefused(request);
+    const revision = standings.revisionOf(request) + ended;
+    return { list, refusals, revision };
+  }
+}
+
+function isSame(one: State, other: State): boolean {
+  return (
+    one.list === other.list &&
+    one.refusals === other.refusals &&
+    one.revision === other.revision
+  );
+}
+
+function isReporting({ rules }: ProviderRequest): boolean {
+  return rules.report !== undefined;
+}
+
+function isHeld(verdict: Verdict): boolean {
+  return typeof verdict === "object" && verdict.kind === "held";
+}
+
+/** Versions of one line share its age; without a minimum age each is for itself. */
+function lineOf({ address: { version }, decision }: ReleaseRequest): string {
+  if (decision.minimumAge === 0) return version;
+  const { major, minor } = new semver.SemVer(version);
+  return `${decision.minimumAge} ${major}.${minor}`;
+}
+
+/** The versions that are listed, all that a policy refuses, and when the next one of these is old enough. */
+function divideJudged(
+  request: ProviderRequest,
+  { allowed, verdicts, denied }: Judged,
+): {
+  readonly versions: readonly Version[];
+  readonly refused: readonly LeftOut[];
+  readonly until: number;
+} {
+  const versions: Version[] = [];
+  const refused: LeftOut[] = [...denied];
+  let until = Infinity;
+  for (const { address } of allowed) {
+    const verdict = verdicts.get(address.version) ?? "absent";
+    if (verdict === "absent") continue;
+    const isListed =
+      verdict === "good" || (verdict.kind === "young" && isReporting(request));
+    if (isListed) versions.push(address.version);
+    if (verdict === "good") continue;
+    const { availableAt, ...leftOut } = verdict;
+    refused.push(leftOut);
+    until = Math.min(until, availableAt?.getTime() ?? Infinity);
+  }
+  return { versions, refused, until };
+}
