@@ -71,7 +71,7 @@ export const sections: readonly Section[] = [
     title: "A key that was revoked",
     words: ["451 This mirror leaves out every version (1 held back)"],
     cause:
-      "The operator of the mirror revoked the key, so that nothing signed with it is served.",
+      "The operator of the mirror revoked the key, so that nothing signed with it is served. `/why/…` and `provender explain` quote the decision: who, when, for what and why.",
     hostname: host,
     name: "left/demo",
   },
@@ -90,7 +90,7 @@ export const sections: readonly Section[] = [
       "451 Refused, the origin sent other bytes than were signed",
     ],
     cause:
-      "The origin sent other bytes for the archive than its publisher signed. Nothing of them is kept, and the next request fetches them again. Tell the publisher when it goes on.",
+      "The origin sent other bytes for the archive than its publisher signed. Nothing of them is kept; for five minutes it is refused at once, then it is fetched again. Tell the publisher when it goes on.",
     hostname: host,
     name: "acme/tampered",
   },
@@ -98,7 +98,7 @@ export const sections: readonly Section[] = [
     title: "Tampered and large",
     words: ["unexpected EOF"],
     cause:
-      "The origin sent other bytes for the archive than its publisher signed, or it was cut on its way again and again. An archive of more than 8 MiB is on its way to the client before the mirror has the whole, so that its end is cut: no client gets a wrong archive. `/why/…` and the log have the reason. Tell the publisher when it goes on.",
+      "The origin sent other bytes for the archive than its publisher signed, or it was cut on its way again and again. An archive of more than 8 MiB is on its way to the first client before the mirror has the whole, so that its end is cut: no client gets a wrong archive. Who tries again reads the reason, as below [Tampered](#tampered), for five minutes; then it is fetched again. `/why/…` and the log have it, too. Tell the publisher when it goes on.",
     hostname: host,
     name: "acme/tampered-large",
   },

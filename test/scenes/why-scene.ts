@@ -69,7 +69,7 @@ export const cases: readonly WhyCase[] = [
   {
     title: "re-created",
     path: `${acme}/recreated/1.0.0`,
-    says: /1\.0\.0 is offered as a candidate .*other content than the pinned checksums.*trust approve .*--sha256sums/,
+    says: /1\.0\.0 is offered as a candidate .*other content than the pinned checksums.*trust approve .*@1\.0\.0 [0-9a-f]{16}/,
   },
   {
     title: "tampered",

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { moduleAddress } from "../../src/address/module-address.ts";
 import { evidenceOf } from "../../src/mirror/modules/release.ts";
 import { typeOfModule } from "../../src/address/specs/trust-scope.ts";
-import { approveContent, noDecisions } from "../../src/trust/decisions.ts";
+import { decide, noDecisions } from "../../src/trust/decisions.ts";
 import { addEvidence, settle } from "../../src/trust/settle.ts";
 import { emptyNamespace, type ReleaseTrust } from "../../src/trust/state.ts";
 import { askUnsigned } from "../../src/trust/unsigned.ts";
@@ -21,8 +21,9 @@ function offer(release: ReleaseTrust, digest = "", approved?: string) {
   const decisions =
     approved === undefined
       ? noDecisions
-      : approveContent(noDecisions, {
+      : decide(noDecisions, {
           ...{ ...name, sha256sums: approved, at: now.toISOString() },
+          decision: "approved",
         });
   const namespace = { ...emptyNamespace, decisions };
   return settle(askUnsigned(name, namespace, known, now));

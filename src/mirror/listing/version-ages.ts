@@ -1,5 +1,6 @@
 import type { Version } from "../../address/version.ts";
 import { isFailure, ProvenderError } from "../../errors/index.ts";
+import { listApproved } from "../../trust/decisions.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { VersionList } from "../versions/version-list.ts";
 import {
@@ -57,13 +58,21 @@ export async function keepOld(
   const young = new Map<Version, LeftOut>();
   for (const [minimumAge, group] of byMinimumAge) {
     if (minimumAge === 0) continue;
-    noteAppeared(request.origin.clock, looking.list, group, minimumAge, young);
-    const rest = group.filter((version) => !young.has(version));
-    await keepOldEnough(rest, async (version) => {
+    // A content that an operator approved needs no age, and tells nothing of the versions below it.
+    const { decisions } = request.entry.trust;
+    const { type } = request.provider;
+    const isApproved = (version: Version) =>
+      listApproved(decisions, { type, version }).length > 0;
+    const isOld = async (version: Version) => {
       const youth = await findYouth(request, version, looking);
       if (youth !== undefined) young.set(version, youth);
       return youth === undefined;
-    });
+    };
+    for (const version of group.filter(isApproved)) await isOld(version);
+    const others = group.filter((version) => !isApproved(version));
+    noteAppeared(request.origin.clock, looking.list, others, minimumAge, young);
+    const rest = others.filter((version) => !young.has(version));
+    await keepOldEnough(rest, isOld);
   }
   const left = versions.flatMap((version) => young.get(version) ?? []);
   const isReporting = request.rules.report !== undefined;

@@ -45,7 +45,8 @@ const evidenceShape = z.object({
     z.enum([
       ...["configured", "approved", "known", "same-digests", "existed"],
       ...["first-key", "new", "signatures-off", "unsigned"],
-      ...["revoked", "not-pinned", "unknown", "other-content", "signature"],
+      ...["revoked", "revoked-content", "not-pinned", "unknown"],
+      ...["other-content", "signature"],
     ] as const),
   ),
 });

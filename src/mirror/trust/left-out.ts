@@ -67,6 +67,10 @@ export function leaveOutRefused(
 
 function nameCause(error: ProvenderError | undefined): string {
   if (error === undefined) return "it was not looked at yet";
+  if (isFailure(error, "content-revoked") && error.decision !== undefined)
+    return `content ${error.decision}`;
+  if (isFailure(error, "key-refused") && error.decision !== undefined)
+    return `signing key ${error.fingerprint}, ${error.decision}`;
   if (isFailure(error, "key-refused"))
     return error.fingerprint === "none"
       ? "it is not signed"

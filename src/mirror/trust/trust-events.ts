@@ -165,7 +165,10 @@ export class TrustEvents {
       },
       { durable: true },
     );
-    const approve = formatApproval(named, sha256sums);
+    // The operator who revoked the content needs no alarm, and no one a command that undoes a decision.
+    if (reason === "revoked-content") return;
+    const approve =
+      reason === "revoked" ? undefined : formatApproval(named, sha256sums);
     if ("module" in address) {
       const facts = { ...factsOf(address), offered: sha256sums, approve };
       this.#raise("module-replaced", facts);

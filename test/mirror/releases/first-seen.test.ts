@@ -56,7 +56,7 @@ describe("a release that is created again", () => {
 
     const list = await runCommand(scene.mirror, "trust", "list");
     const sha256sums = digestOf(second);
-    const approve = `trust approve registry.terraform.io/acme/again@1.0.0 --sha256sums ${sha256sums.slice(0, 16)}`;
+    const approve = `trust approve registry.terraform.io/acme/again@1.0.0 ${sha256sums.slice(0, 16)}`;
     expect(list.stdout).toContain(
       `  again 1.0.0: key ${second.signer.fingerprint}, other content than the pinned checksums, SHA256SUMS ${sha256sums}, since `,
     );

@@ -40,7 +40,7 @@ it.each<[string, () => LeftOut, string]>([
     () =>
       leaveOutRefused(
         version,
-        failure("key-refused", address, "K", "unknown", "d"),
+        failure("key-refused", address, "K", "unknown", "d", undefined),
       ),
     "unknown signing key K",
   ],
@@ -49,7 +49,7 @@ it.each<[string, () => LeftOut, string]>([
     () =>
       leaveOutRefused(
         version,
-        failure("key-refused", address, "none", "unknown", "d"),
+        failure("key-refused", address, "none", "unknown", "d", undefined),
       ),
     "it is not signed",
   ],

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { approveContent, decideKey } from "../../../src/trust/decisions.ts";
+import { decide } from "../../../src/trust/decisions.ts";
 import { createSigner, type Signer } from "../../fakes/signing.ts";
 import { prepareMet } from "../../scenes/met-provider.ts";
 import {
@@ -166,7 +166,7 @@ describe("a release whose signature no longer holds", () => {
       "signature-refused: key-expired",
     );
     await strict.trust.decide(acme, (decisions) =>
-      decideKey(decisions, {
+      decide(decisions, {
         ...{ fingerprint: L.fingerprint, decision: "approved" },
         ...{ type: null, version: null, at: "2026-01-01T00:00:00.000Z" },
       }),
@@ -228,6 +228,7 @@ describe("decisions of operators", () => {
   const at = "2026-01-01T00:00:00.000Z";
   const approve = (sha256sums: string) => ({
     ...{ type: "thing", version: "3.0.0", sha256sums, at },
+    decision: "approved" as const,
   });
 
   it("on a content take that content alone, and teach no key", async () => {
@@ -241,7 +242,7 @@ describe("decisions of operators", () => {
     clock.pass(freshness);
     await mirror.version("3.0.0");
     await mirror.trust.decide(acme, (decisions) =>
-      approveContent(decisions, approve(shown)),
+      decide(decisions, approve(shown)),
     );
     expect(await mirror.version("3.0.0")).toBe("linux=l");
     registry.offer("4.0.0", { content: "linux=f", by: L });
@@ -258,7 +259,7 @@ describe("decisions of operators", () => {
     const { list } = await mirror.trust.readCandidates(acme);
     const shown = list[0]?.sha256sums ?? "";
     await mirror.trust.decide(acme, (decisions) =>
-      approveContent(decisions, approve(shown)),
+      decide(decisions, approve(shown)),
     );
     const keys = [K.armoredPublicKey];
     registry.offer("3.0.0", { content: "linux=l", keys });
@@ -272,7 +273,7 @@ describe("decisions of operators", () => {
     const other = scene.start();
     expect(await other.version("2.0.0")).toBe("linux=b");
     await mirror.trust.decide(acme, (decisions) =>
-      decideKey(decisions, {
+      decide(decisions, {
         ...{ fingerprint: K.fingerprint, decision: "revoked", at },
         ...{ type: null, version: null },
       }),

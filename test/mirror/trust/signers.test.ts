@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import {
-  approveContent,
-  decideKey,
-  withdrawContent,
+  decide,
+  forget,
   type KeyDecision,
 } from "../../../src/trust/decisions.ts";
 import type { Signer } from "../../fakes/signing.ts";
@@ -25,13 +24,13 @@ beforeAll(async () => {
 
 const at = "2026-01-01T00:00:00.000Z";
 
-function decide(
+function decideOn(
   { trust }: MirrorInProcess,
   { fingerprint }: Signer,
   decision: KeyDecision["decision"],
 ): Promise<void> {
   const key = { type: null, version: null, fingerprint, decision, at };
-  return trust.decide(acme, (decisions) => decideKey(decisions, key));
+  return trust.decide(acme, (decisions) => decide(decisions, key));
 }
 
 describe("a publisher whose key was stolen", () => {
@@ -40,8 +39,8 @@ describe("a publisher whose key was stolen", () => {
     const met = await prepareMet(K);
     const { mirror, registry, clock } = met;
     expect(await mirror.version("2.0.0")).toBe("linux=b");
-    await decide(mirror, L, "approved");
-    await decide(mirror, K, "revoked");
+    await decideOn(mirror, L, "approved");
+    await decideOn(mirror, K, "revoked");
     expect(await mirror.version("1.0.0")).toBe("key-refused: revoked");
     expect(await mirror.index()).toMatch(/^nothing-admitted|^key-refused/);
     registry.offer("1.0.0", { content: "linux=a", by: L });
@@ -78,8 +77,8 @@ describe("a publisher whose key was stolen", () => {
     registry.offer("1.0.0", { content: "linux=a", by: K, keys });
     const mirror = scene.start();
     expect(await mirror.version("1.0.0")).toBe("linux=a");
-    await decide(mirror, L, "approved");
-    await decide(mirror, K, "revoked");
+    await decideOn(mirror, L, "approved");
+    await decideOn(mirror, K, "revoked");
     registry.offer("1.0.0", { content: "linux=a", by: L, keys });
     clock.pass(freshness);
     expect(await mirror.version("1.0.0")).toBe("key-refused: revoked");
@@ -101,8 +100,8 @@ describe("a publisher whose key was stolen", () => {
   it("is served by its old signature when the revocation is undone", async () => {
     const { mirror, registry, clock } = await rotate();
     expect(await mirror.version("1.0.0")).toBe("linux=a");
-    await decide(mirror, K, "approved");
-    await decide(mirror, L, "revoked");
+    await decideOn(mirror, K, "approved");
+    await decideOn(mirror, L, "revoked");
     registry.remove("3.0.0");
     clock.pass(freshness);
     expect(await mirror.version("1.0.0")).toBe("linux=a");
@@ -113,7 +112,7 @@ describe("a publisher whose key was stolen", () => {
 describe("an attacker who signs the pinned digests", () => {
   it("takes nothing away when the registry is good again", async () => {
     const { mirror, registry, clock } = await prepareMet(K);
-    await decide(mirror, E, "revoked");
+    await decideOn(mirror, E, "revoked");
     for (const by of [E, K]) {
       registry.offer("1.0.0", { content: "linux=a", by });
       clock.pass(freshness);
@@ -141,12 +140,10 @@ describe("an approval that is taken back", () => {
     const [{ sha256sums } = { sha256sums: "none" }] = list;
     const content = { type: acme.type, version: "1.0.0", sha256sums };
     await mirror.trust.decide(acme, (decisions) =>
-      approveContent(decisions, { ...content, at }),
+      decide(decisions, { ...content, at, decision: "approved" }),
     );
     expect(await mirror.version("1.0.0")).toBe("linux=e");
-    await mirror.trust.decide(acme, (decisions) =>
-      withdrawContent(decisions, content),
-    );
+    await mirror.trust.decide(acme, (decisions) => forget(decisions, content));
     registry.offer("1.0.0", { content: "linux=a", by: K });
     registry.offer("5.0.0", { content: "linux=f", by: E });
     clock.pass(freshness);
@@ -175,7 +172,7 @@ describe("a mirror that asks no registry", () => {
     clock.pass(freshness);
     const offline = scene.start({ offline: true });
     expect(await offline.index()).toBe("2.0.0 1.0.0");
-    await decide(offline, E, "revoked");
+    await decideOn(offline, E, "revoked");
     for (let round = 0; round < 3; round++) {
       expect(await offline.index()).toBe("2.0.0 1.0.0");
       expect(await offline.version("1.0.0")).toBe("linux=a");

@@ -154,6 +154,7 @@ describe("when a publisher changes keys", () => {
       "revoke",
       "--key",
       bad.fingerprint,
+      "--for",
       "registry.terraform.io/distrusted",
     );
     await eventually(

@@ -127,6 +127,8 @@ export class MemoryRim implements Rim {
       },
       operator: { by: "operator", why: undefined },
       now: () => this.machine.clock.now(),
+      // A command that reaches no origin.
+      lookUp: () => Promise.resolve([]),
       stderr: () => undefined,
     };
   }

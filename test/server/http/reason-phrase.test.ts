@@ -113,11 +113,23 @@ describe("the reason phrase of a refusal", () => {
       `Held back by policy.minimumAge of this mirror until 2026-11-22T10:00:00.000Z (policy.undated is hold). Contact: a@b.test, see ${page}`,
     ],
     [
-      failure("key-refused", releaseOf("a"), fingerprint, "revoked", "d"),
-      `Held back by this mirror, its signing key ${fingerprint} was revoked, see ${page}`,
+      failure(
+        ...(["key-refused", releaseOf("a"), fingerprint, "revoked"] as const),
+        ...([
+          "d",
+          "revoked by root on 2026-11-26 for a.test/b: stolen",
+        ] as const),
+      ),
+      `Held back by this mirror, its signing key ${fingerprint} was revoked by root on 2026-11-26 for a.testb: stolen, see ${page}`.slice(
+        0,
+        200,
+      ),
     ],
     [
-      failure("key-refused", releaseOf("a"), "none", "unknown", "d"),
+      failure(
+        ...(["key-refused", releaseOf("a"), "none", "unknown"] as const),
+        ...(["d", undefined] as const),
+      ),
       `Held back by this mirror, it is not signed, see ${page}`,
     ],
     [
