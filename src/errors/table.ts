@@ -406,13 +406,14 @@ const trustErrors = {
   /** The fingerprint is "none" for an unsigned release. */
   "key-refused": row(keyFacts, {
     status: 451,
-    phrase: (facts) => `Held back by this mirror, ${whyKeyRefused(facts)}`,
+    phrase: (facts) =>
+      `Held back by this mirror, ${facts.fingerprint === "none" ? "it is not signed" : whyKeyRefused(facts)}`,
     sentence: (facts) =>
       `${nameRelease(facts.release)} is held back because ${whyKeyRefused(facts)}`,
     // No advice undoes a decision.
     remedy: (facts) =>
       facts.because === "revoked"
-        ? undefined
+        ? "use another version"
         : `check with the publisher, then as the mirror's operator ${decideOnKey(facts)}`,
   }),
   /** An operator decided on its content. */
@@ -421,7 +422,7 @@ const trustErrors = {
     phrase: "Held back by this mirror, its content was {decision}",
     sentence: ({ release, sha256sums, decision = "revoked" }) =>
       `${nameRelease(release)} is held back because its content (${nameContent(release, sha256sums)}) was ${decision}`,
-    remedy: () => undefined,
+    remedy: "use another version",
   }),
   /** Other content than the pinned checksums. */
   "release-conflict": row(["release", "offered"], {

@@ -116,15 +116,13 @@ describe.each(rows)("decisions on $of", ({ by, carryOut, served, young }) => {
       for (const order of orders) {
         let decisions = noDecisions;
         const told = order.map((deed) => {
-          decisions = carryOut(decisions, deeds[deed as Deed] as Decision);
+          decisions = carryOut(decisions, deeds[deed as Deed]);
           const asked = { age: { ...terms, minimumAge } };
           const trust = { namespace: namespace({ decisions }) };
           return tell(ask([release[by]], { ...asked, ...trust }));
         });
         expect(told).toEqual(
-          order.map(
-            (deed) => answers[states.indexOf(deeds[deed as Deed] as Decision)],
-          ),
+          order.map((deed) => answers[states.indexOf(deeds[deed as Deed])]),
         );
         if (order.at(-1) === "forget") expect(decisions).toEqual(noDecisions);
       }

@@ -158,7 +158,11 @@ async function choose(
   const matching = known.length > 0 ? known : found;
   const [only, ...more] = matching;
   if (only !== undefined && more.length === 0) return only;
-  const choices = matching.length > 0 ? matching : contents;
+  const others =
+    deed === "approve"
+      ? contents.filter(({ reason }) => reason !== undefined)
+      : contents;
+  const choices = matching.length > 0 ? matching : others;
   const listed = choices.map(({ sha256sums, fingerprint = "none" }) => {
     const key = isModuleType(name.type) ? "" : `, key ${fingerprint}`;
     const command = formatApproval(release, sha256sums);
@@ -167,7 +171,7 @@ async function choose(
   throw failure(
     "trust-decision",
     formatRelease(release),
-    `has ${matching.length === 0 ? "no content" : `${matching.length} contents`} ${prefix === undefined ? `that ${whichOnes[deed]}` : `whose ${isModuleType(name.type) ? "archive or commit" : "SHA256SUMS"} begins with ${prefix}`}`,
+    `has ${matching.length === 0 ? `no content${prefix === undefined ? "s" : ""}` : `${matching.length} contents`} ${prefix === undefined ? `that ${whichOnes[deed]}` : `whose ${isModuleType(name.type) ? "archive or commit" : "SHA256SUMS"} begins with ${prefix}`}`,
     choices.length === 0
       ? 'run "provender trust list", which names what needs a decision'
       : `run one of these:${listed.join("")}`,

@@ -202,8 +202,8 @@ async function findServed(
   const signed = await findSigned(parts, asked, (one) => !isCandidate(one));
   const approved = offered.filter(
     (one) =>
-      findKeyDecision(decisions, "approved", one, one.fingerprint) ||
-      listApproved(decisions, one).includes(one.sha256sums),
+      findKeyDecision(decisions, "approved", one, one.fingerprint) !==
+        undefined || listApproved(decisions, one).includes(one.sha256sums),
   );
   return [...new Set([...signed, ...approved].map(nameRelease))];
 }

@@ -126,7 +126,7 @@ describe("the approval of a content", () => {
       [2, "8 to 64 hex", ["approve", spec, ...digest("unknown-digits")]],
       [1, "trust list", ["approve", "typos/thnig@1.1.0"]],
       [1, "trust list", ["approve", "typos/thing@1.2.0"]],
-      [1, "no content that are decided on", ["forget", spec]],
+      [1, "no contents that are decided on", ["forget", spec]],
     ] as const) {
       const failed = await run(...args);
       expect([failed.status, failed.stdout]).toEqual([status, ""]);
