@@ -19,7 +19,11 @@ import {
   start,
 } from "./releases.ts";
 
-const deeds = { approve: "approved", revoke: "revoked", forget: undefined };
+const deeds = {
+  approve: "approved",
+  revoke: "revoked",
+  forget: undefined,
+} as const;
 type Deed = keyof typeof deeds;
 const each = Object.keys(deeds) as Deed[];
 const orders = each.flatMap((one) =>
