@@ -107,9 +107,7 @@ const terms = {
 };
 
 describe.each(rows)("decisions on $of", ({ by, carryOut, served, young }) => {
-  const states: readonly (Decision | undefined)[] = Object.values(
-    deeds,
-  ) as never;
+  const states: readonly (Decision | undefined)[] = Object.values(deeds);
 
   it.each([
     ["without a minimum age", 0, served],
@@ -120,13 +118,13 @@ describe.each(rows)("decisions on $of", ({ by, carryOut, served, young }) => {
       for (const order of orders) {
         let decisions = noDecisions;
         const told = order.map((deed) => {
-          decisions = carryOut(decisions, deeds[deed as Deed]);
+          decisions = carryOut(decisions, deeds[deed]);
           const asked = { age: { ...terms, minimumAge } };
           const trust = { namespace: namespace({ decisions }) };
           return tell(ask([release[by]], { ...asked, ...trust }));
         });
         expect(told).toEqual(
-          order.map((deed) => answers[states.indexOf(deeds[deed as Deed])]),
+          order.map((deed) => answers[states.indexOf(deeds[deed])]),
         );
         if (order.at(-1) === "forget") expect(decisions).toEqual(noDecisions);
       }
