@@ -93,6 +93,7 @@ describe("docs/audit.md", () => {
     quarantined: true,
     approved: true,
     revoked: true,
+    forgotten: true,
     reset: true,
     "left-out": true,
     "judged-again": true,

@@ -9,7 +9,7 @@ import {
 
 export {
   formatApproval,
-  formatKeyDecision,
+  formatKeyApproval,
   isModuleType,
   nameContent,
   type ProviderRelease,

@@ -10,6 +10,8 @@ interface Known {
   readonly availableAt: Date | undefined;
   readonly because: "revoked" | "not-pinned" | "unknown";
   readonly computed: readonly string[];
+  /** The decision of an operator in words, where one is the cause. */
+  readonly decision: string | undefined;
   readonly found: number;
   readonly guidance: Guidance;
   /** True when nothing says when a version was published. */
@@ -316,7 +318,7 @@ const verificationErrors = {
     remedy: ({ expected }) =>
       isPackageHash(expected)
         ? "tell the operator of that mirror"
-        : "try again, which fetches it again, since nothing was kept",
+        : "try again in five minutes, when it is fetched again, since nothing was kept",
   }),
   /** Clients could not compute a reliable h1 of the zip. */
   "archive-unhashable": row(["archive", "reason"], {
@@ -332,7 +334,7 @@ export function isPackageHash(digest: string): boolean {
 
 /** Why the trust policy does not take a signing key, or a release without one. */
 const refusals = {
-  revoked: { key: "was revoked", unsigned: "a key is revoked" },
+  revoked: { key: "was revoked", unsigned: "that is revoked" },
   "not-pinned": {
     key: "is not pinned",
     unsigned: "the configuration takes pinned keys alone",
@@ -343,7 +345,23 @@ const refusals = {
   },
 } as const;
 
-const keyFacts = ["release", "fingerprint", "because", "sha256sums"] as const;
+const keyFacts = [
+  ...(["release", "fingerprint", "because", "sha256sums"] as const),
+  "decision",
+] as const;
+
+function whyKeyRefused({
+  fingerprint,
+  because,
+  decision,
+}: Pick<
+  Facts<typeof keyFacts>,
+  "fingerprint" | "because" | "decision"
+>): string {
+  const { key, unsigned } = refusals[because];
+  if (fingerprint === "none") return `it is not signed (${unsigned})`;
+  return `its signing key ${fingerprint} ${decision === undefined ? key : `was ${decision}`}`;
+}
 
 /** Policy, keys and the decisions of operators. */
 const trustErrors = {
@@ -385,12 +403,23 @@ const trustErrors = {
   /** The fingerprint is "none" for an unsigned release. */
   "key-refused": row(keyFacts, {
     status: 451,
-    phrase: ({ fingerprint, because }) =>
-      `Held back by this mirror, ${fingerprint === "none" ? "it is not signed" : `its signing key ${fingerprint} ${refusals[because].key}`}`,
-    sentence: ({ release, fingerprint, because }) =>
-      `${nameRelease(release)} is held back because ${fingerprint === "none" ? `it is not signed (${refusals[because].unsigned})` : `its signing key ${fingerprint} ${refusals[because].key}`}`,
+    phrase: (facts) =>
+      `Held back by this mirror, ${facts.fingerprint === "none" ? "it is not signed" : whyKeyRefused(facts)}`,
+    sentence: (facts) =>
+      `${nameRelease(facts.release)} is held back because ${whyKeyRefused(facts)}`,
+    // No advice undoes a decision.
     remedy: (facts) =>
-      `check with the publisher, then as the mirror's operator ${decideOnKey(facts)}`,
+      facts.because === "revoked"
+        ? "use another version"
+        : `check with the publisher, then as the mirror's operator ${decideOnKey(facts)}`,
+  }),
+  /** An operator decided on its content. */
+  "content-revoked": row(["release", "sha256sums", "decision"], {
+    status: 451,
+    phrase: "Held back by this mirror, its content was {decision}",
+    sentence: ({ release, sha256sums, decision = "revoked" }) =>
+      `${nameRelease(release)} is held back because its content (${nameContent(release, sha256sums)}) was ${decision}`,
+    remedy: "use another version",
   }),
   /** Other content than the pinned checksums. */
   "release-conflict": row(["release", "offered"], {
@@ -428,16 +457,11 @@ function formatWait(availableAt: Date | undefined): string {
 
 function decideOnKey(facts: Facts<typeof keyFacts>): string {
   const { release, fingerprint, because, sha256sums } = facts;
-  const { hostname, namespace } = release.provider;
-  const approve = (scope: string) =>
-    `"${formatKeyDecision("approve", fingerprint, scope)}"`;
   if (because === "not-pinned") return `change "trust.keys"`;
-  if (because === "revoked")
-    return `run ${approve(`${hostname}/${namespace}`)}`;
   const content = `run "${formatApproval(release, sha256sums)}" for this content`;
   return fingerprint === "none"
     ? content
-    : `${content}, or ${approve(nameProvider(release))} for the key`;
+    : `${content}, or "${formatKeyApproval(release, fingerprint)}" for the key`;
 }
 
 /** Sources and archives of modules. */
@@ -694,7 +718,7 @@ export function formatApproval(
   release: ProviderRelease,
   sha256sums: string,
 ): string {
-  return `provender trust approve ${nameProvider(release)}@${release.version} --sha256sums ${sha256sums.slice(0, prefixLength)}`;
+  return `provender trust approve ${nameProvider(release)}@${release.version} ${sha256sums.slice(0, prefixLength)}`;
 }
 
 /** Tells an operator how to accept other content. */
@@ -705,13 +729,12 @@ function approveAfterCheck(
   return `check with the publisher, then as the mirror's operator run "${formatApproval(release, sha256sums)}"`;
 }
 
-/** Writes the command that decides on a key for a scope. */
-export function formatKeyDecision(
-  decision: "approve" | "revoke",
+/** Writes the command that approves a key for a provider. */
+export function formatKeyApproval(
+  release: ProviderRelease,
   fingerprint: string,
-  scope: string,
 ): string {
-  return `provender trust ${decision} --key ${fingerprint} --for ${scope}`;
+  return `provender trust approve --key ${fingerprint} --for ${nameProvider(release)}`;
 }
 
 /** True for a TYPE that is the NAME/SYSTEM of a module. */

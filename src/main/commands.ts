@@ -49,15 +49,19 @@ function addTrust(program: Command): void {
     .command("trust")
     .description("manage signing keys and approvals");
   withConfig(group.command("list"))
-    .description("list keys, decisions and what needs one, by namespace")
+    .description("list what needs a decision, with the commands")
+    .option("--all", "also every key, decision and first contact, by namespace")
     .option("--json", "print one JSON document")
     .action(runVerb("trust list"));
   addDecision(group, "approve")
     .description("approve one content of a release, or a signing key")
     .action(runVerb("trust approve"));
   addDecision(group, "revoke")
-    .description("remove the approval of a content, or revoke a signing key")
+    .description("refuse one content of a release, or a signing key")
     .action(runVerb("trust revoke"));
+  addDecision(group, "forget")
+    .description("take a decision back, as if it had never been made")
+    .action(runVerb("trust forget"));
   withConfig(group.command("reset"))
     .description("forget a first contact that was lost")
     .argument(
@@ -71,12 +75,12 @@ function addTrust(program: Command): void {
 function addDecision(group: Command, name: string): Command {
   return withConfig(group.command(name))
     .argument(
-      "[what]",
-      "[HOSTNAME/]NAMESPACE/TYPE@VERSION or a module's [HOSTNAME/]NAMESPACE/NAME/SYSTEM@VERSION, or with --key as --for",
+      "[spec]",
+      "[HOSTNAME/]NAMESPACE/TYPE@VERSION or a module's [HOSTNAME/]NAMESPACE/NAME/SYSTEM@VERSION",
     )
-    .option(
-      "--sha256sums <digest>",
-      "content: SHA-256 of its SHA256SUMS, a module's archive or commit, 8 digits or more",
+    .argument(
+      "[digest]",
+      "content: SHA-256 of its SHA256SUMS, a module's archive or commit, 8 digits or more; needed where several are meant",
     )
     .option("--key <fingerprint>", "full fingerprint of a primary key")
     .option(

@@ -56,6 +56,8 @@ const removed: Readonly<Record<string, string>> = {
     'run "provender doctor --mirror URL", or ask /metrics of that mirror',
   "audit --verify":
     "have a log shipper carry audit/*.jsonl to where the mirror cannot write",
+  "trust --sha256sums":
+    "write the digest behind the release: acme/net@1.2.0 0123456789abcdef",
   "audit --head":
     "have a log shipper carry audit/*.jsonl to where the mirror cannot write",
 };

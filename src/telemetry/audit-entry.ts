@@ -44,6 +44,8 @@ export const auditEvents = [
   "quarantined",
   "approved",
   "revoked",
+  /** A decision was taken back. */
+  "forgotten",
   /** A first contact was forgotten by an operator. */
   "reset",
   /** Versions that an index does not have because of the rules or the keys. */

@@ -1,9 +1,4 @@
-import {
-  isKeyApproved,
-  isRevoked,
-  listApproved,
-  type Decisions,
-} from "./decisions.ts";
+import { findKeyDecision, listDecided, type Decisions } from "./decisions.ts";
 import type { CandidateReason } from "./state.ts";
 
 /** An offer that was verified and not admitted. */
@@ -72,10 +67,13 @@ export function needsDecision(
   { version, sha256sums, fingerprint, reason }: Omit<Candidate, "since">,
 ): boolean {
   const name = { type, version };
-  if (listApproved(decisions, name).includes(sha256sums)) return false;
-  if (isRevoked(decisions, name, fingerprint)) return false;
+  const decided = listDecided(decisions, name);
+  if (decided.some((one) => one.sha256sums === sha256sums)) return false;
+  if (findKeyDecision(decisions, "revoked", name, fingerprint)) return false;
   const isKeyMatter = reason === "unknown" || reason === "revoked";
-  return !(isKeyMatter && isKeyApproved(decisions, name, fingerprint));
+  return !(
+    isKeyMatter && findKeyDecision(decisions, "approved", name, fingerprint)
+  );
 }
 
 function isSame(one: Candidate, other: Candidate): boolean {

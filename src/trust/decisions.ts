@@ -15,9 +15,12 @@ export interface KeyScope {
   readonly version: string | null;
 }
 
+/** The key is acceptable or not; the content is served or not. Taking one back leaves nothing of it. */
+export type Decision = "approved" | "revoked";
+
 export interface KeyDecision extends Decided, KeyScope {
   readonly fingerprint: string;
-  readonly decision: "approved" | "revoked";
+  readonly decision: Decision;
 }
 
 /** A release within its namespace. */
@@ -26,10 +29,11 @@ export interface ReleaseName {
   readonly version: string;
 }
 
-/** Approval of exactly one content in place of the pinned one. */
-interface ContentDecision extends Decided, ReleaseName {
+/** Approval of exactly one content in place of the pinned one, or its revocation under any key. */
+export interface ContentDecision extends Decided, ReleaseName {
   /** SHA-256 of its SHA256SUMS. */
   readonly sha256sums: string;
+  readonly decision: Decision;
 }
 
 /** Decisions of operators in one namespace, the oldest first. */
@@ -40,78 +44,57 @@ export interface Decisions {
 
 export const noDecisions: Decisions = { keys: [], contents: [] };
 
-/** Records a key decision in place of an earlier one for the same scope. */
-export function decideKey(
+/** What a decision is about: a key in one scope, or a content of a release. */
+type Subject =
+  | (KeyScope & Pick<KeyDecision, "fingerprint">)
+  | (ReleaseName & Pick<ContentDecision, "sha256sums">);
+
+/** Records a decision in place of an earlier one on the same; the newest approval of a release goes first when it is served. */
+export function decide(
+  decisions: Decisions,
+  decision: KeyDecision | ContentDecision,
+): Decisions {
+  const { keys, contents } = forget(decisions, decision);
+  return "fingerprint" in decision
+    ? { keys: [...keys, decision], contents }
+    : { keys, contents: [...contents, decision] };
+}
+
+/** Takes a decision back, as if it had never been made. */
+export function forget(
   { keys, contents }: Decisions,
-  decision: KeyDecision,
+  subject: Subject,
 ): Decisions {
-  const others = keys.filter((key) => !isSameKey(key, decision));
-  return { keys: [...others, decision], contents };
+  const isOther = (one: Subject) => !isSame(one, subject);
+  return { keys: keys.filter(isOther), contents: contents.filter(isOther) };
 }
 
-/** Records the approval of a content; the newest approval of a release goes first when it is served. */
-export function approveContent(
-  decisions: Decisions,
-  approval: ContentDecision,
-): Decisions {
-  const { keys, contents } = withdrawContent(decisions, approval);
-  return { keys, contents: [...contents, approval] };
-}
-
-/** Removes the approval of a content. Returns `decisions` itself where there is none. */
-export function withdrawContent(
-  decisions: Decisions,
-  content: ReleaseName & Pick<ContentDecision, "sha256sums">,
-): Decisions {
-  const contents = decisions.contents.filter(
-    (one) =>
-      !isSameRelease(one, content) || one.sha256sums !== content.sha256sums,
-  );
-  return contents.length === decisions.contents.length
-    ? decisions
-    : { keys: decisions.keys, contents };
+/** Lists what is decided on the contents of a release, the newest decision first. */
+export function listDecided(
+  { contents }: Decisions,
+  release: ReleaseName,
+): readonly ContentDecision[] {
+  return contents.filter((one) => isSameRelease(one, release)).toReversed();
 }
 
 /** Lists the digests of the approved contents of a release, the newest approval first. */
 export function listApproved(
-  { contents }: Decisions,
+  decisions: Decisions,
   release: ReleaseName,
 ): readonly string[] {
-  return contents
-    .filter((one) => isSameRelease(one, release))
-    .map(({ sha256sums }) => sha256sums)
-    .toReversed();
+  return listDecided(decisions, release)
+    .filter(({ decision }) => decision === "approved")
+    .map(({ sha256sums }) => sha256sums);
 }
 
-/** Revoked for any scope that covers the release, rule 4: a revocation goes before every approval. */
-export function isRevoked(
-  decisions: Decisions,
-  release: ReleaseName,
-  fingerprint: string | undefined,
-): boolean {
-  return isDecided(decisions, "revoked", release, fingerprint);
-}
-
-/** Approved for the namespace, the provider or the release. */
-export function isKeyApproved(
-  decisions: Decisions,
-  release: ReleaseName,
-  fingerprint: string | undefined,
-): boolean {
-  return isDecided(decisions, "approved", release, fingerprint);
-}
-
-function isSameRelease(one: ReleaseName, other: ReleaseName): boolean {
-  return one.type === other.type && one.version === other.version;
-}
-
-function isDecided(
+/** Finds a decision on a key for the namespace, the provider or the release; a revocation goes before every approval, rule 4. */
+export function findKeyDecision(
   { keys }: Decisions,
-  decision: KeyDecision["decision"],
+  decision: Decision,
   release: ReleaseName,
   fingerprint: string | undefined,
-): boolean {
-  return keys.some(
+): KeyDecision | undefined {
+  return keys.find(
     (key) =>
       key.decision === decision &&
       key.fingerprint === fingerprint &&
@@ -120,10 +103,13 @@ function isDecided(
   );
 }
 
-function isSameKey(one: KeyDecision, other: KeyDecision): boolean {
-  return (
-    one.fingerprint === other.fingerprint &&
-    one.type === other.type &&
-    one.version === other.version
-  );
+function isSameRelease(one: KeyScope, other: KeyScope): boolean {
+  return one.type === other.type && one.version === other.version;
+}
+
+/** True for decisions on one key in one scope, or on one content. */
+export function isSame(one: Subject, other: Subject): boolean {
+  const nameOf = (subject: Subject) =>
+    "fingerprint" in subject ? subject.fingerprint : subject.sha256sums;
+  return isSameRelease(one, other) && nameOf(one) === nameOf(other);
 }

@@ -1,4 +1,4 @@
-import { isKeyApproved, type ReleaseName } from "./decisions.ts";
+import { findKeyDecision, type ReleaseName } from "./decisions.ts";
 import type { FirstContact, NamespaceTrust } from "./state.ts";
 
 /** A first contact that is about to be written, and its effect on the namespace. */
@@ -31,7 +31,8 @@ export function noteContact<N extends NamespaceTrust>(
           ? { ...namespace, firstKey: { type, fingerprint: undefined } }
           : namespace,
       alarms:
-        key !== firstKey?.fingerprint && !isKeyApproved(decisions, name, key),
+        key !== firstKey?.fingerprint &&
+        !findKeyDecision(decisions, "approved", name, key),
     };
   return {
     namespace: { ...namespace, firstKey: { type, fingerprint: key } },

@@ -1,5 +1,10 @@
 import { isWithin } from "./content.ts";
-import { isKeyApproved, isRevoked, type ReleaseName } from "./decisions.ts";
+import {
+  findKeyDecision,
+  listDecided,
+  type ContentDecision,
+  type ReleaseName,
+} from "./decisions.ts";
 import type {
   Acceptance,
   Evidence,
@@ -52,7 +57,9 @@ export function judgeKey(
 ): KeyVerdict {
   const { name, namespace, rules } = question;
   const { signedBy } = evidence;
-  if (isRevoked(namespace.decisions, name, signedBy)) return refuse("revoked");
+  if (findKeyDecision(namespace.decisions, "revoked", name, signedBy))
+    return refuse("revoked");
+  if (findRevokedContent(question, evidence)) return refuse("revoked-content");
   if (rules.pins !== undefined)
     return signedBy !== undefined && rules.pins.has(signedBy)
       ? accept("configured")
@@ -61,6 +68,24 @@ export function judgeKey(
   return signedBy === undefined
     ? judgeUnsigned(question, evidence)
     : judgeSigner(question, evidence, signedBy);
+}
+
+/** Finds what revokes a content: also another document over an archive of it, unless that was decided on itself. */
+export function findRevokedContent(
+  question: Pick<KeyQuestion, "namespace" | "name" | "release">,
+  { sha256sums, content }: Evidence,
+): ContentDecision | undefined {
+  const { namespace, name, release } = question;
+  const decided = listDecided(namespace.decisions, name);
+  const own = decided.find((one) => one.sha256sums === sha256sums);
+  const revoked = decided.filter(({ decision }) => decision === "revoked");
+  if (own !== undefined) return revoked.find((one) => one === own);
+  const shared = release.evidence.filter((one) =>
+    one.content.entries().some(([on, digest]) => content.get(on) === digest),
+  );
+  return revoked.find(({ sha256sums: digest }) =>
+    shared.some((one) => one.sha256sums === digest),
+  );
 }
 
 /** True for the keys that count for everything that a provider publishes. */
@@ -84,7 +109,7 @@ function judgeSigner(
   signedBy: string,
 ): KeyVerdict {
   const { name, namespace, contact, rules } = question;
-  if (isKeyApproved(namespace.decisions, name, signedBy))
+  if (findKeyDecision(namespace.decisions, "approved", name, signedBy))
     return accept("approved");
   if (isFirstSigner(question, signedBy))
     return accept("first-key", { alarms: true });

@@ -1,6 +1,6 @@
 import { decideByAge, type AgeDecision, type AgeTerms } from "./age.ts";
 import { agrees, type Content } from "./content.ts";
-import { isRevoked, listApproved } from "./decisions.ts";
+import { findKeyDecision, listApproved } from "./decisions.ts";
 import { judgeKey, type KeyQuestion, type KeyVerdict } from "./key-verdict.ts";
 import type {
   CandidateReason,
@@ -47,7 +47,7 @@ export type Standing<E extends Evidence = Evidence> =
 interface Choice<E extends Evidence> {
   readonly content: Content;
   readonly evidence: readonly E[];
-  /** Known to exist since; undefined for a content that is not pinned. */
+  /** When it was pinned; undefined for a content that an operator approved, which needs no age. */
   readonly since: Date | undefined;
 }
 
@@ -76,6 +76,7 @@ export function isInAgreement(
 
 const reasons: ReadonlySet<string> = new Set<CandidateReason>([
   "revoked",
+  "revoked-content",
   "not-pinned",
   "unknown",
   "other-content",
@@ -102,7 +103,8 @@ export function isTaken(
   { signedBy }: Evidence,
 ): boolean {
   const { namespace, name, rules } = question;
-  if (isRevoked(namespace.decisions, name, signedBy)) return false;
+  if (findKeyDecision(namespace.decisions, "revoked", name, signedBy))
+    return false;
   if (rules.pins !== undefined)
     return signedBy !== undefined && rules.pins.has(signedBy);
   return rules.newKeys !== "refuse";
@@ -170,7 +172,8 @@ function serve<E extends Evidence>(
   // A document may name every archive of its release twice, and so none of them.
   const isEmpty = content.size > 0 && packages.size === 0;
   if (main === undefined || isEmpty) return undefined;
-  const age = ageOf(question, evidence, since);
+  const age: AgeDecision =
+    since === undefined ? { old: true } : ageOf(question, evidence, since);
   if (!age.old && question.enforcesAge)
     return { kind: "refused", because: "age", evidence: main, age };
   return { kind: "served", evidence: main, packages, age };

@@ -62,7 +62,8 @@ export type Acceptance =
   | "unsigned";
 
 /** Reason why a key, or its absence, is not acceptable. */
-export type KeyRefusal = "revoked" | "not-pinned" | "unknown";
+export type KeyRefusal =
+  "revoked" | "revoked-content" | "not-pinned" | "unknown";
 
 /** Reason why verified evidence is a candidate. */
 export type CandidateReason = KeyRefusal | "other-content";

@@ -158,7 +158,8 @@ function wireProviders(
   const settling = wireStandings(configuration, origins, trusted, telemetry);
   const providers = new ProviderMirror({
     ...{ ...settling, admission, archives, hashes, releases },
-    ...{ alarms, offline, freshness: configuration.freshness.versions },
+    ...{ alarms, tampered, offline },
+    freshness: configuration.freshness.versions,
   });
   /** Ends the downloads under way and refuses new ones; what is stored can still be read. */
   const stopFetching = () => archives.close();
@@ -235,10 +236,15 @@ function wireArchives(
       tampered.forget(sha256);
       hashes.schedule(sha256, stored);
     },
-    onFailed: (archive: string, error: unknown, host: string | undefined) => {
+    onFailed: (
+      archive: string,
+      error: unknown,
+      host: string | undefined,
+      isOrigin: boolean,
+    ) => {
       if (isFailure(error, "archive-digest")) {
         const { expected, got } = error;
-        tampered.note(error, clock.now());
+        if (isOrigin) tampered.note(error, clock.now());
         alarms.raise("archive-tampered", { archive, host, expected, got });
       }
       const { message } = error as Error;

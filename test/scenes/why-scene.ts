@@ -7,7 +7,7 @@ import { issueToken } from "../client-token.ts";
 import { originsOf } from "../origins.ts";
 import { startMirror, type RunningMirror } from "../running-mirror.ts";
 import { awaitHit } from "./log-lines.ts";
-import { requestsFor, runCommand } from "./provider-requests.ts";
+import { eventually, requestsFor, runCommand } from "./provider-requests.ts";
 
 export const host = "registry.terraform.io";
 const moduleHost = "modules.example.com";
@@ -70,7 +70,7 @@ export const cases: readonly WhyCase[] = [
   {
     title: "re-created",
     path: `${acme}/recreated/1.0.0`,
-    says: /1\.0\.0 is offered as a candidate .*other content than the pinned checksums.*trust approve .*--sha256sums/,
+    says: /1\.0\.0 is offered as a candidate .*other content than the pinned checksums.*trust approve .*@1\.0\.0 [0-9a-f]{16}/,
   },
   {
     title: "tampered",
@@ -235,7 +235,10 @@ export class WhyScene {
     registry.script("archive", away);
     const early = { ...common, type: "recreated-early" };
     const first = await registry.publish(early);
-    await requestsFor(mirror, "recreated-early").version("1.0.0");
+    await eventually(
+      () => requestsFor(mirror, "recreated-early").version("1.0.0"),
+      ({ status }) => status === 200,
+    );
     await registry.republish(first);
     const foreign = { ...common, namespace: "left", type: "demo" };
     await registry.publish({ ...foreign, signer: left });

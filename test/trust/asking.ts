@@ -57,7 +57,7 @@ export const approve = (...sha256sums: string[]) => ({
       keys: [],
       contents: sha256sums.map((one) => ({
         ...{ type: "aws", version: "2.0.0", sha256sums: one },
-        at: start.toISOString(),
+        ...{ at: start.toISOString(), decision: "approved" },
       })),
     },
   }),

@@ -75,11 +75,13 @@ describe("candidates", () => {
 });
 
 describe("a candidate needs a decision", () => {
-  const contents = (sha256sums: string) => ({
+  const name = { type: "aws", version: "2.0.0" };
+  const contents = (
+    sha256sums: string,
+    decision: "approved" | "revoked" = "approved",
+  ) => ({
     keys: [],
-    contents: [
-      { ...{ type: "aws", version: "2.0.0", sha256sums }, at: "2026-01-01" },
-    ],
+    contents: [{ ...name, sha256sums, decision, at: "2026-01-01" }],
   });
   const keys = (...decided: ReturnType<typeof keyDecision>[]) => ({
     ...{ keys: decided, contents: [] },
@@ -91,6 +93,12 @@ describe("a candidate needs a decision", () => {
       "no longer once its content is approved",
       false,
       contents("e".repeat(64)),
+      {},
+    ],
+    [
+      "no longer once its content is revoked",
+      false,
+      contents("e".repeat(64), "revoked"),
       {},
     ],
     [

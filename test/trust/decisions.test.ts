@@ -1,39 +1,35 @@
 import { describe, expect, it } from "vitest";
 import {
-  approveContent,
-  decideKey,
-  isKeyApproved,
-  isRevoked,
+  decide,
+  findKeyDecision,
   listApproved,
   noDecisions,
-  withdrawContent,
+  forget,
 } from "../../src/trust/decisions.ts";
 import { E, K, keyDecision, start } from "./releases.ts";
 
 const release = { type: "aws", version: "2.0.0" };
 const content = (sha256sums: string) => ({
   ...{ ...release, sha256sums, at: start.toISOString() },
+  decision: "approved" as const,
 });
 
 describe("decisions on contents", () => {
   it("lists the approved contents of a release, the newest first", () => {
-    const both = approveContent(
-      approveContent(noDecisions, content("a")),
-      content("b"),
-    );
+    const both = decide(decide(noDecisions, content("a")), content("b"));
     expect(listApproved(both, release)).toEqual(["b", "a"]);
     expect(listApproved(both, { ...release, version: "2.0.1" })).toEqual([]);
     expect(listApproved(both, { ...release, type: "gcp" })).toEqual([]);
-    expect(listApproved(approveContent(both, content("a")), release)).toEqual([
+    expect(listApproved(decide(both, content("a")), release)).toEqual([
       ...["a", "b"],
     ]);
   });
 
   it("undoes one completely, and touches nothing where there is none", () => {
-    const one = approveContent(noDecisions, content("a"));
-    expect(withdrawContent(one, content("a"))).toEqual(noDecisions);
-    expect(withdrawContent(one, content("b"))).toBe(one);
-    expect(withdrawContent(one, { ...content("a"), version: "1" })).toBe(one);
+    const one = decide(noDecisions, content("a"));
+    expect(forget(one, content("a"))).toEqual(noDecisions);
+    expect(forget(one, content("b"))).toEqual(one);
+    expect(forget(one, { ...content("a"), version: "1" })).toEqual(one);
   });
 });
 
@@ -44,20 +40,21 @@ describe("decisions on keys", () => {
       keyDecision(E, "approved", { version: "2.0.0" }),
       keyDecision(K, "revoked", { version: "3.0.0" }),
     ];
-    expect(decided.reduce(decideKey, noDecisions).keys).toEqual(decided);
+    expect(decided.reduce(decide, noDecisions).keys).toEqual(decided);
     expect(noDecisions).toEqual({ keys: [], contents: [] });
   });
 
   it("takes the newest for the same scope, and keeps those for others", () => {
-    const approved = decideKey(noDecisions, keyDecision(K, "approved"));
+    const approved = decide(noDecisions, keyDecision(K, "approved"));
     const ofNamespace = keyDecision(K, "approved", { type: null });
-    const wider = decideKey(approved, ofNamespace);
-    const revoked = decideKey(wider, keyDecision(K, "revoked"));
+    const wider = decide(approved, ofNamespace);
+    const revoked = decide(wider, keyDecision(K, "revoked"));
     expect(revoked.keys).toEqual([ofNamespace, keyDecision(K, "revoked")]);
-    expect(isRevoked(revoked, release, K)).toBe(true);
-    expect(isRevoked(revoked, { type: "gcp", version: "2.0.0" }, K)).toBe(
-      false,
+    expect(findKeyDecision(revoked, "revoked", release, K)).toEqual(
+      keyDecision(K, "revoked"),
     );
+    const elsewhere = { type: "gcp", version: "2.0.0" };
+    expect(findKeyDecision(revoked, "revoked", elsewhere, K)).toBeUndefined();
   });
 
   it.each([
@@ -65,13 +62,13 @@ describe("decisions on keys", () => {
     ["the provider", { type: "aws" }, true, true, false],
     ["the release", { type: "aws", version: "2.0.0" }, true, false, false],
   ] as const)("counts for %s", (_, scope, own, otherVersion, otherType) => {
-    const decided = decideKey(noDecisions, keyDecision(K, "approved", scope));
+    const decided = decide(noDecisions, keyDecision(K, "approved", scope));
     const of = (type: string, version: string) =>
-      isKeyApproved(decided, { type, version }, K);
+      findKeyDecision(decided, "approved", { type, version }, K) !== undefined;
     expect(of("aws", "2.0.0")).toBe(own);
     expect(of("aws", "3.0.0")).toBe(otherVersion);
     expect(of("gcp", "2.0.0")).toBe(otherType);
-    expect(isKeyApproved(decided, release, E)).toBe(false);
-    expect(isRevoked(decided, release, K)).toBe(false);
+    expect(findKeyDecision(decided, "approved", release, E)).toBeUndefined();
+    expect(findKeyDecision(decided, "revoked", release, K)).toBeUndefined();
   });
 });

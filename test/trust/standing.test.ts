@@ -111,14 +111,17 @@ describe("an approved content", () => {
     expect(tell(ask([evidence()], asked))).toBe("served linux=a by K");
   });
 
-  it("is served before anything is pinned, and is too young like any other", () => {
+  it("is served before anything is pinned, also under a minimum age", () => {
     const age = {
       ...{ minimumAge: 3 * day, isUnlisted: false },
       ...{ seenAt: start, now: later(day) },
     };
     const asked = approve(other.sha256sums);
     expect(tell(ask([other], asked))).toBe("served linux=e by E");
-    expect(tell(ask([other], { ...asked, age }))).toBe("refused: age");
+    expect(tell(ask([other], { ...asked, age }))).toBe("served linux=e by E");
+    expect(tell(ask([byE("linux=f")], { ...asked, age }))).toBe(
+      "refused: unknown",
+    );
   });
 });
 
@@ -272,7 +275,10 @@ it("the age of what has no date is that of the release", () => {
 });
 
 it.each([
-  ...(["revoked", "not-pinned", "unknown", "other-content"] as const).map(
+  ...(["revoked", "revoked-content", "not-pinned"] as const).map(
+    (noted) => [noted, true] as const,
+  ),
+  ...(["unknown", "other-content"] as const).map(
     (noted) => [noted, true] as const,
   ),
   ...([undefined, "known", "signature", "approved"] as const).map(

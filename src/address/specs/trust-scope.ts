@@ -88,6 +88,24 @@ export function typeOfModule(module: ModuleAddress): ProviderAddress {
   return { hostname, namespace, type: `${name}/${system}` };
 }
 
+/** Quotes a decision of an operator, such as `revoked by root on 2026-11-26 for example.com/acme: asked them`. */
+export function quoteDecision(
+  { hostname, namespace }: Pick<TrustScope, "hostname" | "namespace">,
+  decided: {
+    readonly decision: string;
+    readonly type: string | null;
+    readonly version: string | null;
+    readonly at: string;
+    readonly by?: string | undefined;
+    readonly why?: string | undefined;
+  },
+): string {
+  const { decision, at, by = "an operator", why } = decided;
+  const scope = formatTrustScope({ ...decided, hostname, namespace });
+  const because = why === undefined ? "" : `: ${why}`;
+  return `${decision} by ${by} on ${at.slice(0, 10)} for ${scope}${because}`;
+}
+
 /** Writes a scope in the grammar that it is read by, with its hostname. */
 export function formatTrustScope({
   hostname,

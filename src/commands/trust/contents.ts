@@ -1,12 +1,13 @@
 import { formatProviderAddress } from "../../address/provider-address.ts";
-import { parseReleaseSpec } from "../../address/specs/trust-scope.ts";
+import {
+  parseReleaseSpec,
+  quoteDecision,
+} from "../../address/specs/trust-scope.ts";
 import {
   failure,
   formatApproval,
-  formatKeyDecision,
   isModuleType,
   nameContent,
-  type Failure,
 } from "../../errors/index.ts";
 import {
   formatRelease,
@@ -14,29 +15,32 @@ import {
 } from "../../mirror/releases/release.ts";
 import { listOffered } from "../../mirror/modules/records.ts";
 import { listRecorded } from "../../mirror/releases/signed-releases.ts";
-import { findExclusion } from "../../mirror/trust/admission-rules.ts";
+import { denied, findExclusion } from "../../mirror/trust/admission-rules.ts";
 import { needsDecision, type Candidate } from "../../trust/candidates.ts";
 import {
-  approveContent as approve,
-  listApproved,
-  withdrawContent,
+  decide,
+  findKeyDecision,
+  forget,
+  listDecided,
+  type ContentDecision,
   type Decisions,
   type ReleaseName,
 } from "../../trust/decisions.ts";
+import { decideByRules } from "../../trust/policy.ts";
 import {
   decidedNow,
+  eventOf,
   recordDecision,
+  stateAfter,
   touchedNothing,
+  type Deed,
+  type NamedContent,
   type TrustParts,
 } from "./decision.ts";
-import { findRevocation, nameDecided } from "./keys.ts";
 
-/** Content of a release that can be approved or whose approval can be taken back. */
-interface NamedContent {
-  /** SHA-256 of its SHA256SUMS; a module's archive or commit. */
-  readonly sha256sums: string;
-  /** Undefined for an unsigned release, or when that is not known. */
-  readonly fingerprint: string | undefined;
+interface KnownContent extends NamedContent {
+  /** Undefined unless it is a candidate. */
+  readonly reason: Candidate["reason"] | undefined;
 }
 
 /** A release that a decision is about, with what is known of it. */
@@ -44,59 +48,69 @@ interface Subject {
   readonly release: ReleaseAddress;
   readonly name: ReleaseName;
   readonly decisions: Decisions;
-  readonly candidates: readonly Omit<Candidate, "since">[];
-  readonly approved: readonly NamedContent[];
+  readonly decided: readonly ContentDecision[];
+  /** By digest, candidates first. */
+  readonly contents: readonly KnownContent[];
 }
 
+const whichOnes = {
+  approve: "need a decision",
+  revoke: "are not revoked yet",
+  forget: "are decided on",
+};
+
 /**
- * `provender trust approve SPEC@VERSION`: clients get exactly one content of the release, and no key becomes known by
- * it (docs/trust.md, rule 5). Returns the exit status.
+ * `provender trust approve|revoke|forget SPEC@VERSION [DIGEST]`: clients get exactly one content of the release, or do
+ * not get it whoever signs it, or what they would get without that decision. No key becomes known by it (docs/trust.md,
+ * rule 5). Returns the exit status.
  */
-export async function approveContent(
+export async function decideContent(
   parts: TrustParts,
   spec: string,
   prefix: string | undefined,
+  deed: Deed,
 ): Promise<number> {
   const subject = await readSubject(parts, spec);
-  const { release, name, approved } = subject;
-  const chosen = chooseCandidate(subject, prefix);
+  const { release, name, decided } = subject;
+  if (deed === "revoke" && isModuleType(name.type))
+    throw failure(
+      "trust-decision",
+      formatRelease(release),
+      "is of a module, whose contents are approved or not",
+      `deny the version in "policy.rules"`,
+    );
+  const chosen = await choose(parts, subject, prefix, deed);
   const { sha256sums } = chosen;
-  if (approved.some((one) => one.sha256sums === sha256sums)) {
+  const earlier = decided.find((one) => one.sha256sums === sha256sums);
+  const content = describe(release, chosen);
+  const decision = stateAfter[deed];
+  const state = decision ?? "not decided on";
+  if (earlier?.decision === decision) {
     parts.stdout(
-      `${formatRelease(release)} is approved already with ${describe(release, chosen)}.\n`,
+      `${formatRelease(release)} is ${state} already with ${content}.\n`,
     );
     return touchedNothing;
   }
-  expectEffect(parts, subject, chosen);
-  const decided = { ...name, sha256sums, ...decidedNow(parts) };
+  if (deed === "approve") expectEffect(parts, subject, chosen);
+  const own = { ...name, sha256sums };
   await parts.trust.decide(release.provider, (decisions) =>
-    approve(decisions, decided),
+    decision === undefined
+      ? forget(decisions, own)
+      : decide(decisions, { ...own, decision, ...decidedNow(parts) }),
   );
-  await recordContent(parts, "approved", release, chosen);
+  await recordContent(parts, deed, release, chosen);
+  const was = earlier && quoteDecision(release.provider, earlier);
   parts.stdout(
-    `${formatRelease(release)} is approved with ${describe(release, chosen)}: clients get exactly this content, and no key becomes known.\n`,
+    `${formatRelease(release)} is ${state} with ${content}: ${effects[deed]}.\nBefore, it was ${was ?? "not decided on"}.\n`,
   );
   return 0;
 }
 
-/** `provender trust revoke SPEC@VERSION`: removes the approval of a content. Returns the exit status. */
-export async function revokeContent(
-  parts: TrustParts,
-  spec: string,
-  prefix: string | undefined,
-): Promise<number> {
-  const { release, name, approved } = await readSubject(parts, spec);
-  const chosen = chooseApproved(release, approved, prefix);
-  const { sha256sums } = chosen;
-  await parts.trust.decide(release.provider, (decisions) =>
-    withdrawContent(decisions, { ...name, sha256sums }),
-  );
-  await recordContent(parts, "revoked", release, chosen);
-  parts.stdout(
-    `${formatRelease(release)} is no longer approved with ${describe(release, chosen)}: clients get its pinned checksums again, or none.\n`,
-  );
-  return 0;
-}
+const effects = {
+  approve: "clients get exactly this content, and no key becomes known",
+  revoke: "clients do not get this content, whoever signs it",
+  forget: "clients get what they would without that decision, or none",
+};
 
 async function readSubject(parts: TrustParts, spec: string): Promise<Subject> {
   const release = parseReleaseSpec(spec, parts.hosts);
@@ -104,92 +118,86 @@ async function readSubject(parts: TrustParts, spec: string): Promise<Subject> {
   const name = { type: provider.type, version };
   const { decisions } = await parts.trust.read(provider);
   const { list } = await parts.trust.readCandidates(provider);
-  const listed = list.filter((one) => one.version === version);
-  const readCandidates = isModuleType(provider.type)
-    ? listOffered
-    : listRecorded;
-  const recorded = await readCandidates(parts.records, release);
-  const isListed = ({ sha256sums }: NamedContent) =>
-    listed.some((one) => one.sha256sums === sha256sums);
-  const candidates = [...listed, ...recorded.filter((one) => !isListed(one))];
-  const approved = listApproved(decisions, name).map((sha256sums) => ({
-    sha256sums,
-    fingerprint: candidates.find((one) => one.sha256sums === sha256sums)
-      ?.fingerprint,
-  }));
-  return { release, name, decisions, candidates, approved };
+  const recorded = await (isModuleType(provider.type)
+    ? listOffered(parts.records, release)
+    : listRecorded(parts.records, release));
+  const decided = listDecided(decisions, name);
+  const contents = new Map<string, KnownContent>();
+  for (const one of [
+    ...list.filter((one) => one.version === version),
+    ...recorded.filter(({ reason }) => reason !== undefined),
+    ...recorded,
+    ...decided.map(({ sha256sums }) => ({
+      ...{ sha256sums, fingerprint: undefined, reason: undefined },
+    })),
+  ])
+    if (!contents.has(one.sha256sums)) contents.set(one.sha256sums, one);
+  return {
+    release,
+    name,
+    decisions,
+    decided,
+    contents: [...contents.values()],
+  };
 }
 
-/** A content that was approved before may be named too, and is reported as such. */
-function chooseCandidate(
-  { release, name, decisions, candidates, approved }: Subject,
+/** Finds the content that is meant, or the only one that can be. Throws trust-decision with the command for each, since not exactly one was chosen. */
+async function choose(
+  parts: TrustParts,
+  subject: Subject,
   prefix: string | undefined,
-): NamedContent {
-  const pending = candidates.filter((one) =>
-    needsDecision(decisions, name.type, one),
-  );
-  const named = new Map<string, NamedContent>(
-    [...approved, ...candidates].map((one) => [one.sha256sums, one]),
-  );
-  const matching =
-    prefix === undefined ? pending : match([...named.values()], prefix);
-  const isDecided = prefix === undefined && matching.length === 0;
-  const [only, ...more] = isDecided ? approved : matching;
-  if (only !== undefined && more.length === 0) return only;
-  const problem = describeProblem(
-    ...([release, prefix, matching.length, "need a decision"] as const),
-  );
-  const choices = matching.length > 0 ? matching : candidates;
-  throw chooseOne(release, problem, choices, "approve");
-}
-
-function chooseApproved(
-  release: ReleaseAddress,
-  approved: readonly NamedContent[],
-  prefix: string | undefined,
-): NamedContent {
-  const matching = prefix === undefined ? approved : match(approved, prefix);
+  deed: Deed,
+): Promise<NamedContent> {
+  const { release, name, contents } = subject;
+  const known =
+    prefix === undefined ? listMeant(subject, deed) : match(contents, prefix);
+  const isNew = known.length === 0 && deed === "approve";
+  const offered =
+    isNew && !isModuleType(name.type) ? await parts.lookUp(release) : [];
+  const found = prefix === undefined ? offered : match(offered, prefix);
+  const matching = known.length > 0 ? known : found;
   const [only, ...more] = matching;
   if (only !== undefined && more.length === 0) return only;
-  const problem = describeProblem(
-    ...([release, prefix, matching.length, "are approved"] as const),
-  );
-  const choices = matching.length > 0 ? matching : approved;
-  throw chooseOne(release, problem, choices, "revoke");
-}
-
-/** Names the command for each content, since not exactly one was chosen. */
-function chooseOne(
-  release: ReleaseAddress,
-  problem: string,
-  choices: readonly NamedContent[],
-  decision: "approve" | "revoke",
-): Failure<"trust-decision"> {
+  const others =
+    deed === "approve"
+      ? contents.filter(({ reason }) => reason !== undefined)
+      : contents;
+  const choices = matching.length > 0 ? matching : others;
   const listed = choices.map(({ sha256sums, fingerprint = "none" }) => {
-    const key = isModuleType(release.provider.type)
-      ? ""
-      : `, key ${fingerprint}`;
+    const key = isModuleType(name.type) ? "" : `, key ${fingerprint}`;
     const command = formatApproval(release, sha256sums);
-    return `\n  ${nameContent(release, sha256sums)}${key}: ${command.replace(" approve ", ` ${decision} `)}`;
+    return `\n  ${nameContent(release, sha256sums)}${key}: ${command.replace(" approve ", ` ${deed} `)}`;
   });
-  const remedy =
+  throw failure(
+    "trust-decision",
+    formatRelease(release),
+    `has ${matching.length === 0 ? `no content${prefix === undefined ? "s" : ""}` : `${matching.length} contents`} ${prefix === undefined ? `that ${whichOnes[deed]}` : `whose ${isModuleType(name.type) ? "archive or commit" : "SHA256SUMS"} begins with ${prefix}`}`,
     choices.length === 0
       ? 'run "provender trust list", which names what needs a decision'
-      : `run one of these:${listed.join("")}`;
-  return failure("trust-decision", formatRelease(release), problem, remedy);
+      : `run one of these:${listed.join("")}`,
+  );
 }
 
-function describeProblem(
-  release: ReleaseAddress,
-  prefix: string | undefined,
-  count: number,
-  which: string,
-): string {
-  if (prefix !== undefined)
-    return `has ${count === 0 ? "no content" : `${count} contents`} whose ${nameDigest(release)} begins with ${prefix}`;
-  return count === 0
-    ? `has no contents that ${which}`
-    : `has ${count} contents that ${which}`;
+/** Lists the contents that a command without a digest may mean. */
+function listMeant(
+  { decisions, name, decided, contents }: Subject,
+  deed: Deed,
+): readonly NamedContent[] {
+  const stateOf = ({ sha256sums }: NamedContent) =>
+    decided.find((one) => one.sha256sums === sha256sums)?.decision;
+  if (deed === "forget") return contents.filter(stateOf);
+  const all = { ...name, version: name.version };
+  const meant = contents.filter((one) =>
+    deed === "revoke"
+      ? stateOf(one) !== "revoked"
+      : one.reason !== undefined &&
+        needsDecision(decisions, name.type, {
+          ...{ ...all, ...one, reason: one.reason },
+        }),
+  );
+  return meant.length > 0
+    ? meant
+    : contents.filter((one) => stateOf(one) === stateAfter[deed]);
 }
 
 function match<C extends NamedContent>(
@@ -207,25 +215,24 @@ function match<C extends NamedContent>(
   return contents.filter(({ sha256sums }) => sha256sums.startsWith(digits));
 }
 
-/** An approval under a revoked or excluded key would serve nothing. */
+/** An approval that would serve nothing is not made. */
 function expectEffect(
   { rules }: TrustParts,
   { release, name, decisions }: Subject,
   { fingerprint }: NamedContent,
 ): void {
+  const { provider, version } = release;
   const subject = formatRelease(release);
   const revocation =
-    fingerprint === undefined
-      ? undefined
-      : findRevocation(decisions, name, fingerprint);
-  if (fingerprint !== undefined && revocation !== undefined)
+    fingerprint && findKeyDecision(decisions, "revoked", name, fingerprint);
+  if (revocation)
     throw failure(
       "trust-decision",
       subject,
-      `cannot be approved because its key ${fingerprint} is revoked`,
-      `if the key is good again, run "${formatKeyDecision("approve", fingerprint, nameDecided(release.provider, revocation))}" first`,
+      `cannot be approved because its key ${fingerprint} was ${quoteDecision(provider, revocation)}`,
+      "ask who decided that",
     );
-  const setting = findExclusion(rules, release.provider, fingerprint);
+  const setting = findExclusion(rules, provider, fingerprint);
   if (setting !== undefined)
     throw failure(
       "trust-decision",
@@ -233,6 +240,9 @@ function expectEffect(
       `cannot be approved because "${setting}" excludes ${fingerprint === undefined ? "unsigned releases" : `its key ${fingerprint}`}`,
       `change "${setting}" in the configuration first`,
     );
+  const rule = decideByRules(rules.policy, provider, version);
+  if (rule.action === "deny" && rules.mode !== "report")
+    throw denied(formatProviderAddress(provider), version, rule);
 }
 
 function describe(
@@ -242,19 +252,15 @@ function describe(
   return `${nameContent(release, sha256sums)}${fingerprint === undefined ? "" : ` under the key ${fingerprint}`}`;
 }
 
-function nameDigest({ provider }: ReleaseAddress): string {
-  return isModuleType(provider.type) ? "archive or commit" : "SHA256SUMS";
-}
-
 async function recordContent(
   parts: TrustParts,
-  event: "approved" | "revoked",
+  deed: Deed,
   release: ReleaseAddress,
   { sha256sums, fingerprint }: NamedContent,
 ): Promise<void> {
   const { provider, version } = release;
   const name = formatProviderAddress(provider);
-  await recordDecision(parts, event, {
+  await recordDecision(parts, eventOf[deed], {
     ...(isModuleType(provider.type) ? { module: name } : { provider: name }),
     ...{ version, fingerprint },
     detail: nameContent(release, sha256sums),

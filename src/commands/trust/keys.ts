@@ -1,20 +1,19 @@
 import {
   formatTrustScope,
   parseTrustScope,
+  quoteDecision,
   type TrustScope,
 } from "../../address/specs/trust-scope.ts";
-import { failure, formatKeyDecision } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import { isUsed, listSigned } from "../../mirror/releases/signed-releases.ts";
 import { findExclusion } from "../../mirror/trust/admission-rules.ts";
-import type {
-  Namespace,
-  NamespaceBody,
-} from "../../mirror/trust/trust-records.ts";
+import type { NamespaceBody } from "../../mirror/trust/trust-records.ts";
 import type { Candidate } from "../../trust/candidates.ts";
 import {
-  decideKey as decide,
-  type Decisions,
-  isKeyApproved,
+  decide,
+  forget,
+  findKeyDecision,
+  isSame,
   type KeyDecision,
   type KeyScope,
   listApproved,
@@ -23,46 +22,85 @@ import {
 import { parseFingerprint } from "../../verification/fingerprints.ts";
 import {
   decidedNow,
+  eventOf,
   recordDecision,
+  stateAfter,
   touchedNothing,
+  type Deed,
   type TrustParts,
 } from "./decision.ts";
 
 /** Releases that a sentence names. */
 const mostNamed = 5;
 
-/** A decision on a key that is about to be made. */
+/** A decision on a key that is about to be made or taken back. */
 interface Asked {
   readonly scope: TrustScope;
   readonly fingerprint: string;
-  readonly decision: KeyDecision["decision"];
+  readonly deed: Deed;
 }
 
 /**
- * `provender trust approve|revoke --key FINGERPRINT`: the key is acceptable, or refused, for a namespace, a provider
- * or one release from now on. One that touches nothing is not made, unless it revokes in advance (docs/trust.md, rule
- * 5). Returns the exit status.
+ * `provender trust approve|revoke|forget --key FINGERPRINT`: the key is acceptable, or refused, for a namespace, a
+ * provider or one release from now on, or as if nothing had been decided. An approval that touches nothing is not made
+ * (docs/trust.md, rule 5). Returns the exit status.
  */
 export async function decideKey(
   parts: TrustParts,
   text: string,
   fingerprintText: string,
-  decision: KeyDecision["decision"],
+  deed: Deed,
 ): Promise<number> {
   const scope = parseTrustScope(text, parts.hosts);
   const fingerprint = parseFingerprint(fingerprintText);
-  const asked = { scope, fingerprint, decision };
+  const asked = { scope, fingerprint, deed };
   const before = await parts.trust.read(scope);
+  const { type, version } = scope;
+  const key = { fingerprint, type, version };
+  const earlier = before.decisions.keys.find((one) => isSame(one, key));
+  const decision = stateAfter[deed];
+  const unsaid = isKnown(before, asked)
+    ? "known by first contact"
+    : "not decided on";
+  const state = decision ?? unsaid;
   const subject = formatTrustScope(scope);
-  const earlier = findSame(before, asked);
   if (earlier?.decision === decision) {
-    parts.stdout(`${fingerprint} is ${decision} already for ${subject}.\n`);
+    const already = decision === undefined ? "" : " already";
+    parts.stdout(`${fingerprint} is ${state}${already} for ${subject}.\n`);
+    tellOthers(parts, before, asked);
     return touchedNothing;
   }
-  if (decision === "approved") expectEffect(parts, before, asked);
+  if (deed === "approve") expectEffect(parts, before, asked);
+  const effect =
+    deed === "forget" ? "" : await findEffect(parts, before, asked, earlier);
+  await parts.trust.decide(scope, (decisions) =>
+    decision === undefined
+      ? forget(decisions, key)
+      : decide(decisions, { ...key, decision, ...decidedNow(parts) }),
+  );
+  await recordDecision(parts, eventOf[deed], {
+    provider: formatTrustScope({ ...scope, version: null }),
+    ...{ version: version ?? undefined, fingerprint },
+  });
+  const was = earlier === undefined ? unsaid : quoteDecision(scope, earlier);
+  parts.stdout(
+    `${fingerprint} is ${state} for ${subject}${effect}.\nBefore, it was ${was}.\n`,
+  );
+  const others = tellOthers(parts, before, asked);
+  return deed === "approve" && others > 0 ? touchedNothing : 0;
+}
+
+/** Says what a decision does to releases here. Throws trust-decision for an approval that touches nothing. */
+async function findEffect(
+  parts: TrustParts,
+  before: NamespaceBody,
+  asked: Asked,
+  earlier: KeyDecision | undefined,
+): Promise<string> {
+  const { scope, fingerprint, deed } = asked;
   const { offered, isCandidate } = await findCandidates(parts, asked);
   const served =
-    decision === "revoked"
+    deed === "revoke"
       ? await findServed(parts, before, asked, { offered, isCandidate })
       : [];
   const isFelt =
@@ -80,28 +118,18 @@ export async function decideKey(
       ] as const),
       (one) => covers(scope, one),
     ));
-  if (!isFelt && decision === "approved")
+  if (deed === "revoke")
+    return isFelt
+      ? describeRefused(served)
+      : " in advance: nothing here is under it, and what comes under it will be refused";
+  if (!isFelt)
     throw failure(
       "trust-decision",
       fingerprint,
-      `is not approved, since no release or candidate of ${subject} here is under it`,
+      `is not approved, since no release or candidate of ${formatTrustScope(scope)} here is under it`,
       "check the address and the fingerprint, or approve it once it has signed a release",
     );
-  const { type, version } = scope;
-  const key = { fingerprint, decision, type, version, ...decidedNow(parts) };
-  await parts.trust.decide(scope, (decisions) => decide(decisions, key));
-  await recordDecision(parts, decision, {
-    provider: formatTrustScope({ ...scope, version: null }),
-    ...{ version: version ?? undefined, fingerprint },
-  });
-  const effect =
-    decision === "approved"
-      ? ""
-      : isFelt
-        ? describeRefused(served)
-        : " in advance: nothing here is under it, and what comes under it will be refused";
-  parts.stdout(`${fingerprint} is ${decision} for ${subject}${effect}.\n`);
-  return warnOfOthers(parts, before, asked);
+  return "";
 }
 
 /** A wider revocation, or the configuration, would leave the approval without effect. */
@@ -115,17 +143,15 @@ function expectEffect(
       key.decision === "revoked" &&
       key.fingerprint === fingerprint &&
       covers(key, scope) &&
-      !isSameScope(key, scope),
+      !isSame(key, { ...scope, fingerprint }),
   );
-  if (wider !== undefined) {
-    const where = nameDecided(scope, wider);
+  if (wider !== undefined)
     throw failure(
       "trust-decision",
       fingerprint,
-      `cannot be approved because it is revoked for ${where}`,
-      `if it is good again, run "${formatKeyDecision("approve", fingerprint, where)}" first`,
+      `cannot be approved because it was ${quoteDecision(scope, wider)}`,
+      "ask who decided that",
     );
-  }
   const { type } = scope;
   const setting =
     type === null
@@ -177,8 +203,8 @@ async function findServed(
   const signed = await findSigned(parts, asked, (one) => !isCandidate(one));
   const approved = offered.filter(
     (one) =>
-      isKeyApproved(decisions, one, one.fingerprint) ||
-      listApproved(decisions, one).includes(one.sha256sums),
+      findKeyDecision(decisions, "approved", one, one.fingerprint) !==
+        undefined || listApproved(decisions, one).includes(one.sha256sums),
   );
   return [...new Set([...signed, ...approved].map(nameRelease))];
 }
@@ -227,36 +253,24 @@ function isKnown(
   );
 }
 
-/** An approval does not undo revocations for parts of its scope: names them. */
-function warnOfOthers(
-  { stderr }: TrustParts,
+/** Names what else is decided on the key within the scope or around it; returns how many revocations go before this. */
+function tellOthers(
+  { stdout }: TrustParts,
   { decisions }: NamespaceBody,
-  { scope, fingerprint, decision }: Asked,
+  { scope, fingerprint, deed }: Asked,
 ): number {
-  if (decision === "revoked") return 0;
+  if (deed === "revoke") return 0;
+  const key = { ...scope, fingerprint };
   const others = decisions.keys.filter(
-    (key) =>
-      key.decision === "revoked" &&
-      key.fingerprint === fingerprint &&
-      meets(key, scope) &&
-      !isSameScope(key, scope),
+    (one) =>
+      one.fingerprint === fingerprint &&
+      (covers(one, scope) || covers(scope, one)) &&
+      !isSame(one, key) &&
+      (deed === "forget" || one.decision === "revoked"),
   );
-  for (const other of others) {
-    const where = nameDecided(scope, other);
-    stderr(
-      `It stays revoked for ${where}: run "${formatKeyDecision("approve", fingerprint, where)}" too if it is good there.\n`,
-    );
-  }
-  return others.length > 0 ? touchedNothing : 0;
-}
-
-function findSame(
-  { decisions }: NamespaceBody,
-  { scope, fingerprint }: Asked,
-): KeyDecision | undefined {
-  return decisions.keys.find(
-    (key) => key.fingerprint === fingerprint && isSameScope(key, scope),
-  );
+  for (const other of others)
+    stdout(`It stays ${quoteDecision(scope, other)}.\n`);
+  return others.length;
 }
 
 /** True when everything within `inner` is within `outer`. */
@@ -265,35 +279,4 @@ function covers(outer: KeyScope, inner: KeyScope): boolean {
     (outer.type === null || outer.type === inner.type) &&
     (outer.version === null || outer.version === inner.version)
   );
-}
-
-/** True when something is within both. */
-function meets(one: KeyScope, other: KeyScope): boolean {
-  return covers(one, other) || covers(other, one);
-}
-
-function isSameScope(one: KeyScope, other: KeyScope): boolean {
-  return one.type === other.type && one.version === other.version;
-}
-
-/** Finds the revocation that refuses a key for a release. */
-export function findRevocation(
-  { keys }: Decisions,
-  release: ReleaseName,
-  fingerprint: string,
-): KeyDecision | undefined {
-  return keys.find(
-    (key) =>
-      key.decision === "revoked" &&
-      key.fingerprint === fingerprint &&
-      covers(key, release),
-  );
-}
-
-/** Writes the scope of a decision as commands take it. */
-export function nameDecided(
-  { hostname, namespace }: Namespace,
-  { type, version }: KeyScope,
-): string {
-  return formatTrustScope({ hostname, namespace, type, version });
 }

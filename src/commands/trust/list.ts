@@ -1,3 +1,4 @@
+import { formatProviderAddress } from "../../address/provider-address.ts";
 import type { Failure } from "../../errors/index.ts";
 import type { AdmissionRules } from "../../mirror/trust/admission-rules.ts";
 import {
@@ -19,11 +20,11 @@ import {
 } from "../output/report.ts";
 import { formatTable } from "../output/table.ts";
 
-/** `provender trust list`: prints keys, decisions, first contacts and what needs a decision, by namespace. Returns the exit status, 1 when a record cannot be read; each is named. */
+/** `provender trust list`: prints what needs a decision; with `all`, and in JSON, also keys, decisions and first contacts, by namespace. Returns the exit status, 1 when a record cannot be read; each is named. */
 export async function listTrust(
   trust: TrustStore,
   rules: AdmissionRules,
-  { json }: { readonly json: boolean },
+  { json, all }: { readonly json: boolean; readonly all: boolean },
   output: Output,
 ): Promise<number> {
   const listed: ListedNamespace[] = [];
@@ -40,7 +41,9 @@ export async function listTrust(
     listed.push(describe(name, one, contacts, rules));
   }
   output.stdout(
-    json ? formatJson(listed, unknown) : formatTrust(listed, unknown),
+    json
+      ? formatJson(listed, unknown)
+      : formatPending(listed) + (all ? formatTrust(listed, unknown) : ""),
   );
   for (const { problem } of unknown) output.stderr(`${problem.message}\n`);
   return unknown.length > 0 ? 1 : 0;
@@ -114,6 +117,7 @@ function describeInJson({
       reason: one.reason,
       since: one.since,
       command: one.command ?? null,
+      keyCommand: one.keyCommand ?? null,
       setting: one.setting ?? null,
     })),
     dropped,
@@ -141,14 +145,15 @@ interface UnknownTrust {
 
 type Row = readonly string[];
 
-/** Writes `trust list` for people: tables by namespace. */
+/** Writes all that is known for people: tables by namespace. */
 function formatTrust(
   listed: readonly ListedNamespace[],
   unknown: readonly UnknownTrust[],
 ): string {
   if (listed.length + unknown.length === 0)
-    return "Nothing has been seen yet.\n";
+    return "\nNothing has been seen yet.\n";
   return [
+    "",
     ...listed.map(formatNamespace),
     ...unknown.map(({ subject }) => `${subject}\n  unknown\n`),
   ].join("\n");
@@ -156,11 +161,7 @@ function formatTrust(
 
 function formatNamespace(listed: ListedNamespace): string {
   const tables = [listKeys(listed), listContacts(listed), listContents(listed)];
-  return [
-    `${listed.namespace}\n`,
-    ...tables.map(formatTable),
-    formatPending(listed),
-  ].join("");
+  return [`${listed.namespace}\n`, ...tables.map(formatTable)].join("");
 }
 
 function listKeys({
@@ -197,24 +198,28 @@ function listContacts({ contacts }: ListedNamespace): readonly Row[] {
 
 function listContents({ trust }: ListedNamespace): readonly Row[] {
   return [
-    ["APPROVED", "CONTENT", "SINCE", "BY", "BECAUSE"],
+    ["RELEASE", "STATE", "CONTENT", "SINCE", "BY", "BECAUSE"],
     ...trust.decisions.contents.map((one) => [
-      ...[`${one.type}@${one.version}`, one.sha256sums, dayOf(one.at)],
-      ...[one.by ?? "-", one.why ?? "-"],
+      ...[`${one.type}@${one.version}`, one.decision, one.sha256sums],
+      ...[dayOf(one.at), one.by ?? "-", one.why ?? "-"],
     ]),
   ];
 }
 
-/** A command stands below its row, whole, so that it can be copied. */
-function formatPending({ pending, dropped }: ListedNamespace): string {
-  const rows = pending.map(
-    (one) =>
-      `  ${one.provider.type} ${one.version}: ${explainPending(one)}, ${one.content}, since ${dayOf(one.since)}\n    ${nameRemedy(one)}\n`,
-  );
+/** Writes what needs a decision. Commands stand below their row, whole, so that they can be copied. */
+function formatPending(listed: readonly ListedNamespace[]): string {
+  const pending = listed.flatMap((one) => one.pending);
+  const dropped = listed.reduce((sum, one) => sum + one.dropped, 0);
+  const rows = pending.map((one) => {
+    const { keyCommand } = one;
+    const key = keyCommand && `  ${keyCommand}  # all that this key signs\n`;
+    return `${formatProviderAddress(one.provider)} ${one.version}: ${explainPending(one)}, ${one.content}, since ${dayOf(one.since)}\n  ${nameRemedy(one)}\n${key ?? ""}`;
+  });
   const more =
-    dropped === 0 ? "" : `  ${dropped} more candidates are not kept\n`;
-  const head = rows.length === 0 ? "" : "  NEEDS A DECISION\n";
-  return `${head}${rows.join("")}${more}`;
+    dropped === 0 ? "" : `${dropped} more candidates are not kept.\n`;
+  return pending.length === 0
+    ? `Nothing needs a decision.\n${more}`
+    : `NEEDS A DECISION: clients do not get these; "revoke" in place of "approve" refuses one for good.\n${rows.join("")}${more}`;
 }
 
 function nameRemedy({ command, setting }: PendingDecision): string {

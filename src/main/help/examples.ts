@@ -13,16 +13,20 @@ config check: the program itself failed
 config show: the program itself failed
   provender config show  # without secrets
 trust list: a record cannot be read, or was lost
-  provender trust list  # for people
+  provender trust list  # what needs a decision
+  provender trust list --all  # every key and decision
   provender trust list --json  # for programs
 trust approve: it is approved already, cannot be, or would touch nothing
-  provender trust approve acme/net@1.2.0 --sha256sums 0123456789abcdef --because "asked them"  # exactly this content
+  provender trust approve acme/net@1.2.0 0123456789abcdef --because "asked them"  # exactly this content
   provender trust approve acme/net@1.2.0  # its only content that needs a decision
-  provender trust approve acme/network/aws@1.2.0 --sha256sums 0123456789abcdef  # exactly this archive or commit of a module
+  provender trust approve acme/network/aws@1.2.0 0123456789abcdef  # exactly this archive or commit of a module
   provender trust approve --key FINGERPRINT --for acme/net  # what this key signs for one provider
-trust revoke: there is no such approval, or it is revoked already
-  provender trust revoke acme/net@1.2.0  # removes the approval of a content
+trust revoke: it is revoked already, or there is no such content
+  provender trust revoke acme/net@1.2.0  # its only content, whoever signs it
   provender trust revoke --key FINGERPRINT --for acme  # refuses what this key signs in a namespace
+trust forget: nothing is decided on it
+  provender trust forget acme/net@1.2.0  # what was decided on a content
+  provender trust forget --key FINGERPRINT --for acme  # what was decided on a key for a namespace
 trust reset: nothing of it was ever seen, or a module's list was not lost
   provender trust reset acme/net  # one provider
   provender trust reset acme  # all providers of a namespace

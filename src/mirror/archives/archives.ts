@@ -52,11 +52,12 @@ export interface NearestOrigin {
 interface ArchiveEvents {
   /** Verified and about to be in the store when `stored` resolves. */
   readonly onVerified: (sha256: TrustedSha256, stored: Promise<void>) => void;
-  /** Hears of a failure; `host` is the sender, if known. */
+  /** Hears of a failure; `host` is the sender, if known, which may be no origin. */
   readonly onFailed: (
     name: string,
     error: unknown,
     host: string | undefined,
+    isOrigin: boolean,
   ) => void;
 }
 
@@ -204,7 +205,7 @@ export class Archives {
       // Before any reader hears of it, so that who asks again starts another.
       this.#forget(download);
       await download.end(error);
-      this.#events.onFailed(name, error, from.host);
+      this.#events.onFailed(name, error, from.host, from.near !== true);
     }
   }
 

@@ -7,6 +7,7 @@ import { inTime } from "../../concurrency/in-time.ts";
 import { KeyedLimit } from "../../concurrency/keyed-limit.ts";
 import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
+import { listApproved } from "../../trust/decisions.ts";
 import type { FirstContact, NamespaceTrust } from "../../trust/state.ts";
 import type { Archives } from "../archives/archives.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
@@ -242,6 +243,7 @@ export class Listings {
     { attempts }: Memory,
   ): Promise<Judged> {
     const { provider, rules, entry } = request;
+    const { decisions } = entry.trust;
     const isLimited = limitsKeys(rules, provider, entry.trust);
     const vanished = this.#findVanished(request, allowed, refusals);
     const verdicts = new Map<Version, Verdict>();
@@ -257,7 +259,10 @@ export class Listings {
         const refusal = refusals.get(version);
         const isOfContact = isListed && contact.versions.has(version);
         const isClear = isOfContact && refusal === undefined;
-        const isTrusted = isClear && !isLimited;
+        // A content that an operator approved needs no age, and tells nothing of the versions below it.
+        const isApproved =
+          listApproved(decisions, { type: provider.type, version }).length > 0;
+        const isTrusted = isClear && !isLimited && !isApproved;
         if (isTrusted && (!isAged || isOld)) {
           verdicts.set(version, "good");
           continue;
@@ -267,7 +272,7 @@ export class Listings {
           continue;
         }
         const known = await this.#look(one, !isListed);
-        if (known === "good") isOld = true;
+        if (known === "good" && !isApproved) isOld = true;
         const isKept = isOfContact && vanished && refusal?.code === "not-found";
         const isUnproven = isKept || (isClear && !isAged);
         const unknown = isUnproven ? "good" : leaveOutRefused(version, refusal);

@@ -17,6 +17,7 @@ import {
   type ReleaseAddress,
   type ReleasePackage,
 } from "../releases/release.ts";
+import type { TamperedArchives } from "../releases/tampered-archives.ts";
 import type { ProviderCatalog } from "../standings/provider-catalog.ts";
 import type { Standings } from "../standings/standings.ts";
 import { admitElsewhere, admitProvider } from "../trust/admission-rules.ts";
@@ -65,6 +66,7 @@ interface ProviderMirrorParts {
   readonly hashes: PackageHashes;
   readonly releases: Pick<ReleaseRecords, "list">;
   readonly alarms: Alarms;
+  readonly tampered: Pick<TamperedArchives, "findRecent">;
   readonly offline: boolean;
   /** Milliseconds between two looks at a version that is refused. */
   readonly freshness: number;
@@ -133,7 +135,10 @@ export class ProviderMirror {
     release,
     found,
   }: AdmittedPackage): Promise<OpenArchive> {
-    const { archives, offline } = this.#parts;
+    const { archives, offline, tampered } = this.#parts;
+    const wrong = tampered.findRecent(found.sha256);
+    if (wrong !== undefined && (await this.findSize(found)) === undefined)
+      throw failure("archive-digest", found.filename, found.sha256, wrong);
     if (offline && (await this.findSize(found)) === undefined)
       throw failure("not-stored", found.filename);
     const place = release.places.get(formatPlatform(found.platform));

@@ -50,12 +50,13 @@ export const unknownRelease: KnownRelease = {
   places: new Map(),
 };
 
-/** Evidence that bounds do not drop: it counts for the release, or an operator approved it. */
+/** Evidence that bounds do not drop: it counts for the release, or an operator decided on its content. */
 export function isKept({
   pinned,
 }: Pick<ReleaseTrust, "pinned">): (evidence: Evidence) => boolean {
   return (one) =>
     one.noted === "approved" ||
+    one.noted === "revoked-content" ||
     (pinned !== undefined && isInAgreement(pinned, one));
 }
 

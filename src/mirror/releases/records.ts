@@ -294,7 +294,8 @@ const evidenceShape = z.object({
     z.enum([
       ...["configured", "approved", "known", "same-digests", "existed"],
       ...["first-key", "new", "signatures-off", "unsigned"],
-      ...["revoked", "not-pinned", "unknown", "other-content", "signature"],
+      ...["revoked", "revoked-content", "not-pinned", "unknown"],
+      ...["other-content", "signature"],
     ] as const),
   ),
 });

@@ -58,21 +58,27 @@ export async function isUsed(
   return false;
 }
 
-/** Lists the candidates that the record of a release has, also those that the bounds of `trust list` left out. */
+/** Lists the contents that the record of a release has, also candidates that the bounds of `trust list` left out. */
 export async function listRecorded(
   records: RecordStore,
   address: ReleaseAddress,
-): Promise<readonly Candidate[]> {
-  const { version } = address;
+): Promise<readonly RecordedContent[]> {
   const body = await records.read(recordKey(address), readReleaseBody);
-  return (body?.evidence ?? []).flatMap(
-    ({ document, signedBy: fingerprint, noted: reason, verifiedAt }) => {
-      if (!isCandidate(reason)) return [];
+  return (body?.evidence ?? []).map(
+    ({ document, signedBy: fingerprint, noted }) => {
       const sha256sums = digestOf(Buffer.from(document, "utf8"));
-      const since = verifiedAt.toISOString();
-      return [{ version, sha256sums, fingerprint, reason, since }];
+      const reason = isCandidate(noted) ? noted : undefined;
+      return { sha256sums, fingerprint, reason };
     },
   );
+}
+
+interface RecordedContent extends Pick<
+  Candidate,
+  "sha256sums" | "fingerprint"
+> {
+  /** Undefined unless it is a candidate. */
+  readonly reason: Candidate["reason"] | undefined;
 }
 
 async function* listKeys(

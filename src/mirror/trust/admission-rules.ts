@@ -110,7 +110,8 @@ export function limitsKeys(
   { decisions }: NamespaceTrust,
 ): boolean {
   const { newKeys, pins } = keyRulesOf(rules, provider);
-  const isRevoking = decisions.keys.some(
+  const { keys, contents } = decisions;
+  const isRevoking = [...keys, ...contents].some(
     ({ decision, type }) =>
       decision === "revoked" && (type === null || type === provider.type),
   );

@@ -63,6 +63,10 @@ function nameCause(
   refusal: ProvenderError | { readonly code: string } | undefined,
 ): string {
   if (refusal === undefined) return "it was not looked at yet";
+  if (isFailure(refusal, "content-revoked") && refusal.decision !== undefined)
+    return `content ${refusal.decision}`;
+  if (isFailure(refusal, "key-refused") && refusal.decision !== undefined)
+    return `signing key ${refusal.fingerprint}, ${refusal.decision}`;
   if (isFailure(refusal, "key-refused"))
     return refusal.fingerprint === "none"
       ? "it is not signed"

@@ -9,6 +9,7 @@ import { remembered } from "../../concurrency/remembered.ts";
 import {
   type Failure,
   formatApproval,
+  formatKeyApproval,
   isFailure,
   isModuleType,
   nameContent,
@@ -30,6 +31,8 @@ export interface PendingDecision extends ReleaseAddress, Candidate {
   readonly content: string;
   /** Command that approves exactly this content; undefined while the configuration excludes its key. */
   readonly command: string | undefined;
+  /** Command that approves its key for the provider, where that is unknown. */
+  readonly keyCommand: string | undefined;
   /** Key of the configuration that comes first; undefined where `command` works. */
   readonly setting: string | undefined;
 }
@@ -126,6 +129,7 @@ export function explainPending({
     unknown: fingerprint === undefined ? "" : "not known",
     "not-pinned": "not pinned",
     revoked: "revoked",
+    "revoked-content": "content revoked",
   } as const;
   return [key, words[reason]].filter(Boolean).join(", ");
 }
@@ -145,7 +149,13 @@ function describe(
       ? formatApproval(release, candidate.sha256sums)
       : undefined;
   const content = nameContent(release, candidate.sha256sums);
-  return { ...candidate, ...release, content, command, setting };
+  const { fingerprint, reason } = candidate;
+  const isKeyMatter = command !== undefined && reason === "unknown";
+  const keyCommand =
+    isKeyMatter && fingerprint !== undefined
+      ? formatKeyApproval(release, fingerprint)
+      : undefined;
+  return { ...candidate, ...release, content, command, keyCommand, setting };
 }
 
 function parseType(

@@ -3,11 +3,14 @@ import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
+import { quoteDecision } from "../../address/specs/trust-scope.ts";
 import { SingleFlight } from "../../concurrency/single-flight.ts";
 import { failure, type Failure } from "../../errors/index.ts";
 import { asStoreFull } from "../../store/file-failure.ts";
 import type { AgeDecision, Youth } from "../../trust/age.ts";
 import { agrees } from "../../trust/content.ts";
+import { findKeyDecision } from "../../trust/decisions.ts";
+import { findRevokedContent } from "../../trust/key-verdict.ts";
 import { learnProviderKey } from "../../trust/first-contact.ts";
 import { settle, type Settled } from "../../trust/settle.ts";
 import type { Refused, ReleaseQuestion } from "../../trust/standing.ts";
@@ -208,7 +211,7 @@ export class Settlements {
     const { address, rules, entry } = request;
     if (standing.kind === "empty")
       throw failure("not-found", formatRelease(address));
-    if (standing.kind === "refused") throw refusalOf(request, standing);
+    if (standing.kind === "refused") throw refusalOf(request, known, standing);
     const release = viewOf(address, known, standing);
     if (release === undefined)
       throw failure("not-found", formatRelease(address));
@@ -249,17 +252,28 @@ async function learnFirstSigner(
 
 function refusalOf(
   request: ReleaseRequest,
+  { trust: release }: KnownRelease,
   { because, evidence, age }: Refused<StoredEvidence>,
 ) {
-  const { address } = request;
+  const { address, entry } = request;
   const { fault, signedBy = "none", sha256sums } = evidence;
   if (because === "signature")
     return fault ?? failure("not-found", formatRelease(address));
   if (because === "age")
     return youthOf(request, age.old ? { availableAt: undefined } : age);
-  return because === "other-content"
-    ? failure("release-conflict", address, sha256sums)
-    : failure("key-refused", address, signedBy, because, sha256sums);
+  if (because === "other-content")
+    return failure("release-conflict", address, sha256sums);
+  const { provider, version } = address;
+  const { trust: namespace } = entry;
+  const name = { type: provider.type, version };
+  const decision =
+    because === "revoked"
+      ? findKeyDecision(namespace.decisions, because, name, evidence.signedBy)
+      : findRevokedContent({ namespace, name, release }, evidence);
+  const said = decision && quoteDecision(provider, decision);
+  return because === "revoked-content"
+    ? failure("content-revoked", address, sha256sums, said)
+    : failure("key-refused", address, signedBy, because, sha256sums, said);
 }
 
 export function youthOf(

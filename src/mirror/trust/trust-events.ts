@@ -158,7 +158,10 @@ export class TrustEvents {
       },
       { durable: true },
     );
-    const approve = formatApproval(address, sha256sums);
+    // The operator who revoked the content needs no alarm, and no one a command that undoes a decision.
+    if (reason === "revoked-content") return;
+    const approve =
+      reason === "revoked" ? undefined : formatApproval(address, sha256sums);
     const facts = { ...factsOf(address), fingerprint: fingerprint ?? "none" };
     if (isOther)
       this.#raise("release-replaced", {

@@ -83,7 +83,10 @@ const namespaceShape = z.object({
       }),
     ),
     contents: z.array(
-      z.object({ type: text, version: text, sha256sums: text, ...decided }),
+      z.object({
+        ...{ type: text, version: text, sha256sums: text, ...decided },
+        decision: z.enum(["approved", "revoked"]).default("approved"),
+      }),
     ),
   }),
   // First contacts that are recorded and reported: a missing one was lost.
@@ -137,7 +140,10 @@ const candidatesShape = z.object({
       version: text,
       sha256sums: text,
       fingerprint: optionalText,
-      reason: z.enum(["revoked", "not-pinned", "unknown", "other-content"]),
+      reason: z.enum([
+        ...["revoked", "revoked-content", "not-pinned", "unknown"],
+        "other-content",
+      ] as const),
       since: moment,
     }),
   ),

@@ -1,12 +1,12 @@
 import type { Hostname } from "../../address/hostname.ts";
 import { isFailure } from "../../errors/index.ts";
 import type { WrittenEntry } from "../../telemetry/audit/read-log.ts";
-import type { Decisions } from "../../trust/decisions.ts";
+import type { Decisions, KeyScope } from "../../trust/decisions.ts";
 import type { TrustStore } from "./trust-store.ts";
 
 /** An operator's decision that the audit log has, and the trust records have not, or no longer as it was. */
 interface UndoneDecision {
-  readonly decision: "approved" | "revoked";
+  readonly decision: "approved" | "revoked" | "forgotten";
   /** HOSTNAME/NAMESPACE, a provider or a module of it, with `@VERSION` for one release. */
   readonly subject: string;
   /** Fingerprint of a key, or digest of a content. */
@@ -29,7 +29,7 @@ interface Line extends Omit<UndoneDecision, "repeat"> {
 
 /** True for the bytes of a line that may tell a decision; the log has a hundred others for each. */
 export function tellsDecision(line: Buffer): boolean {
-  return /^[^\n]*"event":"(?:approved|revoked|reset)"/.test(
+  return /^[^\n]*"event":"(?:approved|revoked|forgotten|reset)"/.test(
     line.subarray(0, 120).toString("latin1"),
   );
 }
@@ -65,7 +65,8 @@ export async function findUndone(
 
 function readLine(fields: WrittenEntry["fields"]): Line | undefined {
   const { event, at, operator, version, fingerprint, detail } = fields;
-  if (event !== "approved" && event !== "revoked") return undefined;
+  if (event !== "approved" && event !== "revoked" && event !== "forgotten")
+    return undefined;
   const name = String(fields.provider ?? fields.module);
   const [hostname = "", namespace = "", ...type] = name.split("/");
   const [, content] =
@@ -99,32 +100,20 @@ async function readDecisions(
 
 /** A later decision than the log has is another replica's, or lost its line in a crash. */
 function holds(line: Line, { keys, contents }: Decisions): boolean {
-  const { decision, type, version, at } = line;
-  if (line.key !== undefined) {
-    const found = keys.find(
-      (one) =>
-        one.fingerprint === line.key &&
-        one.type === type &&
-        one.version === version,
-    );
-    return (
-      found !== undefined && (found.decision === decision || found.at > at)
-    );
-  }
-  const found = contents.find(
-    (one) =>
-      one.sha256sums === line.content &&
-      one.type === type &&
-      one.version === version,
-  );
-  return decision === "approved"
-    ? found !== undefined
-    : found === undefined || found.at > at;
+  const isSame = (one: KeyScope) =>
+    one.type === line.type && one.version === line.version;
+  const found =
+    line.key === undefined
+      ? contents.find((one) => isSame(one) && one.sha256sums === line.content)
+      : keys.find((one) => isSame(one) && one.fingerprint === line.key);
+  if (found === undefined) return line.decision === "forgotten";
+  return found.decision === line.decision || found.at > line.at;
 }
 
 function formatCommand({ decision, subject, key, content }: Line): string {
-  const verb = decision === "approved" ? "approve" : "revoke";
+  const verbs = { approved: "approve", revoked: "revoke", forgotten: "forget" };
+  const verb = verbs[decision];
   return key === undefined
-    ? `provender trust ${verb} ${subject} --sha256sums ${content}`
+    ? `provender trust ${verb} ${subject} ${content}`
     : `provender trust ${verb} --key ${key} --for ${subject}`;
 }

@@ -170,6 +170,8 @@ export class Explanations {
       const served = `It serves ${hostnames.join(", ")}.`;
       return [served, ...tellNearest(error.hostname, hostnames)];
     }
+    if (isFailure(error, "too-young") && "provider" in question)
+      return [tellUrgent(question)];
     if (isAbsence(error))
       return "provider" in question ? this.#tellMeant(question) : [];
     return this.#tellFailing(error);
@@ -228,6 +230,11 @@ export class Explanations {
     const sentences = tellRules(policy, provider, version);
     return mode === "report" ? [...sentences, onlyReports] : sentences;
   }
+}
+
+/** A person's word about a content passes the minimum age. */
+function tellUrgent(question: ProviderQuestion): string {
+  return `If it is urgent, the mirror's operator serves the content that its registry offers now by "provender trust approve ${formatQuestion(question, "@")} --because TEXT".`;
 }
 
 /** Describes the version list of a provider or module. */

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
-import { failure } from "../../errors/index.ts";
+import { failure, isFailure } from "../../errors/index.ts";
 import type { OpenArchive } from "../../mirror/archives/archives.ts";
 import { currentAsker } from "../../telemetry/asker.ts";
 import type { AuditEntry, AuditLog } from "../../telemetry/audit-log.ts";
@@ -154,6 +154,7 @@ async function writeBody(
     }
     res.end();
   } catch (error) {
+    if (isFailure(error, "archive-digest")) refusedMidway.add(res);
     cut(res);
     throw error;
   } finally {
@@ -191,7 +192,10 @@ function after(ms: number): {
   return { passed: promise, cancel: () => clearTimeout(timer) };
 }
 
-/** Writes down what became of an archive once its answer is over: `served` to its end, or `cut`; nothing when it was refused before its first byte. */
+/** Answers that ended because the archive is not the signed one: that refusal has a line of its own. */
+const refusedMidway = new WeakSet<ServerResponse>();
+
+/** Writes down what became of an archive once its answer is over: `served` to its end, or `cut`; nothing when it was refused. */
 export function recordDelivery(
   audit: AuditLog,
   answer: ServerResponse,
@@ -200,7 +204,7 @@ export function recordDelivery(
   const asker = currentAsker();
   answer.once("close", () => {
     const { headersSent, statusCode, writableFinished } = answer;
-    if (!headersSent || statusCode >= 300) return;
+    if (!headersSent || statusCode >= 300 || refusedMidway.has(answer)) return;
     const event = writableFinished ? "served" : "cut";
     void audit.record(
       { ...asker, ...archive, event, verdict: "accepted" },

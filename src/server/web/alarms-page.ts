@@ -59,10 +59,11 @@ function renderPending(pending: readonly PendingDecision[]): Html {
   return html`${table("Needs a decision", heads, rows)}${more > 0 && html`<p>${more} more: <code>provender trust list</code></p>`}`;
 }
 
-function renderRemedy({ command, setting }: PendingDecision): Html {
+function renderRemedy({ command, keyCommand, setting }: PendingDecision): Html {
   return command === undefined
     ? html`Change <code>${setting}</code> and send SIGHUP, if it is good.`
-    : html`<code>${command}</code>`;
+    : html`<code>${command}</code
+        >${keyCommand !== undefined && html`<br />or, for all that the key signs, <code>${keyCommand}</code>`}`;
 }
 
 function renderRecent(recent: readonly RaisedAlarm[]): Html {

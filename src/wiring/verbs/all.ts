@@ -2,7 +2,7 @@ import { audit } from "./audit.ts";
 import { list } from "./held.ts";
 import { exportPackages, importFile, lock, prefetch } from "./packages.ts";
 import { explain, status } from "./status.ts";
-import { approve, list as listTrust, reset, revoke } from "./trust.ts";
+import { approve, forget, list as listTrust, reset, revoke } from "./trust.ts";
 import { prune, verify } from "./upkeep.ts";
 
 /** The verbs by name; one module, because each that is loaded by itself adds files to the program's bundle. */
@@ -12,6 +12,7 @@ export const all = {
   import: importFile,
   ...{ list, lock, prefetch, prune, status, verify },
   "trust approve": approve,
+  "trust forget": forget,
   "trust list": listTrust,
   "trust reset": reset,
   "trust revoke": revoke,

@@ -46,9 +46,11 @@ describe("the approval of a content", () => {
     const again = await run("approve", "sole/thing@1.1.0");
     expect([again.status, again.stderr]).toEqual([1, ""]);
     expect(again.stdout).toContain("is approved already");
-    expect(await scene.trust("revoke", "sole/thing@1.1.0")).toContain(
-      `is no longer approved with SHA256SUMS ${sha256sums}`,
+    const forgotten = await scene.trust("forget", "sole/thing@1.1.0");
+    expect(forgotten).toContain(
+      `is not decided on with SHA256SUMS ${sha256sums}`,
     );
+    expect(forgotten).toMatch(/\nBefore, it was approved by \S+ on \d{4}-/);
     await scene.expectOutcome("sole", "1.1.0", "451 key-refused");
     expect(await scene.listedTrust("sole")).toMatchObject({
       candidates: [{ version: "1.2.0" }, { version: "1.1.0" }],
@@ -84,7 +86,7 @@ describe("the approval of a content", () => {
     await eventually(served, isWanted, soon);
     expect(await scene.candidatesOf("rows")).toHaveLength(1);
     await scene.trust(
-      ...argumentsOf(second?.command?.replace(" approve ", " revoke ")),
+      ...argumentsOf(second?.command?.replace(" approve ", " forget ")),
     );
     await eventually(served, (found) => !isWanted(found), soon);
     expect(await served()).toEqual(digestsOf(first));
@@ -96,7 +98,7 @@ describe("the approval of a content", () => {
     const [{ command, sha256sums } = nothing] =
       await scene.candidatesOf("typos");
     const before = await scene.trust("list", "--json");
-    const digest = (text: string) => ["--sha256sums", text];
+    const digest = (text: string) => [text];
     const spec = "typos/thing@1.1.0";
     const flipped = sha256sums.startsWith("0") ? "1" : "0";
     for (const [status, says, args] of [
@@ -110,7 +112,7 @@ describe("the approval of a content", () => {
       [2, "8 to 64 hex", ["approve", spec, ...digest("unknown-digits")]],
       [1, "trust list", ["approve", "typos/thnig@1.1.0"]],
       [1, "trust list", ["approve", "typos/thing@1.2.0"]],
-      [1, "trust list", ["revoke", spec]],
+      [1, "no contents that are decided on", ["forget", spec]],
     ] as const) {
       const failed = await run(...args);
       expect([failed.status, failed.stdout]).toEqual([status, ""]);
@@ -119,20 +121,23 @@ describe("the approval of a content", () => {
     expect(await scene.trust("list", "--json")).toBe(before);
   });
 
-  it("waits for the revocation of its key, which it names", async () => {
+  it("is not made while its key is revoked, which it quotes without advising anything", async () => {
     const { stranger } = await scene.refuseNext("revoked");
     const [{ sha256sums } = nothing] = await scene.candidatesOf("revoked");
     const key = ["--key", stranger.fingerprint, "--for", "revoked/thing"];
     await scene.trust("revoke", ...key);
     expect(await scene.candidatesOf("revoked")).toEqual([]);
-    const content = ["revoked/thing@1.1.0", "--sha256sums", sha256sums];
+    const content = ["revoked/thing@1.1.0", sha256sums];
     const failed = await run("approve", ...content);
     expect(failed.status).toBe(1);
-    const [, first] = /run "([^"]*)" first/.exec(failed.stderr) ?? [];
-    expect(first).toBe(
-      `provender trust approve --key ${stranger.fingerprint} --for ${host}/revoked/thing`,
+    expect(failed.stderr).toMatch(
+      new RegExp(
+        `its key ${stranger.fingerprint} was revoked by \\S+ on \\S+ for ${host}/revoked/thing`,
+      ),
     );
-    await scene.trust(...argumentsOf(first));
+    expect(failed.stderr).not.toContain("provender trust");
+    await scene.trust("forget", ...key);
+    await scene.trust("approve", ...content);
     await scene.expectOutcome("revoked", "1.1.0", "200");
   });
 

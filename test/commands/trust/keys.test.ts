@@ -23,22 +23,27 @@ describe("a decision on a key", () => {
     await scene.publish("scopes", "1.1.0", stranger, other);
     await scene.publish("scopes", "1.2.0", stranger);
     const key = ["--key", stranger.fingerprint];
-    await scene.trust("approve", ...key, "scopes/thing@1.1.0");
+    await scene.trust("approve", ...key, "--for", "scopes/thing@1.1.0");
     await scene.expectOutcome("scopes", "1.1.0", "200");
     await scene.expectOutcome("scopes", "1.2.0", "451 key-refused");
     await scene.trust("approve", ...key, "--for", "scopes/thing");
     await scene.expectOutcome("scopes", "1.2.0", "200");
-    const revoked = await scene.trust("revoke", ...key, `${host}/scopes`);
+    const revoked = await scene.trust(
+      "revoke",
+      ...key,
+      "--for",
+      `${host}/scopes`,
+    );
     expect(revoked).toMatch(
       /: .*thing 1\.1\.0, thing 1\.2\.0 and later releases under it are refused from now on/,
     );
     await scene.expectOutcome("scopes", "1.1.0", "451 key-refused");
-    const wider = await run("approve", ...key, "scopes/thing@1.2.0");
+    const wider = await run("approve", ...key, "--for", "scopes/thing@1.2.0");
     expect(wider.status).toBe(1);
-    expect(wider.stderr).toContain(`--for ${host}/scopes" first`);
-    await scene.trust("approve", ...key, "scopes");
+    expect(wider.stderr).toMatch(/revoked by \S+ on \S+ for \S+\/scopes:/);
+    await scene.trust("approve", ...key, "--for", "scopes");
     await scene.expectOutcome("scopes", "1.1.0", "200");
-    const again = await run("approve", ...key, "scopes");
+    const again = await run("approve", ...key, "--for", "scopes");
     expect(again.status).toBe(1);
     expect(again.stdout).toContain("is approved already");
   });
@@ -46,7 +51,7 @@ describe("a decision on a key", () => {
   it("refuses what the key of first contact signed, without a hostname", async () => {
     const known = await signer("Known");
     await scene.contact("incident", known);
-    const key = ["--key", known.fingerprint, "incident/thing"];
+    const key = ["--key", known.fingerprint, "--for", "incident/thing"];
     expect(await scene.trust("revoke", ...key)).toContain(": thing 1.0.0 and");
     await scene.expectOutcome("incident", "1.0.0", "451 key-refused");
     expect(scene.auditOf("incident", "revoked")).toMatchObject([
@@ -57,11 +62,11 @@ describe("a decision on a key", () => {
   it("names the revocations that an approval for more does not undo", async () => {
     const { stranger } = await scene.refuseNext("partly");
     const key = ["--key", stranger.fingerprint];
-    await scene.trust("revoke", ...key, "partly/thing");
-    const approved = await run("approve", ...key, "partly");
+    await scene.trust("revoke", ...key, "--for", "partly/thing");
+    const approved = await run("approve", ...key, "--for", "partly");
     expect(approved.status).toBe(1);
-    expect(approved.stderr).toContain(
-      `It stays revoked for ${host}/partly/thing`,
+    expect(approved.stdout).toMatch(
+      /It stays revoked by \S+ on \S+ for \S+\/partly\/thing\./,
     );
   });
 
@@ -81,6 +86,27 @@ describe("a decision on a key", () => {
     [["revoke"], "approve", "stranger", 0, "is approved for", "approved"],
     [[], "approve", "stolen", 1, "is not approved, since no", undefined],
     [[], "revoke", "stolen", 0, "in advance", "revoked"],
+    [["revoke"], "revoke", "stolen", 1, "already", "revoked"],
+    [["revoke"], "approve", "stolen", 0, "is approved for", "approved"],
+    [
+      ["approve"],
+      "forget",
+      "stranger",
+      0,
+      "Before, it was approved by",
+      undefined,
+    ],
+    [
+      ["revoke"],
+      "forget",
+      "stranger",
+      0,
+      "Before, it was revoked by",
+      undefined,
+    ],
+    [["revoke"], "forget", "stolen", 0, "is not decided on for", undefined],
+    [[], "forget", "stolen", 1, "is not decided on for", undefined],
+    [["revoke"], "forget", "known", 0, "is known by first contact", undefined],
     [[], "revoke", "known", 0, "thing 1.0.0 and", "revoked"],
   ])(
     "after %j: %s a %s key ends with %i and “%s”, and %s is in force",
@@ -89,7 +115,7 @@ describe("a decision on a key", () => {
       const { known, stranger } = await scene.refuseNext(namespace);
       const keys = { known, stranger, stolen: { fingerprint: stolen } };
       const { fingerprint } = keys[by];
-      const of = ["--key", fingerprint, `${namespace}/thing`];
+      const of = ["--key", fingerprint, "--for", `${namespace}/thing`];
       for (const earlier of before) await scene.trust(earlier, ...of);
       const ended = await run(decision, ...of);
       expect(ended.stdout + ended.stderr).toContain(says);
@@ -109,9 +135,9 @@ describe("a decision on a key", () => {
         "1.1.0",
         served("stranger") === "approved" ? "200" : "451 key-refused",
       );
+      const events = ["approved", "revoked", "forgotten"];
       expect(
-        scene.auditOf(namespace, "approved").length +
-          scene.auditOf(namespace, "revoked").length,
+        events.flatMap((event) => scene.auditOf(namespace, event)).length,
       ).toBe(before.length + (status === 0 ? 1 : 0));
     },
   );

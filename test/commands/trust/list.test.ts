@@ -69,7 +69,7 @@ const files = [
   `contacts/${hostname}/unreleased/${type}.json`,
   `namespaces/${hostname}/gone.json`,
 ];
-const command = `provender trust approve ${hostname}/last/thing@1.1.0 --sha256sums 0123456789abcdef`;
+const command = `provender trust approve ${hostname}/last/thing@1.1.0 0123456789abcdef`;
 
 let store: Awaited<ReturnType<typeof prepareStore>>;
 beforeAll(async () => {
@@ -83,11 +83,11 @@ const run = (...args: readonly string[]) =>
 
 describe("namespaces whose records are damaged or gone", () => {
   it("are named as unknown beside the others, with the cure and status 1", async () => {
-    const { status, stdout, stderr } = await run("list");
+    const { status, stdout, stderr } = await run("list", "--all");
     expect(status).toBe(1);
     for (const name of unknown)
       expect(stdout).toContain(`${hostname}/${name}\n  unknown\n`);
-    expect(stdout).toContain(`\n    ${command}\n`);
+    expect(stdout).toContain(`\n  ${command}\n`);
     const sentences = sentencesOf(stderr);
     expect(sentences).toEqual(
       files.map((file) => expect.stringContaining(file) as unknown),

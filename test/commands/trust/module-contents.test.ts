@@ -103,11 +103,12 @@ describe("a module whose tag moved", () => {
   it("is a candidate with its command in the table, the document, the page and the alarm; its pinned commit is served", async () => {
     const { move, first } = await withTag("shown");
     const second = await move("# second");
-    const command = `provender trust approve ${host}/acme/shown/aws@1.0.0 --sha256sums ${second.slice(0, 16)}`;
+    const command = `provender trust approve ${host}/acme/shown/aws@1.0.0 ${second.slice(0, 16)}`;
     expect(await candidatesOf("shown")).toEqual([
       {
         ...{ type: "shown/aws", version: "1.0.0", sha256sums: second },
         ...{ fingerprint: null, reason: "other-content", setting: null },
+        keyCommand: null,
         ...{ command, since: expect.any(String) as unknown },
       },
     ]);
@@ -115,7 +116,7 @@ describe("a module whose tag moved", () => {
     expect(stdout).toContain(
       `shown/aws 1.0.0: other content than the pinned one, commit ${second}, since`,
     );
-    expect(stdout).toContain(`\n    ${command}\n`);
+    expect(stdout).toContain(`\n  ${command}\n`);
     const page = (await mirror.get("/alarms")).body.toString();
     expect(page).toContain(command);
     const why = await mirror.get(`/why/${host}/acme/shown/aws/1.0.0`);
@@ -146,9 +147,11 @@ describe("a module whose tag moved", () => {
     expect(again.stdout).toContain("is approved already with commit");
     await revive();
     expect(await bodyOf("taken")).toBe(approved);
-    const revoked = await run("revoke", "acme/taken/aws@1.0.0");
-    expect(revoked.stdout).toContain(
-      `${named} is no longer approved with commit ${second}`,
+    const spec = "acme/taken/aws@1.0.0";
+    expect((await run("revoke", spec)).stderr).toContain('"policy.rules"');
+    const forgotten = await run("forget", spec);
+    expect(forgotten.stdout).toContain(
+      `${named} is not decided on with commit ${second}`,
     );
     await expect.poll(() => bodyOf("taken")).toBe(first);
     expect(await candidatesOf("taken")).toMatchObject([{ sha256sums: second }]);
@@ -173,13 +176,13 @@ describe("an archive that was replaced", () => {
       .toContain(`expected SHA-256 ${second?.sha256sums}, got SHA-256 `);
     expect((await offer("# second")).status).toBe(200);
     expect((await offer("# first")).status).toBe(451);
-    const duplicate = ["--sha256sums", second?.sha256sums ?? ""];
+    const duplicate = [second?.sha256sums ?? ""];
     const again = await run(
       "approve",
       ...["acme/replaced/aws@1.0.0", ...duplicate],
     );
     expect([again.status, again.stderr]).toEqual([1, ""]);
-    await decide(second?.command?.replace(" approve ", " revoke "));
+    await decide(second?.command?.replace(" approve ", " forget "));
     await expect.poll(() => bodyOf("replaced")).toBe(first);
   });
 });

@@ -19,21 +19,31 @@ const run = (...args: readonly string[]) =>
   runCommand(scene.mirror, "trust", ...args);
 
 describe("provender trust list", () => {
-  it("has keys, first contacts and candidates by namespace, each with its command", async () => {
+  it("has what needs a decision with its commands, and with --all keys and first contacts", async () => {
     const { known, stranger } = await scene.refuseNext("tabled");
     const [candidate] = await scene.candidatesOf("tabled");
     const { sha256sums = "" } = candidate ?? {};
     const day = String.raw`\d{4}-\d\d-\d\d`;
-    expect(await scene.trust("list")).toMatch(
+    const lines = (await scene.trust("list")).split("\n");
+    const at = lines.findIndex((line) => line.startsWith(`${host}/tabled/`));
+    expect(lines[0]).toMatch(/^NEEDS A DECISION: /);
+    expect(lines[at]).toMatch(
+      new RegExp(
+        `^${host}/tabled/thing 1\\.1\\.0: key ${stranger.fingerprint}, not known, SHA256SUMS ${sha256sums}, since ${day}$`,
+      ),
+    );
+    expect(lines.slice(at + 1, at + 3)).toEqual([
+      `  provender trust approve ${host}/tabled/thing@1.1.0 ${sha256sums.slice(0, 16)}`,
+      `  provender trust approve --key ${stranger.fingerprint} --for ${host}/tabled/thing  # all that this key signs`,
+    ]);
+    expect(lines.join()).not.toContain(known.fingerprint);
+    expect(await scene.trust("list", "--all")).toMatch(
       new RegExp(
         `${host}/tabled\\n` +
           ` {2}KEY +STATE +FOR .*\\n` +
           ` {2}${known.fingerprint} +first key +namespace .* thing\\n` +
           ` {2}FIRST CONTACT +KEY .*\\n` +
-          ` {2}thing +${known.fingerprint} +${day} +list +1\\.0\\.0\\n` +
-          ` {2}NEEDS A DECISION\\n` +
-          ` {2}thing 1\\.1\\.0: key ${stranger.fingerprint}, not known, SHA256SUMS ${sha256sums}, since ${day}\\n` +
-          ` {4}provender trust approve ${host}/tabled/thing@1\\.1\\.0 --sha256sums ${sha256sums.slice(0, 16)}\\n`,
+          ` {2}thing +${known.fingerprint} +${day} +list +1\\.0\\.0\\n`,
       ),
     );
   });
@@ -44,16 +54,16 @@ describe("provender trust list", () => {
     const nothing = await runCommand(empty, "trust", "list");
     expect([nothing.status, nothing.stdout]).toEqual([
       0,
-      "Nothing has been seen yet.\n",
+      "Nothing needs a decision.\n",
     ]);
     const key = ["--key", stolen, "--for", "acme"];
     const revoke = await runCommand(empty, "trust", "revoke", ...key);
     expect(revoke.status).toBe(0);
     expect(revoke.stdout).toContain("is revoked for");
     expect(revoke.stdout).toContain("in advance");
-    const list = await runCommand(empty, "trust", "list");
+    const list = await runCommand(empty, "trust", "list", "--all");
     expect(list.stdout).toMatch(
-      new RegExp(`^${host}/acme\\n.*\\n {2}${stolen} +revoked +namespace `),
+      new RegExp(`\n${host}/acme\\n.*\\n {2}${stolen} +revoked +namespace `),
     );
   });
 });
@@ -63,12 +73,13 @@ describe("provender trust", () => {
     [["approve", "acme/thing"]],
     [["approve", "acme/thing@~> 1.0"]],
     [["approve", "acme/thing@1.0.0", "--for", "acme"]],
-    [["approve", "--key", "9472D7468F", "acme"]],
+    [["approve", "--key", "9472D7468F", "--for", "acme"]],
     [["approve", "--key", stolen]],
-    [["approve", "--key", stolen, "acme", "--sha256sums", "0".repeat(16)]],
-    [["approve", "--key", stolen, "registry.terrafrom.io/acme"]],
+    [["approve", "--key", stolen, "acme", "--for", "acme"]],
+    [["approve", "--key", stolen, "acme", "0".repeat(16)]],
+    [["approve", "--key", stolen, "--for", "registry.terrafrom.io/acme"]],
     [["reset", "acme/thing@1.0.0"]],
-    [["forget", "acme/thing@1.0.0"]],
+    [["approve", "acme/thing@1.0.0", "--sha256sums", "0".repeat(16)]],
   ])("has status 2 for %j", async (args) => {
     const { status, stdout, stderr } = await run(...args);
     expect(status).toBe(2);

@@ -147,7 +147,7 @@ describe("modules from git", () => {
         module: "registry.terraform.io/acme/moved/aws",
         version: "1.0.0",
         offered: second,
-        approve: `provender trust approve registry.terraform.io/acme/moved/aws@1.0.0 --sha256sums ${second.slice(0, 16)}`,
+        approve: `provender trust approve registry.terraform.io/acme/moved/aws@1.0.0 ${second.slice(0, 16)}`,
       });
       const metrics = (await other.get("/metrics")).body.toString();
       expect(metrics).toContain('kind="module-replaced"} 1');

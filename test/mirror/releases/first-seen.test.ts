@@ -15,7 +15,7 @@ import { digestsOf, SeenReleases } from "../../scenes/seen-releases.ts";
 
 let scene: SeenReleases;
 
-const decide = (decision: "approve" | "revoke", type: string) =>
+const decide = (decision: "approve" | "forget", type: string) =>
   runCommand(scene.mirror, "trust", decision, `acme/${type}@1.0.0`);
 
 /** Types of the providers with a candidate that needs a decision. */
@@ -56,11 +56,11 @@ describe("a release that is created again", () => {
 
     const list = await runCommand(scene.mirror, "trust", "list");
     const sha256sums = digestOf(second);
-    const approve = `trust approve registry.terraform.io/acme/again@1.0.0 --sha256sums ${sha256sums.slice(0, 16)}`;
+    const approve = `trust approve registry.terraform.io/acme/again@1.0.0 ${sha256sums.slice(0, 16)}`;
     expect(list.stdout).toContain(
-      `  again 1.0.0: key ${second.signer.fingerprint}, other content than the pinned checksums, SHA256SUMS ${sha256sums}, since `,
+      `registry.terraform.io/acme/again 1.0.0: key ${second.signer.fingerprint}, other content than the pinned checksums, SHA256SUMS ${sha256sums}, since `,
     );
-    expect(list.stdout).toContain(`\n    provender ${approve}\n`);
+    expect(list.stdout).toContain(`\n  provender ${approve}\n`);
     const { stdout, status } = await runCommand(
       scene.mirror,
       ...approve.split(" "),
@@ -137,7 +137,7 @@ describe("a release that is created again", () => {
     await scene.expectServed("healed", first);
   });
 
-  it("gives way to the pinned content again when its approval is revoked, for any offer of its origin", async () => {
+  it("gives way to the pinned content again when its approval is taken back, for any offer of its origin", async () => {
     const first = await scene.seen("back");
     const second = await scene.registry.republish(first);
     await scene.expectServed("back", first);
@@ -147,10 +147,10 @@ describe("a release that is created again", () => {
     await expect.poll(served).toEqual(digestsOf(second));
     scene.registry.offer(first);
     expect(await served()).toEqual(digestsOf(second));
-    expect((await decide("revoke", "back")).status).toBe(0);
+    expect((await decide("forget", "back")).status).toBe(0);
     await expect.poll(served).toEqual(digestsOf(first));
     await scene.expectServed("back", first);
-    expect((await decide("revoke", "back")).status).toBe(1);
+    expect((await decide("forget", "back")).status).toBe(1);
     expect(await listCandidates()).not.toContain("back");
   });
 

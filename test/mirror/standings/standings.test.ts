@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { failure } from "../../../src/errors/index.ts";
-import { approveContent, decideKey } from "../../../src/trust/decisions.ts";
+import { decide } from "../../../src/trust/decisions.ts";
 import type { Signer } from "../../fakes/signing.ts";
 import { createCertifiedSigner } from "../../scenes/certified-signers.ts";
 import { prepareMet } from "../../scenes/met-provider.ts";
@@ -124,22 +124,23 @@ describe("what is listed is served, and what is served is listed", () => {
     expect(await expectSame(mirror)).toEqual(["1.0.0", "2.0.0"]);
     const { list } = await mirror.trust.readCandidates(acme);
     const sha256sums = list[0]?.sha256sums ?? "";
-    const content = { type: "thing", version: "3.0.0", sha256sums, at };
-    await mirror.trust.decide(acme, (now) => approveContent(now, content));
+    const name = { type: "thing", version: "3.0.0" };
+    const content = { ...name, sha256sums, at, decision: "approved" } as const;
+    await mirror.trust.decide(acme, (now) => decide(now, content));
     expect(await expectSame(mirror)).toEqual(versions);
-    const decide = (
+    const decideOn = (
       decision: "approved" | "revoked",
       { fingerprint }: Signer,
     ) =>
       mirror.trust.decide(acme, (now) =>
-        decideKey(now, { ...scope, fingerprint, decision }),
+        decide(now, { ...scope, fingerprint, decision }),
       );
-    await decide("revoked", E);
+    await decideOn("revoked", E);
     expect(await expectSame(mirror)).toEqual(["1.0.0", "2.0.0"]);
-    await decide("revoked", K);
+    await decideOn("revoked", K);
     expect(await expectSame(mirror)).toEqual([]);
-    await decide("approved", E);
-    await decide("approved", K);
+    await decideOn("approved", E);
+    await decideOn("approved", K);
     expect(await expectSame(mirror)).toEqual(versions);
   });
 
@@ -152,7 +153,7 @@ describe("what is listed is served, and what is served is listed", () => {
     expect(await expectSame(offline)).toEqual(["1.0.0", "2.0.0"]);
     for (const { fingerprint } of [E, K]) {
       await mirror.trust.decide(acme, (now) =>
-        decideKey(now, { ...scope, fingerprint, decision: "revoked" }),
+        decide(now, { ...scope, fingerprint, decision: "revoked" }),
       );
       scene.clock.pass(lookAgain);
       const expected = fingerprint === K.fingerprint ? [] : ["1.0.0", "2.0.0"];

@@ -78,8 +78,8 @@ it("names a revoked key, and a few versions at most", async () => {
   await scene.publish("many", "2.0.0", other);
   await scene.ask("many").index();
   const approved = "registry.terraform.io/many";
-  await scene.trust("approve", "--key", other.fingerprint, approved);
-  await scene.trust("revoke", "--key", own.fingerprint, approved);
+  await scene.trust("approve", "--key", other.fingerprint, "--for", approved);
+  await scene.trust("revoke", "--key", own.fingerprint, "--for", approved);
   const [warning] = await eventually(
     () => warningsOf("many"),
     (warnings) => warnings.join().includes("more"),
@@ -87,7 +87,7 @@ it("names a revoked key, and a few versions at most", async () => {
   );
   expect(warning).toMatch(
     new RegExp(
-      `^This mirror leaves out, held back: (?:1\\.\\d\\.0 \\(revoked signing key ${own.fingerprint}\\)(?:, )?){5} and 4 more$`,
+      `^This mirror leaves out, held back: (?:1\\.\\d\\.0 \\(signing key ${own.fingerprint}, revoked by [^)]* for ${approved}\\)(?:, )?){5} and 4 more$`,
     ),
   );
 });

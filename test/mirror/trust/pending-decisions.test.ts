@@ -52,7 +52,7 @@ const pin = (fingerprint: string) =>
       },
     ],
   });
-const command = `provender trust approve ${hostname}/acme/net@1.1.0 --sha256sums 0123456789abcdef`;
+const command = `provender trust approve ${hostname}/acme/net@1.1.0 0123456789abcdef`;
 
 it.each([
   ["takes exactly its content", {}, rulesOf(), command, undefined],

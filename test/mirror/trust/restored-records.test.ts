@@ -70,7 +70,7 @@ it("approvals of contents are told likewise, and approvals that were taken back"
   const [candidate] = await scene.candidatesOf("content");
   const digest = candidate?.sha256sums ?? "";
   const before = backUp();
-  const named = ["content/thing@1.1.0", "--sha256sums", digest];
+  const named = ["content/thing@1.1.0", digest];
   await scene.trust("approve", ...named);
   const approved = backUp();
 
@@ -78,18 +78,18 @@ it("approvals of contents are told likewise, and approvals that were taken back"
   expect(await alarms()).toEqual([
     {
       ...{ subject, decision: "approved" },
-      repeat: `provender trust approve ${subject} --sha256sums ${digest}`,
+      repeat: `provender trust approve ${subject} ${digest}`,
     },
   ]);
 
   await restore(approved);
   expect(await alarms()).toEqual([]);
-  await scene.trust("revoke", ...named);
+  await scene.trust("forget", ...named);
   await restore(approved);
   expect(await alarms()).toEqual([
     {
-      ...{ subject, decision: "revoked" },
-      repeat: `provender trust revoke ${subject} --sha256sums ${digest}`,
+      ...{ subject, decision: "forgotten" },
+      repeat: `provender trust forget ${subject} ${digest}`,
     },
   ]);
 });

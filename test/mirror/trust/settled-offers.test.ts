@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { approveContent, decideKey } from "../../../src/trust/decisions.ts";
+import { decide } from "../../../src/trust/decisions.ts";
 import { createSigner, type Signer } from "../../fakes/signing.ts";
 import { prepareMet } from "../../scenes/met-provider.ts";
 import {
@@ -130,7 +130,7 @@ describe("a release whose signature no longer holds", () => {
       "signature-refused: key-expired",
     );
     await strict.trust.decide(acme, (decisions) =>
-      decideKey(decisions, {
+      decide(decisions, {
         ...{ fingerprint: L.fingerprint, decision: "approved" },
         ...{ type: null, version: null, at: "2026-01-01T00:00:00.000Z" },
       }),
@@ -177,6 +177,7 @@ describe("decisions of operators", () => {
   const at = "2026-01-01T00:00:00.000Z";
   const approve = (sha256sums: string) => ({
     ...{ type: "thing", version: "3.0.0", sha256sums, at },
+    decision: "approved" as const,
   });
 
   it("on a content take that content alone, and teach no key", async () => {
@@ -190,7 +191,7 @@ describe("decisions of operators", () => {
     clock.pass(freshness);
     await mirror.version("3.0.0");
     await mirror.trust.decide(acme, (decisions) =>
-      approveContent(decisions, approve(shown)),
+      decide(decisions, approve(shown)),
     );
     expect(await mirror.version("3.0.0")).toBe("linux=l");
     registry.offer("4.0.0", { content: "linux=f", by: L });

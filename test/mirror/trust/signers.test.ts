@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { decideKey, type KeyDecision } from "../../../src/trust/decisions.ts";
+import { decide, type KeyDecision } from "../../../src/trust/decisions.ts";
 import type { Signer } from "../../fakes/signing.ts";
 import { prepareMet } from "../../scenes/met-provider.ts";
 import {
@@ -18,13 +18,13 @@ beforeAll(async () => {
 
 const at = "2026-01-01T00:00:00.000Z";
 
-function decide(
+function decideOn(
   { trust }: MirrorInProcess,
   { fingerprint }: Signer,
   decision: KeyDecision["decision"],
 ): Promise<void> {
   const key = { type: null, version: null, fingerprint, decision, at };
-  return trust.decide(acme, (decisions) => decideKey(decisions, key));
+  return trust.decide(acme, (decisions) => decide(decisions, key));
 }
 
 describe("a publisher whose key was stolen", () => {
@@ -33,8 +33,8 @@ describe("a publisher whose key was stolen", () => {
     const met = await prepareMet(K);
     const { mirror, registry, clock } = met;
     expect(await mirror.version("2.0.0")).toBe("linux=b");
-    await decide(mirror, L, "approved");
-    await decide(mirror, K, "revoked");
+    await decideOn(mirror, L, "approved");
+    await decideOn(mirror, K, "revoked");
     expect(await mirror.version("1.0.0")).toBe("key-refused: revoked");
     expect(await mirror.index()).toMatch(/^nothing-admitted|^key-refused/);
     registry.offer("1.0.0", { content: "linux=a", by: L });
@@ -71,8 +71,8 @@ describe("a publisher whose key was stolen", () => {
     registry.offer("1.0.0", { content: "linux=a", by: K, keys });
     const mirror = scene.start();
     expect(await mirror.version("1.0.0")).toBe("linux=a");
-    await decide(mirror, L, "approved");
-    await decide(mirror, K, "revoked");
+    await decideOn(mirror, L, "approved");
+    await decideOn(mirror, K, "revoked");
     registry.offer("1.0.0", { content: "linux=a", by: L, keys });
     clock.pass(freshness);
     expect(await mirror.version("1.0.0")).toBe("key-refused: revoked");

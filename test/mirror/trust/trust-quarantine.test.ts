@@ -147,7 +147,7 @@ describe("a version that appears later under an unknown key", () => {
         fingerprint: stranger.fingerprint,
         reason: "unknown",
         sha256sums: digestOf(late),
-        command: `provender trust approve registry.terraform.io/held/thing@1.1.0 --sha256sums ${digestOf(late).slice(0, 16)}`,
+        command: `provender trust approve registry.terraform.io/held/thing@1.1.0 ${digestOf(late).slice(0, 16)}`,
       },
     ]);
     expect(asked[0].body.toString()).toContain(

@@ -22,7 +22,8 @@ function plant(
 export const mutants: readonly Mutant[] = [
   ...plant("key-verdict.ts", {
     "a revoked key counts for nothing": [
-      `if (isRevoked(namespace.decisions, name, signedBy)) return refuse("revoked");`,
+      `if (findKeyDecision(namespace.decisions, "revoked", name, signedBy))
+    return refuse("revoked");`,
       "",
     ],
     "pins that are configured are the only keys": [
@@ -46,8 +47,8 @@ export const mutants: readonly Mutant[] = [
       "(key) => key.fingerprint === fingerprint",
     ],
     "an approved key counts": [
-      "if (isKeyApproved(namespace.decisions, name, signedBy))",
-      "if (isKeyApproved(namespace.decisions, name, undefined))",
+      `if (findKeyDecision(namespace.decisions, "approved", name, signedBy))`,
+      `if (findKeyDecision(namespace.decisions, "approved", name, undefined))`,
     ],
     "another signer counts for the pinned digests alone": [
       "isWithin(content, pinned.content) &&",
@@ -155,7 +156,8 @@ export const mutants: readonly Mutant[] = [
       "isInAgreement(pinned, one)",
     ],
     "an approved content does not outweigh a revoked key": [
-      "if (isRevoked(namespace.decisions, name, signedBy)) return false;",
+      `if (findKeyDecision(namespace.decisions, "revoked", name, signedBy))
+    return false;`,
       "",
     ],
     "an approved content does not outweigh pins": [
@@ -184,16 +186,16 @@ export const mutants: readonly Mutant[] = [
       "",
     ],
     "a later decision replaces an earlier one": [
-      "keys: [...others, decision]",
-      "keys: others.length < keys.length ? keys : [...keys, decision]",
+      "? { keys: [...keys, decision], contents }",
+      "? { keys: [...decisions.keys, decision], contents }",
     ],
     "an approval is about one release": [
-      ".filter((one) => isSameRelease(one, release))",
-      ".filter((one) => one.type === release.type)",
+      "contents.filter((one) => isSameRelease(one, release))",
+      "contents.filter((one) => one.type === release.type)",
     ],
-    "an approval that is revoked is undone": [
-      "!isSameRelease(one, content) || one.sha256sums !== content.sha256sums",
-      "!isSameRelease(one, content) || one.sha256sums.length > 0",
+    "a decision that is taken back is gone": [
+      "const isOther = (one: Subject) => !isSame(one, subject);",
+      "const isOther = (one: Subject) => one !== subject;",
     ],
   }),
   ...plant("first-contact.ts", {
@@ -212,7 +214,7 @@ export const mutants: readonly Mutant[] = [
       "const mostOfRelease = 80;",
     ],
     "what is decided needs no decision": [
-      "if (listApproved(decisions, name).includes(sha256sums)) return false;",
+      "if (decided.some((one) => one.sha256sums === sha256sums)) return false;",
       "",
     ],
   }),

@@ -8,7 +8,7 @@ import {
   decideOnKey,
   listPendingOf,
   resetProvider,
-  revokeContentOf,
+  forgetContentOf,
   runPrinted,
 } from "../world/operator.ts";
 import { nameOfRelease } from "../world/publisher.ts";
@@ -74,7 +74,7 @@ export async function withdraw(
   const approved = world.oracle.decided.listApproved(action);
   const sha256sums = approved[action.which % Math.max(1, approved.length)];
   if (sha256sums === undefined) return "nothing to withdraw";
-  const ran = await revokeContentOf(world, action, sha256sums);
+  const ran = await forgetContentOf(world, action, sha256sums);
   note(world, action, sha256sums, false, ran);
   return formatAnswer(ran.answer);
 }

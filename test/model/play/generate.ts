@@ -203,7 +203,7 @@ function makeOffer(random: Random): OfferLie {
 function makeKeyDecision(random: Random): Action {
   return {
     kind: "key",
-    decision: random.pick(["approved", "revoked"]),
+    decision: random.pick(["approved", "revoked", "undecided"]),
     key: random.weigh<KeyName>([
       [3, "K1"],
       [3, "K2"],

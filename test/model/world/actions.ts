@@ -58,7 +58,7 @@ export type Action =
   | Lie
   | {
       readonly kind: "key";
-      readonly decision: "approved" | "revoked";
+      readonly decision: "approved" | "revoked" | "undecided";
       readonly key: KeyName;
       readonly scope: KeyScopeName;
       readonly name: ReleaseName;

@@ -126,6 +126,8 @@ export class MemoryRim {
       },
       operator: { by: "operator", why: undefined },
       now: () => this.machine.clock.now(),
+      // A command that reaches no origin.
+      lookUp: () => Promise.resolve([]),
       stderr: () => undefined,
     };
   }

@@ -1,5 +1,6 @@
 import { parseHostname } from "../../../src/address/hostname.ts";
 import { formatApproval } from "../../../src/errors/index.ts";
+import type { KeyState } from "../oracle/decided.ts";
 import type { ReleaseName } from "./documents.ts";
 import type { PendingRow, Ran } from "./rim.ts";
 import { hostname, modelTimes, namespace } from "./settings.ts";
@@ -31,23 +32,24 @@ export function approveOnly(world: World, name: ReleaseName): Promise<Ran> {
   return run(world, "approve", specOf(name));
 }
 
-export function revokeContentOf(
+export function forgetContentOf(
   world: World,
   { type, version }: ReleaseName,
   sha256sums: string,
 ): Promise<Ran> {
   const provider = { hostname: parseHostname(hostname), namespace, type };
   const command = formatApproval({ provider, version }, sha256sums);
-  return run(world, ...wordsOf(command).with(0, "revoke"));
+  return run(world, ...wordsOf(command).with(0, "forget"));
 }
 
 export function decideOnKey(
   world: World,
   key: KeyName,
   scope: string,
-  decision: "approved" | "revoked",
+  decision: KeyState,
 ): Promise<Ran> {
-  const verb = decision === "approved" ? "approve" : "revoke";
+  const verbs = { approved: "approve", revoked: "revoke", undecided: "forget" };
+  const verb = verbs[decision];
   return run(world, verb, "--key", fingerprintOf(key), "--for", scope);
 }
 

@@ -1,9 +1,6 @@
 import { parseArgs } from "node:util";
-import {
-  approveContent,
-  revokeContent,
-} from "../../../src/commands/trust/contents.ts";
-import type { TrustParts } from "../../../src/commands/trust/decision.ts";
+import { decideContent } from "../../../src/commands/trust/contents.ts";
+import type { Deed, TrustParts } from "../../../src/commands/trust/decision.ts";
 import { decideKey } from "../../../src/commands/trust/keys.ts";
 import { resetTrust } from "../../../src/commands/trust/reset.ts";
 
@@ -15,21 +12,12 @@ export async function runTrustCommand(
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: {
-      sha256sums: { type: "string" },
-      key: { type: "string" },
-      for: { type: "string" },
-    },
+    options: { key: { type: "string" }, for: { type: "string" } },
   });
-  const [verb, spec = ""] = positionals;
-  const { sha256sums, key, for: scope = "" } = values;
+  const [verb, spec = "", digest] = positionals;
+  const { key, for: scope = "" } = values;
   if (verb === "reset") return resetTrust(parts, spec);
-  if (key !== undefined)
-    return decideKey(
-      ...([parts, scope, key] as const),
-      verb === "approve" ? "approved" : "revoked",
-    );
-  return verb === "approve"
-    ? approveContent(parts, spec, sha256sums)
-    : revokeContent(parts, spec, sha256sums);
+  return key === undefined
+    ? decideContent(parts, spec, digest, verb as Deed)
+    : decideKey(parts, scope, key, verb as Deed);
 }

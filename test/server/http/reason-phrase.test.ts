@@ -44,7 +44,7 @@ describe("the reason phrase of a refusal", () => {
       const phrase = formatReasonPhrase(anyError(code, canary), undefined);
       // These phrases name only the request, the configuration or a closed list.
       const speaks =
-        /^(?:nothing-admitted|origin-not-served|policy-denied|too-young|key-refused|token-refused)$/;
+        /^(?:nothing-admitted|origin-not-served|policy-denied|too-young|key-refused|content-revoked|token-refused)$/;
       if (!speaks.test(code)) expect(phrase).not.toMatch(/canary|s3cr|10\.9/);
       expect(phrase).not.toContain("/");
     },
@@ -94,8 +94,17 @@ describe("the reason phrase of a refusal", () => {
       `Held back by policy.minimumAge of this mirror until 2026-11-22T10:00:00.000Z, see ${page}`,
     ],
     [
-      failure("key-refused", releaseOf("a"), fingerprint, "revoked", "d"),
-      `Held back by this mirror, its signing key ${fingerprint} was revoked, see ${page}`,
+      failure(
+        ...(["key-refused", releaseOf("a"), fingerprint, "revoked"] as const),
+        ...([
+          "d",
+          "revoked by root on 2026-11-26 for a.test/b: stolen",
+        ] as const),
+      ),
+      `Held back by this mirror, its signing key ${fingerprint} was revoked by root on 2026-11-26 for a.testb: stolen`.slice(
+        0,
+        200,
+      ),
     ],
     [
       failure("origin-not-served", "registry.example.com:8443"),
