@@ -1,21 +1,21 @@
 import { readFileSync } from "node:fs";
-import { dirname,join } from "node:path";
-import { afterAll,beforeAll,expect,it } from "vitest";
-import { makeRouter,type RoutedParts } from "../../src/server/app.ts";
-import { bearer,issueToken } from "../client-token.ts";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { makeRouter, type RoutedParts } from "../../src/server/app.ts";
+import { bearer, issueToken } from "../client-token.ts";
 import { createAuthority } from "../fakes/authority.ts";
-import { alteredByte,onlyFor } from "../fakes/faults.ts";
+import { alteredByte, onlyFor } from "../fakes/faults.ts";
 import { Issuer } from "../fakes/issuer.ts";
-import { startLooseBucket,type LooseBucket } from "../fakes/loose-bucket.ts";
+import { startLooseBucket, type LooseBucket } from "../fakes/loose-bucket.ts";
 import { tarGz } from "../fakes/module-archive.ts";
 import { FakeModuleRegistry } from "../fakes/module-registry.ts";
-import { startRegistry,type Registry } from "../fakes/registry.ts";
+import { startRegistry, type Registry } from "../fakes/registry.ts";
 import { originsOf } from "../origins.ts";
 import {
-scratch,
-startMirror,
-type Answer,
-type RunningMirror,
+  scratch,
+  startMirror,
+  type Answer,
+  type RunningMirror,
 } from "../running-mirror.ts";
 import { awaitLine } from "../scenes/log-lines.ts";
 
