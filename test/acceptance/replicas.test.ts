@@ -91,6 +91,7 @@ describe.runIf(hasCeph)("replicas on one bucket", () => {
           decision,
           "--key",
           fingerprint,
+          "--for",
           "registry.terraform.io/acme",
         ],
       );
@@ -254,7 +255,7 @@ describe.runIf(hasCeph)("replicas on one bucket", () => {
       runCommand(
         { configFile: one.configFile, env },
         ...["trust", decision, "--key", fingerprint],
-        "registry.terraform.io/acme",
+        ...["--for", "registry.terraform.io/acme"],
       );
     // In advance, so that there is a record to set back to.
     expect(await decide("revoke", "A".repeat(40))).toMatchObject({

@@ -31,7 +31,7 @@ beforeAll(async () => {
   await scene.trust("approve", "known/thing@1.1.0", "--because", "new key");
   await scene.trust(
     ...["revoke", "--key", stranger.fingerprint],
-    "registry.terraform.io/known",
+    ...["--for", "registry.terraform.io/known"],
   );
 });
 afterAll(() => scene.stop());

@@ -116,7 +116,12 @@ describe.skipIf(!canPack || !isRoot).each(suites)(
     it("keeps archives, what was decided and the configuration over an upgrade", async () => {
       const key = "C874011F0AB405110D02105534365D9472D7468F";
       const configuration = scene.configure(root);
-      const revoke = ["trust", "revoke", "registry.terraform.io/other"];
+      const revoke = [
+        "trust",
+        "revoke",
+        "--for",
+        "registry.terraform.io/other",
+      ];
       await inRoot("provender", ...revoke, "--key", key);
       await install(deb);
       const file = join(root, "etc/provender/config.yaml");

@@ -225,7 +225,9 @@ export class WhyScene {
     const common = { version: "1.0.0", signer: own, signedAt: old };
     for (const type of ["denied", "partly", "held"])
       await registry.publish({ ...common, type });
-    await registry.publish({ ...common, type: "tampered", size: 1024 * 1024 });
+    const sizes = { tampered: 1024 * 1024, "tampered-large": 9 * 1024 * 1024 };
+    for (const [type, size] of Object.entries(sizes))
+      await registry.publish({ ...common, type, size });
     await registry.publish({ ...common, type: "partly", version: "2.0.0" });
     await registry.publish({ ...common, type: "young", signedAt: new Date() });
     const recreated = await registry.publish({ ...common, type: "recreated" });
@@ -249,7 +251,7 @@ export class WhyScene {
       `/providers/${acme}/recreated/terraform-provider-recreated_1.0.0_linux_amd64.zip`,
     );
     await requestsFor(mirror, "demo", "left").version("1.0.0");
-    const key = ["--key", left.fingerprint, `${host}/left`];
+    const key = ["--key", left.fingerprint, "--for", `${host}/left`];
     await runCommand(mirror, "trust", "revoke", ...key);
     const next = { ...common, version: "1.1.0", signer: other };
     await registry.publish({ ...next, type: "held" });

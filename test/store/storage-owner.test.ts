@@ -42,7 +42,7 @@ describe.runIf(canBeOthers)(
       await scene.contact("revoked", known);
       const ask = scene.ask("revoked");
       const name = "registry.terraform.io/revoked";
-      const key = ["--key", known.fingerprint, name];
+      const key = ["--key", known.fingerprint, "--for", name];
       const revoked = await command("trust", "revoke", ...key);
       expect([revoked.status, revoked.stderr]).toEqual([0, ""]);
       await eventually(

@@ -15,7 +15,7 @@ beforeAll(async () => {
     await runCommand(
       mirror,
       ...["trust", "revoke", "--key", key],
-      `registry.terraform.io/${namespace}`,
+      ...["--for", `registry.terraform.io/${namespace}`],
     );
 });
 

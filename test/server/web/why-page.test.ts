@@ -105,6 +105,16 @@ it.each([
   expect(outcomeOf(await scene.mirror.get(path))).toBe(outcome);
 });
 
+it("a large archive that came wrong is cut once, and refused at once from then on", async () => {
+  const archive = "terraform-provider-tampered-large_1.0.0_linux_amd64.zip";
+  const path = `/providers/${host}/acme/tampered-large/${archive}`;
+  const first = await scene.mirror.get(path);
+  expect([first.status, first.complete]).toEqual([200, false]);
+  scene.registry.requests.clear();
+  expect(outcomeOf(await scene.mirror.get(path))).toBe("451 archive-digest");
+  expect(scene.registry.requests.count("archive")).toBe(0);
+});
+
 describe("with authentication on", () => {
   const path = `/why/${host}/acme/partly`;
 

@@ -176,7 +176,7 @@ describe.runIf(canBeOthers)("the users of a daemon's socket", () => {
     const file = join(scratch("group"), "provender.yaml");
     writeFileSync(file, `storage: { directory: ${own.directory} }\n`);
     chmodSync(join(file, ".."), 0o755);
-    const key = ["acme", "--key", "A".repeat(40), "--config", file];
+    const key = ["--for", "acme", "--key", "A".repeat(40), "--config", file];
     const member = 65_000;
     const as = (uid: number, gid: number, verb: string) =>
       spawnSync(process.execPath, [source, "trust", verb, ...key], {
