@@ -158,7 +158,7 @@ function wireProviders(
   const settling = wireStandings(configuration, origins, trusted, telemetry);
   const providers = new ProviderMirror({
     ...{ ...settling, admission, archives, hashes, releases },
-    ...{ alarms, tampered, offline },
+    ...{ alarms, offline },
     freshness: configuration.freshness.versions,
   });
   /** Ends the downloads under way and refuses new ones; what is stored can still be read. */

@@ -210,7 +210,6 @@ export class MirrorScene {
       { onVerified: () => undefined, onFailed: () => undefined },
     );
     const providers = new ProviderMirror({
-      tampered: { findRecent: () => undefined },
       ...{ catalog, admission, standings, archives, offline },
       releases: releaseRecords,
       hashes: noHashes,

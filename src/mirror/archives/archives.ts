@@ -38,6 +38,8 @@ export interface ArchiveStart {
   readonly name: string;
   readonly hostname: string;
   readonly open: (signal: AbortSignal) => Promise<OriginArchive>;
+  /** The origin sent another archive: its SHA-256, before any reader hears of it. */
+  readonly onWrong?: (got: string) => void;
 }
 
 /** Cache tier that is asked for archives before their origin. */
@@ -175,7 +177,7 @@ export class Archives {
 
   async #run(
     download: Download,
-    { name, hostname, open }: ArchiveStart,
+    { name, hostname, open, onWrong }: ArchiveStart,
   ): Promise<void> {
     const { sha256 } = download;
     const signal = AbortSignal.any([this.#closing.signal, download.canceled]);
@@ -202,6 +204,7 @@ export class Archives {
       await download.end();
     } catch (error) {
       if (from.near === true && isWrong(error)) this.#nearest?.distrust(sha256);
+      else if (isFailure(error, "archive-digest")) onWrong?.(error.got);
       // Before any reader hears of it, so that who asks again starts another.
       this.#forget(download);
       await download.end(error);

@@ -17,7 +17,6 @@ import {
   type ReleaseAddress,
   type ReleasePackage,
 } from "../releases/release.ts";
-import type { TamperedArchives } from "../releases/tampered-archives.ts";
 import type { ProviderCatalog } from "../standings/provider-catalog.ts";
 import type { Standings } from "../standings/standings.ts";
 import { admitElsewhere, admitProvider } from "../trust/admission-rules.ts";
@@ -66,7 +65,6 @@ interface ProviderMirrorParts {
   readonly hashes: PackageHashes;
   readonly releases: Pick<ReleaseRecords, "list">;
   readonly alarms: Alarms;
-  readonly tampered: Pick<TamperedArchives, "findRecent">;
   readonly offline: boolean;
   /** Milliseconds between two looks at a version that is refused. */
   readonly freshness: number;
@@ -88,6 +86,11 @@ export class ProviderMirror {
   readonly #parts: ProviderMirrorParts;
   readonly #listings: Listings;
   readonly #described: DescribedPackages;
+  /**
+   * SHA-256 of what came in place of an archive in the last minutes, by provider and digest, so that nobody's lies refuse
+   * another one's archive: a client whose body was cut learns why at its next try.
+   */
+  readonly #wrong = new LRUCache<string, string>({ max: 1_000, ttl: 300_000 });
   /** By digest; `tryArchive`'s. */
   readonly #tried = new LRUCache<string, Promise<unknown>>({
     max: 1_000,
@@ -135,8 +138,9 @@ export class ProviderMirror {
     release,
     found,
   }: AdmittedPackage): Promise<OpenArchive> {
-    const { archives, offline, tampered } = this.#parts;
-    const wrong = tampered.findRecent(found.sha256);
+    const { archives, offline } = this.#parts;
+    const name = `${formatProviderAddress(address.provider)} ${found.sha256}`;
+    const wrong = this.#wrong.get(name);
     if (wrong !== undefined && (await this.findSize(found)) === undefined)
       throw failure("archive-digest", found.filename, found.sha256, wrong);
     if (offline && (await this.findSize(found)) === undefined)
@@ -150,6 +154,7 @@ export class ProviderMirror {
         if (offline) throw failure("not-stored", found.filename);
         return openPackage(origin, address, found, place, signal);
       },
+      onWrong: (got) => this.#wrong.set(name, got),
     });
   }
 

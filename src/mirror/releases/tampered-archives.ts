@@ -1,4 +1,3 @@
-import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import type { Failure } from "../../errors/index.ts";
 import type { RecordKey } from "../../store/layout.ts";
@@ -10,18 +9,10 @@ const tampering = z.object({
   at: z.iso.datetime().transform((text) => new Date(text)),
 });
 
-/** Milliseconds for which an archive is refused without asking its origin again, and how many are. */
-const refusedFor = 300_000;
-const mostRefused = 1_000;
-
 /** The archives that came with other bytes than were signed when they were asked for last: a record each, which also another replica reads. */
 export class TamperedArchives {
   readonly #records: RecordStore;
   readonly #onUnwritten: (sha256: string, error: unknown) => void;
-  readonly #recent = new LRUCache<string, string>({
-    max: mostRefused,
-    ttl: refusedFor,
-  });
   #writing: Promise<void> = Promise.resolve();
 
   constructor(
@@ -34,24 +25,17 @@ export class TamperedArchives {
 
   /** The next request waits for it. */
   note({ expected, got }: Failure<"archive-digest">, at: Date): void {
-    this.#recent.set(expected, got);
     const body = { got, at: at.toISOString() };
     this.#write(expected, () => this.#records.write(recordKey(expected), body));
   }
 
   /** The archive itself came. */
   forget(sha256: string): void {
-    this.#recent.delete(sha256);
     const key = recordKey(sha256);
     this.#write(sha256, async () => {
       if ((await this.#records.sizeOf(key)) > 0)
         await this.#records.remove(key);
     });
-  }
-
-  /** The SHA-256 of what came in its place in the last minutes: a client whose body was cut learns why at its next try. */
-  findRecent(sha256: string): string | undefined {
-    return this.#recent.get(sha256);
   }
 
   async find(sha256: string): Promise<z.infer<typeof tampering> | undefined> {

@@ -111,7 +111,11 @@ const cases: Readonly<
       [publishAll("1.0.0"), "1.0.0"],
       [({ publish }) => publish("1.1.0", E), "1.0.0", { "1.1.0": key }],
       [({ trust }) => trust("approve", "@1.1.0"), "1.0.0 1.1.0"],
-      [({ trust }) => trust("revoke", "@1.1.0"), "1.0.0", { "1.1.0": key }],
+      [
+        ({ trust }) => trust("revoke", "@1.1.0"),
+        "1.0.0",
+        { "1.1.0": "451 content-revoked" },
+      ],
     ],
   },
   "what the origin withdraws, as far as it is stored": {

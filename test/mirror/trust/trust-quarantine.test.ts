@@ -166,7 +166,7 @@ describe("a version that appears later under an unknown key", () => {
     ]);
 
     expect(await scene.trust("list")).toContain(
-      `  NEEDS A DECISION\n  thing 1.1.0: key ${stranger.fingerprint}, not known, SHA256SUMS ${digestOf(late)}, since `,
+      `/held/thing 1.1.0: key ${stranger.fingerprint}, not known, SHA256SUMS ${digestOf(late)}, since `,
     );
     expect(await scene.trust("approve", "held/thing@1.1.0")).toContain(
       `is approved with SHA256SUMS ${digestOf(late)} under the key ${stranger.fingerprint}: clients get exactly this content, and no key becomes known`,

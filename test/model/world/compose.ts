@@ -118,7 +118,6 @@ export function composeMirror(
     ...{ catalog, settlements, contacts, refused },
   });
   const providers = new ProviderMirror({
-    tampered: { findRecent: () => undefined },
     ...{ catalog, admission, standings, releases: releaseRecords, offline },
     archives: storedArchives,
     hashes: noHashes,
