@@ -110,6 +110,37 @@ describe("a release that its registry lists", () => {
   });
 });
 
+it("a version that came out this minute is found by whoever asks in person, and listed from then on", async () => {
+  const mirror = await startMirror({
+    config: { ...config, freshness: { versions: "1h" } },
+  });
+  running.push(mirror);
+  await publish("minute-old", {});
+  const ask = requestsFor(mirror, "minute-old");
+  const before = ["1.0.0", "1.1.0", "2.0.0"];
+  expect(await listed(mirror, "minute-old")).toEqual(before);
+  // Somebody asked before it was there, which is remembered for 30 s.
+  expect(outcomeOf(await ask.version("2.1.0"))).toBe("404 not-found");
+  await registry.publish({ type: "minute-old", version: "2.1.0", signer });
+  expect(await listed(mirror, "minute-old")).toEqual(before);
+  const explained = await eventually(
+    () => runCommand(mirror, "explain", "acme/minute-old@2.1.0"),
+    ({ status }) => status === 0,
+    20_000,
+  );
+  expect(explained.stdout).toContain("Clients get it");
+  expect(await listed(mirror, "minute-old")).toEqual([...before, "2.1.0"]);
+
+  await registry.publish({ type: "minute-old", version: "2.2.0", signer });
+  const spec = "acme/minute-old@> 2.1";
+  const fetched = await eventually(
+    () => runCommand(mirror, "prefetch", spec, "--platform", "linux_amd64"),
+    ({ status }) => status === 0,
+    20_000,
+  );
+  expect(fetched.stderr).toContain("1 fetched");
+});
+
 /** A directory with a configuration that takes the newest version of it. */
 function requiringAny(type: string): string {
   const directory = scratch(type);

@@ -16,7 +16,10 @@ import {
   formatModuleRelease,
   type ModuleReleaseAddress,
 } from "../../mirror/modules/release.ts";
-import type { ProviderMirror } from "../../mirror/providers/provider-mirror.ts";
+import {
+  justNow,
+  type ProviderMirror,
+} from "../../mirror/providers/provider-mirror.ts";
 import {
   type ConfigurationRoot,
   findRoots,
@@ -84,11 +87,10 @@ export async function selectPackages(
     try {
       const { provider } = request;
       const name = formatProviderAddress(provider);
-      const versions = await chooseVersions(
-        name,
-        request,
-        async () => (await mirror.listVersions(provider)).value.versions,
-      );
+      const versions = await chooseVersions(name, request, async () => {
+        const asked = { maxAge: justNow };
+        return (await mirror.listVersions(provider, asked)).value.versions;
+      });
       for (const version of versions)
         for (const platform of input.platforms)
           addWanted(wanted, request, versions.length > 1, {

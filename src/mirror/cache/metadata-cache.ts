@@ -23,6 +23,13 @@ interface MetadataLimits {
   readonly shared?: boolean;
 }
 
+/** Milliseconds since the origin said so for which an answer is good enough for one asker. */
+export interface Within {
+  readonly maxAge?: number | undefined;
+  /** For what the origin said not to exist. */
+  readonly absentFor?: number | undefined;
+}
+
 /** Milliseconds for which a failing origin is not asked again for one key; less where lists are fresh for less. */
 const pauseAfterFailure = 5_000;
 
@@ -70,27 +77,31 @@ export class MetadataCache<K, V extends object> {
    * Returns a value that the origin confirmed less than `maxAge` milliseconds
    * ago. For an older one the origin is asked, unless it failed just now.
    * `fetch` is detached from the requests and has its own deadline. Absence is
-   * thrown and remembered briefly. While the origin fails, the known value is
-   * returned if it is not too old.
+   * thrown and remembered briefly, and believed for `absentFor` milliseconds at
+   * most. While the origin fails, the known value is returned if it is not too
+   * old.
    */
   async get(
     subject: K,
     fetch: FetchValue<V>,
-    { maxAge = Infinity }: { readonly maxAge?: number | undefined } = {},
+    { maxAge = Infinity, absentFor = Infinity }: Within = {},
   ): Promise<Answer<V>> {
     const key = this.#records.format(subject);
     const fresh = Math.min(maxAge, this.#limits.versions);
     const held = this.#offline ? undefined : this.#heldAnswer(key, fresh);
     const answer = () => this.#answer(key, subject, fetch, fresh);
-    return held ?? this.#find(key, answer);
+    return held ?? this.#find(key, answer, absentFor);
   }
 
   async #find(
     key: string,
     answer: () => Promise<Answer<V>>,
+    absentFor: number,
   ): Promise<Answer<V>> {
-    if (!this.#offline)
-      this.#memory.expectPresent(key, this.#clock.monotonic());
+    const absence = this.#offline
+      ? undefined
+      : this.#findAbsence(key, absentFor);
+    if (absence !== undefined) throw failure("not-found", absence.subject);
     const asking = this.#asking.join(key);
     if (asking !== undefined) return this.#join(asking);
     return this.#asking.run(key, answer);
@@ -135,13 +146,21 @@ export class MetadataCache<K, V extends object> {
   #heldAnswer(key: string, fresh: number): Answer<V> | undefined {
     const now = this.#clock.monotonic();
     const known = this.#memory.get(key);
-    if (known === undefined || this.#memory.isAbsent(key, now))
+    if (known === undefined || this.#findAbsence(key) !== undefined)
       return undefined;
     const age = now - known.checkedAt;
     const isSpared = now < known.spareUntil && age <= this.#limits.staleFor;
     if (age >= fresh && !isSpared) return undefined;
     const outcome = age < fresh ? "hit" : "stale";
     return { value: known.value, outcome, age, originTime: 0 };
+  }
+
+  /** What the origin said not to exist less than `within` milliseconds ago. */
+  #findAbsence(key: string, within = Infinity): Absence | undefined {
+    const absence = this.#memory.getAbsence(key);
+    if (absence === undefined) return undefined;
+    const age = this.#clock.monotonic() - absence.since;
+    return age < Math.min(within, this.#limits.notFound) ? absence : undefined;
   }
 
   async #join(asking: Promise<Answer<V>>): Promise<Answer<V>> {
@@ -224,10 +243,8 @@ export class MetadataCache<K, V extends object> {
     start: number,
   ): Answer<V> {
     const now = this.#clock.monotonic();
-    if (isFailure(error, "not-found")) {
-      const until = now + this.#limits.notFound;
-      this.#memory.noteAbsent(key, { subject: error.subject, until });
-    }
+    if (isFailure(error, "not-found"))
+      this.#memory.noteAbsent(key, { subject: error.subject, since: now });
     const age = now - (known?.checkedAt ?? 0);
     const usable = known !== undefined && age <= this.#limits.staleFor;
     if (!usable || !isOriginFailure(error)) throw error;
@@ -286,8 +303,8 @@ interface Remembered<V> extends Kept<V> {
 /** The error itself is not kept: its stack would keep much else in memory. */
 interface Absence {
   readonly subject: string;
-  /** End on the monotonic clock. */
-  readonly until: number;
+  /** Time on the monotonic clock. */
+  readonly since: number;
 }
 
 /** Bytes for each kind of metadata; the kinds together take at most half of a small heap. */
@@ -338,14 +355,8 @@ class MetadataMemory<V extends object> {
     this.#absent.delete(key);
   }
 
-  isAbsent(key: string, now: number): boolean {
-    return now < (this.#absent.get(key)?.until ?? -Infinity);
-  }
-
-  expectPresent(key: string, now: number): void {
-    const absent = this.#absent.get(key);
-    if (absent !== undefined && now < absent.until)
-      throw failure("not-found", absent.subject);
+  getAbsence(key: string): Absence | undefined {
+    return this.#absent.get(key);
   }
 }
 

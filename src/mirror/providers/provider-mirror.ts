@@ -6,7 +6,7 @@ import {
 } from "../../address/provider-address.ts";
 import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
-import { type Answer, asHit } from "../cache/metadata-cache.ts";
+import { type Answer, asHit, type Within } from "../cache/metadata-cache.ts";
 import type { Archives, OpenArchive } from "../archives/archives.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
@@ -70,6 +70,9 @@ interface ProviderMirrorParts {
   readonly freshness: number;
 }
 
+/** Milliseconds for which lists and absences are good enough for a person, who may ask for what came out this minute. */
+export const justNow = 1_000;
+
 interface TriedArchive {
   /** At least one platform's is. */
   readonly isStored: boolean;
@@ -106,12 +109,13 @@ export class ProviderMirror {
   /** Newest first. Throws not-found, policy-denied, origin-not-served and the origin's failures. */
   async listVersions(
     provider: ProviderAddress,
+    within: Within = {},
   ): Promise<Answer<AdmittedVersions>> {
     const served = this.#serve(provider);
     admitProvider(served.rules, provider);
     const request = await this.#parts.admission.open(provider, served);
     if (this.#parts.offline) return this.#listStored(request);
-    return this.#listOffered(request).catch((error: unknown) =>
+    return this.#listOffered(request, within).catch((error: unknown) =>
       this.#listAbsent(request, error),
     );
   }
@@ -196,20 +200,25 @@ export class ProviderMirror {
   }
 
   /** A release that clients may have; the rules are asked before the origin is. */
-  async findRelease(address: ReleaseAddress): Promise<Answer<AdmittedRelease>> {
+  async findRelease(
+    address: ReleaseAddress,
+    within: Within = {},
+  ): Promise<Answer<AdmittedRelease>> {
     const { standings } = this.#parts;
     const request = await this.#open(address);
-    const { value: release, ...answer } = await standings.find(request);
+    const { value: release, ...answer } = await standings.find(request, within);
     return { ...answer, value: await this.#admitted(request, release) };
   }
 
-  /** The same for a version that was named exactly; asks the origin only for a release that is not known as good. */
+  /** The same for a version that an operator named exactly; asks the origin only for a release that is not known as good. */
   async recallRelease(address: ReleaseAddress): Promise<AdmittedRelease> {
     const request = await this.#open(address);
     const known = await this.#parts.standings
       .recall(request)
       .catch(noneIfRefused);
-    const release = known ?? (await this.#parts.standings.find(request)).value;
+    const { standings } = this.#parts;
+    const asked = { maxAge: justNow, absentFor: justNow };
+    const release = known ?? (await standings.find(request, asked)).value;
     return this.#admitted(request, release);
   }
 
@@ -255,9 +264,10 @@ export class ProviderMirror {
 
   async #listOffered(
     request: ProviderRequest,
+    { maxAge }: Within,
   ): Promise<Answer<AdmittedVersions>> {
     const { catalog, admission } = this.#parts;
-    const answer = await catalog.listVersions(request);
+    const answer = await catalog.listVersions(request, maxAge);
     const list = answer.value;
     const listing = await this.#listings.list(request, list);
     admission.noteLeftOut(request, listing);

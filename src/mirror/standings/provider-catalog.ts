@@ -8,7 +8,7 @@ import {
 import type { Version } from "../../address/version.ts";
 import { failure, isFailure, type ProvenderError } from "../../errors/index.ts";
 import type { OriginPackage } from "../../origin/registries/registry-answers.ts";
-import type { Answer, MetadataCache } from "../cache/metadata-cache.ts";
+import type { Answer, MetadataCache, Within } from "../cache/metadata-cache.ts";
 import { digestOf, type KnownRelease } from "../releases/known-release.ts";
 import {
   asOffer,
@@ -91,18 +91,15 @@ export class ProviderCatalog {
     );
   }
 
-  /**
-   * Finds a release in memory, in its record or at the origin. `refresh`
-   * requires the origin's answer.
-   */
+  /** Finds a release in memory, in its record or at the origin. */
   async findRelease(
     request: ReleaseRequest,
-    { refresh = false }: { readonly refresh?: boolean } = {},
+    within: Within = {},
   ): Promise<Answer<KnownRelease>> {
     return this.#parts.releases.get(
       request.address,
-      (known, signal) => this.#askRelease(request, known, signal),
-      refresh ? { maxAge: 0 } : {},
+      (known, signal) => this.#askRelease(request, known, within, signal),
+      within,
     );
   }
 
@@ -128,12 +125,13 @@ export class ProviderCatalog {
   async #askRelease(
     request: ReleaseRequest,
     known: KnownRelease | undefined,
+    within: Within,
     signal: AbortSignal,
   ): Promise<KnownRelease> {
     const { address, origin } = request;
     const { provider, version } = address;
     try {
-      const platforms = await this.#offeredPlatforms(request);
+      const platforms = await this.#offeredPlatforms(request, within);
       const found = await origin.registry.findAnyPackage(
         ...([provider, version, platforms, signal] as const),
       );
@@ -205,13 +203,13 @@ export class ProviderCatalog {
    */
   async #offeredPlatforms(
     request: ReleaseRequest,
+    { absentFor = Infinity }: Within,
   ): Promise<readonly Platform[] | undefined> {
     const { address } = request;
     const known = await this.listVersions(request);
     const isKnown = known.value.versions.has(address.version);
-    const answer = isKnown
-      ? known
-      : await this.listVersions(request, this.#parts.notFound);
+    const maxAge = Math.min(absentFor, this.#parts.notFound);
+    const answer = isKnown ? known : await this.listVersions(request, maxAge);
     const listed = answer.value.versions.get(address.version);
     if (listed === undefined && answer.outcome !== "stale")
       throw failure("not-found", formatRelease(address));

@@ -1,6 +1,6 @@
 import { failure } from "../../errors/index.ts";
 import type { FirstContact } from "../../trust/state.ts";
-import type { Answer } from "../cache/metadata-cache.ts";
+import type { Answer, Within } from "../cache/metadata-cache.ts";
 import { formatRelease, type Release } from "../releases/release.ts";
 import { refuseByPolicy } from "../trust/admission-rules.ts";
 import type { ProviderRequest, ReleaseRequest } from "../trust/request.ts";
@@ -35,12 +35,12 @@ export class Standings {
     this.#parts = parts;
   }
 
-  /** Finds a release that clients may have. `refresh` requires the origin's answer. */
+  /** Finds a release that clients may have. */
   async find(
     request: ReleaseRequest,
-    how: { readonly refresh?: boolean } = {},
+    within: Within = {},
   ): Promise<Answer<Release>> {
-    const { value, ...answer } = await this.lookUp(request, how);
+    const { value, ...answer } = await this.lookUp(request, within);
     return { ...answer, value: report(request, value) };
   }
 
@@ -69,12 +69,12 @@ export class Standings {
   /** Like `find`, for a list: a policy that reports hears nothing of it. */
   async lookUp(
     request: ReleaseRequest,
-    how: { readonly refresh?: boolean } = {},
+    within: Within = {},
   ): Promise<Answer<SettledRelease>> {
     const { catalog, contacts, settlements } = this.#parts;
     return this.#noting(request, async () => {
       const [answer, contact] = await Promise.all([
-        catalog.findRelease(request, how),
+        catalog.findRelease(request, within),
         contacts.find(request, request),
       ]);
       // Operators may have decided something while the origin was asked.

@@ -21,7 +21,7 @@ import type { Answer } from "../cache/metadata-cache.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { ListedModule } from "../modules/admission.ts";
 import type { ModuleMirror } from "../modules/module-mirror.ts";
-import type { ProviderMirror } from "../providers/provider-mirror.ts";
+import { justNow, type ProviderMirror } from "../providers/provider-mirror.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import type { Release, ReleaseAddress } from "../releases/release.ts";
 import type { TamperedArchives } from "../releases/tampered-archives.ts";
@@ -100,7 +100,7 @@ export class Explanations {
     const { providers } = this.#parts;
     if (version !== undefined)
       return this.#explainRelease(subject, { provider, version });
-    const answer = await providers.listVersions(provider);
+    const answer = await providers.listVersions(provider, { maxAge: justNow });
     const { versions, leftOut } = answer.value;
     const facts = [...tellListed(answer.value), ...tellAge(answer)];
     // What clients choose, unless they ask for another.
@@ -127,7 +127,8 @@ export class Explanations {
     address: ReleaseAddress,
   ): Promise<Why> {
     const { providers, tampered } = this.#parts;
-    const answer = await providers.findRelease(address);
+    const asked = { absentFor: justNow };
+    const answer = await providers.findRelease(address, asked);
     const { release } = answer.value;
     const wrong = await tellTampered(release, tampered);
     const facts = [tellSigner(release), ...tellAge(answer)];

@@ -9,6 +9,7 @@ import {
   isOriginFailure,
   ProvenderError,
 } from "../../errors/index.ts";
+import { justNow } from "../../mirror/providers/provider-mirror.ts";
 import { isCandidate } from "../../trust/standing.ts";
 import { hostsOf } from "./hosts.ts";
 import { flag, text, verb, type OpenMirror, type VerbIo } from "./verb.ts";
@@ -72,7 +73,8 @@ function partsOf(
     now: () => new Date(),
     lookUp: async (release) => {
       // That it is refused is what the operator decides on.
-      await providers.findRelease(release).catch((error: unknown) => {
+      const asked = { absentFor: justNow };
+      await providers.findRelease(release, asked).catch((error: unknown) => {
         const isRefused = error instanceof ProvenderError;
         if (!isRefused || isOriginFailure(error)) throw error;
       });

@@ -191,6 +191,17 @@ describe("absence", () => {
     expect((await get()).outcome).toBe("fetched");
   });
 
+  it("is believed for as long as whoever asks believes it", async () => {
+    const { clock, origin, get } = await prepare();
+    origin.answer = absence;
+    await expect(get()).rejects.toEqual(absence);
+    clock.pass(1_000);
+    await expect(get(Infinity, 1_001)).rejects.toEqual(absence);
+    expect(origin.asked).toBe(1);
+    origin.answer = listOf("1.0.0");
+    expect((await get(Infinity, 1_000)).outcome).toBe("fetched");
+  });
+
   it("is no outage of the origin: what was known is not served in its place", async () => {
     const { clock, origin, get } = await prepare();
     await get();

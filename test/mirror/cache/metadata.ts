@@ -106,8 +106,8 @@ export async function prepare(
       (record) => unwritten.push(record),
       (_, age) => stale.push(age),
     );
-    return async (maxAge = Infinity) =>
-      cache.get(widget, origin.fetch, { maxAge });
+    return async (maxAge = Infinity, absentFor = Infinity) =>
+      cache.get(widget, origin.fetch, { maxAge, absentFor });
   };
   return { layout, clock, origin, open, unwritten, stale, get: open() };
 }
