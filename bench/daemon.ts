@@ -23,6 +23,7 @@ export interface Daemon {
 export async function startDaemon(
   config: Readonly<Record<string, unknown>>,
   directory: string = scratch("store"),
+  flags: readonly string[] = [],
 ): Promise<Daemon> {
   const folder = scratch("daemon");
   const configFile = join(folder, "provender.yaml");
@@ -32,7 +33,7 @@ export async function startDaemon(
   const start = performance.now();
   const child = spawn(
     process.execPath,
-    [main, "serve", "--config", configFile],
+    [...flags, main, "serve", "--config", configFile],
     {
       stdio: ["ignore", "pipe", log],
       env: { ...process.env, ...readUnitEnvironment() },

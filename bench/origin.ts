@@ -37,12 +37,15 @@ export async function startOrigin(
   };
 }
 
-/** A provider with 200 versions, as grown ones have; all but one are in the list alone. */
+/** A provider with 200 versions, as grown ones have; all but the newest are in the list alone. */
 export async function publishManyVersions(registry: Registry): Promise<void> {
   await registry.publish({ type: "demo", version: "1.0.0" });
-  const numbers = Array.from({ length: 200 }, (_, index) => index);
-  const versions = numbers.map((index) => ({
-    version: `${1 + Math.floor(index / 40)}.${Math.floor(index / 4) % 10}.${index % 4}`,
+  const older = Array.from(
+    { length: 199 },
+    (_, index) => `0.${Math.floor(index / 4)}.${index % 4}`,
+  );
+  const versions = [...older, "1.0.0"].map((version) => ({
+    version,
     protocols: ["5.0"],
     platforms: [{ os: "linux", arch: "amd64" }],
   }));
