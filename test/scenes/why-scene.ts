@@ -155,6 +155,8 @@ export class WhyScene {
   readonly registry: Registry;
   readonly mirror: RunningMirror;
   readonly guarded: RunningMirror;
+  /** The key that is known in namespace acme. */
+  readonly own: Signer;
   readonly #others: readonly { stop(): Promise<void> }[];
 
   private constructor(
@@ -162,7 +164,9 @@ export class WhyScene {
     registry: Registry,
     others: readonly { stop(): Promise<void> }[],
     mirrors: readonly [RunningMirror, RunningMirror],
+    own: Signer,
   ) {
+    this.own = own;
     this.authority = authority;
     this.registry = registry;
     this.#others = others;
@@ -203,7 +207,9 @@ export class WhyScene {
         },
       }),
     ]);
-    const scene = new WhyScene(authority, registry, [modules, slow], mirrors);
+    const own = await createSigner({ name: "own", algorithm: "ed25519" });
+    const others = [modules, slow];
+    const scene = new WhyScene(authority, registry, others, mirrors, own);
     await scene.#prepare();
     return scene;
   }
@@ -215,12 +221,12 @@ export class WhyScene {
   }
 
   async #prepare(): Promise<void> {
-    const [own, other, left] = (await Promise.all(
-      ["own", "other", "left"].map((name) =>
+    const [other, left] = (await Promise.all(
+      ["other", "left"].map((name) =>
         createSigner({ name, algorithm: "ed25519" }),
       ),
-    )) as [Signer, Signer, Signer];
-    const { registry, mirror } = this;
+    )) as [Signer, Signer];
+    const { registry, mirror, own } = this;
     const old = new Date("2024-01-01T00:00:00Z");
     const common = { version: "1.0.0", signer: own, signedAt: old };
     for (const type of ["denied", "partly", "held"])
