@@ -8,7 +8,7 @@ import {
   type AuditEvent,
   formatAuditEntry,
 } from "./audit-entry.ts";
-import { filesKept } from "./audit/read-log.ts";
+import { filesKept } from "./audit-reader.ts";
 import { LineLimit } from "./line-limit.ts";
 
 export type { AuditEntry, AuditEvent } from "./audit-entry.ts";

@@ -16,7 +16,7 @@ import {
   type StorageLock,
   sweepStaging,
 } from "../store/storage-directory.ts";
-import { readEntries } from "../telemetry/audit/read-log.ts";
+import { readEntries } from "../telemetry/audit-reader.ts";
 import { Metrics } from "../telemetry/metrics.ts";
 import { wireAdmin } from "./admin/admin.ts";
 import { wireAuthentication } from "./authentication.ts";

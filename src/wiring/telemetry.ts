@@ -3,7 +3,7 @@ import pLimit from "p-limit";
 import type { StoreLayout } from "../store/layout.ts";
 import { Alarms } from "../telemetry/alarms.ts";
 import { AuditLog } from "../telemetry/audit-log.ts";
-import type { LogToRead } from "../telemetry/audit/read-log.ts";
+import type { LogToRead } from "../telemetry/audit-reader.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { makeLogger, type Logger } from "../telemetry/logger.ts";
 

@@ -14,7 +14,7 @@ import {
   type LogToRead,
   readEntries,
   type WrittenEntry,
-} from "../../telemetry/audit/read-log.ts";
+} from "../../telemetry/audit-reader.ts";
 
 interface AuditOptions {
   readonly json: boolean;

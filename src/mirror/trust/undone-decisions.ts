@@ -1,6 +1,6 @@
 import type { Hostname } from "../../address/hostname.ts";
 import { isFailure } from "../../errors/index.ts";
-import type { WrittenEntry } from "../../telemetry/audit/read-log.ts";
+import type { WrittenEntry } from "../../telemetry/audit-reader.ts";
 import type { Decisions, KeyScope } from "../../trust/decisions.ts";
 import type { TrustStore } from "./trust-store.ts";
 
