@@ -24,10 +24,17 @@ export function nameMirror(
   return { base, ca: authority, token: loadHostToken(base) };
 }
 
+/** Milliseconds that a person waits: longer than a mirror takes, which may have to ask its own origins. */
+const patience = 20_000;
+
 /** Opens a client for a mirror. */
 export function openMirror(configuration: Configuration, named: NamedMirror) {
   const { base } = named;
-  const http = wireNamedHost(configuration, base, named);
+  const limits = {
+    ...configuration.limits,
+    ...{ firstByte: patience, answer: patience },
+  };
+  const http = wireNamedHost({ ...configuration, limits }, base, named);
   return { base, http, [Symbol.asyncDispose]: () => http.close() };
 }
 
