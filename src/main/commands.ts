@@ -1,9 +1,4 @@
-import {
-  Argument,
-  type Command,
-  InvalidArgumentError,
-  Option,
-} from "commander";
+import { Argument, type Command, Option } from "commander";
 import { auditEvents } from "../telemetry/audit-entry.ts";
 import { collect, run, runVerb, withConfig } from "./flags.ts";
 
@@ -272,8 +267,6 @@ function addList(program: Command): void {
 function addVerify(program: Command): void {
   withConfig(program.command("verify"))
     .description("hash every stored archive and judge every proof again")
-    .option("--bucket", "what is in the bucket of storage.s3")
-    .option("--sample <n>", "hash so many of its archives", parseCount)
     .option("--repair", "drop what is bad, so that it is fetched again")
     .option("--json", "print one JSON document")
     .action(runVerb("verify"));
@@ -285,13 +278,7 @@ function addPrune(program: Command): void {
       "remove archives: what is named, else what no record names and the least recently used above storage.maxSize",
     )
     .argument("[spec...]", specText)
-    .option("--bucket", "of the bucket, unless a replica used it for a day")
     .option("--dry-run", "only say what would leave")
     .option("--json", "print one JSON document")
     .action(runVerb("prune"));
-}
-
-function parseCount(text: string): number {
-  if (/^[1-9][0-9]{0,8}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("expected a number such as 100.");
 }

@@ -56,6 +56,10 @@ const removed: Readonly<Record<string, string>> = {
     'run "provender doctor --mirror URL", or ask /metrics of that mirror',
   "audit --verify":
     "have a log shipper carry audit/*.jsonl to where the mirror cannot write",
+  "verify --bucket":
+    'run "provender verify" beside each replica; each download from the bucket is checked',
+  "prune --bucket":
+    "set a lifecycle rule of the bucket that expires objects below blobs/v1/",
   "trust --sha256sums":
     "write the digest behind the release: acme/net@1.2.0 0123456789abcdef",
   "audit --head":

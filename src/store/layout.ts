@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { isSha256, type Sha256 } from "../address/hash.ts";
+import type { Sha256 } from "../address/hash.ts";
 
 /** The parts of a record's name; each part becomes one folder or file name. */
 export type RecordKey = readonly string[];
@@ -139,29 +139,9 @@ export function parseRecordObject(name: string): RecordKey | undefined {
   return key.every(isKeyPart) ? key : undefined;
 }
 
-/** Prefix of archives in a bucket. */
-export const blobObjects = "blobs/v1/sha256/";
-
 /** Returns the key of an archive in a bucket. */
 export function blobObject(sha256: Sha256): string {
-  return `${blobObjects}${sha256.slice(0, 2)}/${sha256}`;
-}
-
-/** Undefined for the name of something else. */
-export function parseBlobObject(name: string): Sha256 | undefined {
-  const sha256 = name.slice(-64);
-  return isSha256(sha256) && blobObject(sha256) === name ? sha256 : undefined;
-}
-
-/** Prefix of the objects in which replicas list the archives that they use. */
-export const useObjects = "last-use/v1/";
-
-/**
- * Returns the key of the object in which a replica lists the archives that it
- * uses.
- */
-export function useObject(replica: string): string {
-  return `${useObjects}${replica}.log`;
+  return `blobs/v1/sha256/${sha256.slice(0, 2)}/${sha256}`;
 }
 
 /** False for names that other programs may have put beside the records. */

@@ -56,7 +56,6 @@ export async function wireDaemon(
   tellMode(rules, telemetry);
   const core = wireCore(configuration, rules, layout, telemetry, { replica });
   await core.nearest?.outbox.start();
-  core.nearest?.uses.start();
   await tellUndone(core, layout, telemetry);
   // Takes 0.2 s the first time, which no client should wait for.
   getCACertificates("system");

@@ -26,7 +26,6 @@ import { SharedArchives } from "../store/bucket/archives/shared-archives.ts";
 import { BucketRecords } from "../store/bucket/bucket-records.ts";
 import { RecordMemory } from "../store/bucket/record-memory.ts";
 import { ReplicaRecords } from "../store/bucket/replica-records.ts";
-import { SharedUses } from "../store/bucket/upkeep/shared-uses.ts";
 import type { RecordKey, StoreLayout } from "../store/layout.ts";
 import { DiskRecords } from "../store/records/disk-records.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
@@ -62,8 +61,6 @@ export interface Kept {
   /** The bucket, before any origin. */
   readonly nearest: ReturnType<typeof wireNearest> | undefined;
   readonly replica: Replica | undefined;
-  /** Reads the releases of other records. */
-  readonly releasesIn: (records: RecordStore) => ReleaseRecords;
   close(): Promise<void>;
 }
 
@@ -89,17 +86,15 @@ export function wireKept(
   const judge = wireJudge(signatures);
   const trust = new TrustStore(records, replica && (() => clock.monotonic()));
   const make = wireCaches(configuration, telemetry, { clock, replica });
-  const releasesIn = (records: RecordStore) =>
-    new ReleaseRecords(records, {
+  const keepIn = (records: RecordStore) => ({
+    records,
+    versions: make.cache(new VersionRecords(records, providerVersionNaming)),
+    releases: new ReleaseRecords(records, {
       judge,
       clock,
       policyOf: (hostname) =>
         signaturePolicyOf(configuration.origins.get(hostname)),
-    });
-  const keepIn = (records: RecordStore) => ({
-    records,
-    versions: make.cache(new VersionRecords(records, providerVersionNaming)),
-    releases: releasesIn(records),
+    }),
   });
   const kept = keepIn(records);
   // Eviction goes by the records on this disk: to ask the bucket for each would cost too much.
@@ -111,14 +106,13 @@ export function wireKept(
     replica && wireNearest(replica, layout, blobs, telemetry, archive);
   const close = async () => {
     await nearest?.outbox.close();
-    await nearest?.uses.close();
     await Promise.all([signatures.close(), blobs.usage.close()]);
     await replica?.close();
   };
   return {
     ...kept,
     ...store,
-    ...{ clock, judge, trust, nearest, replica, releasesIn },
+    ...{ clock, judge, trust, nearest, replica },
     close,
   };
 }
@@ -190,7 +184,7 @@ export function wireCaches(
 
 /** The archives of the bucket, and what this replica brings there. */
 function wireNearest(
-  { bucket, id, blobs: shared, url, watch }: Replica,
+  { blobs: shared, url, watch }: Replica,
   layout: StoreLayout,
   blobs: BlobStore,
   { alarms, metrics }: Telemetry,
@@ -208,7 +202,7 @@ function wireNearest(
     bucketOutbox: () => outbox.size,
   });
   const archives = new SharedArchives({ blobs: shared, outbox, url, largest });
-  return { archives, outbox, uses: new SharedUses(bucket, id, blobs) };
+  return { archives, outbox };
 }
 
 /** Milliseconds between two reports on the same file. */

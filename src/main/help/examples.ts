@@ -69,7 +69,6 @@ verify: something bad was found and is still there
 prune: more is stored than may be
   provender prune --dry-run  # what would leave
   provender prune hashicorp/aws@5.0.0  # to have it fetched again
-  provender prune --bucket  # of what all replicas share
 `;
 
 /** Adds examples and exit status to the help of every command. */

@@ -11,16 +11,8 @@ import type { ReleaseRecords } from "../releases/records.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import { sumOf } from "./eviction-order.ts";
 
-/** Archives that are hashed, of a directory or of a bucket. */
-interface InspectedBlobs extends Pick<BlobStore, "inspect"> {
-  list(): AsyncIterable<Omit<ListedBlob, "writtenAt">>;
-  delete(sha256: Sha256): Promise<unknown>;
-  /** Deletes a file that is no archive. */
-  deleteFile?(path: string): Promise<unknown>;
-}
-
 export interface InspectionParts {
-  readonly blobs: InspectedBlobs;
+  readonly blobs: BlobStore;
   readonly records: RecordStore;
   readonly releases: ReleaseRecords;
 }
@@ -96,13 +88,13 @@ export async function inspectStore(
 }
 
 async function inspectFile(
-  blobs: InspectedBlobs,
+  blobs: BlobStore,
   { sha256, path, size }: Omit<ListedBlob, "writtenAt">,
   { repair, onHashed }: InspectionOptions,
 ): Promise<Finding | "gone" | undefined> {
   if (sha256 === undefined) {
     onHashed(size);
-    if (repair) await blobs.deleteFile?.(path);
+    if (repair) await blobs.deleteFile(path);
     const problem = "it is no archive, by its name or its place";
     return { kind: "file", name: path, problem, dropped: repair };
   }

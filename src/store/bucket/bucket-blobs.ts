@@ -1,6 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 import type { Sha256 } from "../../address/hash.ts";
-import { blobObject, blobObjects, parseBlobObject } from "../layout.ts";
+import { blobObject } from "../layout.ts";
 import type { Bucket } from "./bucket.ts";
 
 /** Bytes above which an archive is written in parts. */
@@ -55,19 +55,6 @@ export class BucketBlobs {
   /** Succeeds also when there is none. */
   async delete(sha256: Sha256): Promise<void> {
     await this.#bucket.delete(blobObject(sha256));
-  }
-
-  async *list(): AsyncGenerator<{
-    readonly sha256: Sha256;
-    readonly size: number;
-    /** Time of the write, by the service's clock. */
-    readonly writtenAt: Date;
-  }> {
-    for await (const one of this.#bucket.list(blobObjects)) {
-      const sha256 = parseBlobObject(one.key);
-      const { size, lastModified: writtenAt } = one;
-      if (sha256 !== undefined) yield { sha256, size, writtenAt };
-    }
   }
 }
 

@@ -179,18 +179,10 @@ export class BucketRecords implements RecordStore {
     return level.folders.filter(isKeyPart);
   }
 
-  /** A record as another store has it; false when one is there already. */
-  bring(key: RecordKey, sealed: Sealed): Promise<boolean> {
-    return untilDone("create", async () => {
-      const tried = await this.#tryWrite(key, sealed, { kind: "absent" });
-      return tried.failure === undefined ? { value: tried.isOurs } : tried;
-    });
-  }
-
   /** Rejects rollbacks: a revision lower than one already seen is invalid. */
   async #find(key: RecordKey): Promise<Found> {
     const seen = await this.#seen?.recall(key);
-    const found = await this.look(key);
+    const found = await this.#look(key);
     if (seen === undefined) {
       if (found.kind === "good") await this.#seen?.remember(key, found.sealed);
       return found;
@@ -213,7 +205,7 @@ export class BucketRecords implements RecordStore {
   }
 
   /** Reads the record as it is now, without regard to versions seen before. */
-  async look(key: RecordKey): Promise<Found> {
+  async #look(key: RecordKey): Promise<Found> {
     const object = await this.#bucket.get(recordObject(key));
     if (object === undefined) return { kind: "absent" };
     const { etag, size, body } = object;
