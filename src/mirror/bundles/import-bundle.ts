@@ -10,7 +10,6 @@ import { readKeyNames } from "../../verification/fingerprints.ts";
 import type { TrustedSha256 } from "../../verification/signed-checksums.ts";
 import type { Clock } from "../cache/clock.ts";
 import { receiveWhole, refuseForRoom, type Reserve } from "../archives/room.ts";
-import type { ModuleArchives } from "../modules/archives.ts";
 import type { ModuleMirror } from "../modules/module-mirror.ts";
 import { formatModuleRelease, isArchive } from "../modules/release.ts";
 import {
@@ -50,7 +49,6 @@ export interface ImportParts {
   readonly catalog: ProviderCatalog;
   readonly admission: Admission;
   readonly modules: ModuleMirror;
-  readonly moduleArchives: ModuleArchives;
   readonly blobs: BlobStore;
   readonly retention: { readonly reserve: Reserve };
   readonly settlements: Settlements;
@@ -423,30 +421,21 @@ function listKeys({ evidence }: JudgedRelease): readonly string[] {
   return signedBy === undefined ? named : [...named, signedBy];
 }
 
-/**
- * Decides on one module as if an origin had offered it now: rules, and what clients get of it. Returns whether that is known already.
- * Throws policy-denied, too-young, origin-not-served, module-replaced and bundle-incomplete.
- */
+/** Decides on one module as if an origin had offered it now, and says whether it is known already. Throws what `ModuleMirror.judge` throws, and bundle-incomplete. */
 async function judgeModule(
-  { modules, moduleArchives, blobs }: ImportParts,
+  { modules, blobs }: ImportParts,
   bundle: BundleFile,
   { module, version, commit, ...archive }: BundledModule,
 ): Promise<boolean> {
   const address = { module, version };
-  await modules.admit(address);
+  const isKnown = await modules.judge(address, { ...archive, commit });
   const { sha256 } = archive;
-  const isKnown = await moduleArchives.expectSame(address, {
-    ...archive,
-    commit,
-  });
   if (!bundle.carries(sha256) && (await blobs.size(sha256)) === undefined)
     throw failure("bundle-incomplete", formatModuleRelease(address));
   return isKnown;
 }
 
-/**
- * Takes a module into the store as if it came from its registry: looked through, and pinned where it is the first content. Throws what `judgeModule` and `ModuleArchives.fetch` throw.
- */
+/** Takes a module into the store as if it came from its registry: looked through, and pinned where it is the first content. */
 async function importModule(
   parts: ImportParts,
   bundle: BundleFile,
@@ -454,24 +443,18 @@ async function importModule(
   signal: AbortSignal,
 ): Promise<Imported> {
   const isKnown = await judgeModule(parts, bundle, one);
-  const { module, version, sha256, format, subdirectory } = one;
+  const { module, version, ...archive } = one;
   const address = { module, version };
-  if (isArchive(await parts.moduleArchives.find(address)))
+  if (isArchive(await parts.modules.find(address)))
     return { added: [], present: 1 };
+  const { sha256 } = archive;
   const body = bundle.carries(sha256)
     ? bundle.read(sha256)
     : readStored(parts.blobs, one);
-  const close = () => Promise.resolve();
   // A bundle cannot give other bytes to a commit that is known.
   const commit = isKnown ? undefined : one.commit;
-  const opened = { body, size: bundle.sizeOf(sha256), commit, close };
-  const start = {
-    ...{ hostname: module.hostname, host: "the bundle" },
-    ...{ format, subdirectory, place: undefined },
-    checksum: { algorithm: "sha256", digest: sha256 } as const,
-    open: () => Promise.resolve(opened),
-  };
-  await parts.moduleArchives.fetch(address, start, signal);
+  const carried = { body, size: bundle.sizeOf(sha256) };
+  await parts.modules.take(address, { ...archive, commit }, carried, signal);
   return { added: [sha256], present: 0 };
 }
 

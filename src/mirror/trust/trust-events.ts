@@ -1,6 +1,7 @@
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import {
   formatApproval,
+  isModuleType,
   nameContent,
   type ProvenderError,
 } from "../../errors/index.ts";
@@ -21,12 +22,14 @@ import type { PolicyRefusal } from "./admission-rules.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
 import type { Clock } from "../cache/clock.ts";
 
-/** Evidence, and why it does not hold. */
-interface Judged extends Evidence {
-  readonly fault?: ProvenderError | undefined;
-}
+/** A content that people hear of: a module's has no more than its digest. */
+type Told = Pick<Evidence, "sha256sums"> &
+  Partial<Pick<Evidence, "signedBy" | "exemption" | "noted">> & {
+    /** Why the evidence does not hold. */
+    readonly fault?: ProvenderError | undefined;
+  };
 
-type Event = TrustEvent<Judged>;
+type Event = TrustEvent<Told>;
 
 /** Acceptances that need no line of their own beside that of the pin. */
 const silent: ReadonlySet<Acceptance> = new Set([
@@ -36,7 +39,7 @@ const silent: ReadonlySet<Acceptance> = new Set([
   "unsigned",
 ]);
 
-/** Writes down what happens to releases: candidates, the audit log, alarms. */
+/** Writes down what happens to releases of providers and modules: candidates, the audit log, alarms. */
 export class TrustEvents {
   readonly #store: TrustStore;
   readonly #notebook: Notebook;
@@ -162,17 +165,17 @@ export class TrustEvents {
     if (reason === "revoked-content") return;
     const approve =
       reason === "revoked" ? undefined : formatApproval(address, sha256sums);
+    const other = { offered: sha256sums, approve };
+    if (isModuleType(provider.type))
+      return this.#raise("module-replaced", { ...factsOf(address), ...other });
     const facts = { ...factsOf(address), fingerprint: fingerprint ?? "none" };
-    if (isOther)
-      this.#raise("release-replaced", {
-        ...{ ...facts, offered: sha256sums, approve },
-      });
+    if (isOther) this.#raise("release-replaced", { ...facts, ...other });
     else this.#raise("key-refused", { ...facts, reason, approve });
   }
 
   async #noteLost(
     address: ReleaseAddress,
-    { fault, signedBy: fingerprint }: Judged,
+    { fault, signedBy: fingerprint }: Told,
   ): Promise<void> {
     await this.#notebook.audit.record(
       {
@@ -190,7 +193,7 @@ export class TrustEvents {
   async #audit(
     address: ReleaseAddress,
     event: AuditEntry["event"],
-    { sha256sums, signedBy: fingerprint, exemption }: Evidence,
+    { sha256sums, signedBy: fingerprint, exemption }: Told,
     more: Pick<AuditEntry, "rule"> = {
       rule: exemption && `signatures: ${exemption}`,
     },
@@ -228,9 +231,7 @@ export function noteReported(
   error: PolicyRefusal,
 ): void {
   const { provider, version, rule, code: reason, message: detail } = error;
-  const isModule = provider.split("/").length > 3;
-  const subject = isModule ? { module: provider } : { provider };
-  const facts = { ...subject, version, rule, reason, detail };
+  const facts = { ...subjectOf(provider), version, rule, reason, detail };
   const entry = { event: "refused", verdict: "reported", ...facts } as const;
   void audit.record(entry, { durable: false });
   onReported?.(error);
@@ -238,7 +239,12 @@ export function noteReported(
 
 /** Names the release as alarms and the audit log do. */
 function factsOf({ provider, version }: ReleaseAddress) {
-  return { provider: formatProviderAddress(provider), version };
+  return { ...subjectOf(formatProviderAddress(provider)), version };
+}
+
+/** Names a provider or module as they do: the name of a module has one part more. */
+export function subjectOf(name: string) {
+  return name.split("/").length > 3 ? { module: name } : { provider: name };
 }
 
 /**
