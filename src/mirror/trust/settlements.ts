@@ -164,8 +164,6 @@ export class Settlements {
       trust === before.trust
         ? before
         : releases.amend(address, { ...before, trust }, before);
-    const { signedBy } = admitted.pinned ?? {};
-    if (signedBy !== undefined) await request.entry.noteSigner(signedBy);
     const written = await amend(admitted, known);
     // Another replica pinned first: decide again.
     if (!isPinnedAs(written.trust, admitted)) return written;

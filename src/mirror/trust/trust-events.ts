@@ -52,9 +52,14 @@ export class TrustEvents {
   /** Resolves when it is durable; rejects when it could not be written. */
   async note(address: ReleaseAddress, event: Event): Promise<void> {
     const { provider, version } = address;
+    const { evidence } = event;
     switch (event.kind) {
-      case "pinned":
-        return this.#audit(address, "first-seen", event.evidence);
+      case "pinned": {
+        const rule =
+          evidence.exemption && (`signatures: ${evidence.exemption}` as const);
+        const entry = { event: "first-seen", verdict: "accepted" } as const;
+        return this.#record(address, evidence, { ...entry, rule });
+      }
       case "accepted":
         return this.#noteAccepted(address, event);
       case "candidate":
@@ -63,8 +68,11 @@ export class TrustEvents {
         return this.#store.changeCandidates(provider, (candidates) =>
           dropCandidates(candidates, version),
         );
-      case "lost":
-        return this.#noteLost(address, event.evidence);
+      case "lost": {
+        const { code: reason, message: detail } = evidence.fault ?? {};
+        const entry = { event: "judged-again", verdict: "refused" } as const;
+        return this.#record(address, evidence, { ...entry, reason, detail });
+      }
     }
   }
 
@@ -87,7 +95,7 @@ export class TrustEvents {
             : "known for its provider, or for its namespace when that was the first",
           ...facts,
         },
-        { durable: true },
+        durable,
       );
     if (alarms)
       this.#raise("key-new", { ...facts, fingerprint: key ?? "none" });
@@ -105,36 +113,30 @@ export class TrustEvents {
     { code, message: detail }: ProvenderError,
   ): Promise<void> {
     const entry = { event: "replaced", verdict: "refused" } as const;
-    const facts = factsOf(address);
-    const rule = "pinned checksums";
-    await this.#notebook.audit.record(
-      { ...entry, ...facts, rule, detail },
-      { durable: true },
-    );
-    this.#raise("release-replaced", { ...facts, offered: code });
+    const facts = { ...factsOf(address), rule: "pinned checksums", detail };
+    await this.#notebook.audit.record({ ...entry, ...facts }, durable);
+    this.#raise("release-replaced", { ...factsOf(address), offered: code });
   }
 
   async #noteAccepted(
     address: ReleaseAddress,
     { evidence, because, alarms }: Event & { readonly kind: "accepted" },
   ): Promise<void> {
-    const { signedBy: fingerprint, sha256sums, noted } = evidence;
+    const { signedBy: fingerprint = "none", sha256sums, noted } = evidence;
     // An approved content is a candidate again when its approval is revoked.
     const { provider, version } = address;
     if (isCandidate(noted) && because !== "approved")
       await this.#store.changeCandidates(provider, (candidates) =>
         dropCandidates(candidates, version, sha256sums),
       );
-    const rule = `trust: ${because}`;
+    const event = because === "approved" ? "replaced" : "new-key";
+    const entry = { event, verdict: "accepted" } as const;
     if (!silent.has(because) || alarms)
-      await this.#audit(
-        address,
-        because === "approved" ? "replaced" : "new-key",
-        evidence,
-        { rule },
-      );
-    const facts = { ...factsOf(address), fingerprint: fingerprint ?? "none" };
-    if (alarms) this.#raise("key-new", { ...facts, because });
+      await this.#record(address, evidence, {
+        ...{ ...entry, rule: `trust: ${because}` },
+      });
+    if (alarms)
+      this.#raise("key-new", { ...factsOf(address), fingerprint, because });
   }
 
   async #noteCandidate(
@@ -142,79 +144,48 @@ export class TrustEvents {
     { evidence, reason }: Event & { readonly kind: "candidate" },
   ): Promise<void> {
     const { provider, version } = address;
-    const { sha256sums, signedBy: fingerprint } = evidence;
+    const { sha256sums, signedBy } = evidence;
     const since = this.#notebook.clock.now().toISOString();
     await this.#store.changeCandidates(provider, (candidates) =>
       addCandidate(candidates, {
-        ...{ version, sha256sums, fingerprint, reason, since },
+        ...{ version, sha256sums, fingerprint: signedBy, reason, since },
       }),
     );
     const isOther = reason === "other-content";
-    await this.#notebook.audit.record(
-      {
-        event: isOther ? "replaced" : "quarantined",
-        verdict: "refused",
-        rule: isOther ? "pinned checksums" : `trust: ${reason}`,
-        detail: nameContent(address, sha256sums),
-        fingerprint: fingerprint ?? (isOther ? undefined : "none"),
-        ...factsOf(address),
-      },
-      { durable: true },
-    );
+    await this.#record(address, evidence, {
+      event: isOther ? "replaced" : "quarantined",
+      verdict: "refused",
+      rule: isOther ? "pinned checksums" : `trust: ${reason}`,
+      fingerprint: signedBy ?? (isOther ? undefined : "none"),
+    });
     // The operator who revoked the content needs no alarm, and no one a command that undoes a decision.
     if (reason === "revoked-content") return;
     const approve =
       reason === "revoked" ? undefined : formatApproval(address, sha256sums);
     const other = { offered: sha256sums, approve };
+    const facts = { ...factsOf(address), fingerprint: signedBy ?? "none" };
     if (isModuleType(provider.type))
-      return this.#raise("module-replaced", { ...factsOf(address), ...other });
-    const facts = { ...factsOf(address), fingerprint: fingerprint ?? "none" };
-    if (isOther) this.#raise("release-replaced", { ...facts, ...other });
+      this.#raise("module-replaced", { ...factsOf(address), ...other });
+    else if (isOther) this.#raise("release-replaced", { ...facts, ...other });
     else this.#raise("key-refused", { ...facts, reason, approve });
   }
 
-  async #noteLost(
+  async #record(
     address: ReleaseAddress,
-    { fault, signedBy: fingerprint }: Told,
+    { sha256sums, signedBy: fingerprint }: Told,
+    entry: AuditEntry,
   ): Promise<void> {
-    await this.#notebook.audit.record(
-      {
-        event: "judged-again",
-        verdict: "refused",
-        reason: fault?.code,
-        detail: fault?.message,
-        fingerprint,
-        ...factsOf(address),
-      },
-      { durable: true },
-    );
-  }
-
-  async #audit(
-    address: ReleaseAddress,
-    event: AuditEntry["event"],
-    { sha256sums, signedBy: fingerprint, exemption }: Told,
-    more: Pick<AuditEntry, "rule"> = {
-      rule: exemption && `signatures: ${exemption}`,
-    },
-  ): Promise<void> {
-    await this.#notebook.audit.record(
-      {
-        event,
-        verdict: "accepted",
-        detail: nameContent(address, sha256sums),
-        fingerprint,
-        ...more,
-        ...factsOf(address),
-      },
-      { durable: true },
-    );
+    const detail = nameContent(address, sha256sums);
+    const facts = { detail, fingerprint, ...entry, ...factsOf(address) };
+    await this.#notebook.audit.record(facts, durable);
   }
 
   #raise(...alarm: Parameters<Notebook["alarms"]["raise"]>): void {
     this.#notebook.alarms.raise(...alarm);
   }
 }
+
+const durable = { durable: true };
 
 /** Outputs for events of keys and releases, beside the ledger. */
 export interface Notebook {
