@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { z } from "zod";
 import { formatPlatform } from "../../address/platform.ts";
-import { makeFolders, placeDocument, readShaped } from "./export-folder.ts";
+import { makeFolder, placeDocument, readShaped } from "./export-folder.ts";
 import {
   byProvider,
   byVersion,
@@ -62,9 +62,8 @@ async function writeLayout(
   signal: AbortSignal,
 ): Promise<void> {
   const storage = parts.layout.directory;
-  const names = [...name, "blobs", "sha256"];
-  const blobs = await makeFolders(directory, names, storage);
-  const folder = await makeFolders(directory, name, storage);
+  const folder = await makeFolder(directory, name, storage);
+  const blobs = await makeFolder(folder, ["blobs", "sha256"], storage);
   const tagged: object[] = [];
   for (const [version, group] of byVersion(packages)) {
     const manifests: object[] = [];
@@ -94,7 +93,7 @@ async function writePackage(
   parts: Omit<ExportParts, "providers">,
   { found: { sha256, filename, platform }, size }: ExportedPackage,
 ): Promise<object> {
-  await placeArchive(blobs, parts, { filename: sha256, sha256 });
+  await placeArchive(blobs, sha256, sha256, parts.blobs);
   const config = await writeText(blobs, emptyConfig);
   const manifest = await writeJson(blobs, {
     schemaVersion: 2,

@@ -26,11 +26,7 @@ import {
   type ReleaseAddress,
   type ReleasePackage,
 } from "../releases/release.ts";
-import {
-  judgeProof,
-  prepareProof,
-  type ReleaseEvidence,
-} from "../releases/verdict.ts";
+import { judgeProof, prepareProof } from "../releases/verdict.ts";
 import { orderCandidates, writeContact } from "../standings/first-contacts.ts";
 import type { ProviderCatalog } from "../standings/provider-catalog.ts";
 import type { Admission } from "../trust/admission.ts";
@@ -39,11 +35,7 @@ import type { SettledBy, Settlements } from "../trust/settlements.ts";
 import type { TrustEvents } from "../trust/trust-events.ts";
 import { limitVersions } from "../versions/version-list.ts";
 import type { BundleFile } from "./bundle-file.ts";
-import {
-  parseProof,
-  type BundledModule,
-  type BundledRelease,
-} from "./manifest.ts";
+import type { BundledModule, BundledRelease } from "./manifest.ts";
 
 export interface ImportParts {
   readonly catalog: ProviderCatalog;
@@ -278,7 +270,8 @@ async function judgeRelease(
   const packages = Object.entries(entry.archives).map(([name, sha256]) =>
     findSigned(address, evidence, name, sha256),
   );
-  await expectAtHand(parts, bundle, packages);
+  for (const { filename, sha256 } of packages)
+    await expectAtHand(parts, bundle, sha256, filename);
   const names = [
     ...platforms.map(formatPlatform),
     ...Object.keys(entry.archives),
@@ -318,25 +311,11 @@ async function verify(
     return newest;
   }
   const { policy, judge, clock } = origin;
-  const claim = readEvidence(address, await bundle.readProof(proof));
+  const claim = await bundle.readProof(proof);
   const now = clock.now();
   const prepared = prepareProof(address, claim, policy, judge.library, now);
   const checksums = await judgeProof(address, prepared, judge);
   return goodEvidence(address, prepared, [], checksums);
-}
-
-function readEvidence(
-  address: ReleaseAddress,
-  bytes: Uint8Array,
-): ReleaseEvidence {
-  try {
-    return parseProof(bytes);
-  } catch (cause) {
-    const name = `The proof of ${formatRelease(address)}`;
-    throw failure("bundle-refused", name, "it is not in a form that is known", {
-      cause,
-    });
-  }
 }
 
 /**
@@ -366,11 +345,11 @@ function findSigned(
 async function expectAtHand(
   { blobs }: ImportParts,
   bundle: BundleFile,
-  packages: readonly ReleasePackage[],
+  sha256: Sha256,
+  name: string,
 ): Promise<void> {
-  for (const { filename, sha256 } of packages)
-    if (!bundle.carries(sha256) && (await blobs.size(sha256)) === undefined)
-      throw failure("bundle-incomplete", filename);
+  if (!bundle.carries(sha256) && (await blobs.size(sha256)) === undefined)
+    throw failure("bundle-incomplete", name);
 }
 
 /**
@@ -386,7 +365,8 @@ export async function makeContacts(
     formatProviderAddress(request.provider),
   );
   for (const releases of providers.values()) {
-    const newest = findNewest(releases);
+    const [version] = orderCandidates(releases.map(versionOf));
+    const newest = releases.find((one) => versionOf(one) === version);
     if (newest === undefined) continue;
     const { request, evidence } = newest;
     const { entry, provider, address } = request;
@@ -404,13 +384,6 @@ export async function makeContacts(
   }
 }
 
-function findNewest(
-  releases: readonly JudgedRelease[],
-): JudgedRelease | undefined {
-  const [version] = orderCandidates(releases.map(versionOf));
-  return releases.find((one) => versionOf(one) === version);
-}
-
 function versionOf({ request }: JudgedRelease) {
   return request.address.version;
 }
@@ -423,15 +396,14 @@ function listKeys({ evidence }: JudgedRelease): readonly string[] {
 
 /** Decides on one module as if an origin had offered it now, and says whether it is known already. Throws what `ModuleMirror.judge` throws, and bundle-incomplete. */
 async function judgeModule(
-  { modules, blobs }: ImportParts,
+  parts: ImportParts,
   bundle: BundleFile,
   { module, version, commit, ...archive }: BundledModule,
 ): Promise<boolean> {
   const address = { module, version };
-  const isKnown = await modules.judge(address, { ...archive, commit });
-  const { sha256 } = archive;
-  if (!bundle.carries(sha256) && (await blobs.size(sha256)) === undefined)
-    throw failure("bundle-incomplete", formatModuleRelease(address));
+  const isKnown = await parts.modules.judge(address, { ...archive, commit });
+  const name = formatModuleRelease(address);
+  await expectAtHand(parts, bundle, archive.sha256, name);
   return isKnown;
 }
 
