@@ -140,13 +140,12 @@ async function expectRoom(
   bundle: BundleFile,
   digests: ReadonlySet<Sha256>,
 ): Promise<void> {
-  const missing = new Map<Sha256, number>();
+  let bytes = 0;
   for (const sha256 of digests) {
     const size = bundle.sizeOf(sha256) ?? 0;
-    if ((await blobs.size(sha256)) !== size) missing.set(sha256, size);
+    if ((await blobs.size(sha256)) !== size) bytes += size;
   }
-  const bytes = [...missing.values()].reduce((sum, size) => sum + size, 0);
-  if (missing.size === 0) return;
+  if (bytes === 0) return;
   const room = await retention.reserve(bytes, () => 0);
   room?.release();
   if (room === undefined)
