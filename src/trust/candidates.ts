@@ -32,13 +32,9 @@ export function addCandidate(
   candidate: Candidate,
 ): Candidates {
   const others = list.filter((one) => !isSame(one, candidate));
-  const ofRelease = others.filter(
-    ({ version }) => version === candidate.version,
-  );
-  const full = ofRelease.slice(
-    0,
-    Math.max(0, ofRelease.length - mostOfRelease + 1),
-  );
+  const full = others
+    .filter(({ version }) => version === candidate.version)
+    .slice(0, 1 - mostOfRelease);
   const kept = others.filter((one) => !full.includes(one));
   const next = [...kept, candidate].slice(-mostOfProvider);
   const lost = others.length + 1 - next.length;

@@ -21,22 +21,17 @@ export function noteContact<N extends NamespaceTrust>(
 ): Contacted<N> {
   const { firstKey, decisions } = namespace;
   const name = { type, version: newest };
-  const hasApproved = decisions.keys.some(
+  const isDecided = decisions.keys.some(
     ({ decision }) => decision === "approved",
   );
-  if (firstKey !== undefined || hasApproved)
-    return {
-      namespace:
-        firstKey === undefined
-          ? { ...namespace, firstKey: { type, fingerprint: undefined } }
-          : namespace,
-      alarms:
-        key !== firstKey?.fingerprint &&
-        !findKeyDecision(decisions, "approved", name, key),
-    };
+  const isFirst = firstKey === undefined && !isDecided;
+  const first = { type, fingerprint: isDecided ? undefined : key };
   return {
-    namespace: { ...namespace, firstKey: { type, fingerprint: key } },
-    alarms: false,
+    namespace: firstKey ? namespace : { ...namespace, firstKey: first },
+    alarms:
+      !isFirst &&
+      key !== firstKey?.fingerprint &&
+      !findKeyDecision(decisions, "approved", name, key),
   };
 }
 

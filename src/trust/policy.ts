@@ -62,7 +62,7 @@ export interface PolicyDecision {
 /**
  * Reading of a rule for a version: nothing (`other-…`), the decision (`decides`), or
  * its minimum age alone (`age-only`). The last is a range that covers the version in
- * the wide reading, and not in Terraform's (see policy-versions).
+ * the wide reading, and not in Terraform's.
  */
 type RuleReading = "other-provider" | "other-version" | "age-only" | "decides";
 

@@ -18,7 +18,7 @@ import type {
 } from "./state.ts";
 
 /** Something that people hear of, once it is written. */
-export type TrustEvent<E extends Evidence = Evidence> =
+export type TrustEvent<E = Evidence> =
   | { readonly kind: "pinned"; readonly evidence: E }
   | {
       readonly kind: "accepted";

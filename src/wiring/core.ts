@@ -8,11 +8,11 @@ import { failure, isFailure } from "../errors/index.ts";
 import { downloadLimits } from "../mirror/archives/places.ts";
 import { Archives } from "../mirror/archives/archives.ts";
 import { openWorkRoom } from "../mirror/archives/room.ts";
-import { ModuleAdmission } from "../mirror/modules/admission.ts";
-import { ModuleArchives } from "../mirror/modules/archives.ts";
-import type { ModuleOrigin } from "../mirror/modules/fetch.ts";
 import { GitPacker } from "../mirror/modules/git-packing.ts";
-import { ModuleMirror } from "../mirror/modules/module-mirror.ts";
+import {
+  ModuleMirror,
+  type ModuleOrigin,
+} from "../mirror/modules/module-mirror.ts";
 import {
   ModuleReleaseRecords,
   ModuleTrustRecords,
@@ -62,7 +62,6 @@ import { parsePolicy } from "../trust/policy.ts";
 /** All of a daemon but its protocols; modules are wired when they are first asked for. */
 export interface Core extends Providers {
   readonly modules: ModuleMirror;
-  readonly moduleArchives: ModuleArchives;
 }
 
 interface CoreParts extends KeptParts {
@@ -96,9 +95,6 @@ export function wireCore(
     ...providers,
     get modules() {
       return modules().mirror;
-    },
-    get moduleArchives() {
-      return modules().archives;
     },
     stopFetching,
     close: async () => {
@@ -282,9 +278,10 @@ function wireModules(
     deadlineMs: archiveDeadline,
     limits: moduleLimits,
   });
-  const pins = new ModulePins({ ...core, records });
-  const archives = new ModuleArchives({
-    ...{ blobs, reserve, pins },
+  const pins = new ModulePins(records, core.trust, core.events, clock);
+  const mirror = new ModuleMirror({
+    ...{ blobs, reserve, records, pins, offline, clock },
+    admission: core.admission,
     nearest: nearest?.archives,
     limits: { ...downloadLimits, ...limits },
     verify: (module, format, archive) =>
@@ -294,14 +291,10 @@ function wireModules(
         { module, error: (error as Error).message },
         "a module was not stored",
       ),
-  });
-  const mirror = new ModuleMirror({
-    ...{ archives, records, pins, offline },
     origins: wireModuleOrigins(configuration, core),
     versions: make.cache(new VersionRecords(core.records, moduleVersionNaming)),
     releases: make.cache(new ModuleReleaseRecords(core.records)),
     stored: core.archives,
-    admission: new ModuleAdmission(core.admission, clock),
     patience: limits.answer,
     onVanished: (address, versions) => {
       const module = formatModuleAddress(address);
@@ -320,9 +313,9 @@ function wireModules(
     },
   });
   const close = async () => {
-    await Promise.all([archives.close(), threads.close()]);
+    await Promise.all([mirror.close(), threads.close()]);
   };
-  return { mirror, archives, close };
+  return { mirror, close };
 }
 
 function wireModuleOrigins(
@@ -366,7 +359,6 @@ function wireModuleOrigins(
         },
         freshFor: freshnessOf(origin),
         packing,
-        clock,
       };
       return [[hostname, parts]];
     }),

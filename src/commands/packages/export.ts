@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import pLimit from "p-limit";
 import { formatProviderAddress } from "../../address/provider-address.ts";
-import { failure, ProvenderError } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import {
   BundleFile,
   type BundleLimits,
@@ -10,7 +10,6 @@ import { planBundle, writeBundle } from "../../mirror/bundles/export-bundle.ts";
 import { expectOutside } from "../../mirror/bundles/export-folder.ts";
 import { writeOciLayouts } from "../../mirror/bundles/export-oci.ts";
 import {
-  measureExported,
   type ExportedModule,
   type ExportedPackage,
   type ExportParts,
@@ -164,10 +163,8 @@ async function describe(
   if (outcome === "absent" || outcome === "interrupted") return undefined;
   const failed = (reason: string) => `${formatWanted(wanted)}: ${reason}`;
   if (admitted === undefined) return failed(error?.message ?? "failed");
-  try {
-    return await measureExported(store, admitted);
-  } catch (reason) {
-    if (!(reason instanceof ProvenderError)) throw reason;
-    return failed(reason.message);
-  }
+  const size = await store.blobs.size(admitted.found.sha256);
+  return size === undefined
+    ? failed("it left the store meanwhile")
+    : { ...admitted, size };
 }

@@ -5,7 +5,6 @@ import {
 import type { ModuleConstraint } from "../../address/module-constraint.ts";
 import type { Version } from "../../address/version.ts";
 import { failure, isFailure } from "../../errors/index.ts";
-import type { ModuleArchives } from "../../mirror/modules/archives.ts";
 import type { ModuleMirror } from "../../mirror/modules/module-mirror.ts";
 import {
   formatModuleRelease,
@@ -32,7 +31,6 @@ import { chooseVersions, newestOfModule } from "./version-choice.ts";
 /** The mirror of modules, as far as commands need it. */
 export interface ModuleSupply {
   readonly modules: ModuleMirror;
-  readonly moduleArchives: ModuleArchives;
   readonly blobs: BlobStore;
 }
 
@@ -125,8 +123,8 @@ export class ModulePackages implements ModuleReading {
     name: string,
     address: ModuleReleaseAddress,
   ): Promise<FoundModule> {
-    const { modules, moduleArchives } = this.#supply;
-    const stored = await moduleArchives.find(address);
+    const { modules } = this.#supply;
+    const stored = await modules.find(address);
     const archive = await modules.ensureArchive(address, this.#signal);
     if ("foreign" in archive)
       return { because: `only clients can fetch it (${archive.foreign})` };

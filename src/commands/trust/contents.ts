@@ -242,7 +242,7 @@ function expectEffect(
     );
   const rule = decideByRules(rules.policy, provider, version);
   if (rule.action === "deny" && rules.mode !== "report")
-    throw denied(formatProviderAddress(provider), version, rule);
+    throw denied(provider, version, rule);
 }
 
 function describe(

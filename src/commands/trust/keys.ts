@@ -107,7 +107,6 @@ async function findEffect(
     served.length + offered.length > 0 ||
     isKnown(before, asked) ||
     earlier !== undefined ||
-    (await findSigned(parts, asked)).length > 0 ||
     // The list of candidates is bounded, and can be lost.
     (await isUsed(
       ...([
@@ -200,27 +199,17 @@ async function findServed(
   { offered, isCandidate }: Candidates,
 ): Promise<readonly string[]> {
   // Thousands may be candidates, most of which were never admitted.
-  const signed = await findSigned(parts, asked, (one) => !isCandidate(one));
+  const { scope, fingerprint } = asked;
+  const signed = await listSigned(
+    ...([parts.records, scope, scope.type ?? undefined, fingerprint] as const),
+    (one) => covers(scope, one) && !isCandidate(one),
+  );
   const approved = offered.filter(
     (one) =>
       findKeyDecision(decisions, "approved", one, one.fingerprint) !==
         undefined || listApproved(decisions, one).includes(one.sha256sums),
   );
   return [...new Set([...signed, ...approved].map(nameRelease))];
-}
-
-/** Reads no release for a key that none was admitted under. */
-async function findSigned(
-  { records, trust }: TrustParts,
-  { scope, fingerprint }: Asked,
-  isMeant: (one: ReleaseName) => boolean = () => true,
-): Promise<readonly ReleaseName[]> {
-  const entry = await trust.open(scope);
-  if (!(await entry.isSigner(fingerprint))) return [];
-  return listSigned(
-    ...([records, scope, scope.type ?? undefined, fingerprint] as const),
-    (one) => covers(scope, one) && isMeant(one),
-  );
 }
 
 type Offered = Candidate & ReleaseName;

@@ -4,10 +4,12 @@ import { open } from "node:fs/promises";
 import { extract, type Header } from "tar-stream";
 import type { Sha256 } from "../../address/hash.ts";
 import { failure, type Failure } from "../../errors/index.ts";
+import type { ReleaseEvidence } from "../releases/verdict.ts";
 import {
   listMembers,
   manifestName,
   parseManifest,
+  parseProof,
   type BundleContent,
   type BundleManifest,
   type BundleMember,
@@ -158,13 +160,18 @@ export class BundleFile {
   }
 
   /** A proof, whole and with its digest; throws bundle-refused. */
-  async readProof(sha256: Sha256): Promise<Uint8Array> {
+  async readProof(sha256: Sha256): Promise<ReleaseEvidence> {
     const pieces = await Array.fromAsync(this.read(sha256), (piece) =>
       Uint8Array.from(piece),
     );
     const bytes = Buffer.concat(pieces);
     this.#expectDigest(sha256, hash("sha256", bytes));
-    return bytes;
+    try {
+      return parseProof(bytes);
+    } catch (cause) {
+      const problem = `${sha256} is not in a form that is known`;
+      throw refuse(`A proof of ${this.#path}`, problem, cause);
+    }
   }
 
   /** The content as it lies there; a piece is valid until the next one is asked for, and the reader compares the digest. */

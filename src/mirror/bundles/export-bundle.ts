@@ -42,13 +42,10 @@ export function planBundle(
     ]),
     ...(since?.modules ?? []).map(({ sha256 }) => sha256),
   ]);
-  const carry = (all: readonly BundleContent[]) => [
-    ...new Map(
-      all
-        .filter(({ sha256 }) => !listed.has(sha256))
-        .map(({ sha256, size }) => [sha256, { sha256, size }]),
-    ).values(),
-  ];
+  const carry = (all: readonly BundleContent[]) => {
+    const missing = all.filter(({ sha256 }) => !listed.has(sha256));
+    return [...new Map(missing.map((one) => [one.sha256, one])).values()];
+  };
   const releases: BundledRelease[] = [];
   const proofs = new Map<Sha256, Buffer>();
   const groups = Map.groupBy(packages, ({ request }) =>
@@ -62,10 +59,7 @@ export function planBundle(
     const isCarried = ({ found }: ExportedPackage) => !listed.has(found.sha256);
     if (!listed.has(proof) || group.some(isCarried)) proofs.set(proof, bytes);
     const archives = Object.fromEntries(
-      group.map(({ found: { platform, sha256 } }) => [
-        formatPlatform(platform),
-        sha256,
-      ]),
+      group.map(({ found }) => [formatPlatform(found.platform), found.sha256]),
     );
     const offered = release.packages.values();
     const platforms = [...offered.map(({ platform }) => platform)];
@@ -77,10 +71,7 @@ export function planBundle(
       ...address,
       ...archive,
     })),
-    proofs: [...proofs].map(([sha256, { length }]) => ({
-      sha256,
-      size: length,
-    })),
+    proofs: [...proofs].map(([sha256, { length: size }]) => ({ sha256, size })),
     archives: carry(
       packages.map(({ found, size }) => ({ sha256: found.sha256, size })),
     ),

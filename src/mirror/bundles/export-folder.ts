@@ -1,5 +1,4 @@
 import {
-  lstat,
   mkdir,
   open,
   readlink,
@@ -12,36 +11,33 @@ import { basename, dirname, join, resolve } from "node:path";
 import type { z } from "zod";
 import type { Sha256 } from "../../address/hash.ts";
 import { failure } from "../../errors/index.ts";
+import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import { hashFile } from "../../store/blobs/verified-blobs.ts";
 import { plainFileFlags } from "../../store/durable-file.ts";
 
 /** Bytes of a JSON document of a tree. */
 const largestDocument = 64 * 1024 * 1024;
 
-/** Makes DIR and the folders below it, one by one. */
-export async function makeFolders(
+/** Makes a folder of the tree DIR; throws where a link leads out of that, or into the storage directory. */
+export async function makeFolder(
   directory: string,
   parts: readonly string[],
   storage: string,
 ): Promise<string> {
+  const path = join(directory, ...parts);
+  await expectOutside(storage, path);
   try {
-    await expectOutside(storage, directory);
-    await mkdir(directory, { recursive: true });
-    let folder = await realpath(directory);
-    for (const part of parts) {
-      folder = join(folder, part);
-      await expectOutside(storage, folder);
-      await mkdir(folder).catch(unlessThere);
-      if (!(await lstat(folder)).isDirectory())
-        throw failure(
-          "export-failed",
-          folder,
-          "it is there and is not a folder",
-        );
-    }
+    const folder = await resolveLinks(path);
+    if (folder !== join(await resolveLinks(directory), ...parts))
+      throw failure(
+        "export-failed",
+        path,
+        `it leads through a link to ${folder}`,
+      );
+    await mkdir(folder, { recursive: true });
     return folder;
   } catch (error) {
-    throw asFailure(join(directory, ...parts), error);
+    throw asFailure(path, error);
   }
 }
 
@@ -137,32 +133,21 @@ export async function readShaped<T>(
   }
 }
 
-/**
- * Returns the file's identity and content; undefined when no regular file has
- * this name.
- */
-export async function describeFile(
-  folder: string,
-  name: string,
-): Promise<
-  | {
-      readonly size: number;
-      readonly dev: number;
-      readonly ino: number;
-      /** Undefined when it is gone by now. */
-      readonly hash: () => Promise<Sha256 | undefined>;
-    }
-  | undefined
-> {
-  const path = join(folder, name);
-  const stat = await lstat(path).catch(() => undefined);
-  if (!stat?.isFile()) return undefined;
-  const { size, dev, ino } = stat;
-  const hash = async () => {
-    await using file = await openPlain(path);
-    return file && (await hashFile(file));
-  };
-  return { size, dev, ino, hash };
+/** True where a file has this content already; a name of the stored archive itself need not be read. */
+export async function hasContent(
+  path: string,
+  sha256: Sha256,
+  blobs: BlobStore,
+): Promise<boolean> {
+  await using file = await openPlain(path).catch(() => undefined);
+  const blob = await blobs.open(sha256);
+  await using stored = blob?.handle;
+  if (file === undefined || stored === undefined) return false;
+  const [one, other] = await Promise.all([file.stat(), stored.stat()]);
+  if (one.dev === other.dev && one.ino === other.ino) return true;
+  return (
+    one.isFile() && one.size === other.size && (await hashFile(file)) === sha256
+  );
 }
 
 /** A link is not followed: what stands behind it is not of this tree. */
@@ -176,10 +161,6 @@ async function openPlain(path: string): Promise<FileHandle | undefined> {
       ? failure("export-failed", path, "it is there and is a link")
       : asFailure(path, error);
   }
-}
-
-function unlessThere(error: unknown): void {
-  if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
 }
 
 /**

@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
 import { z } from "zod";
 import { formatPlatform } from "../../address/platform.ts";
-import { makeFolders, placeDocument, readShaped } from "./export-folder.ts";
+import type { BlobStore } from "../../store/blobs/blob-store.ts";
+import { makeFolder, placeDocument, readShaped } from "./export-folder.ts";
 import {
   byProvider,
   byVersion,
@@ -22,19 +23,12 @@ const refName = "org.opencontainers.image.ref.name";
 const providerArtifact = "application/vnd.opentofu.provider";
 const packageArtifact = "application/vnd.opentofu.provider-target";
 const packageLayer = "archive/zip";
-
-const emptyConfig = "{}";
+const emptyConfig = "application/vnd.oci.empty.v1+json";
 
 const descriptorShape = z.looseObject({
   annotations: z.record(z.string(), z.string()).optional(),
 });
 const layoutShape = z.looseObject({ manifests: z.array(descriptorShape) });
-
-interface Content {
-  readonly digest: string;
-  /** Bytes. */
-  readonly size: number;
-}
 
 /**
  * Writes an OCI image layout for each provider, as DIR/HOSTNAME/NAMESPACE/TYPE.
@@ -62,89 +56,60 @@ async function writeLayout(
   signal: AbortSignal,
 ): Promise<void> {
   const storage = parts.layout.directory;
-  const names = [...name, "blobs", "sha256"];
-  const blobs = await makeFolders(directory, names, storage);
-  const folder = await makeFolders(directory, name, storage);
-  const tagged: object[] = [];
+  const folder = await makeFolder(directory, name, storage);
+  const blobs = await makeFolder(folder, ["blobs", "sha256"], storage);
+  const tagged: z.infer<typeof descriptorShape>[] = [];
   for (const [version, group] of byVersion(packages)) {
     const manifests: object[] = [];
     for (const one of group) {
       signal.throwIfAborted();
-      manifests.push(await writePackage(blobs, parts, one));
+      manifests.push(await writePackage(blobs, parts.blobs, one));
     }
-    const index = await writeJson(blobs, {
-      schemaVersion: 2,
-      mediaType: imageIndex,
-      artifactType: providerArtifact,
-      manifests,
-    });
-    const tag = version.replaceAll("+", "_");
-    const annotations = { [refName]: tag };
     const artifactType = providerArtifact;
-    tagged.push({ mediaType: imageIndex, artifactType, ...index, annotations });
+    const type = { mediaType: imageIndex, artifactType };
+    const index = await put(blobs, { schemaVersion: 2, ...type, manifests });
+    const annotations = { [refName]: version.replaceAll("+", "_") };
+    tagged.push({ ...type, ...index, annotations });
   }
   const layout = { imageLayoutVersion: "1.0.0" };
   await placeDocument(folder, "oci-layout", JSON.stringify(layout));
-  await joinIndex(folder, tagged);
-}
-
-/** Returns the descriptor of its manifest. */
-async function writePackage(
-  blobs: string,
-  parts: Omit<ExportParts, "providers">,
-  { found: { sha256, filename, platform }, size }: ExportedPackage,
-): Promise<object> {
-  await placeArchive(blobs, parts, { filename: sha256, sha256 });
-  const config = await writeText(blobs, emptyConfig);
-  const manifest = await writeJson(blobs, {
-    schemaVersion: 2,
-    mediaType: imageManifest,
-    artifactType: packageArtifact,
-    config: { mediaType: "application/vnd.oci.empty.v1+json", ...config },
-    layers: [
-      {
-        mediaType: packageLayer,
-        digest: `sha256:${sha256}`,
-        size,
-        annotations: { "org.opencontainers.image.title": filename },
-      },
-    ],
-    annotations: { "org.opencontainers.image.title": formatPlatform(platform) },
-  });
-  const { os, arch: architecture } = platform;
-  return {
-    mediaType: imageManifest,
-    artifactType: packageArtifact,
-    ...manifest,
-    platform: { architecture, os },
-  };
-}
-
-async function joinIndex(
-  folder: string,
-  tagged: readonly object[],
-): Promise<void> {
-  const added = layoutShape.parse({ manifests: tagged }).manifests;
-  const tags = new Set(added.map((one) => one.annotations?.[refName]));
+  const tags = new Set(tagged.map((one) => one.annotations?.[refName]));
   const what = "the index of a layout";
   const found = await readShaped(folder, "index.json", layoutShape, what);
   const kept = (found?.manifests ?? []).filter(
     (one) => !tags.has(one.annotations?.[refName]),
   );
-  const index = {
-    schemaVersion: 2,
-    mediaType: imageIndex,
-    manifests: [...kept, ...added],
-  };
+  const manifests = [...kept, ...tagged];
+  const index = { schemaVersion: 2, mediaType: imageIndex, manifests };
   await placeDocument(folder, "index.json", JSON.stringify(index, null, 2));
 }
 
-function writeJson(blobs: string, document: object): Promise<Content> {
-  return writeText(blobs, JSON.stringify(document));
+/** Returns the descriptor of its manifest. */
+async function writePackage(
+  folder: string,
+  blobs: BlobStore,
+  { found: { sha256, filename, platform }, size }: ExportedPackage,
+): Promise<object> {
+  await placeArchive(folder, sha256, sha256, blobs);
+  const type = { mediaType: imageManifest, artifactType: packageArtifact };
+  const titled = (title: string) => ({
+    annotations: { "org.opencontainers.image.title": title },
+  });
+  const layer = { mediaType: packageLayer, digest: `sha256:${sha256}`, size };
+  const manifest = await put(folder, {
+    ...{ schemaVersion: 2, ...type },
+    config: { mediaType: emptyConfig, ...(await put(folder, {})) },
+    layers: [{ ...layer, ...titled(filename) }],
+    ...titled(formatPlatform(platform)),
+  });
+  const { os, arch: architecture } = platform;
+  return { ...type, ...manifest, platform: { architecture, os } };
 }
 
-async function writeText(blobs: string, text: string): Promise<Content> {
+/** Writes a document as a blob; returns what descriptors say of it. */
+async function put(folder: string, document: object) {
+  const text = JSON.stringify(document);
   const sha256 = hash("sha256", text);
-  await placeDocument(blobs, sha256, text);
+  await placeDocument(folder, sha256, text);
   return { digest: `sha256:${sha256}`, size: Buffer.byteLength(text) };
 }

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { z } from "zod";
 import type { Sha256 } from "../../address/hash.ts";
 import { formatModuleAddress } from "../../address/module-address.ts";
@@ -21,11 +22,11 @@ import {
   renderVersion,
 } from "../providers/package-description.ts";
 import {
-  readDocument,
-  describeFile,
-  makeFolders,
+  hasContent,
+  makeFolder,
   placeDocument,
   placeFile,
+  readDocument,
   readShaped,
 } from "./export-folder.ts";
 
@@ -90,22 +91,6 @@ export async function writeEach<T>(
   return failed;
 }
 
-/**
- * Adds the stored size to a package whose archive was just seen in the store.
- * Throws export-failed.
- */
-export async function measureExported(
-  { blobs }: ExportParts,
-  admitted: AdmittedPackage,
-): Promise<ExportedPackage> {
-  const { sha256, filename } = admitted.found;
-  const size = await blobs.size(sha256);
-  if (size === undefined)
-    throw failure("export-failed", filename, "it left the store meanwhile");
-  return { ...admitted, size };
-}
-
-const mirrorDocument = "a mirror's document";
 const indexShape = z.looseObject({
   versions: z.record(z.string(), z.looseObject({})),
 });
@@ -141,94 +126,56 @@ async function writeProvider(
   const [first] = packages;
   if (first === undefined) return;
   const { hostname, namespace, type } = first.request.provider;
-  const folder = await makeFolders(
-    directory,
-    [hostname, namespace, type],
-    parts.layout.directory,
-  );
-  const releases = byVersion(packages);
-  for (const one of packages) {
+  const storage = parts.layout.directory;
+  const name = [hostname, namespace, type];
+  const folder = await makeFolder(directory, name, storage);
+  for (const { found } of packages) {
     signal.throwIfAborted();
-    await placeArchive(folder, parts, one.found);
+    await placeArchive(folder, found.filename, found.sha256, parts.blobs);
   }
-  for (const [version, group] of releases)
-    await joinVersion(folder, version, await describe(parts, group));
-  await joinIndex(folder, [...releases.keys()]);
+  const read = <T>(name: string, shape: z.ZodType<T>) =>
+    readShaped(folder, name, shape, "a mirror's document");
+  const place = (name: string, document: object) =>
+    placeDocument(folder, name, formatDocument(document));
+  const releases = byVersion(packages);
+  for (const [version, group] of releases) {
+    const there = await read(`${version}.json`, versionShape);
+    const described = await describe(parts, group);
+    const { archives } = versionShape.parse(renderVersion(described));
+    const joined = { ...there?.archives, ...archives };
+    await place(`${version}.json`, { ...there, archives: joined });
+  }
+  const there = await read("index.json", indexShape);
+  const { versions } = indexShape.parse(renderIndex([...releases.keys()]));
+  const joined = { ...versions, ...there?.versions };
+  await place("index.json", { ...there, versions: joined });
 }
 
 /** Places an archive in the folder. A file with the right content stays. */
 export async function placeArchive(
   folder: string,
-  { blobs }: Pick<ExportParts, "blobs">,
-  { filename, sha256 }: { readonly filename: string; readonly sha256: Sha256 },
+  filename: string,
+  sha256: Sha256,
+  blobs: BlobStore,
 ): Promise<void> {
-  if (await isThere(folder, blobs, filename, sha256)) return;
+  if (await hasContent(join(folder, filename), sha256, blobs)) return;
   await placeFile(folder, filename, async (path) => {
     if (!(await blobs.giveOut(sha256, path)))
       throw failure("export-failed", filename, "it left the store meanwhile");
   });
 }
 
-/** A name of the stored archive itself need not be read. */
-async function isThere(
-  folder: string,
-  blobs: BlobStore,
-  filename: string,
-  sha256: Sha256,
-): Promise<boolean> {
-  const there = await describeFile(folder, filename);
-  const blob = await blobs.open(sha256);
-  await using handle = blob?.handle;
-  if (there === undefined || handle === undefined) return false;
-  const { dev, ino, size } = await handle.stat();
-  if (there.dev === dev && there.ino === ino) return true;
-  return there.size === size && (await there.hash()) === sha256;
-}
-
-/**
- * Describes packages as the daemon does, with an h1 for every archive that has
- * one.
- */
+/** As the daemon does, with an h1 for every archive that has one. */
 async function describe(
   { providers }: ExportParts,
   group: readonly ExportedPackage[],
 ): Promise<readonly MirroredPackage[]> {
   const [first] = group;
-  if (first === undefined) return [];
-  const described = await providers.describePackages(first);
-  const names = new Set(
-    group.map(({ found }) => formatPlatform(found.platform)),
-  );
+  const described = first ? await providers.describePackages(first) : [];
+  const names = group.map(({ found }) => formatPlatform(found.platform));
   return described.filter(({ platform }) =>
-    names.has(formatPlatform(platform)),
+    names.includes(formatPlatform(platform)),
   );
-}
-
-async function joinVersion(
-  folder: string,
-  version: Version,
-  packages: readonly MirroredPackage[],
-): Promise<void> {
-  const name = `${version}.json`;
-  const there = await readShaped(folder, name, versionShape, mirrorDocument);
-  const { archives } = versionShape.parse(renderVersion(packages));
-  const joined = { ...there, archives: { ...there?.archives, ...archives } };
-  await placeDocument(folder, name, formatDocument(joined));
-}
-
-async function joinIndex(
-  folder: string,
-  added: readonly Version[],
-): Promise<void> {
-  const there = await readShaped(
-    folder,
-    "index.json",
-    indexShape,
-    mirrorDocument,
-  );
-  const { versions } = indexShape.parse(renderIndex(added));
-  const joined = { ...there, versions: { ...versions, ...there?.versions } };
-  await placeDocument(folder, "index.json", formatDocument(joined));
 }
 
 /**
@@ -273,11 +220,8 @@ async function writeModule(
   { address: { module, version }, archive }: ExportedModule,
 ): Promise<void> {
   const name = formatModuleAddress(module).split("/");
-  const folder = await makeFolders(
-    directory,
-    ["modules", ...name],
-    parts.layout.directory,
-  );
+  const storage = parts.layout.directory;
+  const folder = await makeFolder(directory, ["modules", ...name], storage);
   const text = `${JSON.stringify(archive, null, 2)}\n`;
   const there = await readDocument(folder, `${version}.json`);
   if (there !== undefined && there !== text)
@@ -287,6 +231,6 @@ async function writeModule(
       `it is there and speaks of other content than SHA-256 ${archive.sha256}`,
     );
   const filename = `${version}.${archive.format}`;
-  await placeArchive(folder, parts, { filename, sha256: archive.sha256 });
+  await placeArchive(folder, filename, archive.sha256, parts.blobs);
   await placeDocument(folder, `${version}.json`, text);
 }

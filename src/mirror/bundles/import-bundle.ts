@@ -10,7 +10,6 @@ import { readKeyNames } from "../../verification/fingerprints.ts";
 import type { TrustedSha256 } from "../../verification/signed-checksums.ts";
 import type { Clock } from "../cache/clock.ts";
 import { receiveWhole, refuseForRoom, type Reserve } from "../archives/room.ts";
-import type { ModuleArchives } from "../modules/archives.ts";
 import type { ModuleMirror } from "../modules/module-mirror.ts";
 import { formatModuleRelease, isArchive } from "../modules/release.ts";
 import {
@@ -27,11 +26,7 @@ import {
   type ReleaseAddress,
   type ReleasePackage,
 } from "../releases/release.ts";
-import {
-  judgeProof,
-  prepareProof,
-  type ReleaseEvidence,
-} from "../releases/verdict.ts";
+import { judgeProof, prepareProof } from "../releases/verdict.ts";
 import { orderCandidates, writeContact } from "../standings/first-contacts.ts";
 import type { ProviderCatalog } from "../standings/provider-catalog.ts";
 import type { Admission } from "../trust/admission.ts";
@@ -40,17 +35,12 @@ import type { SettledBy, Settlements } from "../trust/settlements.ts";
 import type { TrustEvents } from "../trust/trust-events.ts";
 import { limitVersions } from "../versions/version-list.ts";
 import type { BundleFile } from "./bundle-file.ts";
-import {
-  parseProof,
-  type BundledModule,
-  type BundledRelease,
-} from "./manifest.ts";
+import type { BundledModule, BundledRelease } from "./manifest.ts";
 
 export interface ImportParts {
   readonly catalog: ProviderCatalog;
   readonly admission: Admission;
   readonly modules: ModuleMirror;
-  readonly moduleArchives: ModuleArchives;
   readonly blobs: BlobStore;
   readonly retention: { readonly reserve: Reserve };
   readonly settlements: Settlements;
@@ -150,13 +140,12 @@ async function expectRoom(
   bundle: BundleFile,
   digests: ReadonlySet<Sha256>,
 ): Promise<void> {
-  const missing = new Map<Sha256, number>();
+  let bytes = 0;
   for (const sha256 of digests) {
     const size = bundle.sizeOf(sha256) ?? 0;
-    if ((await blobs.size(sha256)) !== size) missing.set(sha256, size);
+    if ((await blobs.size(sha256)) !== size) bytes += size;
   }
-  const bytes = [...missing.values()].reduce((sum, size) => sum + size, 0);
-  if (missing.size === 0) return;
+  if (bytes === 0) return;
   const room = await retention.reserve(bytes, () => 0);
   room?.release();
   if (room === undefined)
@@ -280,7 +269,8 @@ async function judgeRelease(
   const packages = Object.entries(entry.archives).map(([name, sha256]) =>
     findSigned(address, evidence, name, sha256),
   );
-  await expectAtHand(parts, bundle, packages);
+  for (const { filename, sha256 } of packages)
+    await expectAtHand(parts, bundle, sha256, filename);
   const names = [
     ...platforms.map(formatPlatform),
     ...Object.keys(entry.archives),
@@ -320,25 +310,11 @@ async function verify(
     return newest;
   }
   const { policy, judge, clock } = origin;
-  const claim = readEvidence(address, await bundle.readProof(proof));
+  const claim = await bundle.readProof(proof);
   const now = clock.now();
   const prepared = prepareProof(address, claim, policy, judge.library, now);
   const checksums = await judgeProof(address, prepared, judge);
   return goodEvidence(address, prepared, [], checksums);
-}
-
-function readEvidence(
-  address: ReleaseAddress,
-  bytes: Uint8Array,
-): ReleaseEvidence {
-  try {
-    return parseProof(bytes);
-  } catch (cause) {
-    const name = `The proof of ${formatRelease(address)}`;
-    throw failure("bundle-refused", name, "it is not in a form that is known", {
-      cause,
-    });
-  }
 }
 
 /**
@@ -368,11 +344,11 @@ function findSigned(
 async function expectAtHand(
   { blobs }: ImportParts,
   bundle: BundleFile,
-  packages: readonly ReleasePackage[],
+  sha256: Sha256,
+  name: string,
 ): Promise<void> {
-  for (const { filename, sha256 } of packages)
-    if (!bundle.carries(sha256) && (await blobs.size(sha256)) === undefined)
-      throw failure("bundle-incomplete", filename);
+  if (!bundle.carries(sha256) && (await blobs.size(sha256)) === undefined)
+    throw failure("bundle-incomplete", name);
 }
 
 /**
@@ -388,7 +364,8 @@ export async function makeContacts(
     formatProviderAddress(request.provider),
   );
   for (const releases of providers.values()) {
-    const newest = findNewest(releases);
+    const [version] = orderCandidates(releases.map(versionOf));
+    const newest = releases.find((one) => versionOf(one) === version);
     if (newest === undefined) continue;
     const { request, evidence } = newest;
     const { entry, provider, address } = request;
@@ -406,13 +383,6 @@ export async function makeContacts(
   }
 }
 
-function findNewest(
-  releases: readonly JudgedRelease[],
-): JudgedRelease | undefined {
-  const [version] = orderCandidates(releases.map(versionOf));
-  return releases.find((one) => versionOf(one) === version);
-}
-
 function versionOf({ request }: JudgedRelease) {
   return request.address.version;
 }
@@ -423,30 +393,20 @@ function listKeys({ evidence }: JudgedRelease): readonly string[] {
   return signedBy === undefined ? named : [...named, signedBy];
 }
 
-/**
- * Decides on one module as if an origin had offered it now: rules, and what clients get of it. Returns whether that is known already.
- * Throws policy-denied, too-young, origin-not-served, module-replaced and bundle-incomplete.
- */
+/** Decides on one module as if an origin had offered it now, and says whether it is known already. Throws what `ModuleMirror.judge` throws, and bundle-incomplete. */
 async function judgeModule(
-  { modules, moduleArchives, blobs }: ImportParts,
+  parts: ImportParts,
   bundle: BundleFile,
   { module, version, commit, ...archive }: BundledModule,
 ): Promise<boolean> {
   const address = { module, version };
-  await modules.admit(address);
-  const { sha256 } = archive;
-  const isKnown = await moduleArchives.expectSame(address, {
-    ...archive,
-    commit,
-  });
-  if (!bundle.carries(sha256) && (await blobs.size(sha256)) === undefined)
-    throw failure("bundle-incomplete", formatModuleRelease(address));
+  const isKnown = await parts.modules.judge(address, { ...archive, commit });
+  const name = formatModuleRelease(address);
+  await expectAtHand(parts, bundle, archive.sha256, name);
   return isKnown;
 }
 
-/**
- * Takes a module into the store as if it came from its registry: looked through, and pinned where it is the first content. Throws what `judgeModule` and `ModuleArchives.fetch` throw.
- */
+/** Takes a module into the store as if it came from its registry: looked through, and pinned where it is the first content. */
 async function importModule(
   parts: ImportParts,
   bundle: BundleFile,
@@ -454,24 +414,18 @@ async function importModule(
   signal: AbortSignal,
 ): Promise<Imported> {
   const isKnown = await judgeModule(parts, bundle, one);
-  const { module, version, sha256, format, subdirectory } = one;
+  const { module, version, ...archive } = one;
   const address = { module, version };
-  if (isArchive(await parts.moduleArchives.find(address)))
+  if (isArchive(await parts.modules.find(address)))
     return { added: [], present: 1 };
+  const { sha256 } = archive;
   const body = bundle.carries(sha256)
     ? bundle.read(sha256)
     : readStored(parts.blobs, one);
-  const close = () => Promise.resolve();
   // A bundle cannot give other bytes to a commit that is known.
   const commit = isKnown ? undefined : one.commit;
-  const opened = { body, size: bundle.sizeOf(sha256), commit, close };
-  const start = {
-    ...{ hostname: module.hostname, host: "the bundle" },
-    ...{ format, subdirectory, place: undefined },
-    checksum: { algorithm: "sha256", digest: sha256 } as const,
-    open: () => Promise.resolve(opened),
-  };
-  await parts.moduleArchives.fetch(address, start, signal);
+  const carried = { body, size: bundle.sizeOf(sha256) };
+  await parts.modules.take(address, { ...archive, commit }, carried, signal);
   return { added: [sha256], present: 0 };
 }
 

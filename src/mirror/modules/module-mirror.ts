@@ -1,3 +1,4 @@
+import { createHash, hash } from "node:crypto";
 import type { Hostname } from "../../address/hostname.ts";
 import {
   formatModuleAddress,
@@ -6,110 +7,184 @@ import {
 import type { ArchiveFormat } from "../../address/module-archive-name.ts";
 import {
   type ArchiveSource,
+  type Checksum,
   type GitSource,
+  type ModuleSource,
+  parseModuleSource,
   resolveLocation,
+  withoutQuery,
 } from "../../address/module-source.ts";
 import type { Version } from "../../address/version.ts";
 import { inTime } from "../../concurrency/in-time.ts";
-import { failure } from "../../errors/index.ts";
+import { failure, isFailure } from "../../errors/index.ts";
+import type {
+  ModuleRegistry,
+  ModuleSources,
+} from "../../origin/registries/module-registry.ts";
+import {
+  bareVersions,
+  type OriginVersions,
+} from "../../origin/registries/registry-answers.ts";
+import type { OpenArchive as OpenFile } from "../../verification/archives/open-archive.ts";
+import type {
+  Archives,
+  NearestOrigin,
+  OpenArchive,
+} from "../archives/archives.ts";
+import { DownloadPlaces, type PlaceLimits } from "../archives/places.ts";
+import { type ArchiveStore, receiveWhole } from "../archives/room.ts";
+import type { Clock } from "../cache/clock.ts";
 import {
   type Answer,
   asHit,
   type MetadataCache,
 } from "../cache/metadata-cache.ts";
-import type { Archives, OpenArchive } from "../archives/archives.ts";
-import type { ListedModule, ModuleAdmission } from "./admission.ts";
-import type { ModuleArchives } from "./archives.ts";
+import { refreshVersions, type VersionList } from "../versions/version-list.ts";
+import {
+  admitModuleVersion,
+  type ListedModule,
+  needsDates,
+  sortOut,
+} from "./admission.ts";
+import { admitElsewhere, admitSubject } from "../trust/admission-rules.ts";
+import type { Admission } from "../trust/admission.ts";
+import { nothingAdmitted } from "../trust/left-out.ts";
+import { type GitPacker, NotPackable } from "./git-packing.ts";
+import type { ModulePins } from "./pins.ts";
 import type { ModuleTrustRecords } from "./records.ts";
 import {
   type ForeignRelease,
   formatModuleRelease,
   isArchive,
+  makeOffer,
   type ModuleArchive,
+  type ModuleOffer,
+  type ModulePlace,
   type ModuleRelease,
   type ModuleReleaseAddress,
 } from "./release.ts";
-import {
-  fetchModuleRelease,
-  type ModuleOrigin,
-  offerOf,
-  sourceOf,
-  startOf,
-} from "./fetch.ts";
-import type { ModulePins } from "./pins.ts";
-import { type VersionList, refreshVersions } from "../versions/version-list.ts";
-import {
-  bareVersions,
-  type OriginVersions,
-} from "../../origin/registries/registry-answers.ts";
 
-interface ModuleMirrorParts {
+/** One configured origin of modules. */
+export interface ModuleOrigin {
+  readonly registry: Pick<ModuleRegistry, "listVersions" | "findLocation"> &
+    Partial<Pick<ModuleRegistry, "listDates">>;
+  /** Asked without the registry's credentials. */
+  readonly sources: ModuleSources;
+  /** Milliseconds for which a list is fresh, if not the default. */
+  readonly freshFor?: number | undefined;
+  readonly packing: GitPacker;
+}
+
+interface Surroundings extends ArchiveStore {
   readonly origins: ReadonlyMap<Hostname, ModuleOrigin>;
   readonly versions: MetadataCache<ModuleAddress, VersionList>;
   readonly releases: MetadataCache<ModuleReleaseAddress, ModuleRelease>;
-  readonly archives: ModuleArchives;
   readonly records: Pick<ModuleTrustRecords, "listVersions">;
+  readonly pins: ModulePins;
+  readonly admission: Admission;
+  readonly clock: Clock;
   readonly stored: Archives;
-  readonly admission: ModuleAdmission;
+  /** Archives that another replica fetched. */
+  readonly nearest: NearestOrigin | undefined;
+  readonly limits: PlaceLimits & { readonly waiters: number };
   readonly offline: boolean;
-  /** Unlisted hostnames are answered so that clients go on to their next installation method. */
   /** Milliseconds that a location waits for its archive; clients wait 10 s. */
   readonly patience: number;
+  /** Looks an archive through, in a thread. */
+  readonly verify: (
+    module: string,
+    format: ArchiveFormat,
+    archive: OpenFile,
+  ) => Promise<void>;
   readonly onVanished: (
     module: ModuleAddress,
     versions: readonly Version[],
   ) => void;
-  readonly pins: ModulePins;
   readonly onPassedThrough: (
     address: ModuleReleaseAddress,
     getter: string,
     location: string,
   ) => void;
+  readonly onFailed: (module: string, error: unknown) => void;
 }
 
 /** Source of a release: the mirror, or `location` as the registry gave it. */
 export type ModuleLocation =
-  | {
-      readonly kind: "archive";
-      readonly format: ArchiveFormat;
-      readonly subdirectory: string;
-    }
+  | ({ readonly kind: "archive" } & InArchive)
   | { readonly kind: "elsewhere"; readonly location: string };
 
-/** The read-through core of modules, as far as clients may have them. */
-export class ModuleMirror {
-  readonly #parts: ModuleMirrorParts;
+/** The module in an archive. */
+type InArchive = Pick<ModuleArchive, "format" | "subdirectory">;
 
-  constructor(parts: ModuleMirrorParts) {
-    this.#parts = parts;
+/** A fetch under way, and the clients that wait for it. */
+interface Fetch {
+  readonly askers: Set<AbortSignal>;
+  readonly result: Promise<ModuleArchive | ForeignRelease>;
+}
+
+/** An archive that starts to arrive. */
+interface Incoming extends InArchive {
+  readonly body: AsyncIterable<Uint8Array>;
+  /** Bytes; undefined when it was not announced. */
+  readonly size: number | undefined;
+  readonly checksum: Checksum | undefined;
+  /** Commit that a git source was packed from, and the place of that. */
+  readonly commit: string | undefined;
+  readonly place?: ModulePlace;
+  /** Content that is known, of which this is no new offer. */
+  readonly known?: ModuleArchive;
+  /** Lets go of what it comes from, also where nothing of the body was read. */
+  readonly close?: () => Promise<void> | void;
+}
+
+/**
+ * The read-through core of modules, as far as clients may have them: where is a release, is it stored, else it is
+ * fetched whole, looked through, pinned and stored before a client gets a byte, or passed through to where only
+ * clients can fetch it.
+ */
+export class ModuleMirror {
+  readonly #around: Surroundings;
+  /** At most one a release. */
+  readonly #fetches = new Map<string, Fetch>();
+  readonly #places: DownloadPlaces;
+  readonly #closing = new AbortController();
+
+  constructor(around: Surroundings) {
+    this.#around = around;
+    this.#places = new DownloadPlaces(around.limits);
   }
 
   /** Newest first; a version that the origin no longer lists is listed while it is stored. */
   async listVersions(module: ModuleAddress): Promise<Answer<ListedModule>> {
-    const { admission, offline } = this.#parts;
+    const { admission, offline } = this.#around;
     this.#originOf(module);
-    admission.admitModule(module);
+    admitSubject(admission.rules, module);
     if (offline) return this.#listStored(module);
     const answer = await this.#listKnown(module);
-    const listed = await this.#keepAvailable(module, answer.value);
-    return { ...answer, value: admission.keepAdmitted(module, listed) };
+    const list = await this.#keepAvailable(module, answer.value);
+    const value = this.#sortOut(module, list.versions.keys(), list);
+    admission.noteLeftOut(module, value);
+    if (value.versions.length === 0 && value.leftOut.length > 0)
+      throw nothingAdmitted(formatModuleAddress(module), value.leftOut);
+    return { ...answer, value };
   }
 
-  /** Waits for an archive that is not stored as long as clients do. */
+  /** Waits for an archive that is not stored as long as clients do; a fetch that takes longer goes on. */
   async findLocation(
     address: ModuleReleaseAddress,
   ): Promise<Answer<ModuleLocation>> {
     await this.admit(address);
-    const found = await this.#parts.archives.find(address);
+    const stored = await this.find(address);
     // An imported module has no location, and needs none.
-    if (this.#parts.offline) {
-      if (isArchive(found)) return asHit({ kind: "archive", ...found });
-      throw failure("not-stored", formatModuleRelease(address));
-    }
+    if (this.#around.offline && isArchive(stored))
+      return asHit({ kind: "archive", ...stored });
     const answer = await this.#findRelease(address);
-    const value = isArchive(found)
-      ? ({ kind: "archive", ...found } as const)
-      : await this.#locate(address, answer.value, found);
+    const release = answer.value;
+    const found = stored ?? (await this.#locate(address, release));
+    const value: ModuleLocation =
+      "foreign" in found
+        ? this.#passThrough(address, release, found.foreign)
+        : { kind: "archive", ...found };
     return { ...answer, value };
   }
 
@@ -119,19 +194,19 @@ export class ModuleMirror {
     format: ArchiveFormat,
     asker: AbortSignal,
   ): Promise<OpenArchive> {
-    const name = formatModuleRelease(address);
-    let found: OpenArchive | undefined;
     // An archive that is damaged on disk is dropped when opened, and fetched
     // again.
-    for (let tries = 0; found === undefined && tries < 2; tries++) {
+    for (let tries = 0; tries < 2; tries++) {
       const archive = await this.ensureArchive(address, asker);
       if (!isArchive(archive) || archive.format !== format)
-        throw failure("not-found", `${name} as ${format}`);
-      found = await this.#parts.stored.openStored(archive.sha256);
+        throw failure(
+          "not-found",
+          `${formatModuleRelease(address)} as ${format}`,
+        );
+      const opened = await this.#around.stored.openStored(archive.sha256);
+      if (opened !== undefined) return opened;
     }
-    if (found === undefined)
-      throw failure("too-busy", "archives that leave the store");
-    return found;
+    throw failure("too-busy", "archives that leave the store");
   }
 
   /** Waits until the archive is stored. */
@@ -140,90 +215,79 @@ export class ModuleMirror {
     asker: AbortSignal,
   ): Promise<ModuleArchive | ForeignRelease> {
     await this.admit(address);
-    const found = await this.#parts.archives.find(address);
-    if (found !== undefined) return found;
-    if (this.#parts.offline)
-      throw failure("not-stored", formatModuleRelease(address));
+    const stored = await this.find(address);
+    if (stored !== undefined) return stored;
     const { value: release } = await this.#findRelease(address);
     const source = sourceOf(address, release);
-    if (source.kind !== "foreign")
-      return this.#fetch(address, release, source, asker);
-    await this.#expectForeign(address, release);
-    return { foreign: source.getter };
+    return source.kind === "foreign"
+      ? this.#leave(address, release, source.getter)
+      : this.#fetch(address, release, source, asker);
   }
 
-  async #locate(
+  /** Finds what clients get of a release: its archive where that is stored, or why only they can fetch it. */
+  async find(
     address: ModuleReleaseAddress,
-    release: ModuleRelease,
-    found: ForeignRelease | undefined,
-  ): Promise<ModuleLocation> {
-    const source = sourceOf(address, release);
-    if (source.kind === "foreign") {
-      await this.#expectForeign(address, release);
-      return this.#passThrough(address, release, source.getter);
-    }
-    if (found !== undefined)
-      return this.#passThrough(address, release, found.foreign);
-    const kept = await this.#wait((asker) =>
-      this.#fetch(address, release, source, asker),
+  ): Promise<ModuleArchive | ForeignRelease | undefined> {
+    const { blobs, pins } = this.#around;
+    const { archive, foreign } = (await pins.settle(address)) ?? {};
+    if (foreign !== undefined) return { foreign };
+    const size = archive && (await blobs.size(archive.sha256));
+    return size === undefined ? undefined : archive;
+  }
+
+  /** Throws origin-not-served, policy-denied and too-young. */
+  async admit(address: ModuleReleaseAddress): Promise<void> {
+    const { admission, versions, clock } = this.#around;
+    this.#originOf(address.module);
+    admitSubject(admission.rules, address.module);
+    const list = await versions.peek(address.module);
+    admitModuleVersion(admission.rules, address, list, clock.now());
+  }
+
+  /**
+   * Decides on a bundle's archive as if an origin had offered it now; false where nothing is known to compare it with.
+   * Throws what `admit` throws, and module-replaced.
+   */
+  async judge(
+    address: ModuleReleaseAddress,
+    archive: ModuleArchive,
+  ): Promise<boolean> {
+    await this.admit(address);
+    const { sha256 } = archive;
+    return this.#around.pins.expectSame(
+      address,
+      makeOffer(sha256, { archive }),
     );
-    if (kept !== undefined && "foreign" in kept)
-      return this.#passThrough(address, release, kept.foreign);
-    const format = source.kind === "git" ? "tar.gz" : source.format;
-    return { kind: "archive", format, subdirectory: source.subdirectory };
   }
 
-  /** Throws module-replaced where clients get other content than what only they can fetch. */
-  async #expectForeign(
+  /** Takes an archive out of a bundle as if it came from its registry. */
+  async take(
     address: ModuleReleaseAddress,
-    release: ModuleRelease,
+    archive: ModuleArchive,
+    { body, size }: Pick<Incoming, "body" | "size">,
+    signal: AbortSignal,
   ): Promise<void> {
-    const offered = offerOf(address, release);
-    if (offered !== undefined)
-      await this.#parts.pins.expectSame(address, offered);
+    const checksum = { algorithm: "sha256", digest: archive.sha256 } as const;
+    const incoming = { ...archive, body, size, checksum };
+    await this.#join(address, () => Promise.resolve(incoming), signal);
   }
 
-  #passThrough(
-    address: ModuleReleaseAddress,
-    release: ModuleRelease,
-    getter: string,
-  ): ModuleLocation {
-    const name = formatModuleRelease(address);
-    const location = resolveLocation(name, release.location, release.base);
-    this.#parts.onPassedThrough(address, getter, location);
-    return { kind: "elsewhere", location };
-  }
-
-  /** Rejects when the fetch fails in time; undefined for one that takes longer, which goes on. */
-  async #wait<T>(
-    fetch: (asker: AbortSignal) => Promise<T>,
-  ): Promise<T | undefined> {
-    const asker = new AbortController();
-    const { patience } = this.#parts;
-    return inTime(fetch(asker.signal), patience, () => undefined).finally(() =>
-      asker.abort(),
-    );
-  }
-
-  #fetch(
-    address: ModuleReleaseAddress,
-    release: ModuleRelease,
-    source: ArchiveSource | GitSource,
-    asker: AbortSignal,
-  ): Promise<ModuleArchive | ForeignRelease> {
-    const origin = this.#originOf(address.module);
-    const start = startOf(origin, address, source, release);
-    return this.#parts.archives.fetch(address, start, asker);
+  /** Ends the fetches; resolves when their files are gone. */
+  async close(): Promise<void> {
+    this.#closing.abort(failure("not-ready", "it is stopping"));
+    const results = [...this.#fetches.values()].map(({ result }) => result);
+    await Promise.allSettled(results);
   }
 
   /** Finds the place of what clients get; without one, what the registry names now. */
   async #findRelease(
     address: ModuleReleaseAddress,
   ): Promise<Answer<ModuleRelease>> {
+    const { releases, pins, offline } = this.#around;
+    if (offline) throw failure("not-stored", formatModuleRelease(address));
     const origin = this.#originOf(address.module);
-    const { releases, pins } = this.#parts;
     const answer = await releases.get(address, async (known, signal) => {
-      const now = await fetchModuleRelease(origin, address, known, signal);
+      const now = await askRegistry(origin, address, known, signal);
       const offered = offerOf(address, now);
       if (offered !== undefined) await pins.compare(address, offered);
       return now;
@@ -233,17 +297,219 @@ export class ModuleMirror {
     return { ...answer, value: { ...place, commit } };
   }
 
+  /** Rejects when the fetch fails in time. */
+  async #locate(
+    address: ModuleReleaseAddress,
+    release: ModuleRelease,
+  ): Promise<InArchive | ForeignRelease> {
+    const source = sourceOf(address, release);
+    if (source.kind === "foreign")
+      return this.#leave(address, release, source.getter);
+    const asker = new AbortController();
+    const fetching = this.#fetch(address, release, source, asker.signal);
+    const { subdirectory } = source;
+    const format = source.kind === "git" ? "tar.gz" : source.format;
+    return inTime<InArchive | ForeignRelease, InArchive>(
+      fetching,
+      this.#around.patience,
+      () => ({ format, subdirectory }),
+    ).finally(() => asker.abort());
+  }
+
+  /** Throws module-replaced where clients get other content than what only they can fetch. */
+  async #leave(
+    address: ModuleReleaseAddress,
+    release: ModuleRelease,
+    getter: string,
+  ): Promise<ForeignRelease> {
+    const offered = offerOf(address, release);
+    if (offered !== undefined)
+      await this.#around.pins.expectSame(address, offered);
+    return { foreign: getter };
+  }
+
+  #passThrough(
+    address: ModuleReleaseAddress,
+    release: ModuleRelease,
+    getter: string,
+  ): ModuleLocation {
+    const name = formatModuleRelease(address);
+    const location = resolveLocation(name, release.location, release.base);
+    this.#around.onPassedThrough(address, getter, location);
+    return { kind: "elsewhere", location };
+  }
+
+  #fetch(
+    address: ModuleReleaseAddress,
+    release: ModuleRelease,
+    source: ArchiveSource | GitSource,
+    asker: AbortSignal,
+  ): Promise<ModuleArchive | ForeignRelease> {
+    const origin = this.#originOf(address.module);
+    const open = (signal: AbortSignal) =>
+      openSource(origin, address, source, release, signal);
+    return this.#join(address, open, asker);
+  }
+
+  /** Starts or joins the fetch of a missing archive. It outlives its clients, but makes way when all of them have left and others wait. */
+  #join(
+    address: ModuleReleaseAddress,
+    open: (signal: AbortSignal) => Promise<Incoming>,
+    asker: AbortSignal,
+  ): Promise<ModuleArchive | ForeignRelease> {
+    const name = formatModuleRelease(address);
+    const { askers, result } =
+      this.#fetches.get(name) ?? this.#start(name, address, open);
+    if (!asker.aborted) askers.add(asker);
+    asker.addEventListener("abort", () => {
+      askers.delete(asker);
+      this.#places.makeWay();
+    });
+    return result;
+  }
+
+  #start(
+    name: string,
+    address: ModuleReleaseAddress,
+    open: (signal: AbortSignal) => Promise<Incoming>,
+  ): Fetch {
+    if (this.#fetches.size >= this.#around.limits.waiters)
+      throw failure("too-busy", "modules being fetched");
+    const askers = new Set<AbortSignal>();
+    const ending = new AbortController();
+    const download = {
+      origin: address.module.hostname,
+      isWanted: () => askers.size > 0,
+      end: (reason: unknown) => ending.abort(reason),
+    };
+    const signal = AbortSignal.any([this.#closing.signal, ending.signal]);
+    const result = this.#places
+      .run(
+        download,
+        signal,
+        async () =>
+          (await this.#takeNearest(address, signal)) ??
+          (await this.#receive(address, open, signal)),
+      )
+      .finally(() => this.#fetches.delete(name));
+    const fetch = { askers, result };
+    this.#fetches.set(name, fetch);
+    result.catch((error: unknown) => this.#around.onFailed(name, error));
+    return fetch;
+  }
+
+  /** Takes an archive that another replica fetched; undefined for what cannot be had there now, which comes from its origin. */
+  async #takeNearest(
+    address: ModuleReleaseAddress,
+    signal: AbortSignal,
+  ): Promise<ModuleArchive | undefined> {
+    const { nearest, pins, onFailed } = this.#around;
+    const known = nearest && (await pins.settle(address))?.archive;
+    if (known === undefined) return undefined;
+    const found = await nearest?.open(known.sha256);
+    if (found === undefined) return undefined;
+    const checksum = { algorithm: "sha256", digest: known.sha256 } as const;
+    const incoming = { ...known, ...found, checksum, known };
+    try {
+      return await this.#store(address, incoming, signal);
+    } catch (error) {
+      if (isFailure(error, "checksum-conflict", "origin-answer"))
+        nearest?.distrust(known.sha256);
+      onFailed(formatModuleRelease(address), error);
+      return undefined;
+    }
+  }
+
+  async #receive(
+    address: ModuleReleaseAddress,
+    open: (signal: AbortSignal) => Promise<Incoming>,
+    signal: AbortSignal,
+  ): Promise<ModuleArchive | ForeignRelease> {
+    const { pins } = this.#around;
+    let incoming: Incoming | undefined;
+    try {
+      incoming = await open(signal);
+      return await this.#store(address, incoming, signal);
+    } catch (error) {
+      const { commit, place } = incoming ?? {};
+      if (error instanceof NotPackable && commit !== undefined) {
+        const foreign = error.message;
+        await pins.admit(
+          address,
+          makeOffer(commit, { commit, place, foreign }),
+        );
+        return { foreign };
+      }
+      // What the mirror may not read, clients may: unless they have it already.
+      if (
+        isFailure(error, "origin-credentials") &&
+        (await pins.settle(address)) === undefined
+      )
+        return { foreign: "a login" };
+      throw error;
+    } finally {
+      await incoming?.close?.();
+    }
+  }
+
+  /** Pinned before it is stored. */
+  async #store(
+    address: ModuleReleaseAddress,
+    incoming: Incoming,
+    signal: AbortSignal,
+  ): Promise<ModuleArchive> {
+    const { blobs, pins, verify } = this.#around;
+    const { body, size, format, subdirectory, commit, place } = incoming;
+    const name = formatModuleRelease(address);
+    const named = { subject: "the module", size };
+    return receiveWhole(this.#around, named, async (spool, append) => {
+      const { checksum, known } = incoming;
+      const sum = checksum && createHash(checksum.algorithm);
+      for await (const chunk of body) {
+        signal.throwIfAborted();
+        await append(chunk);
+        sum?.update(chunk);
+      }
+      if (size !== undefined && spool.written !== size)
+        throw failure(
+          "origin-answer",
+          name,
+          `${spool.written} bytes came, ${size} were announced`,
+        );
+      const got = sum?.digest("hex");
+      if (checksum !== undefined && got !== checksum.digest)
+        throw failure(
+          "checksum-conflict",
+          name,
+          checksum.digest,
+          String(got),
+          `the ${checksum.algorithm} of what came`,
+        );
+      const sha256 = spool.digest();
+      const opened = { fd: spool.handle.fd, size: spool.written };
+      await verify(name, format, opened);
+      const archive = { sha256, format, subdirectory, commit };
+      const offered = makeOffer(commit ?? sha256, { commit, place, archive });
+      const kept = known ?? (await pins.admit(address, offered)).archive;
+      await blobs.commit(spool, sha256);
+      return kept ?? archive;
+    });
+  }
+
   async #listKnown(module: ModuleAddress): Promise<Answer<VersionList>> {
     const origin = this.#originOf(module);
-    const name = formatModuleAddress(module);
-    const needsDates = this.#parts.admission.needsDates(module);
-    const ask = (known: VersionList | undefined, signal: AbortSignal) => {
-      const asked = listDated(origin, module, needsDates, signal);
-      return refreshVersions(name, known, asked, origin, (versions) =>
-        this.#parts.onVanished(module, versions),
+    const { admission, clock, versions, onVanished } = this.#around;
+    const { freshFor } = origin;
+    const isDated = needsDates(admission.rules.policy, module);
+    const ask = (known: VersionList | undefined, signal: AbortSignal) =>
+      refreshVersions(
+        formatModuleAddress(module),
+        known,
+        listDated(origin, module, isDated, signal),
+        { clock, freshFor },
+        (vanished) => onVanished(module, vanished),
       );
-    };
-    return this.#parts.versions.get(module, ask, { maxAge: origin.freshFor });
+    return versions.get(module, ask, { maxAge: freshFor });
   }
 
   async #keepAvailable(
@@ -260,40 +526,113 @@ export class ModuleMirror {
   }
 
   async #listStored(module: ModuleAddress): Promise<Answer<ListedModule>> {
-    const { versions, admission } = this.#parts;
-    const list = await versions.peek(module);
+    const list = await this.#around.versions.peek(module);
     const stored = await this.#listStoredVersions(module);
     if (stored.length === 0)
       throw failure("not-stored", formatModuleAddress(module));
-    return asHit(admission.sortOut(module, stored, list));
+    return asHit(this.#sortOut(module, stored, list));
+  }
+
+  #sortOut(
+    module: ModuleAddress,
+    versions: Iterable<Version>,
+    list: VersionList | undefined,
+  ): ListedModule {
+    const { admission, clock } = this.#around;
+    return sortOut(admission.rules, module, versions, list, clock.now());
   }
 
   async #listStoredVersions(
     module: ModuleAddress,
   ): Promise<readonly Version[]> {
-    const { records, archives } = this.#parts;
-    const versions = await records.listVersions(module);
+    const versions = await this.#around.records.listVersions(module);
     const found = await Promise.all(
-      versions.map((version) => archives.find({ module, version })),
+      versions.map((version) => this.find({ module, version })),
     );
     return versions.filter((_, index) => isArchive(found[index]));
   }
 
-  /** Throws origin-not-served, policy-denied and too-young. */
-  async admit(address: ModuleReleaseAddress): Promise<void> {
-    const { admission, versions } = this.#parts;
-    this.#originOf(address.module);
-    admission.admitModule(address.module);
-    admission.admitRelease(address, await versions.peek(address.module));
-  }
-
   #originOf(module: ModuleAddress): ModuleOrigin {
-    const { origins, admission } = this.#parts;
+    const { origins, admission } = this.#around;
     const origin = origins.get(module.hostname);
     if (origin !== undefined) return origin;
-    admission.admitElsewhere(module);
+    admitElsewhere(admission.rules, module);
     throw failure("origin-not-served", module.hostname);
   }
+}
+
+/** Asks the registry where a release is now. The last place outlives its removal, and a new one that is refused. */
+async function askRegistry(
+  { registry, sources }: ModuleOrigin,
+  address: ModuleReleaseAddress,
+  known: ModuleRelease | undefined,
+  signal: AbortSignal,
+): Promise<ModuleRelease> {
+  const { module, version } = address;
+  try {
+    const found = await registry.findLocation(module, version, signal);
+    const place = { location: found.location, base: found.base.href };
+    const source = sourceOf(address, place);
+    if (source.kind !== "git") return { ...place, commit: undefined };
+    const commit = await sources.findCommit(source, signal).catch(
+      // What asks for a login is left to clients, unless it was open before.
+      (error: unknown) => {
+        if (known === undefined && isFailure(error, "origin-credentials"))
+          return undefined;
+        throw error;
+      },
+    );
+    return { ...place, commit };
+  } catch (error) {
+    const isGone = isFailure(error, "not-found", "module-source-refused");
+    if (known !== undefined && isGone) return known;
+    throw error;
+  }
+}
+
+/** Offers what is known of a release without fetching it; undefined for an archive. */
+function offerOf(
+  address: ModuleReleaseAddress,
+  { location, base, commit }: ModuleRelease,
+): ModuleOffer | undefined {
+  const place = { location, base };
+  if (commit !== undefined) return makeOffer(commit, { commit, place });
+  const source = sourceOf(address, place);
+  if (source.kind !== "foreign") return undefined;
+  const digest = hash("sha256", withoutQuery(location));
+  return makeOffer(digest, { place, foreign: source.getter });
+}
+
+function sourceOf(
+  address: ModuleReleaseAddress,
+  { location, base }: ModulePlace,
+): ModuleSource {
+  return parseModuleSource(formatModuleRelease(address), location, base);
+}
+
+async function openSource(
+  { sources, packing }: ModuleOrigin,
+  address: ModuleReleaseAddress,
+  source: ArchiveSource | GitSource,
+  { location, base, commit }: ModuleRelease,
+  signal: AbortSignal,
+): Promise<Incoming> {
+  const name = formatModuleRelease(address);
+  if (source.kind === "archive") {
+    const ending = new AbortController();
+    const either = AbortSignal.any([signal, ending.signal]);
+    const opened = await sources.openArchive(source, name, either);
+    const close = () => ending.abort();
+    return { ...source, ...opened, commit: undefined, close };
+  }
+  const checkout = await sources.fetchCommit(source, commit, signal);
+  return {
+    body: packing.pack(name, checkout),
+    ...{ format: "tar.gz", subdirectory: source.subdirectory },
+    ...{ size: undefined, checksum: undefined },
+    ...{ commit: checkout.commit, place: { location, base } },
+    close: () => checkout.close(),
+  };
 }
 
 /** Milliseconds that a list waits for the dates of its versions. */
@@ -303,11 +642,11 @@ const datePatience = 3_000;
 async function listDated(
   { registry }: ModuleOrigin,
   module: ModuleAddress,
-  needsDates: boolean,
+  isDated: boolean,
   signal: AbortSignal,
 ): Promise<OriginVersions> {
   const none = new Map<Version, Date>();
-  const dates = needsDates
+  const dates = isDated
     ? inTime(
         Promise.resolve(registry.listDates?.(module, signal) ?? none),
         datePatience,

@@ -1,13 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
-import { formatModuleAddress } from "../../address/module-address.ts";
 import { SingleFlight } from "../../concurrency/single-flight.ts";
-import { failure, formatApproval, nameContent } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import { asStoreFull } from "../../store/file-failure.ts";
-import type { AuditEntry } from "../../telemetry/audit-log.ts";
-import { addCandidate, dropCandidates } from "../../trust/candidates.ts";
 import { listApproved, type Decisions } from "../../trust/decisions.ts";
 import { settleModule, type ModuleEvent } from "../../trust/module-pin.ts";
-import type { Notebook } from "../trust/trust-events.ts";
+import type { Clock } from "../cache/clock.ts";
+import type { TrustEvents } from "../trust/trust-events.ts";
 import type { TrustStore } from "../trust/trust-store.ts";
 import type { ModuleTrustRecords } from "./records.ts";
 import {
@@ -19,12 +17,6 @@ import {
   type ModuleTrust,
 } from "./release.ts";
 
-interface ModulePinsParts {
-  readonly records: Pick<ModuleTrustRecords, "read" | "change">;
-  readonly trust: TrustStore;
-  readonly notebook: Notebook;
-}
-
 /** Contents that are kept of one release (docs/trust.md, rule 2). */
 const mostContents = 8;
 /** Attempts at a decision while other replicas write the same record. */
@@ -32,11 +24,22 @@ const mostTries = 8;
 
 /** The one place where modules are admitted: it settles what is known and offered, writes, and answers with what clients get. */
 export class ModulePins {
-  readonly #parts: ModulePinsParts;
+  readonly #records: ModuleTrustRecords;
+  readonly #trust: TrustStore;
+  readonly #events: TrustEvents;
+  readonly #clock: Clock;
   readonly #writing = new SingleFlight<string, void>();
 
-  constructor(parts: ModulePinsParts) {
-    this.#parts = parts;
+  constructor(
+    records: ModuleTrustRecords,
+    trust: TrustStore,
+    events: TrustEvents,
+    clock: Clock,
+  ) {
+    this.#records = records;
+    this.#trust = trust;
+    this.#events = events;
+    this.#clock = clock;
   }
 
   /** Finds what clients get, with `offered` beside what is known; undefined while nothing was admitted. */
@@ -44,18 +47,21 @@ export class ModulePins {
     address: ModuleReleaseAddress,
     offered?: ModuleOffer,
   ): Promise<ModuleOffer | undefined> {
-    const { trust, records, notebook } = this.#parts;
-    const entry = await trust.open(address.module);
-    const decisions = () => entry.trust.decisions;
+    const entry = await this.#trust.open(address.module);
+    const decide = (before: ModuleTrust) =>
+      settleBy(
+        address,
+        entry.trust.decisions,
+        offered === undefined ? before : addOffer(before, offered),
+        this.#clock.now(),
+      );
     const name = formatModuleRelease(address);
     for (let tries = 0; tries < mostTries; tries++) {
-      const before = (await records.read(address)) ?? unknownModule;
-      const known = addOffered(before, offered);
-      const now = notebook.clock.now();
-      const settled = decide(address, decisions(), known, now);
-      if (isDeepStrictEqual(settled.noted, before)) return settled.served;
+      const before = (await this.#records.read(address)) ?? unknownModule;
+      const { noted, served } = decide(before);
+      if (isDeepStrictEqual(noted, before)) return served;
       await this.#writing.run(name, () =>
-        this.#write(address, decisions, offered).catch((error: unknown) => {
+        this.#write(address, decide).catch((error: unknown) => {
           throw asStoreFull(name, error);
         }),
       );
@@ -93,85 +99,38 @@ export class ModulePins {
     return true;
   }
 
-  /** Pins first, then people hear of it, then that is noted: a crash in between repeats the rest. */
+  /** Pins first, then people hear of it, then that is noted: a crash or another writer in between repeats the rest. */
   async #write(
     address: ModuleReleaseAddress,
-    decisions: () => Decisions,
-    offered: ModuleOffer | undefined,
+    decide: (before: ModuleTrust) => ReturnType<typeof settleBy>,
   ): Promise<void> {
-    const { records, notebook } = this.#parts;
-    let settled: ReturnType<typeof decide> | undefined;
-    await records.change(address, (before) => {
-      const known = addOffered(before, offered);
-      settled = decide(address, decisions(), known, notebook.clock.now());
+    let settled = decide(unknownModule);
+    await this.#records.change(address, (before) => {
+      settled = decide(before);
       return settled.admitted;
     });
-    if (settled === undefined) return;
     const { admitted, noted, events } = settled;
-    for (const event of events) await this.#tell(address, event);
-    if (!isDeepStrictEqual(noted, admitted))
-      await records.change(address, (now) => carryNotes(now, admitted, noted));
-  }
-
-  /** Resolves when it is durable. */
-  async #tell(
-    address: ModuleReleaseAddress,
-    { kind, digest }: ModuleEvent,
-  ): Promise<void> {
-    const { trust, notebook } = this.#parts;
-    const { provider, version } = asDecided(address);
-    const release = { provider, version };
-    const facts = { module: formatModuleAddress(address.module), version };
-    const detail = nameContent(release, digest);
-    const record = (entry: Pick<AuditEntry, "event" | "verdict" | "rule">) =>
-      notebook.audit.record({ ...entry, detail, ...facts }, { durable: true });
-    switch (kind) {
-      case "pinned":
-        return record({ event: "first-seen", verdict: "accepted" });
-      case "approved": {
-        const rule = "trust: approved";
-        return record({ event: "replaced", verdict: "accepted", rule });
-      }
-      case "healed":
-        return trust.changeCandidates(provider, (candidates) =>
-          dropCandidates(candidates, version),
-        );
-      case "other-content": {
-        const since = notebook.clock.now().toISOString();
-        await trust.changeCandidates(provider, (candidates) =>
-          addCandidate(candidates, {
-            ...{ version, sha256sums: digest, fingerprint: undefined },
-            ...{ reason: kind, since },
-          }),
-        );
-        const rule = "pinned checksums";
-        await record({ event: "replaced", verdict: "refused", rule });
-        const approve = formatApproval(release, digest);
-        const alarm = { ...facts, offered: digest, approve };
-        notebook.alarms.raise("module-replaced", alarm);
-      }
-    }
+    for (const event of events)
+      await this.#events.note(asDecided(address), inWords(event));
+    await this.#records.change(address, (now) =>
+      isDeepStrictEqual(now, admitted) ? noted : now,
+    );
   }
 }
 
 /** Finds what clients get by what is recorded, and changes nothing. */
 export async function findServed(
-  {
-    records,
-    trust,
-  }: {
-    readonly records: Pick<ModuleTrustRecords, "read">;
-    readonly trust: Pick<TrustStore, "read">;
-  },
+  records: Pick<ModuleTrustRecords, "read">,
+  trust: Pick<TrustStore, "read">,
   address: ModuleReleaseAddress,
 ): Promise<ModuleOffer | undefined> {
   const release = await records.read(address);
   if (release === undefined) return undefined;
   const { decisions } = await trust.read(address.module);
-  return decide(address, decisions, release, new Date(0)).served;
+  return settleBy(address, decisions, release, new Date(0)).served;
 }
 
-function decide(
+function settleBy(
   address: ModuleReleaseAddress,
   decisions: Decisions,
   release: ModuleTrust,
@@ -182,44 +141,40 @@ function decide(
   return settleModule(release, approved, now);
 }
 
-/** Adds an offer; what was learnt of the same content before is kept. */
-function addOffered(
-  known: ModuleTrust,
-  offered: ModuleOffer | undefined,
-): ModuleTrust {
-  if (offered === undefined) return known;
-  const same = known.contents.find((one) => isSame(one, offered));
-  return addLast(known, same === undefined ? offered : join(same, offered));
+/** What people hear of a module is what they hear of a release of a provider, but for a key. */
+function inWords({ kind, digest }: ModuleEvent) {
+  const evidence = { sha256sums: digest };
+  switch (kind) {
+    case "approved":
+      return {
+        kind: "accepted",
+        evidence,
+        because: kind,
+        alarms: false,
+      } as const;
+    case "other-content":
+      return { kind: "candidate", evidence, reason: kind } as const;
+    case "pinned":
+    case "healed":
+      return { kind, evidence } as const;
+  }
 }
 
-/** The pinned content is never dropped, and an approved one only for want of others. */
-function addLast({ pinned, contents }: ModuleTrust, one: ModuleOffer) {
-  const others = contents.filter(({ digest }) => digest !== one.digest);
+/** Adds an offer as the last one; what was learnt of the same content before is kept. The pinned content is never dropped, and an approved one only for want of others. */
+function addOffer(
+  { pinned, contents }: ModuleTrust,
+  offered: ModuleOffer,
+): ModuleTrust {
+  const same = contents.find((one) => isSame(one, offered));
+  const newest = same === undefined ? offered : join(same, offered);
+  const others = contents.filter((one) => one !== same);
   const spare = others.filter(({ digest }) => digest !== pinned?.digest);
   const dropped =
     others.length < mostContents
       ? undefined
       : (spare.find(({ noted }) => noted !== "approved") ?? spare[0]);
-  const kept = others.filter((other) => other !== dropped);
-  return { pinned, contents: [...kept, one] };
-}
-
-/** Notes in the record as it is now what people heard of it as it was `admitted`; contents that came meanwhile keep their own notes. */
-function carryNotes(
-  { pinned, contents }: ModuleTrust,
-  admitted: ModuleTrust,
-  noted: ModuleTrust,
-): ModuleTrust {
-  const told = new Map(noted.contents.map((one) => [one.digest, one.noted]));
-  const known = new Set(admitted.contents.map(({ digest }) => digest));
-  return {
-    pinned: pinned && { ...pinned, isAudited: true },
-    contents: contents.flatMap((one): ModuleOffer | [] => {
-      if (!known.has(one.digest)) return one;
-      if (!told.has(one.digest)) return [];
-      return { ...one, noted: told.get(one.digest) };
-    }),
-  };
+  const kept = others.filter((one) => one !== dropped);
+  return { pinned, contents: [...kept, newest] };
 }
 
 /** Joins what is known of one content; the same commit may be packed into other bytes by another version of the mirror, in the same folder. */

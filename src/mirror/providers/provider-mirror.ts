@@ -19,7 +19,7 @@ import {
 } from "../releases/release.ts";
 import type { ProviderCatalog } from "../standings/provider-catalog.ts";
 import type { Standings } from "../standings/standings.ts";
-import { admitElsewhere, admitProvider } from "../trust/admission-rules.ts";
+import { admitElsewhere, admitSubject } from "../trust/admission-rules.ts";
 import type { Admission } from "../trust/admission.ts";
 import type {
   ProviderRequest,
@@ -112,7 +112,7 @@ export class ProviderMirror {
     within: Within = {},
   ): Promise<Answer<AdmittedVersions>> {
     const served = this.#serve(provider);
-    admitProvider(served.rules, provider);
+    admitSubject(served.rules, provider);
     const request = await this.#parts.admission.open(provider, served);
     if (this.#parts.offline) return this.#listStored(request);
     return this.#listOffered(request, within).catch((error: unknown) =>
@@ -270,7 +270,7 @@ export class ProviderMirror {
     const answer = await catalog.listVersions(request, maxAge);
     const list = answer.value;
     const listing = await this.#listings.list(request, list);
-    admission.noteLeftOut(request, listing);
+    admission.noteLeftOut(request.provider, listing);
     return { ...answer, value: { request, list, ...listing } };
   }
 

@@ -52,8 +52,8 @@ export async function isUsed(
     const body = await records
       .read(one.key, readReleaseBody)
       .catch(() => undefined);
-    if (body?.evidence.some(({ signedBy }) => signedBy === fingerprint))
-      return true;
+    const known = [body?.pinned, ...(body?.evidence ?? [])];
+    if (known.some((one) => one?.signedBy === fingerprint)) return true;
   }
   return false;
 }

@@ -2,13 +2,9 @@ import { failure } from "../../errors/index.ts";
 import type { FirstContact } from "../../trust/state.ts";
 import type { Answer, Within } from "../cache/metadata-cache.ts";
 import { formatRelease, type Release } from "../releases/release.ts";
-import { refuseByPolicy } from "../trust/admission-rules.ts";
+import { refuseByPolicy, youthOf } from "../trust/admission-rules.ts";
 import type { ProviderRequest, ReleaseRequest } from "../trust/request.ts";
-import {
-  youthOf,
-  type SettledRelease,
-  type Settlements,
-} from "../trust/settlements.ts";
+import type { SettledRelease, Settlements } from "../trust/settlements.ts";
 import type { FirstContacts } from "./first-contacts.ts";
 import { isAdmitted, type ProviderCatalog } from "./provider-catalog.ts";
 import { refusalOf, type RefusedVersions, type Refusals } from "./refusals.ts";
@@ -130,9 +126,10 @@ export class Standings {
 
 /** A policy that only reports hears of a release that is too young. */
 function report(
-  request: ReleaseRequest,
+  { rules, decision, address: { provider, version } }: ReleaseRequest,
   { release, age }: SettledRelease,
 ): Release {
-  if (!age.old) refuseByPolicy(request.rules, youthOf(request, age));
+  if (!age.old)
+    refuseByPolicy(rules, youthOf(provider, version, decision, age));
   return release;
 }

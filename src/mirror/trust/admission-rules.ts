@@ -1,4 +1,8 @@
 import {
+  formatModuleAddress,
+  type ModuleAddress,
+} from "../../address/module-address.ts";
+import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
@@ -10,7 +14,7 @@ import {
   type NewKeys,
 } from "../../trust/key-verdict.ts";
 import type { NamespaceTrust } from "../../trust/state.ts";
-import type { ReleaseAddress } from "../releases/release.ts";
+import type { Youth } from "../../trust/age.ts";
 import { isMatch, type ProviderPattern } from "../../address/policy-pattern.ts";
 import {
   decideByRules,
@@ -39,6 +43,14 @@ export interface AdmissionRules {
 
 export type PolicyRefusal = Failure<"policy-denied"> | Failure<"too-young">;
 
+type Subject = ProviderAddress | ModuleAddress;
+
+export function formatSubject(subject: Subject): string {
+  return "system" in subject
+    ? formatModuleAddress(subject)
+    : formatProviderAddress(subject);
+}
+
 /** Throws what the policy refuses, unless it only reports. */
 export function refuseByPolicy(
   { report }: AdmissionRules,
@@ -50,42 +62,50 @@ export function refuseByPolicy(
 
 /** Makes the refusal of a provider or module, or of one version of it. */
 export function denied(
-  name: string,
+  subject: Subject,
   version: Version | undefined,
   { rule, guidance }: PolicyDecision,
 ): Failure<"policy-denied"> {
+  const name = formatSubject(subject);
   return failure("policy-denied", name, version, rule, guidance);
 }
 
-export function admitProvider(
-  rules: AdmissionRules,
-  provider: ProviderAddress,
-): void {
-  const denial = findProviderDenial(rules.policy, provider);
-  if (denial === undefined) return;
-  const name = formatProviderAddress(provider);
-  refuseByPolicy(rules, denied(name, undefined, denial));
+export function youthOf(
+  subject: Subject,
+  version: Version,
+  { minimumAgeRule, guidance }: PolicyDecision,
+  { availableAt, isUndated = false }: Youth,
+): Failure<"too-young"> {
+  const name = formatSubject(subject);
+  return failure(
+    ...(["too-young", name, version, minimumAgeRule] as const),
+    ...([availableAt, isUndated, guidance] as const),
+  );
+}
+
+/** Decides on a whole provider or module. */
+export function admitSubject(rules: AdmissionRules, subject: Subject): void {
+  const denial = findProviderDenial(rules.policy, subject);
+  if (denial !== undefined)
+    refuseByPolicy(rules, denied(subject, undefined, denial));
 }
 
 /** Admits hostnames that are not served, to which `policy.default` does not apply. */
-export function admitElsewhere(
-  rules: AdmissionRules,
-  provider: ProviderAddress,
-): void {
+export function admitElsewhere(rules: AdmissionRules, subject: Subject): void {
   const { policy } = rules;
-  if (findProviderDenial(policy, provider) !== policy.otherwise)
-    admitProvider(rules, provider);
+  if (findProviderDenial(policy, subject) !== policy.otherwise)
+    admitSubject(rules, subject);
 }
 
 /** Decides on a version by the rules alone, before any request. */
 export function admitVersion(
   rules: AdmissionRules,
-  { provider, version }: ReleaseAddress,
+  subject: Subject,
+  version: Version,
 ): PolicyDecision {
-  const decision = decideByRules(rules.policy, provider, version);
-  if (decision.action === "allow") return decision;
-  const name = formatProviderAddress(provider);
-  refuseByPolicy(rules, denied(name, version, decision));
+  const decision = decideByRules(rules.policy, subject, version);
+  if (decision.action === "deny")
+    refuseByPolicy(rules, denied(subject, version, decision));
   return decision;
 }
 

@@ -1,16 +1,14 @@
 import { LRUCache } from "lru-cache";
-import {
-  formatModuleAddress,
-  type ModuleAddress,
-} from "../../address/module-address.ts";
-import {
-  formatProviderAddress,
-  type ProviderAddress,
-} from "../../address/provider-address.ts";
+import type { ModuleAddress } from "../../address/module-address.ts";
+import type { ProviderAddress } from "../../address/provider-address.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
-import { admitVersion, type AdmissionRules } from "./admission-rules.ts";
+import {
+  admitVersion,
+  type AdmissionRules,
+  formatSubject,
+} from "./admission-rules.ts";
 import { describeLeftOut, type LeftOut } from "./left-out.ts";
-import { noteReported, type Notebook } from "./trust-events.ts";
+import { noteReported, type Notebook, subjectOf } from "./trust-events.ts";
 import type { ProviderRequest, ReleaseRequest, Served } from "./request.ts";
 import type { TrustStore } from "./trust-store.ts";
 
@@ -70,25 +68,17 @@ export class Admission {
     address: ReleaseAddress,
     served: Served,
   ): Promise<ReleaseRequest> {
-    const decision = admitVersion(served.rules, address);
-    const request = await this.open(address.provider, served);
+    const { provider, version } = address;
+    const decision = admitVersion(served.rules, provider, version);
+    const request = await this.open(provider, served);
     return { ...request, address, decision };
   }
 
   /** Writes down what an index does not have, or has though the policy would leave it out, once for each change. */
-  noteLeftOut(
-    subject:
-      | { readonly provider: ProviderAddress }
-      | { readonly module: ModuleAddress },
-    listed: Listed,
-  ): void {
+  noteLeftOut(subject: ProviderAddress | ModuleAddress, listed: Listed): void {
     if (this.#noted.has(listed)) return;
     this.#noted.add(listed);
-    const named =
-      "provider" in subject
-        ? { provider: formatProviderAddress(subject.provider) }
-        : { module: formatModuleAddress(subject.module) };
-    const [name = ""] = Object.values(named);
+    const name = formatSubject(subject);
     const noted = [
       ["refused", listed.leftOut],
       ["reported", listed.reported],
@@ -99,7 +89,7 @@ export class Admission {
       if (this.#lastLeftOut.get(key) === detail) continue;
       this.#lastLeftOut.set(key, detail);
       if (detail === undefined) continue;
-      const facts = { ...named, detail };
+      const facts = { ...subjectOf(name), detail };
       const entry = { event: "left-out", verdict, ...facts } as const;
       void this.#notebook.audit.record(entry, { durable: false });
     }

@@ -78,23 +78,27 @@ function nameCause(
     : refusal.code;
 }
 
+/** Those of each kind, in the order of `kinds`. */
+function byKind(versions: readonly LeftOut[]) {
+  const groups = Map.groupBy(versions, ({ kind }) => kind);
+  return (["young", "held", "denied"] as const).flatMap((kind) => {
+    const own = groups.get(kind);
+    return own === undefined ? [] : [{ kind, words: kinds[kind], own }];
+  });
+}
+
 export function countLeftOut(
   versions: readonly LeftOut[],
 ): LeftOutCounts | undefined {
   if (versions.length === 0) return undefined;
-  const groups = Map.groupBy(versions, ({ kind }) => kind);
-  return Object.fromEntries(
-    Array.from(groups, ([kind, own]) => [kind, own.length]),
-  );
+  const counts = byKind(versions).map(({ kind, own }) => [kind, own.length]);
+  return Object.fromEntries(counts) as LeftOutCounts;
 }
 
 /** `2 denied, 1 held back`. */
-function formatCounts(counts: LeftOutCounts): string {
-  return Object.entries(kinds)
-    .flatMap(([kind, words]) => {
-      const count = counts[kind as LeftOut["kind"]];
-      return count === undefined ? [] : [`${count} ${words}`];
-    })
+function formatCounts(versions: readonly LeftOut[]): string {
+  return byKind(versions)
+    .map(({ words, own }) => `${own.length} ${words}`)
     .join(", ");
 }
 
@@ -102,10 +106,8 @@ function formatCounts(counts: LeftOutCounts): string {
 export function describeLeftOut(
   versions: readonly LeftOut[],
 ): string | undefined {
-  const counts = countLeftOut(versions);
-  return (
-    counts && [formatCounts(counts), ...formatLeftOut(versions)].join("; ")
-  );
+  if (versions.length === 0) return undefined;
+  return [formatCounts(versions), ...formatLeftOut(versions)].join("; ");
 }
 
 /**
@@ -129,7 +131,7 @@ export function nothingAdmitted(
   name: string,
   versions: readonly LeftOut[],
 ): Failure<"nothing-admitted"> {
-  const counts = formatCounts(countLeftOut(versions) ?? {});
+  const counts = formatCounts(versions);
   return failure("nothing-admitted", name, counts, formatLeftOut(versions));
 }
 
@@ -138,16 +140,13 @@ export function nothingAdmitted(
  * get.
  */
 export function formatLeftOut(versions: readonly LeftOut[]): readonly string[] {
-  const groups = Map.groupBy(versions, ({ kind }) => kind);
-  return Object.entries(kinds).flatMap(([kind, words]) => {
-    const own = groups.get(kind as LeftOut["kind"]);
-    if (own === undefined) return [];
+  return byKind(versions).map(({ words, own }) => {
     const named = own
       .slice(0, mostNamed)
       .map(({ version, cause }) => `${version} (${cause})`);
     const more = own.length - named.length;
     const rest = more > 0 ? ` and ${more} more` : "";
-    return [`This mirror leaves out, ${words}: ${named.join(", ")}${rest}`];
+    return `This mirror leaves out, ${words}: ${named.join(", ")}${rest}`;
   });
 }
 

@@ -5,9 +5,9 @@ import {
 } from "../../address/provider-address.ts";
 import { quoteDecision } from "../../address/specs/trust-scope.ts";
 import { SingleFlight } from "../../concurrency/single-flight.ts";
-import { failure, type Failure } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import { asStoreFull } from "../../store/file-failure.ts";
-import type { AgeDecision, Youth } from "../../trust/age.ts";
+import type { AgeDecision } from "../../trust/age.ts";
 import { agrees } from "../../trust/content.ts";
 import { findKeyDecision } from "../../trust/decisions.ts";
 import { findRevokedContent } from "../../trust/key-verdict.ts";
@@ -32,7 +32,7 @@ import {
 } from "../releases/release.ts";
 import type { VersionList } from "../versions/version-list.ts";
 import { carryNotes, type Notebook, type TrustEvents } from "./trust-events.ts";
-import { keyRulesOf, type AdmissionRules } from "./admission-rules.ts";
+import { keyRulesOf, type AdmissionRules, youthOf } from "./admission-rules.ts";
 import type { ReleaseRequest } from "./request.ts";
 
 /** Inputs of the decision on a release, beside the request. */
@@ -164,8 +164,6 @@ export class Settlements {
       trust === before.trust
         ? before
         : releases.amend(address, { ...before, trust }, before);
-    const { signedBy } = admitted.pinned ?? {};
-    if (signedBy !== undefined) await request.entry.noteSigner(signedBy);
     const written = await amend(admitted, known);
     // Another replica pinned first: decide again.
     if (!isPinnedAs(written.trust, admitted)) return written;
@@ -255,15 +253,18 @@ function refusalOf(
   { trust: release }: KnownRelease,
   { because, evidence, age }: Refused<StoredEvidence>,
 ) {
-  const { address, entry } = request;
+  const { address, entry, decision: rule } = request;
+  const { provider, version } = address;
   const { fault, signedBy = "none", sha256sums } = evidence;
   if (because === "signature")
     return fault ?? failure("not-found", formatRelease(address));
   if (because === "age")
-    return youthOf(request, age.old ? { availableAt: undefined } : age);
+    return youthOf(
+      ...([provider, version, rule] as const),
+      age.old ? { availableAt: undefined } : age,
+    );
   if (because === "other-content")
     return failure("release-conflict", address, sha256sums);
-  const { provider, version } = address;
   const { trust: namespace } = entry;
   const name = { type: provider.type, version };
   const decision =
@@ -274,18 +275,6 @@ function refusalOf(
   return because === "revoked-content"
     ? failure("content-revoked", address, sha256sums, said)
     : failure("key-refused", address, signedBy, because, sha256sums, said);
-}
-
-export function youthOf(
-  { address: { provider, version }, decision }: ReleaseRequest,
-  { availableAt, isUndated = false }: Youth,
-): Failure<"too-young"> {
-  const name = formatProviderAddress(provider);
-  const { minimumAgeRule, guidance } = decision;
-  return failure(
-    ...(["too-young", name, version, minimumAgeRule] as const),
-    ...([availableAt, isUndated, guidance] as const),
-  );
 }
 
 /** Other replicas may have added platforms. */

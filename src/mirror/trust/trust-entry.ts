@@ -1,4 +1,6 @@
 import { asStoreFull } from "../../store/file-failure.ts";
+import { changeMarked, readMarked } from "../../store/records/marked-record.ts";
+import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Decisions } from "../../trust/decisions.ts";
 import {
@@ -13,7 +15,6 @@ import {
   namespaceKey,
   readContact,
   readNamespace,
-  signersFolder,
   writeContact,
   writeNamespace,
   type Namespace,
@@ -50,7 +51,6 @@ export class TrustEntry {
   readonly #namespace: Namespace;
   readonly #now: (() => number) | undefined;
   readonly #contacts = new Map<string, FirstContact>();
-  readonly #signers = new Set<string>();
   #known: Known | undefined;
   #renewal: Promise<void> | undefined;
   #changes = 0;
@@ -79,8 +79,7 @@ export class TrustEntry {
     const versions = this.#contacts
       .values()
       .reduce((sum, contact) => sum + contact.versions.size, 0);
-    const all = count + this.#signers.size;
-    return emptyWeight + weightOfOne * all + weightOfVersion * versions;
+    return emptyWeight + weightOfOne * count + weightOfVersion * versions;
   }
 
   /** Makes `trust` current: at a replica, at most half a second old. */
@@ -145,22 +144,6 @@ export class TrustEntry {
     }));
   }
 
-  /** Records that a release is admitted under a key. Durable on return. */
-  async noteSigner(fingerprint: string): Promise<void> {
-    if (this.#signers.has(fingerprint)) return;
-    const key = [...signersFolder(this.#namespace), fingerprint];
-    // A damaged record says as much as a good one.
-    if (!(await this.isSigner(fingerprint)))
-      await this.#write(() => this.#records.create(key, {}, asItIs));
-    this.#signers.add(fingerprint);
-  }
-
-  /** True where a release was admitted under the key. */
-  async isSigner(fingerprint: string): Promise<boolean> {
-    const folder = signersFolder(this.#namespace);
-    return (await this.#records.list(folder)).includes(fingerprint);
-  }
-
   /**
    * Changes the namespace; no change of another replica is lost, and `change` may be called more than once. Durable
    * on return.
@@ -169,21 +152,24 @@ export class TrustEntry {
     change: (namespace: NamespaceBody) => NamespaceBody,
   ): Promise<void> {
     await this.renew();
+    // The next one reads it again, also where this fails.
+    this.#know(this.trust, -Infinity);
     const key = namespaceKey(this.#namespace);
+    const mark = this.#isMarked ? undefined : markKey(this.#namespace);
     // A lost record takes decisions with it: it is not begun again.
     const isKnown = this.#isMarked || this.trust !== begun;
-    const exists = isKnown || (await this.#hasBegun());
+    const exists = isKnown || (await this.#read()) !== begun;
     let after = begun;
     await this.#write(() =>
-      this.#records.change(key, readNamespace, (before) => {
+      changeMarked(this.#records, { key, mark }, readNamespace, (before) => {
         if (before === undefined && exists) this.#refuse();
         after = change(before ?? begun);
         return after === before ? before : writeNamespace(after);
       }),
     );
-    await this.#mark();
+    this.#isMarked = true;
     this.#changes++;
-    this.#know(after, this.#known?.until ?? -Infinity);
+    this.#know(after, -Infinity);
   }
 
   /** Changes the decisions of operators, likewise. */
@@ -210,18 +196,26 @@ export class TrustEntry {
 
   async #read(): Promise<NamespaceBody> {
     const key = namespaceKey(this.#namespace);
-    const read = (refresh: boolean) =>
-      this.#records.read(key, readNamespace, { refresh });
-    const found = await read(false);
-    if (found !== undefined) await this.#markFound();
-    if (found !== undefined || !(await this.#hasBegun())) return found ?? begun;
+    const mark = markKey(this.#namespace);
+    const found = await readMarked(
+      this.#records,
+      { key, mark, orElse },
+      readNamespace,
+    );
+    if (found !== undefined) {
+      await this.#markFound(mark);
+      return found;
+    }
+    const folder = contactsFolder(this.#namespace);
+    if ((await this.#records.list(folder)).length === 0) return begun;
     // Another replica may have written it meanwhile.
-    return (await read(true)) ?? this.#refuse();
+    const late = await this.#records.read(key, readNamespace, {
+      refresh: true,
+    });
+    return late ?? this.#refuse();
   }
 
   #refuse(): never {
-    const { trust } = this.#known ?? {};
-    if (trust !== undefined) this.#known = { trust, until: -Infinity };
     return this.#records.refuse(namespaceKey(this.#namespace), lost);
   }
 
@@ -238,28 +232,12 @@ export class TrustEntry {
     return contact;
   }
 
-  /** Notes that the record of the namespace exists. */
-  async #mark(): Promise<void> {
+  /** A process may have been killed before its mark: what counts is marked. A store that takes nothing now takes the mark at a later look. */
+  async #markFound(mark: RecordKey): Promise<void> {
     if (this.#isMarked) return;
-    const key = markKey(this.#namespace);
-    await this.#write(() => this.#records.create(key, {}, asItIs));
-    this.#isMarked = true;
-  }
-
-  /** A process may have been killed before its mark: what counts is marked. */
-  async #markFound(): Promise<void> {
-    if (this.#isMarked) return;
-    const size = await this.#records.sizeOf(markKey(this.#namespace));
-    this.#isMarked = size > 0;
-    // A store that takes nothing now takes the mark at a later look.
-    await this.#mark().catch(() => undefined);
-  }
-
-  /** True when a later record of the namespace exists. */
-  async #hasBegun(): Promise<boolean> {
-    const mark = await this.#records.read(markKey(this.#namespace), asItIs);
-    const folder = contactsFolder(this.#namespace);
-    return mark !== undefined || (await this.#records.list(folder)).length > 0;
+    this.#isMarked =
+      (await this.#records.sizeOf(mark)) > 0 ||
+      (await this.#records.create(mark, {}, () => true).catch(() => false));
   }
 
   async #hasReleases(type: string): Promise<boolean> {
@@ -279,7 +257,6 @@ export class TrustEntry {
   }
 }
 
-const asItIs = (body: unknown) => body;
+const orElse = ", or run trust reset";
 
-const lost =
-  "it is missing, and records that were written after it exist: restore it from a backup, or run trust reset";
+const lost = `it is missing, and records that were written after it exist: restore it from a backup${orElse}`;

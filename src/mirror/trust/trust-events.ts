@@ -1,6 +1,7 @@
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import {
   formatApproval,
+  isModuleType,
   nameContent,
   type ProvenderError,
 } from "../../errors/index.ts";
@@ -21,12 +22,14 @@ import type { PolicyRefusal } from "./admission-rules.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
 import type { Clock } from "../cache/clock.ts";
 
-/** Evidence, and why it does not hold. */
-interface Judged extends Evidence {
-  readonly fault?: ProvenderError | undefined;
-}
+/** A content that people hear of: a module's has no more than its digest. */
+type Told = Pick<Evidence, "sha256sums"> &
+  Partial<Pick<Evidence, "signedBy" | "exemption" | "noted">> & {
+    /** Why the evidence does not hold. */
+    readonly fault?: ProvenderError | undefined;
+  };
 
-type Event = TrustEvent<Judged>;
+type Event = TrustEvent<Told>;
 
 /** Acceptances that need no line of their own beside that of the pin. */
 const silent: ReadonlySet<Acceptance> = new Set([
@@ -36,7 +39,7 @@ const silent: ReadonlySet<Acceptance> = new Set([
   "unsigned",
 ]);
 
-/** Writes down what happens to releases: candidates, the audit log, alarms. */
+/** Writes down what happens to releases of providers and modules: candidates, the audit log, alarms. */
 export class TrustEvents {
   readonly #store: TrustStore;
   readonly #notebook: Notebook;
@@ -49,9 +52,14 @@ export class TrustEvents {
   /** Resolves when it is durable; rejects when it could not be written. */
   async note(address: ReleaseAddress, event: Event): Promise<void> {
     const { provider, version } = address;
+    const { evidence } = event;
     switch (event.kind) {
-      case "pinned":
-        return this.#audit(address, "first-seen", event.evidence);
+      case "pinned": {
+        const rule =
+          evidence.exemption && (`signatures: ${evidence.exemption}` as const);
+        const entry = { event: "first-seen", verdict: "accepted" } as const;
+        return this.#record(address, evidence, { ...entry, rule });
+      }
       case "accepted":
         return this.#noteAccepted(address, event);
       case "candidate":
@@ -60,8 +68,11 @@ export class TrustEvents {
         return this.#store.changeCandidates(provider, (candidates) =>
           dropCandidates(candidates, version),
         );
-      case "lost":
-        return this.#noteLost(address, event.evidence);
+      case "lost": {
+        const { code: reason, message: detail } = evidence.fault ?? {};
+        const entry = { event: "judged-again", verdict: "refused" } as const;
+        return this.#record(address, evidence, { ...entry, reason, detail });
+      }
     }
   }
 
@@ -84,7 +95,7 @@ export class TrustEvents {
             : "known for its provider, or for its namespace when that was the first",
           ...facts,
         },
-        { durable: true },
+        durable,
       );
     if (alarms)
       this.#raise("key-new", { ...facts, fingerprint: key ?? "none" });
@@ -102,36 +113,30 @@ export class TrustEvents {
     { code, message: detail }: ProvenderError,
   ): Promise<void> {
     const entry = { event: "replaced", verdict: "refused" } as const;
-    const facts = factsOf(address);
-    const rule = "pinned checksums";
-    await this.#notebook.audit.record(
-      { ...entry, ...facts, rule, detail },
-      { durable: true },
-    );
-    this.#raise("release-replaced", { ...facts, offered: code });
+    const facts = { ...factsOf(address), rule: "pinned checksums", detail };
+    await this.#notebook.audit.record({ ...entry, ...facts }, durable);
+    this.#raise("release-replaced", { ...factsOf(address), offered: code });
   }
 
   async #noteAccepted(
     address: ReleaseAddress,
     { evidence, because, alarms }: Event & { readonly kind: "accepted" },
   ): Promise<void> {
-    const { signedBy: fingerprint, sha256sums, noted } = evidence;
+    const { signedBy: fingerprint = "none", sha256sums, noted } = evidence;
     // An approved content is a candidate again when its approval is revoked.
     const { provider, version } = address;
     if (isCandidate(noted) && because !== "approved")
       await this.#store.changeCandidates(provider, (candidates) =>
         dropCandidates(candidates, version, sha256sums),
       );
-    const rule = `trust: ${because}`;
+    const event = because === "approved" ? "replaced" : "new-key";
+    const entry = { event, verdict: "accepted" } as const;
     if (!silent.has(because) || alarms)
-      await this.#audit(
-        address,
-        because === "approved" ? "replaced" : "new-key",
-        evidence,
-        { rule },
-      );
-    const facts = { ...factsOf(address), fingerprint: fingerprint ?? "none" };
-    if (alarms) this.#raise("key-new", { ...facts, because });
+      await this.#record(address, evidence, {
+        ...{ ...entry, rule: `trust: ${because}` },
+      });
+    if (alarms)
+      this.#raise("key-new", { ...factsOf(address), fingerprint, because });
   }
 
   async #noteCandidate(
@@ -139,79 +144,48 @@ export class TrustEvents {
     { evidence, reason }: Event & { readonly kind: "candidate" },
   ): Promise<void> {
     const { provider, version } = address;
-    const { sha256sums, signedBy: fingerprint } = evidence;
+    const { sha256sums, signedBy } = evidence;
     const since = this.#notebook.clock.now().toISOString();
     await this.#store.changeCandidates(provider, (candidates) =>
       addCandidate(candidates, {
-        ...{ version, sha256sums, fingerprint, reason, since },
+        ...{ version, sha256sums, fingerprint: signedBy, reason, since },
       }),
     );
     const isOther = reason === "other-content";
-    await this.#notebook.audit.record(
-      {
-        event: isOther ? "replaced" : "quarantined",
-        verdict: "refused",
-        rule: isOther ? "pinned checksums" : `trust: ${reason}`,
-        detail: nameContent(address, sha256sums),
-        fingerprint: fingerprint ?? (isOther ? undefined : "none"),
-        ...factsOf(address),
-      },
-      { durable: true },
-    );
+    await this.#record(address, evidence, {
+      event: isOther ? "replaced" : "quarantined",
+      verdict: "refused",
+      rule: isOther ? "pinned checksums" : `trust: ${reason}`,
+      fingerprint: signedBy ?? (isOther ? undefined : "none"),
+    });
     // The operator who revoked the content needs no alarm, and no one a command that undoes a decision.
     if (reason === "revoked-content") return;
     const approve =
       reason === "revoked" ? undefined : formatApproval(address, sha256sums);
-    const facts = { ...factsOf(address), fingerprint: fingerprint ?? "none" };
-    if (isOther)
-      this.#raise("release-replaced", {
-        ...{ ...facts, offered: sha256sums, approve },
-      });
+    const other = { offered: sha256sums, approve };
+    const facts = { ...factsOf(address), fingerprint: signedBy ?? "none" };
+    if (isModuleType(provider.type))
+      this.#raise("module-replaced", { ...factsOf(address), ...other });
+    else if (isOther) this.#raise("release-replaced", { ...facts, ...other });
     else this.#raise("key-refused", { ...facts, reason, approve });
   }
 
-  async #noteLost(
+  async #record(
     address: ReleaseAddress,
-    { fault, signedBy: fingerprint }: Judged,
+    { sha256sums, signedBy: fingerprint }: Told,
+    entry: AuditEntry,
   ): Promise<void> {
-    await this.#notebook.audit.record(
-      {
-        event: "judged-again",
-        verdict: "refused",
-        reason: fault?.code,
-        detail: fault?.message,
-        fingerprint,
-        ...factsOf(address),
-      },
-      { durable: true },
-    );
-  }
-
-  async #audit(
-    address: ReleaseAddress,
-    event: AuditEntry["event"],
-    { sha256sums, signedBy: fingerprint, exemption }: Evidence,
-    more: Pick<AuditEntry, "rule"> = {
-      rule: exemption && `signatures: ${exemption}`,
-    },
-  ): Promise<void> {
-    await this.#notebook.audit.record(
-      {
-        event,
-        verdict: "accepted",
-        detail: nameContent(address, sha256sums),
-        fingerprint,
-        ...more,
-        ...factsOf(address),
-      },
-      { durable: true },
-    );
+    const detail = nameContent(address, sha256sums);
+    const facts = { detail, fingerprint, ...entry, ...factsOf(address) };
+    await this.#notebook.audit.record(facts, durable);
   }
 
   #raise(...alarm: Parameters<Notebook["alarms"]["raise"]>): void {
     this.#notebook.alarms.raise(...alarm);
   }
 }
+
+const durable = { durable: true };
 
 /** Outputs for events of keys and releases, beside the ledger. */
 export interface Notebook {
@@ -228,9 +202,7 @@ export function noteReported(
   error: PolicyRefusal,
 ): void {
   const { provider, version, rule, code: reason, message: detail } = error;
-  const isModule = provider.split("/").length > 3;
-  const subject = isModule ? { module: provider } : { provider };
-  const facts = { ...subject, version, rule, reason, detail };
+  const facts = { ...subjectOf(provider), version, rule, reason, detail };
   const entry = { event: "refused", verdict: "reported", ...facts } as const;
   void audit.record(entry, { durable: false });
   onReported?.(error);
@@ -238,7 +210,12 @@ export function noteReported(
 
 /** Names the release as alarms and the audit log do. */
 function factsOf({ provider, version }: ReleaseAddress) {
-  return { provider: formatProviderAddress(provider), version };
+  return { ...subjectOf(formatProviderAddress(provider)), version };
+}
+
+/** Names a provider or module as they do: the name of a module has one part more. */
+export function subjectOf(name: string) {
+  return name.split("/").length > 3 ? { module: name } : { provider: name };
 }
 
 /**

@@ -20,39 +20,28 @@ export const namespacesPrefix: RecordKey = ["trust", "namespaces"];
 export const contactsPrefix: RecordKey = ["trust", "contacts"];
 export const candidatesPrefix: RecordKey = ["trust", "candidates"];
 
-export function namespaceKey({ hostname, namespace }: Namespace): RecordKey {
-  return [...namespacesPrefix, hostname, namespace];
-}
+const below =
+  (prefix: RecordKey) =>
+  ({ hostname, namespace }: Namespace): RecordKey => [
+    ...prefix,
+    hostname,
+    namespace,
+  ];
 
-/** Folder of the first contacts of a namespace. */
-export function contactsFolder({ hostname, namespace }: Namespace): RecordKey {
-  return [...contactsPrefix, hostname, namespace];
-}
-
+export const namespaceKey = below(namespacesPrefix);
 /** Written after the record of a namespace, so that the loss of that is noticed. */
-export function markKey({ hostname, namespace }: Namespace): RecordKey {
-  return ["trust", "marks", hostname, namespace];
-}
+export const markKey = below(["trust", "marks"]);
+/** Folder of the first contacts of a namespace. */
+export const contactsFolder = below(contactsPrefix);
+/** Folder of the candidates of a namespace, a record for each provider and module. */
+export const candidatesFolder = below(candidatesPrefix);
 
 export function contactKey(provider: ProviderName): RecordKey {
   return [...contactsFolder(provider), provider.type];
 }
 
-/** Folder of the candidates of a namespace, a record for each provider and module. */
-export function candidatesFolder({
-  hostname,
-  namespace,
-}: Namespace): RecordKey {
-  return [...candidatesPrefix, hostname, namespace];
-}
-
 export function candidatesKey(provider: ProviderName): RecordKey {
   return [...candidatesFolder(provider), ...provider.type.split("/")];
-}
-
-/** Folder of the keys that releases of a namespace were admitted under: the names of its records say all. */
-export function signersFolder({ hostname, namespace }: Namespace): RecordKey {
-  return ["trust", "signers", hostname, namespace];
 }
 
 const moment = z.iso.datetime();

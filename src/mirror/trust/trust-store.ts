@@ -133,31 +133,24 @@ export class TrustStore {
       await this.#records.remove(contactKey({ ...namespace, type: one }));
   }
 
-  /** Every namespace with a record of its own, sorted. */
+  /** Every namespace by name, then those whose record was lost, and those with nothing but candidates. */
   async list(): Promise<readonly Namespace[]> {
     const found = new Map<string, Namespace>();
-    for (const hostname of await this.#records.folders(namespacesPrefix))
-      for (const namespace of await this.#records.list([
-        ...namespacesPrefix,
-        hostname,
-      ]))
-        found.set(`${hostname}/${namespace}`, {
-          hostname: hostname as Hostname,
-          namespace,
-        });
-    return [...found]
-      .toSorted(([one], [other]) => (one < other ? -1 : 1))
-      .map(([, namespace]) => namespace);
+    for (const prefix of [namespacesPrefix, contactsPrefix, candidatesPrefix])
+      for (const hostname of (await this.#records.folders(prefix)).toSorted()) {
+        const folder = [...prefix, hostname];
+        const records = await this.#records.list(folder);
+        const folders = await this.#records.folders(folder);
+        for (const namespace of [...records, ...folders].toSorted()) {
+          const one = { hostname: hostname as Hostname, namespace };
+          found.set(nameOf(one), one);
+        }
+      }
+    return [...found.values()];
   }
 
-  /** Reads each namespace, also those whose record was lost, and those with nothing but candidates. */
   async *readAll(): AsyncGenerator<ReadNamespace> {
-    const own = await this.list();
-    const names = new Set(own.map(nameOf));
-    const others = (await this.#listMet()).filter(
-      (one) => !names.has(nameOf(one)),
-    );
-    for (const namespace of [...own, ...others]) yield this.#readOne(namespace);
+    for (const namespace of await this.list()) yield this.#readOne(namespace);
   }
 
   /** Reads the first contact with each provider of a namespace, or why it is unknown. */
@@ -228,21 +221,6 @@ export class TrustStore {
     for (const one of [key, markKey(namespace), ...contacts])
       await this.#records.remove(one);
     this.#entries.delete(nameOf(namespace));
-  }
-
-  /** Lists the namespaces with a first contact or a candidate. */
-  async #listMet(): Promise<readonly Namespace[]> {
-    const found = new Map<string, Namespace>();
-    for (const prefix of [contactsPrefix, candidatesPrefix])
-      for (const hostname of await this.#records.folders(prefix))
-        for (const namespace of await this.#records.folders([
-          ...prefix,
-          hostname,
-        ])) {
-          const one = { hostname: hostname as Hostname, namespace };
-          found.set(nameOf(one), one);
-        }
-    return [...found.values()];
   }
 
   /**

@@ -112,7 +112,7 @@ async function describeModule(
   address: ModuleReleaseAddress,
   stored: Stored,
 ): Promise<readonly HeldModule[]> {
-  const served = await findServed({ records, trust }, address);
+  const served = await findServed(records, trust, address);
   const { sha256, commit } = served?.archive ?? {};
   const archive = sha256 === undefined ? undefined : stored.get(sha256);
   return [{ ...address, sha256, commit, stored: archive }];

@@ -199,15 +199,4 @@ describe("provender trust reset of a module", () => {
       await mirror.kill();
     }
   });
-
-  it("names its grammar for what is none of it", async () => {
-    await withMirror({ config: scene.configOf() }, async (mirror) => {
-      const reset = await runCommand(
-        mirror,
-        ...["trust", "reset", "acme/reset/aws@1.0.0"],
-      );
-      expect(reset.status).toBe(2);
-      expect(reset.stderr).toContain("[HOSTNAME/]NAMESPACE/NAME/SYSTEM");
-    });
-  });
 });

@@ -8,6 +8,7 @@ import {
 } from "../../../src/mirror/modules/records.ts";
 import { ModulePins } from "../../../src/mirror/modules/pins.ts";
 import { asDecided, makeOffer } from "../../../src/mirror/modules/release.ts";
+import { TrustEvents } from "../../../src/mirror/trust/trust-events.ts";
 import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
 import { Alarms } from "../../../src/telemetry/alarms.ts";
 import {
@@ -39,8 +40,8 @@ function open(layout: Layout) {
     writes,
   );
   onTestFinished(() => audit.close());
-  const notebook = { audit, alarms, clock };
-  const pins = new ModulePins({ records, trust, notebook });
+  const events = new TrustEvents(trust, { audit, alarms, clock });
+  const pins = new ModulePins(records, trust, events, clock);
   return { writes, stored, records, trust, alarms, pins };
 }
 

@@ -8,9 +8,8 @@ import {
 
 let K: Signer;
 let L: Signer;
-let E: Signer;
 beforeAll(async () => {
-  ({ K, L, E } = await makeSigners());
+  ({ K, L } = await makeSigners());
 });
 
 /**
@@ -69,38 +68,4 @@ describe("a publisher who adds keys to what was unsigned", () => {
       }
     },
   );
-
-  it("ends what nobody signs: new versions, new platforms and other archives", async () => {
-    const { registry, mirror, clock } = await addKeys({ old: true });
-    expect(await mirror.version("1.1.0")).toBe("linux=c");
-    expect(await mirror.version("1.0.0")).toBe("darwin=b linux=b");
-    registry.offer("1.2.0", { content: "linux=e" });
-    clock.pass(freshness);
-    expect(await mirror.version("1.2.0")).toBe("key-refused: unknown");
-    for (const content of [
-      "linux=e darwin=b",
-      "linux=b darwin=b windows=e",
-      "linux=b windows=e",
-    ]) {
-      registry.offer("1.0.0", { content });
-      clock.pass(freshness);
-      expect(await mirror.version("1.0.0")).toBe("darwin=b linux=b");
-    }
-    expect(await mirror.index()).toBe("1.1.0 1.0.0 0.9.0");
-  });
-
-  it("lets a stranger's key that is published beside them add nothing", async () => {
-    const { registry, mirror, clock, keys } = await addKeys({ old: true });
-    expect(await mirror.version("1.1.0")).toBe("linux=c");
-    const more = [...keys, E.armoredPublicKey];
-    registry.offer("1.0.0", {
-      content: "linux=b darwin=b windows=e",
-      by: E,
-      keys: more,
-    });
-    registry.offer("1.2.0", { content: "linux=e", by: E, keys: more });
-    clock.pass(freshness);
-    expect(await mirror.version("1.0.0")).toBe("darwin=b linux=b");
-    expect(await mirror.version("1.2.0")).toBe("key-refused: unknown");
-  });
 });

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { status } from "../../fakes/faults.ts";
 import type { Signer } from "../../fakes/signing.ts";
 import {
   countAlarms,
@@ -171,37 +170,5 @@ describe("a compromised registry", () => {
     await publish("by-age", "aws", "9.0.0", stranger);
     expect(outcomeOf(await ask("by-age", "aws").archive("9.0.0"))).toBe(held);
     expect(await countAlarms(scene.mirror, "key-refused")).toBe(refusals + 1);
-  });
-});
-
-describe("first contact", () => {
-  it("learns from the next release when the newest is no good", async () => {
-    await publish("no-good", "thing", "1.0.0", own);
-    await scene.publish("no-good", "1.1.0", stranger, { signingKeys: [own] });
-    const unsigned = { signature: "missing" } as const;
-    await scene.publish("no-good", "1.1.1", stranger, unsigned);
-    expect((await ask("no-good").version("1.0.0")).status).toBe(200);
-    await publish("no-good", "thing", "1.2.0", own);
-    expect((await ask("no-good").version("1.2.0")).status).toBe(200);
-    await publish("no-good", "thing", "1.3.0", stranger);
-    expect(outcomeOf(await ask("no-good").version("1.3.0"))).toBe(held);
-  });
-
-  it("says that the origin fails while it cannot tell whose key counts, and decides nothing", async () => {
-    await publish("failing", "thing", "0.1.0", stranger);
-    await publish("failing", "thing", "1.0.0", own);
-    expect(listedIn(await ask("failing", "none").index())).toBe("not-found");
-    scene.registry.script("checksums", status(500));
-    await ask("failing").index();
-    await publish("failing", "thing", "2.0.0", own);
-    const asked = await ask("failing").version("2.0.0");
-    expect(asked.status).toBeGreaterThanOrEqual(500);
-    scene.registry.heal();
-    const outcome = await eventually(
-      async () => outcomeOf(await ask("failing").version("2.0.0")),
-      (answer) => !answer.startsWith("50"),
-    );
-    expect(outcome).toBe("200");
-    expect(scene.auditOf("failing", "quarantined")).toEqual([]);
   });
 });

@@ -4,7 +4,6 @@ import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import { originsOf } from "../../origins.ts";
 import {
-  codeOf,
   listedIn,
   outcomeOf,
   requestsFor,
@@ -179,23 +178,6 @@ describe("a policy of its own", () => {
       expect(listed).not.toContain("2.1.0");
       // 2.1.0, whose key is learnt at first contact with the same look-up.
       expect(registry.requests.count("package")).toBe(1);
-    });
-  });
-
-  it("says 451 with the date from which a version is available", async () => {
-    await withPolicy({ minimumAge: "7d" }, async (own) => {
-      const answer = await requestsFor(own, "lines").version("2.1.0");
-      expect(codeOf(answer)).toBe("too-young");
-      expect(answer.body.toString()).toMatch(/until \d{4}-\d\d-\d\dT/);
-    });
-  });
-
-  it("is asked also for what the client has already", async () => {
-    await withPolicy({ default: "deny" }, async (own) => {
-      const answer = await requestsFor(own, "lines").archive("1.0.0", {
-        headers: { "If-None-Match": "*" },
-      });
-      expect(outcomeOf(answer)).toBe("451 policy-denied");
     });
   });
 });

@@ -61,32 +61,6 @@ describe("what was refused", () => {
   });
 });
 
-describe("nothing signed where everything was", () => {
-  it.each(["accept", "accept-first"] as const)(
-    "is refused with an alarm under every setting of new keys (%s)",
-    async (newKeys) => {
-      const settings = { newKeys, signatures: "when-published" } as const;
-      const { mirror, registry, clock } = await prepareMet(K, settings);
-      registry.offer("9.0.0", { content: "linux=e" });
-      clock.pass(freshness);
-      expect(await mirror.version("9.0.0")).toBe("key-refused: unknown");
-      expect(await mirror.index()).toBe("2.0.0 1.0.0");
-      expect(mirror.alarmed()).toEqual(["key-refused 9.0.0"]);
-    },
-  );
-
-  it("is refused for a release that was signed, and the signed one stays", async () => {
-    const settings = {
-      newKeys: "accept",
-      signatures: "when-published",
-    } as const;
-    const { mirror, registry, clock } = await prepareMet(K, settings);
-    registry.offer("1.0.0", { content: "linux=a darwin=e" });
-    clock.pass(freshness);
-    expect(await mirror.version("1.0.0")).toBe("linux=a");
-  });
-});
-
 describe("a release that was unsigned at first", () => {
   it("is served with every archive that its publisher signs later, under stricter rules", async () => {
     const scene = await MirrorScene.prepare({ signatures: "when-published" });
@@ -170,32 +144,5 @@ describe("a release whose signature no longer holds", () => {
     registry.offer("1.0.0", { content: "linux=a", by: L });
     clock.pass(freshness);
     expect(await scene.start().version("1.0.0")).toBe("linux=a win=b");
-  });
-});
-
-describe("decisions of operators", () => {
-  const at = "2026-01-01T00:00:00.000Z";
-  const approve = (sha256sums: string) => ({
-    ...{ type: "thing", version: "3.0.0", sha256sums, at },
-    decision: "approved" as const,
-  });
-
-  it("on a content take that content alone, and teach no key", async () => {
-    const { mirror, registry, clock } = await prepareMet(K);
-    registry.offer("3.0.0", { content: "linux=l", by: L });
-    clock.pass(freshness);
-    await mirror.version("3.0.0");
-    const { list } = await mirror.trust.readCandidates(acme);
-    const shown = list[0]?.sha256sums ?? "";
-    registry.offer("3.0.0", { content: "linux=e", by: E });
-    clock.pass(freshness);
-    await mirror.version("3.0.0");
-    await mirror.trust.decide(acme, (decisions) =>
-      decide(decisions, approve(shown)),
-    );
-    expect(await mirror.version("3.0.0")).toBe("linux=l");
-    registry.offer("4.0.0", { content: "linux=f", by: L });
-    clock.pass(freshness);
-    expect(await mirror.version("4.0.0")).toBe("key-refused: unknown");
   });
 });

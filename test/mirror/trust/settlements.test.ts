@@ -2,11 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { Signer } from "../../fakes/signing.ts";
 import type { Fate } from "../../scenes/failing-writes.ts";
 import { prepareUnasked } from "../../scenes/met-provider.ts";
-import {
-  freshness,
-  makeSigners,
-  MirrorScene,
-} from "../../scenes/mirror-in-process.ts";
+import { freshness, makeSigners } from "../../scenes/mirror-in-process.ts";
 import { TestRegistry } from "../../scenes/test-registry.ts";
 
 let K: Signer;
@@ -29,19 +25,6 @@ describe("a first answer", () => {
       "audit first-seen",
       "thing/releases/2.0.0",
     ]);
-  });
-
-  it("is noted for its key before it is pinned, so that no decision on that key overlooks it", async () => {
-    const scene = await MirrorScene.prepare();
-    scene.registry.offer("2.0.0", { content: "linux=b", by: K });
-    const mirror = scene.start();
-    mirror.writes.let((name) =>
-      isOfRelease(name) ? "dies before" : undefined,
-    );
-    await mirror.version("2.0.0").catch(() => "killed");
-    const { entry } = await scene.start().request("2.0.0");
-    expect(await entry.isSigner(K.fingerprint)).toBe(true);
-    expect(await entry.isSigner("A".repeat(40))).toBe(false);
   });
 
   it.each(["ENOSPC", "EDQUOT", "EACCES", "EROFS", "EIO"])(

@@ -5,7 +5,6 @@ import type { TrustEntry } from "../../../src/mirror/trust/trust-entry.ts";
 import { type NamespaceBody } from "../../../src/mirror/trust/trust-records.ts";
 import { learnProviderKey } from "../../../src/trust/first-contact.ts";
 import {
-  acme,
   asItIs,
   place,
   prepareTrust,
@@ -160,26 +159,6 @@ describe("a first contact", () => {
     expect(await third.findContact("thing")).toEqual(first);
   });
 
-  it.each([
-    ["of a key", contact()],
-    [
-      "of an unsigned release",
-      contact({ key: undefined, published: new Set() }),
-    ],
-    [
-      "by a bundle",
-      contact({ by: "bundle", versions: new Set(["1.0.0", "2.0.0"]) }),
-    ],
-  ])("%s is read back as it was", async (_, written) => {
-    const { open } = await prepareTrust();
-    const entry = open();
-    await entry.change(learn("thing"));
-    await entry.createContact("thing", written);
-    const later = open();
-    await later.renew();
-    expect(await later.findContact("thing")).toEqual(written);
-  });
-
   it("that is lost is unknown once a release of its provider is recorded", async () => {
     const { open, lose, record } = await prepareTrust();
     const entry = open();
@@ -217,27 +196,5 @@ describe("a first contact", () => {
       failing("record-unreadable"),
     );
     expect(await later.findContact("other")).toBeDefined();
-  });
-
-  it("that was forgotten by an operator may be made again, and only once", async () => {
-    const { open, openStore, lose, record, pass } = await prepareTrust();
-    const entry = open();
-    await entry.change(learn("thing"));
-    await entry.createContact("thing", contact());
-    await record();
-    await openStore().reset(acme, "thing", { at: "2026-01-02T00:00:00Z" });
-    pass(500);
-    await entry.renew();
-    expect(await entry.findContact("thing")).toBeUndefined();
-    const second = contact({ id: "second" });
-    await entry.createContact("thing", second);
-    await entry.noteContact("thing", second);
-    expect(entry.trust.resets).toEqual([]);
-    lose(place.contact());
-    const later = open();
-    await later.renew();
-    await expect(later.findContact("thing")).rejects.toThrow(
-      failing("record-unreadable"),
-    );
   });
 });

@@ -1,7 +1,5 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { layOutStore } from "../../../src/store/layout.ts";
-import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import type { Release } from "../../fakes/release.ts";
 import {
   countAlarms,
@@ -28,50 +26,7 @@ afterAll(() => scene.stop());
 const digestOf = ({ checksums }: Release) =>
   createHash("sha256").update(checksums).digest("hex");
 
-/** The record of a first contact, as if it had been made some hours earlier. */
-async function datesBack(namespace: string, hours: number): Promise<void> {
-  const records = new DiskRecords(layOutStore(scene.mirror.directory));
-  const provider = ["registry.terraform.io", namespace, "thing"];
-  await records.change(
-    ["trust", "contacts", ...provider],
-    (body) => body as { readonly at: string },
-    (body) => {
-      const at = Date.parse(body?.at ?? "") - hours * 3_600_000;
-      return { ...body, at: new Date(at).toISOString() };
-    },
-  );
-}
-
 describe("at first contact", () => {
-  it("old releases are served under any key, which counts for nothing to come", async () => {
-    const [old, now] = [await signer("Old"), await signer("Now")];
-    await scene.publish("first", "0.9.0", old);
-    await scene.publish("first", "1.0.0", now);
-    expect(listedIn(await scene.ask("first").index())).toEqual([
-      "0.9.0",
-      "1.0.0",
-    ]);
-    expect((await scene.ask("first").version("0.9.0")).status).toBe(200);
-    expect((await scene.ask("first").archive("1.0.0")).status).toBe(200);
-    await scene.publish("first", "1.1.0", old);
-    await scene.publish("first", "1.1.1", now);
-    expect(listedIn(await scene.ask("first").index())).toEqual([
-      "0.9.0",
-      "1.0.0",
-      "1.1.1",
-    ]);
-    const listed = await scene.listedTrust("first");
-    expect(listed).toMatchObject({
-      firstKey: { fingerprint: now.fingerprint, type: "thing" },
-      providerKeys: [],
-      keys: [],
-      contacts: [{ type: "thing", key: now.fingerprint, newest: "1.0.0" }],
-      candidates: [
-        { version: "1.1.0", fingerprint: old.fingerprint, reason: "unknown" },
-      ],
-    });
-  });
-
   it("the list alone teaches the key of its newest version", async () => {
     const [known, stranger] = [await signer("Known"), await signer("Stranger")];
     await scene.publish("taught", "1.0.0", known);
@@ -91,31 +46,6 @@ describe("at first contact", () => {
     await scene.publish("taught", "1.1.0", stranger);
     expect(listedIn(await scene.ask("taught").index())).toEqual(["1.0.0"]);
   });
-
-  it.each([
-    ["within a day after it is served under any key", 23, "200"],
-    ["more than a day after it needs a known key", 25, "451 key-refused"],
-  ])(
-    "a release that was listed then and signed %s",
-    async (_, hours, expected) => {
-      const known = await signer("Known");
-      const stranger = await signer("Stranger");
-      const namespace = `signed-${hours}-hours-later`;
-      await scene.publish(namespace, "1.0.0", known);
-      await scene.publish(namespace, "0.9.0", known);
-      expect((await scene.ask(namespace).version("1.0.0")).status).toBe(200);
-      const signedAt = new Date();
-      await scene.mirror.kill();
-      await datesBack(namespace, hours);
-      await scene.publish(namespace, "0.9.0", stranger, { signedAt });
-      await scene.revive();
-      const outcome = outcomeOf(await scene.ask(namespace).version("0.9.0"));
-      expect(outcome).toBe(expected);
-      expect(listedIn(await scene.ask(namespace).index())).toEqual(
-        expected === "200" ? ["0.9.0", "1.0.0"] : ["1.0.0"],
-      );
-    },
-  );
 });
 
 describe("a version that appears later under an unknown key", () => {
@@ -198,18 +128,6 @@ describe("a version that appears later under an unknown key", () => {
     );
     expect(listedIn(await scene.ask("restarted").index())).toEqual(["1.0.0"]);
     await scene.registry.restart();
-  });
-
-  it("makes the answer 451 and not an empty list when it is all there is", async () => {
-    const [known, stranger] = [await signer("Known"), await signer("Stranger")];
-    await scene.contact("sole", known);
-    const gone = await scene.publish("sole", "1.0.0", known);
-    await scene.publish("sole", "2.0.0", stranger);
-    await scene.ask("sole").index();
-    scene.registry.withdraw(gone);
-    expect(outcomeOf(await scene.ask("sole").index())).toBe(
-      "451 nothing-admitted",
-    );
   });
 
   it("is held back when it is unsigned and earlier ones were signed", async () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
-import { failing } from "../../scenes/failing.ts";
 import {
   addCandidate,
   dropCandidates,
@@ -8,12 +7,7 @@ import {
 } from "../../../src/trust/candidates.ts";
 import { learnProviderKey } from "../../../src/trust/first-contact.ts";
 import { address } from "../../scenes/believed-releases.ts";
-import {
-  acme,
-  place,
-  prepareTrust,
-  revokeK,
-} from "../../scenes/trust-records.ts";
+import { acme, prepareTrust, revokeK } from "../../scenes/trust-records.ts";
 import { contact, E, K } from "../../trust/releases.ts";
 
 const { provider } = address;
@@ -121,37 +115,6 @@ describe("a reset", () => {
     expect(entry.trust.decisions.keys).toHaveLength(1);
   });
 
-  it("cures a namespace whose record is gone or cannot be read", async () => {
-    for (const how of ["lose", "damage"] as const) {
-      const scene = await prepareMet();
-      scene[how](place.namespace);
-      await expect(scene.openStore().open(acme)).rejects.toThrow(
-        failing("record-unreadable"),
-      );
-      const store = scene.openStore();
-      await store.reset(acme, undefined, decided);
-      const entry = await scene.openStore().open(acme);
-      expect(await entry.findContact("thing")).toBeUndefined();
-      expect(entry.trust.decisions.keys).toEqual([]);
-      expect(entry.trust.resets).toHaveLength(1);
-    }
-  });
-
-  it("cures a first contact that is gone or cannot be read", async () => {
-    for (const how of ["lose", "damage"] as const) {
-      const scene = await prepareMet();
-      scene[how](place.contact());
-      const before = await scene.openStore().open(acme);
-      await expect(before.findContact("thing")).rejects.toThrow(
-        failing("record-unreadable"),
-      );
-      const store = scene.openStore();
-      await store.reset(acme, "thing", decided);
-      const entry = await store.open(acme);
-      expect(await entry.findContact("thing")).toBeUndefined();
-    }
-  });
-
   it.each(["dies before", "dies after"] as const)(
     "whose process %s any of its writes forgets no contact that it does not name, and can be made again",
     async (fate) => {
@@ -181,43 +144,5 @@ describe("a reset", () => {
     pass(500);
     await entry.renew();
     expect(await entry.findContact("thing")).toBeUndefined();
-  });
-});
-
-describe("what is read of all namespaces", () => {
-  const readAll = async (
-    store: ReturnType<Awaited<ReturnType<typeof prepareTrust>>["openStore"]>,
-  ) =>
-    Object.fromEntries(
-      (await Array.fromAsync(store.readAll())).map((one) => [
-        one.namespace.namespace,
-        "problem" in one ? "unreadable" : one.candidates.length,
-      ]),
-    );
-
-  it("names those that are lost or cannot be read, and reads the others", async () => {
-    const { openStore, lose, damage } = await prepareTrust();
-    for (const namespace of ["gone", "damaged", "last"]) {
-      const entry = await openStore().open({ ...acme, namespace });
-      await entry.change((before) =>
-        learnProviderKey(before, { type: "thing", version: "1.0.0" }, K),
-      );
-      await entry.createContact("thing", contact());
-    }
-    const keyOf = (namespace: string) => [
-      ...place.namespace.slice(0, -1),
-      namespace,
-    ];
-    lose(keyOf("gone"));
-    damage(keyOf("damaged"));
-    const last = { ...provider, namespace: "last" };
-    await openStore().changeCandidates(last, (list) =>
-      addCandidate(list, candidate("a")),
-    );
-    expect(await readAll(openStore())).toEqual({
-      gone: "unreadable",
-      damaged: "unreadable",
-      last: 1,
-    });
   });
 });

@@ -1,11 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  close,
-  html,
-  notJson,
-  status,
-  type Fault,
-} from "../../fakes/faults.ts";
+import { status } from "../../fakes/faults.ts";
 import {
   listedIn,
   outcomeOf,
@@ -61,34 +55,6 @@ describe("while the list cannot be had, a version that no list ever showed", () 
       expect(outcomeOf(await ask.version("1.1.0"))).toBe("451 too-young");
     });
   });
-
-  it.each<[string, Fault]>([
-    ["is cut off", close],
-    ["cannot be parsed", notJson()],
-    ["is a page for people", html],
-    ["is refused", status(403)],
-  ])(
-    "is held back under minimumAge, too, when the list %s",
-    async (how, bad) => {
-      const namespace = `unlisted-${how.replaceAll(" ", "-")}`;
-      const known = await signer("Known");
-      const old = { signedAt: longAgo };
-      await scene.publish(namespace, "1.0.0", known, old);
-      await scene.withMirror({ policy }, async (own) => {
-        const ask = scene.ask(namespace, own);
-        expect((await ask.version("1.0.0")).status).toBe(200);
-        await scene.publish(namespace, "1.1.0", known, old);
-        scene.registry.script("versions", bad);
-        for (const answer of [
-          await ask.version("1.1.0"),
-          await ask.archive("1.1.0"),
-        ])
-          expect(answer.status).toBeGreaterThanOrEqual(400);
-        scene.registry.heal();
-        expect(outcomeOf(await ask.version("1.1.0"))).toBe("451 too-young");
-      });
-    },
-  );
 
   it("is served without minimumAge, when its key is known", async () => {
     const [known, stranger] = [await signer("Known"), await signer("Stranger")];
