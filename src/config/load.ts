@@ -195,6 +195,8 @@ const removed: Readonly<Record<string, string>> = {
   "auth.oidc.*.scopes": constant("openid"),
   "policy.otherHosts":
     "leave it out; hostnames that are not origins are refused with 451, so let the clients' configuration send those elsewhere",
+  "policy.undated":
+    'leave it out; a rule with "minimumAge: 0" lets in an unsigned provider that nothing dates',
   discovery:
     "leave it out; the first of the origins is this mirror's own registry",
   "log.format": "leave it out; lines are JSON, which jq shows to people",

@@ -117,7 +117,6 @@ const policySchema = section({
   mode: withDefault(choice("enforce", "report"), "enforce"),
   default: withDefault(choice("allow", "deny"), "allow"),
   minimumAge: withDefault(duration, 0),
-  undated: withDefault(choice("allow", "hold"), "hold"),
   contact: optional(remark),
   rules: withDefault(z.array(policyRule), []),
 });

@@ -14,8 +14,6 @@ interface Known {
   readonly decision: string | undefined;
   readonly found: number;
   readonly guidance: Guidance;
-  /** True when nothing says when a version was published. */
-  readonly isUndated: boolean;
   readonly known: number;
   readonly line: number;
   readonly listed: readonly string[];
@@ -373,24 +371,14 @@ const trustErrors = {
     remedy: ({ provider, version, guidance }) =>
       `use another ${version === undefined ? kindOf(provider) : "version"}, or ${askFor(guidance)}`,
   }),
-  "too-young": row(
-    ["provider", "version", "rule", "availableAt", "isUndated", "guidance"],
-    {
-      status: 451,
-      phrase: ({ rule, availableAt, isUndated }) =>
-        `Held back by ${rule} of this mirror ${formatWait(availableAt)}${isUndated ? " (policy.undated is hold)" : ""}`,
-      sentence: ({
-        provider,
-        version,
-        rule,
-        availableAt,
-        isUndated,
-        guidance,
-      }) =>
-        `${provider} ${version} is held back by "${rule}" of this mirror ${formatWait(availableAt)}${isUndated ? ` (nothing says when it was published, and "policy.undated" is hold)` : ""}${quote(guidance)}`,
-      remedy: ({ guidance }) => `use an older version, or ${askFor(guidance)}`,
-    },
-  ),
+  "too-young": row(["provider", "version", "rule", "availableAt", "guidance"], {
+    status: 451,
+    phrase: ({ rule, availableAt }) =>
+      `Held back by ${rule} of this mirror ${formatWait(availableAt)}`,
+    sentence: ({ provider, version, rule, availableAt, guidance }) =>
+      `${provider} ${version} is held back by "${rule}" of this mirror ${formatWait(availableAt)}${quote(guidance)}`,
+    remedy: ({ guidance }) => `use an older version, or ${askFor(guidance)}`,
+  }),
   /** How many versions are left out for what reason, and each of them as far as a few lines can. */
   "nothing-admitted": row(["provider", "counts", "reasons"], {
     status: 451,
@@ -451,7 +439,7 @@ function askFor({ contact = "the mirror's operator" }: Guidance): string {
 
 function formatWait(availableAt: Date | undefined): string {
   return availableAt === undefined
-    ? "because its age is not known"
+    ? "because nothing says how old it is"
     : `until ${availableAt.toISOString()}`;
 }
 

@@ -7,16 +7,12 @@ export interface AgeTerms {
   /** First sight in a list, for a version that came after first contact. */
   readonly seenAt: Date | undefined;
   readonly now: Date;
-  /** True where operators let in what existed at first contact and nothing dates. */
-  readonly allowsUndated?: boolean;
 }
 
 /** Why a version is too young. */
 export interface Youth {
   /** Undefined when nothing dates the version. */
   readonly availableAt: Date | undefined;
-  /** True for a version that only the setting for undated ones can let in now. */
-  readonly isUndated?: boolean;
 }
 
 export type AgeDecision =
@@ -25,20 +21,16 @@ export type AgeDecision =
 /**
  * Decides whether a version has been public for long enough. Age counts from the
  * later of two dates: a publisher can write an old date into a signature or a list,
- * but not into the mirror's own. A version without a date is too young, unless
- * operators allow those.
+ * but not into the mirror's own. A version without a date is too young.
  */
 export function decideByAge(
-  { minimumAge, isUnlisted, seenAt, now, allowsUndated }: AgeTerms,
+  { minimumAge, isUnlisted, seenAt, now }: AgeTerms,
   claimed: Date | undefined,
 ): AgeDecision {
   if (minimumAge === 0) return { old: true };
   if (isUnlisted) return { old: false, availableAt: undefined };
   const dates = [claimed, seenAt].flatMap((date) => date?.getTime() ?? []);
-  if (dates.length === 0)
-    return allowsUndated === true
-      ? { old: true }
-      : { old: false, availableAt: undefined, isUndated: true };
+  if (dates.length === 0) return { old: false, availableAt: undefined };
   // With an invalid date this is one.
   const availableAt = new Date(Math.max(...dates) + minimumAge);
   if (now.getTime() >= availableAt.getTime()) return { old: true };

@@ -116,18 +116,10 @@ export function ageOf(
   since: Date | undefined,
 ): AgeDecision {
   const signed = evidence.flatMap(({ signedAt }) => signedAt?.getTime() ?? []);
-  if (signed.length === 0) return ageOfUnsigned(age, since);
+  // What nobody signed counts from when it was pinned.
+  if (signed.length === 0) return decideByAge(age, since);
   const known = since === undefined ? signed : [...signed, since.getTime()];
   return decideByAge(age, new Date(Math.min(...known)));
-}
-
-/** Counts the age of undated content from when it was pinned, unless operators admit it without a date. */
-function ageOfUnsigned(age: AgeTerms, since: Date | undefined): AgeDecision {
-  const isUndated = age.seenAt === undefined;
-  if (since === undefined || (isUndated && age.allowsUndated === true))
-    return decideByAge(age, undefined);
-  const pinned = decideByAge(age, since);
-  return pinned.old ? pinned : { ...pinned, isUndated };
 }
 
 /** Approved contents, the newest decision first, then the pinned one. */

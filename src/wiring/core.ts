@@ -386,7 +386,6 @@ export function wireRules({
       offline,
       mode: policy.mode,
       policy: parsePolicy(policy),
-      allowsUndated: policy.undated === "allow",
       newKeys: trust.newKeys,
       pins: trust.keys.map(({ match, fingerprints }) => ({
         pattern: parseProviderPattern(match),

@@ -22,7 +22,6 @@ it("parses rules with patterns, constraints and ages", () => {
     mode: "enforce",
     default: "allow",
     minimumAge: 259_200_000,
-    undated: "hold",
     rules: [
       rules[0],
       {

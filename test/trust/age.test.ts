@@ -38,28 +38,7 @@ describe("the age of a version", () => {
   });
 
   test("is never enough without a date", () => {
-    const undated = { old: false, availableAt: undefined, isUndated: true };
-    expect(ask()).toEqual(undated);
-  });
-
-  test("is enough without a date where operators allow that, and with one counts all the same", () => {
-    const decide = (claimed?: Date, isUnlisted = false) =>
-      decideByAge(
-        ...([
-          {
-            minimumAge: week,
-            isUnlisted,
-            seenAt: undefined,
-            now,
-            allowsUndated: true,
-          },
-          claimed,
-        ] as const),
-      );
-    expect(decide()).toEqual({ old: true });
-    expect(decide(ago(0)).old).toBe(false);
-    expect(decide(new Date(NaN)).old).toBe(false);
-    expect(decide(undefined, true).old).toBe(false);
+    expect(ask()).toEqual({ old: false, availableAt: undefined });
   });
 
   test("is never enough for a version that no list ever showed, with any date of its signature", () => {

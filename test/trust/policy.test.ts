@@ -278,7 +278,6 @@ test("refusals are 451 and say which key decided and what to do", () => {
     "1.0.0",
     "policy.minimumAge",
     when,
-    false,
     { because: undefined, contact: undefined },
   );
   expect(statusOf(young)).toBe(451);
@@ -291,10 +290,9 @@ test("refusals are 451 and say which key decided and what to do", () => {
     "1.0.0",
     "policy.minimumAge",
     undefined,
-    true,
     { because: undefined, contact: "#platform" },
   );
   expect(undated.message).toMatch(
-    /because its age is not known \(nothing says when it was published, and "policy\.undated" is hold\): use an older version, or ask #platform to/,
+    /because nothing says how old it is: use an older version, or ask #platform to/,
   );
 });

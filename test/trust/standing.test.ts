@@ -245,19 +245,14 @@ describe("the age of what was pinned and has no date", () => {
   it("counts from when it was pinned", () => {
     expect(ageAt({ now: later(3 * day) })).toEqual({ old: true });
     const availableAt = later(3 * day);
-    expect(ageAt({})).toEqual({ old: false, availableAt, isUndated: true });
-  });
-
-  it("is enough where operators admit what nothing dates", () => {
-    expect(ageAt({ allowsUndated: true })).toEqual({ old: true });
+    expect(ageAt({})).toEqual({ old: false, availableAt });
   });
 
   it("counts from when a list showed it, if that was later", () => {
     const seenAt = later(day);
     const availableAt = later(4 * day);
-    const young = { old: false, availableAt, isUndated: false };
+    const young = { old: false, availableAt };
     expect(ageAt({ seenAt })).toEqual(young);
-    expect(ageAt({ seenAt, allowsUndated: true })).toEqual(young);
   });
 });
 

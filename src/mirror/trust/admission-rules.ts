@@ -28,8 +28,6 @@ export interface AdmissionRules {
   /** No list will ever be had, so that the signature alone dates what was imported. */
   readonly offline: boolean;
   readonly policy: Policy;
-  /** True where versions of first contact that nothing dates are served. */
-  readonly allowsUndated?: boolean;
   /** Report serves what the policy would refuse, and records it. */
   readonly mode?: "enforce" | "report";
   /** Hears of that; undefined where the policy refuses. */
@@ -74,12 +72,12 @@ export function youthOf(
   subject: Subject,
   version: Version,
   { minimumAgeRule, guidance }: PolicyDecision,
-  { availableAt, isUndated = false }: Youth,
+  { availableAt }: Youth,
 ): Failure<"too-young"> {
   const name = formatSubject(subject);
   return failure(
     ...(["too-young", name, version, minimumAgeRule] as const),
-    ...([availableAt, isUndated, guidance] as const),
+    ...([availableAt, guidance] as const),
   );
 }
 

@@ -41,13 +41,12 @@ export function leaveOutDenied(
 
 export function leaveOutYoung(
   version: Version,
-  { availableAt, isUndated = false }: Youth,
+  { availableAt }: Youth,
 ): LeftOut {
-  const until =
+  const cause =
     availableAt === undefined
-      ? "its age is not known"
+      ? "nothing says how old it is"
       : `until ${availableAt.toISOString()}`;
-  const cause = isUndated ? `${until}, nothing dates it` : until;
   return { version, kind: "young", cause };
 }
 

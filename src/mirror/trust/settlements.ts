@@ -194,7 +194,6 @@ export class Settlements {
         isUnlisted: listed === undefined && !rules.offline,
         seenAt,
         now: this.#parts.notebook.clock.now(),
-        allowsUndated: rules.allowsUndated ?? false,
       },
       enforcesAge: rules.report === undefined,
     };

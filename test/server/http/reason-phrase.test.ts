@@ -82,15 +82,7 @@ describe("the reason phrase of a refusal", () => {
       `Denied by policy.rules[2] of this mirror: use acme/other. Contact: #platform, see ${page}`,
     ],
     [
-      failure(
-        "too-young",
-        "a/b/c",
-        "1.0.0",
-        "policy.minimumAge",
-        until,
-        false,
-        plain,
-      ),
+      failure("too-young", "a/b/c", "1.0.0", "policy.minimumAge", until, plain),
       `Held back by policy.minimumAge of this mirror until 2026-11-22T10:00:00.000Z, see ${page}`,
     ],
     [
