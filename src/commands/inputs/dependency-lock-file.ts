@@ -12,19 +12,24 @@ import {
 import { isVersion, type Version } from "../../address/version.ts";
 import { failure, type Failure } from "../../errors/index.ts";
 import { noteProblem } from "./input-file.ts";
-import { lineFinder } from "./required-providers.ts";
+import { lineFinder } from "./declarations.ts";
 
 /** The name that clients give to the file. */
 export const lockFileName = ".terraform.lock.hcl";
 
-/** One `provider` block; `where` is FILE:LINE. */
-export interface ProviderLock {
-  readonly provider: ProviderAddress;
+/** The content of a `provider` block. */
+export interface LockEntry {
   /** HOSTNAME/NAMESPACE/TYPE. */
   readonly name: string;
   readonly version: Version;
+  /** Constraints in canonical form; undefined when any version is allowed. */
   readonly constraints: string | undefined;
   readonly hashes: readonly string[];
+}
+
+/** One that was read; `where` is FILE:LINE. */
+export interface ProviderLock extends LockEntry {
+  readonly provider: ProviderAddress;
   readonly where: string;
 }
 
@@ -112,8 +117,62 @@ function isCanonical(text: string): boolean {
   }
 }
 
+/** Adds `entries` to those of a file. Version and constraints of an entry that is there already stay as they are. */
+export function mergeEntries(
+  locks: readonly LockEntry[],
+  entries: readonly LockEntry[],
+): readonly LockEntry[] {
+  const merged = new Map(locks.map((lock) => [lock.name, lock]));
+  for (const entry of entries) {
+    const lock = merged.get(entry.name) ?? entry;
+    const hashes = [...lock.hashes, ...entry.hashes];
+    merged.set(entry.name, { ...lock, hashes });
+  }
+  return [...merged.values()];
+}
+
+/** Writes a whole file as `client` does (depsfile, "SaveLocksToBytes"). */
+export function formatLockFile(
+  client: "terraform" | "tofu",
+  entries: readonly LockEntry[],
+): string {
+  const blocks = entries
+    .toSorted((a, b) => compareNames(a.name, b.name))
+    .map((entry) => `\n${formatEntry(entry)}\n`);
+  return `# This file is maintained automatically by "${client} init".\n# Manual edits may be lost in future updates.\n${blocks.join("")}`;
+}
+
+/** Orders addresses by hostname, then namespace, then type. */
+function compareNames(a: string, b: string): number {
+  const [as, bs] = [a.split("/"), b.split("/")];
+  const index = as.findIndex((part, position) => part !== bs[position]);
+  return index < 0 ? 0 : (as[index] ?? "") < (bs[index] ?? "") ? -1 : 1;
+}
+
+function formatEntry({
+  name,
+  version,
+  constraints,
+  hashes,
+}: LockEntry): string {
+  const lines =
+    constraints === undefined
+      ? [`  version = "${version}"`]
+      : [`  version     = "${version}"`, `  constraints = "${constraints}"`];
+  const list = hashes.length === 0 ? [] : [formatHashes(hashes)];
+  return [`provider "${displayProvider(name)}" {`, ...lines, ...list, "}"].join(
+    "\n",
+  );
+}
+
+function formatHashes(hashes: readonly string[]): string {
+  const sorted = [...new Set(hashes)].toSorted();
+  const items = sorted.map((hash) => `    "${hash}",\n`);
+  return `  hashes = [\n${items.join("")}  ]`;
+}
+
 /** HOSTNAME/NAMESPACE/TYPE as lock files have it. */
-export function displayProvider(name: string): string {
+function displayProvider(name: string): string {
   const [hostname = "", ...names] = name.split("/");
   return [displayHostname(hostname), ...names].join("/");
 }

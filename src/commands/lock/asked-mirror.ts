@@ -6,11 +6,7 @@ import pLimit from "p-limit";
 import { z } from "zod";
 import { formatChecksumsName } from "../../address/archive-name.ts";
 import { parsePackageHash, type PackageHash } from "../../address/hash.ts";
-import {
-  formatModuleAddress,
-  type ModuleAddress,
-} from "../../address/module-address.ts";
-import type { ModuleConstraint } from "../../address/module-constraint.ts";
+import { formatModuleAddress } from "../../address/module-address.ts";
 import { parseModuleSource } from "../../address/module-source.ts";
 import {
   formatProviderAddress,
@@ -40,7 +36,7 @@ import { absentOn404 } from "../../origin/registries/provider-registry.ts";
 import type { OpenArchive } from "../../verification/archives/open-archive.ts";
 import type { ArchiveThreads } from "../../verification/archives/threads.ts";
 import { parseChecksumsDocument } from "../../verification/checksums-document.ts";
-import type { FoundModule, ModuleReading } from "../inputs/module-tree.ts";
+import type { FoundModule, OpenModule } from "../inputs/modules.ts";
 import { readModulePackage } from "../packages/module-packages.ts";
 import { chooseNewest, newestOfModule } from "../packages/version-choice.ts";
 
@@ -76,7 +72,7 @@ const atOnce = 4;
  * A running mirror, asked as its clients ask it. Its `zh:` count as they do for them. An h1 is taken from no mirror that
  * does not say that it computed it: the archive is read and hashed here instead.
  */
-export class AskedMirror implements ModuleReading {
+export class AskedMirror {
   readonly #http: HttpClient;
   /** The base of its network mirror protocol. */
   readonly #base: URL;
@@ -188,11 +184,7 @@ export class AskedMirror implements ModuleReading {
   }
 
   /** Opens the newest version of a module that the constraint allows; each archive is asked for once. */
-  async open(
-    module: ModuleAddress,
-    constraint: ModuleConstraint,
-    where: string,
-  ): Promise<FoundModule> {
+  readonly openModule: OpenModule = async (module, constraint, where) => {
     const service = new URL(`../v1/modules/${module.hostname}/`, this.#base);
     const registry = new ModuleRegistry(
       this.#http,
@@ -216,7 +208,7 @@ export class AskedMirror implements ModuleReading {
       if (!isFailure(error, "not-found")) throw error;
       return { because: `${this.#base.host} does not have it` };
     }
-  }
+  };
 
   async #fetchModule(
     registry: ModuleRegistry,

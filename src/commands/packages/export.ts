@@ -20,7 +20,7 @@ import {
 } from "../../mirror/bundles/export-tree.ts";
 import { formatManifest } from "../../mirror/bundles/manifest.ts";
 import { formatModuleRelease } from "../../mirror/modules/release.ts";
-import type { NotCarried } from "../inputs/module-tree.ts";
+import type { NotCarried } from "../inputs/modules.ts";
 import { formatAmount } from "../output/table.ts";
 import { formatNotCarried, ModulePackages } from "./module-packages.ts";
 import { selectPackages } from "./package-selection.ts";

@@ -2,7 +2,6 @@ import {
   formatModuleAddress,
   type ModuleAddress,
 } from "../../address/module-address.ts";
-import type { ModuleConstraint } from "../../address/module-constraint.ts";
 import type { Version } from "../../address/version.ts";
 import { failure, isFailure } from "../../errors/index.ts";
 import type { ModuleArchives } from "../../mirror/modules/archives.ts";
@@ -19,13 +18,13 @@ import {
 } from "../../verification/archives/limits.ts";
 import type { OpenArchive } from "../../verification/archives/open-archive.ts";
 import { readModuleFiles } from "../../mirror/modules/files.ts";
-import { isConfigurationFile } from "../inputs/configuration-module.ts";
 import {
-  ModulePackage,
+  isConfigurationFile,
+  openPackage,
   type FoundModule,
-  type ModuleReading,
   type NotCarried,
-} from "../inputs/module-tree.ts";
+  type OpenModule,
+} from "../inputs/modules.ts";
 import type { VersionChoice } from "./request.ts";
 import { chooseVersions, newestOfModule } from "./version-choice.ts";
 
@@ -57,7 +56,7 @@ export function formatNotCarried({
 }
 
 /** Brings modules into the store and reads what they call and require; each once. */
-export class ModulePackages implements ModuleReading {
+export class ModulePackages {
   readonly #supply: ModuleSupply;
   readonly #signal: AbortSignal;
   readonly #found = new Map<string, Promise<FoundModule>>();
@@ -79,11 +78,7 @@ export class ModulePackages implements ModuleReading {
       }));
   }
 
-  async open(
-    module: ModuleAddress,
-    constraint: ModuleConstraint,
-    where: string,
-  ): Promise<FoundModule> {
+  readonly open: OpenModule = async (module, constraint, where) => {
     try {
       const choice = newestOfModule(constraint);
       const [version] = await this.choose(module, choice, where);
@@ -93,7 +88,7 @@ export class ModulePackages implements ModuleReading {
       if (!isFailure(error, "origin-not-served")) throw error;
       return { because: `${error.hostname} is none of "origins"` };
     }
-  }
+  };
 
   choose(
     module: ModuleAddress,
@@ -170,5 +165,5 @@ export async function readModulePackage(
   });
   return content === undefined
     ? { because: `what it calls is not seen in a ${format}` }
-    : new ModulePackage(name, content, subdirectory);
+    : openPackage(name, content, subdirectory);
 }

@@ -17,17 +17,15 @@ import {
   type ModuleReleaseAddress,
 } from "../../mirror/modules/release.ts";
 import type { ProviderMirror } from "../../mirror/providers/provider-mirror.ts";
-import {
-  type ConfigurationRoot,
-  findRoots,
-} from "../inputs/configuration-directory.ts";
-import {
-  requireTogether,
-  type Requirement,
-} from "../inputs/configuration-module.ts";
+import { type ConfigurationRoot, findRoots } from "../inputs/configuration.ts";
 import type { DependencyLockFile } from "../inputs/dependency-lock-file.ts";
 import { type InputText, noteProblem, textOf } from "../inputs/input-file.ts";
-import { followModules, type NotCarried } from "../inputs/module-tree.ts";
+import {
+  followModules,
+  type NotCarried,
+  readModule,
+  type Requirement,
+} from "../inputs/modules.ts";
 import { readDependencyLocks } from "../inputs/parser.ts";
 import type { GatheredModule, ModulePackages } from "./module-packages.ts";
 import type { PackageRequest, SelectionInput } from "./request.ts";
@@ -206,24 +204,22 @@ async function requestsOfModule(
     address.module.hostname === "registry.opentofu.org"
       ? "registry.opentofu.org"
       : "registry.terraform.io";
-  const own = [await found.read(found.keyOf(""))];
-  const followed = await followModules(own, registry, modules, found);
-  const { requirements, problems } = requireTogether(
-    followed.modules,
+  const folder = found.folder("");
+  const start = { folder, module: await readModule(folder) };
+  const { requirements, problems, notCarried } = await followModules(
+    start,
     registry,
+    modules.open,
   );
-  return {
-    requests: requirements.map(requestOfRequirement),
-    problems: [...problems, ...followed.problems],
-    notCarried: followed.notCarried,
-  };
+  const requests = requirements.map(requestOfRequirement);
+  return { requests, problems, notCarried };
 }
 
 async function readDirectory(
   path: string,
   modules: ModulePackages,
 ): Promise<Requests> {
-  const { roots, problems } = await findRoots(path, modules);
+  const { roots, problems } = await findRoots(path, modules.open);
   return join([
     { ...requestsOf([]), problems },
     ...roots.map((root) => ({
