@@ -38,7 +38,7 @@ import type { ArchiveThreads } from "../../verification/archives/threads.ts";
 import { parseChecksumsDocument } from "../../verification/checksums-document.ts";
 import type { FoundModule, OpenModule } from "../inputs/modules.ts";
 import { readModulePackage } from "../packages/module-packages.ts";
-import { chooseNewest, newestOfModule } from "../packages/version-choice.ts";
+import { chooseVersions, newestOfModule } from "../packages/version-choice.ts";
 
 const index = z.object({ versions: z.record(z.string(), z.unknown()) });
 
@@ -192,7 +192,7 @@ export class AskedMirror {
       this.#limits,
     );
     try {
-      const version = await chooseNewest(
+      const [version] = await chooseVersions(
         formatModuleAddress(module),
         newestOfModule(constraint),
         where,

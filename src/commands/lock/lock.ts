@@ -27,7 +27,7 @@ import {
 } from "../inputs/dependency-lock-file.ts";
 import { readInputFile } from "../inputs/input-file.ts";
 import type { Requirement } from "../inputs/modules.ts";
-import { chooseNewest, newestOf } from "../packages/version-choice.ts";
+import { chooseVersions, newestOf } from "../packages/version-choice.ts";
 import type { AskedMirror, MirroredRelease } from "./asked-mirror.ts";
 
 interface LockOptions {
@@ -184,8 +184,11 @@ async function choose(
   { provider, name, constraint, where }: Requirement,
   mirror: AskedMirror,
 ) {
-  const version = await chooseNewest(name, newestOf(constraint), where, () =>
-    mirror.listVersions(provider),
+  const [version] = await chooseVersions(
+    name,
+    newestOf(constraint),
+    where,
+    () => mirror.listVersions(provider),
   );
   const constraints =
     constraint.length === 0 ? undefined : formatVersionConstraint(constraint);

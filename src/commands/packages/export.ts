@@ -23,14 +23,13 @@ import { formatModuleRelease } from "../../mirror/modules/release.ts";
 import type { NotCarried } from "../inputs/modules.ts";
 import { formatAmount } from "../output/table.ts";
 import { formatNotCarried, ModulePackages } from "./module-packages.ts";
-import { selectPackages } from "./package-selection.ts";
+import { selectPackages, type SelectionInput } from "./package-selection.ts";
 import {
   formatWanted,
   prefetchPackage,
   type PrefetchedPackage,
-  type PrefetchParts,
+  type Prefetching,
 } from "./prefetch-package.ts";
-import type { SelectionInput } from "./request.ts";
 
 interface ExportOptions {
   readonly input: SelectionInput;
@@ -52,7 +51,7 @@ interface ExportOptions {
  */
 export async function runExport(
   { input, to, oci, bundle, since, limits }: ExportOptions,
-  parts: PrefetchParts & { readonly store: ExportParts },
+  parts: Prefetching & { readonly store: ExportParts },
   stderr: (text: string) => void,
 ): Promise<number> {
   if (to === undefined && bundle === undefined && oci === undefined)
@@ -121,7 +120,7 @@ const atOnce = 32;
 
 async function gather(
   input: SelectionInput,
-  parts: PrefetchParts & { readonly store: ExportParts },
+  parts: Prefetching & { readonly store: ExportParts },
 ): Promise<{
   readonly ready: readonly ExportedPackage[];
   readonly modules: readonly ExportedModule[];

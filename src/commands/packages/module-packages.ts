@@ -5,6 +5,7 @@ import {
 import type { Version } from "../../address/version.ts";
 import { failure, isFailure } from "../../errors/index.ts";
 import type { ModuleArchives } from "../../mirror/modules/archives.ts";
+import { readModuleFiles } from "../../mirror/modules/files.ts";
 import type { ModuleMirror } from "../../mirror/modules/module-mirror.ts";
 import {
   formatModuleRelease,
@@ -17,7 +18,6 @@ import {
   moduleLimits,
 } from "../../verification/archives/limits.ts";
 import type { OpenArchive } from "../../verification/archives/open-archive.ts";
-import { readModuleFiles } from "../../mirror/modules/files.ts";
 import {
   isConfigurationFile,
   openPackage,
@@ -25,8 +25,11 @@ import {
   type NotCarried,
   type OpenModule,
 } from "../inputs/modules.ts";
-import type { VersionChoice } from "./request.ts";
-import { chooseVersions, newestOfModule } from "./version-choice.ts";
+import {
+  chooseVersions,
+  newestOfModule,
+  type VersionChoice,
+} from "./version-choice.ts";
 
 /** The mirror of modules, as far as commands need it. */
 export interface ModuleSupply {
@@ -82,7 +85,6 @@ export class ModulePackages {
     try {
       const choice = newestOfModule(constraint);
       const [version] = await this.choose(module, choice, where);
-      if (version === undefined) throw new Error("chooseVersions finds one");
       return await this.get({ module, version }, where);
     } catch (error) {
       if (!isFailure(error, "origin-not-served")) throw error;
@@ -94,11 +96,10 @@ export class ModulePackages {
     module: ModuleAddress,
     choice: VersionChoice,
     where: string,
-  ): Promise<readonly Version[]> {
-    const { modules } = this.#supply;
+  ): Promise<readonly [Version, ...Version[]]> {
     const name = formatModuleAddress(module);
-    return chooseVersions(name, { choice, where }, async () => {
-      const { value } = await modules.listVersions(module);
+    return chooseVersions(name, choice, where, async () => {
+      const { value } = await this.#supply.modules.listVersions(module);
       return value.versions;
     });
   }
@@ -120,29 +121,20 @@ export class ModulePackages {
     name: string,
     address: ModuleReleaseAddress,
   ): Promise<FoundModule> {
-    const { modules, moduleArchives } = this.#supply;
+    const { modules, moduleArchives, blobs } = this.#supply;
     const stored = await moduleArchives.find(address);
     const archive = await modules.ensureArchive(address, this.#signal);
     if ("foreign" in archive)
       return { because: `only clients can fetch it (${archive.foreign})` };
     const outcome = stored === undefined ? "fetched" : "stored";
-    return this.#read(name, { address, archive, outcome });
-  }
-
-  async #read(
-    name: string,
-    one: Omit<GatheredModule, "asked" | "size">,
-  ): Promise<FoundModule> {
-    const { blobs } = this.#supply;
-    const { sha256 } = one.archive;
+    const { sha256 } = archive;
     const blob = await blobs.open(sha256);
     if (blob === undefined)
       throw failure("stored-archive-unreadable", sha256, "it is gone");
     await using handle = blob.handle;
     const { size } = blob;
-    this.#gathered.set(name, { ...one, size });
-    const opened = { fd: handle.fd, size };
-    return await readModulePackage(name, one.archive, opened);
+    this.#gathered.set(name, { address, archive, outcome, size });
+    return await readModulePackage(name, archive, { fd: handle.fd, size });
   }
 }
 
@@ -152,18 +144,16 @@ export async function readModulePackage(
   { format, subdirectory }: Pick<ModuleArchive, "format" | "subdirectory">,
   archive: OpenArchive,
 ): Promise<FoundModule> {
-  const content = await readModuleFiles(
-    format,
-    archive,
-    moduleLimits,
-    isConfigurationFile,
-  ).catch((error: unknown) => {
+  try {
+    const content = await readModuleFiles(
+      ...([format, archive, moduleLimits, isConfigurationFile] as const),
+    );
+    return content === undefined
+      ? { because: `what it calls is not seen in a ${format}` }
+      : openPackage(name, content, subdirectory);
+  } catch (error) {
     if (!(error instanceof ArchiveRefused)) throw error;
-    throw failure("module-archive-refused", name, error.message, {
-      cause: error,
-    });
-  });
-  return content === undefined
-    ? { because: `what it calls is not seen in a ${format}` }
-    : openPackage(name, content, subdirectory);
+    const { message } = error;
+    throw failure("module-archive-refused", name, message, { cause: error });
+  }
 }

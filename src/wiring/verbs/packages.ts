@@ -7,8 +7,6 @@ import { wireCore, type Core } from "../core.ts";
 import { selection, selectionOf } from "./selection.ts";
 import { flag, text, verb, type OpenMirror } from "./verb.ts";
 
-const now = () => performance.now();
-
 export const prefetch = verb(
   { ...selection, check: flag, json: flag },
   async (
@@ -21,7 +19,7 @@ export const prefetch = verb(
     const progress = makeProgress();
     const run = (mirror: Core) => {
       const parts = { mirror, progress, signal, inspects: false, checks };
-      return runPrefetch({ input, json }, parts, { stdout, stderr, now });
+      return runPrefetch({ input, json }, parts, { stdout, stderr });
     };
     if (!checks) {
       await measureStore(opened);
