@@ -136,39 +136,24 @@ export function formatLockFile(
   client: "terraform" | "tofu",
   entries: readonly LockEntry[],
 ): string {
+  // By hostname, then namespace, then type.
+  const keyOf = ({ name }: LockEntry) => name.replaceAll("/", "\0");
   const blocks = entries
-    .toSorted((a, b) => compareNames(a.name, b.name))
-    .map((entry) => `\n${formatEntry(entry)}\n`);
+    .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+    .map(formatEntry);
   return `# This file is maintained automatically by "${client} init".\n# Manual edits may be lost in future updates.\n${blocks.join("")}`;
 }
 
-/** Orders addresses by hostname, then namespace, then type. */
-function compareNames(a: string, b: string): number {
-  const [as, bs] = [a.split("/"), b.split("/")];
-  const index = as.findIndex((part, position) => part !== bs[position]);
-  return index < 0 ? 0 : (as[index] ?? "") < (bs[index] ?? "") ? -1 : 1;
-}
-
-function formatEntry({
-  name,
-  version,
-  constraints,
-  hashes,
-}: LockEntry): string {
-  const lines =
-    constraints === undefined
-      ? [`  version = "${version}"`]
-      : [`  version     = "${version}"`, `  constraints = "${constraints}"`];
-  const list = hashes.length === 0 ? [] : [formatHashes(hashes)];
-  return [`provider "${displayProvider(name)}" {`, ...lines, ...list, "}"].join(
-    "\n",
-  );
-}
-
-function formatHashes(hashes: readonly string[]): string {
+function formatEntry(entry: LockEntry): string {
+  const { name, version, constraints, hashes } = entry;
   const sorted = [...new Set(hashes)].toSorted();
-  const items = sorted.map((hash) => `    "${hash}",\n`);
-  return `  hashes = [\n${items.join("")}  ]`;
+  const items = sorted.map((hash) => `    "${hash}",\n`).join("");
+  const list = items === "" ? "" : `  hashes = [\n${items}  ]\n`;
+  const chosen =
+    constraints === undefined
+      ? `  version = "${version}"\n`
+      : `  version     = "${version}"\n  constraints = "${constraints}"\n`;
+  return `\nprovider "${displayProvider(name)}" {\n${chosen}${list}}\n`;
 }
 
 /** HOSTNAME/NAMESPACE/TYPE as lock files have it. */

@@ -278,16 +278,17 @@ export function wantToken(
   { origin, host }: URL,
   cause?: Failure<"origin-credentials">,
 ): Failure<"origin-credentials"> {
+  const words = cause?.words;
   const name = host.replaceAll("-", "__").replaceAll(".", "_");
-  const problem =
-    cause?.words === undefined
-      ? "wants a token, and got none or one that it does not take"
-      : `refuses the token that it got because ${cause.words}`;
-  const remedy = `set TF_TOKEN_${name} to one that it knows`;
-  const options = cause === undefined ? {} : { cause };
   return failure(
     "origin-credentials",
-    ...([origin, problem, remedy, cause?.words, options] as const),
+    origin,
+    words === undefined
+      ? "wants a token, and got none or one that it does not take"
+      : `refuses the token that it got because ${words}`,
+    `set TF_TOKEN_${name} to one that it knows`,
+    words,
+    { cause },
   );
 }
 
