@@ -17,6 +17,7 @@ export interface Work {
   readonly directory: string;
   /** Milliseconds that terraform took, straight from the origin. */
   readonly terraform: (...args: string[]) => Promise<number>;
+  readonly storage: CommandStorage;
   /** Milliseconds that a command of ours took, with the store of this work. */
   readonly provender: (...args: string[]) => Promise<number>;
 }
@@ -37,7 +38,7 @@ export async function prepareWork(
   writeFileSync(caFile, ca);
   const cliConfig = directConfig(registry.providersUrl);
   return {
-    directory,
+    ...{ directory, storage },
     terraform: async (...args) => {
       const [client] = await findClients();
       if (client?.name !== "terraform") throw new Error("no terraform");

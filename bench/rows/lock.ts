@@ -1,5 +1,6 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import { startMirror } from "../../test/running-mirror.ts";
 import { prepareWork } from "../client.ts";
 import { median, seconds } from "../figure.ts";
 import { startOrigin } from "../origin.ts";
@@ -34,10 +35,14 @@ export const lock: Row = {
       ...platforms.map((name) => `-platform=${name}`),
     );
     const times: number[] = [];
+    const { config } = origin;
+    const mirror = await startMirror({ config, ...work.storage });
+    const from = ["--mirror", mirror.url, "--ca", mirror.caFile];
     for (let round = 0; round < rounds; round++) {
       rmSync(file);
-      times.push(await work.provender("lock", ...flags));
+      times.push(await work.provender("lock", ...from, ...flags));
     }
+    await mirror.stop();
     const ours = median(times);
     scene.remark(`terraform ${seconds(theirs)}, provender ${seconds(ours)}`);
     return [

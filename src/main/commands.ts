@@ -195,12 +195,10 @@ function addLock(program: Command): void {
       new Argument("[dir...]", "where clients are run").default(["."], "here"),
     )
     .option("--platform <os_arch>", "such as linux_amd64; repeatable", collect)
-    .option("--mirror <url>", "ask a running mirror, not the local store")
+    .option("--mirror <url>", "the one to ask, in place of the local one")
     .option("--ca <file>", "PEM certificates to trust for --mirror")
     .option("--check", "change nothing; status 1 when something is missing")
-    .action(
-      runVerb("lock", async () => (await import("./packages/lock.ts")).lock),
-    );
+    .action(run(async () => (await import("./operate/lock.ts")).lock));
 }
 
 function addExport(program: Command): void {

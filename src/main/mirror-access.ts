@@ -1,6 +1,9 @@
 import { readFileSync } from "node:fs";
+import { hostname as machineName } from "node:os";
 import { loadHostToken, type Configuration } from "../config/load.ts";
 import { failure } from "../errors/index.ts";
+import { formatMirrorUrl } from "../server/web/client-instructions.ts";
+import { layOutStore } from "../store/layout.ts";
 import { wireNamedHost } from "../wiring/clients.ts";
 
 /** A running mirror that a command asks. */
@@ -13,22 +16,37 @@ interface NamedMirror {
   readonly token: string | undefined;
 }
 
-/** Reads the mirror named by the option `option`, and `--ca`. */
-export function nameMirror(
-  option: string,
-  url: string,
-  ca: string | undefined,
-): NamedMirror {
-  const base = parseMirrorUrl(option, url);
+/** Reads the mirror that `--mirror` names, and `--ca`. */
+export function nameMirror(url: string, ca: string | undefined): NamedMirror {
+  const base = parseMirrorUrl(url);
   const authority = ca === undefined ? undefined : readAuthority(ca);
   return { base, ca: authority, token: loadHostToken(base) };
 }
 
+/** The mirror of this configuration, under the URL that its clients have. */
+export function nameLocalMirror(configuration: Configuration): NamedMirror {
+  const { listen, storage } = configuration;
+  const base = parseMirrorUrl(findUrl(configuration));
+  const token = loadHostToken(base);
+  switch (listen.tls.kind) {
+    case "off":
+      return { base, token, ca: undefined };
+    case "files":
+      return { base, token, ca: readAuthority(listen.tls.certificate) };
+    case "self-signed": {
+      const file = layOutStore(storage.directory).tls.authority;
+      return { base, token, ca: readOwnAuthority(file) };
+    }
+  }
+}
 /** Milliseconds that a person waits: longer than a mirror takes, which may have to ask its own origins. */
 const patience = 20_000;
 
 /** Opens a client for a mirror. */
-export function openMirror(configuration: Configuration, named: NamedMirror) {
+export function openMirror(
+  configuration: Pick<Configuration, "proxy" | "limits">,
+  named: NamedMirror,
+) {
   const { base } = named;
   const limits = {
     ...configuration.limits,
@@ -38,13 +56,37 @@ export function openMirror(configuration: Configuration, named: NamedMirror) {
   return { base, http, [Symbol.asyncDispose]: () => http.close() };
 }
 
+/** The URL of the configuration's own mirror, as clients have it. */
+export function findUrl({ listen, publicUrl }: Configuration): string {
+  if (publicUrl !== undefined) return publicUrl.href;
+  if (listen.port === 0)
+    throw failure(
+      "configuration",
+      "listen.port",
+      "it is any free one, which the mirror prints at its start",
+      'set it, or "publicUrl"',
+    );
+  const secure = listen.tls.kind !== "off";
+  const name = listen.names[0] ?? machineName();
+  return formatMirrorUrl({ ...listen, secure }, name);
+}
+
+/** The CA of a self-signed certificate. */
+export function readOwnAuthority(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (cause) {
+    throw failure("no-authority", file, { cause });
+  }
+}
+
 /** The mirror's own URL, or the one that its clients have in `network_mirror`. */
-function parseMirrorUrl(option: string, text: string): URL {
+function parseMirrorUrl(text: string): URL {
   const url = URL.parse(text);
   if (url?.protocol !== "https:")
     throw failure(
       "configuration",
-      option,
+      "--mirror",
       `${JSON.stringify(text)} is not a URL`,
       "give one that starts with https://",
     );

@@ -104,7 +104,7 @@ function listConfiguredHosts({
 
 /** A client of a host that the operator named, which is no origin; `ca` is PEM. */
 export function wireNamedHost(
-  { proxy, limits }: Configuration,
+  { proxy, limits }: Pick<Configuration, "proxy" | "limits">,
   url: URL,
   {
     ca,

@@ -1,7 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { makeStorage } from "../commands/storage.ts";
 import { createAuthority } from "../fakes/authority.ts";
 import { startRegistry, type Registry } from "../fakes/registry.ts";
 import { originsOf } from "../origins.ts";
@@ -45,6 +44,7 @@ const providers: RequiredProviders = Object.fromEntries(
 let registry: Registry;
 let config: ReturnType<typeof originsOf>;
 let originCa: string;
+let mirror: RunningMirror;
 
 beforeAll(async () => {
   const authority = await createAuthority();
@@ -61,9 +61,13 @@ beforeAll(async () => {
       });
   config = originsOf(authority, registry);
   originCa = (config.origins["registry.terraform.io"] as { ca: string }).ca;
+  mirror = await startMirror({ config });
 });
 
-afterAll(() => registry.stop());
+afterAll(async () => {
+  await mirror.stop();
+  await registry.stop();
+});
 
 /** The client with the registry itself. */
 function direct(client: Client, directory: string, ...args: string[]) {
@@ -71,11 +75,7 @@ function direct(client: Client, directory: string, ...args: string[]) {
   return runClient(client, args, { directory, caFile: originCa, cliConfig });
 }
 
-async function initReadonly(
-  client: Client,
-  directory: string,
-  mirror: RunningMirror,
-) {
+async function initReadonly(client: Client, directory: string) {
   const cliConfig = networkMirrorConfig(`${mirror.url}providers/`);
   const options = { directory, caFile: mirror.caFile, cliConfig };
   return runClient(client, ["init", "-lockfile=readonly"], options);
@@ -87,46 +87,43 @@ async function makeRoot(): Promise<{ directory: string; file: string }> {
   return { directory, file: join(directory, ".terraform.lock.hcl") };
 }
 
-function lock(configFile: string, ...args: string[]) {
-  return runCommand(["lock", "--config", configFile, ...flags, ...args]);
+function lock(...args: string[]) {
+  const from = ["--mirror", mirror.url, "--ca", mirror.caFile];
+  return runCommand(["lock", ...from, ...flags, ...args]);
 }
 
 describe.each(clients)("lock for $name $version", (client) => {
   it("completes a file of one platform exactly as providers lock does", async () => {
-    const { configFile } = makeStorage(config);
     const { directory, file } = await makeRoot();
     const init = await direct(client, directory, "init");
     expect(init.output).toContain("successfully initialized");
     const before = readFileSync(file, "utf8");
 
-    const check = await lock(configFile, "--check", directory);
+    const check = await lock("--check", directory);
     expect(check.status).toBe(1);
     expect(check.stderr).toMatch(/acme\/alpha 1\.3\.0 lacks 2 hashes: h1:/);
     expect(readFileSync(file, "utf8")).toBe(before);
 
-    const run = await lock(configFile, directory);
+    const run = await lock(directory);
     expect(run.status).toBe(0);
     const ours = readFileSync(file, "utf8");
     expect(ours).not.toBe(before);
-    expect((await lock(configFile, "--check", directory)).status).toBe(0);
+    expect((await lock("--check", directory)).status).toBe(0);
 
     const again = await direct(client, directory, ...providersLock);
     expect(again.output).toContain("found no need for changes");
     expect(readFileSync(file, "utf8")).toBe(ours);
 
-    const mirror = await startMirror({ config });
-    const readonly = await initReadonly(client, directory, mirror);
+    const readonly = await initReadonly(client, directory);
     expect(readonly.output).toContain("successfully initialized");
-    await mirror.stop();
   });
 
   it("makes the very file that init and providers lock make", async () => {
-    const { configFile } = makeStorage(config);
     const mine = await makeRoot();
     // Which of the two clients is meant cannot be seen from this configuration.
     if (client.name === "tofu")
       writeFileSync(join(mine.directory, "empty.tofu"), "");
-    expect((await lock(configFile, mine.directory)).status).toBe(0);
+    expect((await lock(mine.directory)).status).toBe(0);
 
     const theirs = await makeRoot();
     const made = await direct(client, theirs.directory, ...providersLock);

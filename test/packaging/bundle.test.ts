@@ -87,7 +87,8 @@ describe("the bundle", () => {
   it("reads configurations with HashiCorp's own parser", async () => {
     const cwd = scratch("configuration");
     writeFileSync(join(cwd, "main.tf"), 'terraform {\n  = "no"\n}\n');
-    const run = await runCommand(["lock", "."], { program, cwd });
+    const args = ["lock", "--mirror", "https://mirror.example.com", "."];
+    const run = await runCommand(args, { program, cwd });
     expect(run.stderr).toMatch(/main\.tf:2/);
   });
 });

@@ -1,9 +1,9 @@
 import { copyFileSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readRootDirectory } from "../../src/commands/inputs/configuration-directory.ts";
+import { readRootDirectory } from "../../src/commands/inputs/configuration.ts";
 import { readDependencyLocks } from "../../src/commands/inputs/parser.ts";
-import { formatLockFile } from "../../src/commands/lock/lock.ts";
+import { formatLockFile } from "../../src/commands/inputs/dependency-lock-file.ts";
 import { parseChecksumsDocument } from "../../src/verification/checksums-document.ts";
 import { decideSignature } from "../../src/verification/signature-worker.ts";
 import { scratch } from "../running-mirror.ts";
@@ -99,7 +99,7 @@ describe("a real configuration", () => {
     copyFileSync(from("thirteen-providers.tf"), join(directory, "main.tf"));
     copyFileSync(from("lock-files", "thirteen-providers.hcl"), locked);
     const open = () => Promise.reject(new Error("it calls no module"));
-    const root = await readRootDirectory(directory, { open });
+    const root = await readRootDirectory(directory, open);
     expect(root.problems).toEqual([]);
     expect(root.client).toBe("tofu");
     const names = root.requirements.map(({ name }) => name).toSorted();

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, copyFileSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { readPrintedBlock } from "../acceptance/clients.ts";
@@ -191,7 +191,11 @@ async function makeFolder(mirror: RunningMirror): Promise<string> {
     writeFiles(join(folder, name), configured);
   writeFiles(join(folder, "dist"), filesOf(release));
   copyFileSync(mirror.caFile, join(folder, "ca.pem"));
-  copyFileSync(mirror.configFile, join(folder, "provender.yaml"));
+  const configuration = readFileSync(mirror.configFile, "utf8");
+  writeFileSync(
+    join(folder, "provender.yaml"),
+    `${configuration}publicUrl: ${mirror.url}\n`,
+  );
   writeProgram(join(folder, "provender-0.1.0-linux-x64"), script);
   return folder;
 }

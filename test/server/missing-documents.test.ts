@@ -150,6 +150,11 @@ function requiringAny(type: string): string {
   return directory;
 }
 
+function lock(mirror: RunningMirror, ...args: readonly string[]) {
+  const asked = ["--mirror", mirror.url, "--ca", mirror.caFile];
+  return runCommand(mirror, "lock", ...asked, ...args);
+}
+
 it("a release without documents is not what prefetch, lock and offline mirrors choose", async () => {
   await publish("chosen", { checksums: status(404) });
   const mirror = await start();
@@ -158,10 +163,10 @@ it("a release without documents is not what prefetch, lock and offline mirrors c
   const wanted = ["--directory", directory];
   const fetched = await runCommand(mirror, "prefetch", ...platform, ...wanted);
   expect(fetched.status).toBe(0);
-  const locked = await runCommand(mirror, "lock", ...platform, directory);
+  const locked = await lock(mirror, ...platform, directory);
   expect(locked.status).toBe(0);
-  const lock = readFileSync(join(directory, ".terraform.lock.hcl"), "utf8");
-  expect(lock).toContain('version     = "1.1.0"');
+  const text = readFileSync(join(directory, ".terraform.lock.hcl"), "utf8");
+  expect(text).toContain('version     = "1.1.0"');
   await mirror.stop();
   const offline = await start({ offline: true }, mirror.directory);
   expect(await listed(offline, "chosen")).toEqual(["1.1.0"]);
@@ -175,21 +180,21 @@ it("a version that was verified here stays when its documents are gone, also in 
   const ask = requestsFor(mirror, "verified");
   const directory = requiringAny("verified");
   const platform = ["--platform", "linux_amd64"];
-  const locked = await runCommand(mirror, "lock", ...platform, directory);
+  const locked = await lock(mirror, ...platform, directory);
   expect(locked.status).toBe(0);
   expect((await ask.archive("2.0.0")).status).toBe(200);
   for (const kind of ["package", "checksums", "signature"] as const)
     registry.script(kind, onlyFor(/2\.0\.0/, status(404)));
   expect((await ask.version("2.0.0")).status).toBe(200);
   expect(await listed(mirror, "verified")).toContain("2.0.0");
-  const lock = join(directory, ".terraform.lock.hcl");
-  for (const command of [
-    ["prefetch", "--lock-file", lock],
-    ["lock", "--check", directory],
-  ] as const) {
-    const run = await runCommand(mirror, ...command, ...platform);
-    expect([run.status, run.stderr]).toEqual([0, expect.any(String)]);
-  }
+  const file = join(directory, ".terraform.lock.hcl");
+  const held = ["prefetch", "--lock-file", file] as const;
+  expect(await runCommand(mirror, ...held, ...platform)).toMatchObject({
+    status: 0,
+  });
+  expect(await lock(mirror, "--check", directory, ...platform)).toMatchObject({
+    status: 0,
+  });
   await mirror.stop();
   for (const offline of [false, true]) {
     const again = await start({ offline }, mirror.directory);

@@ -5,7 +5,7 @@ import { parseSelection, type VersionSelection } from "./provider-spec.ts";
 import { readModuleSpec, type SpecHosts } from "./spec.ts";
 
 /** A SPEC of the command line that names a module. */
-export interface ModuleSpec {
+interface ModuleSpec {
   readonly address: ModuleAddress;
   readonly selection: VersionSelection;
 }

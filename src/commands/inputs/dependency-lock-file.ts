@@ -12,19 +12,24 @@ import {
 import { isVersion, type Version } from "../../address/version.ts";
 import { failure, type Failure } from "../../errors/index.ts";
 import { noteProblem } from "./input-file.ts";
-import { lineFinder } from "./required-providers.ts";
+import { lineFinder } from "./declarations.ts";
 
 /** The name that clients give to the file. */
 export const lockFileName = ".terraform.lock.hcl";
 
-/** One `provider` block; `where` is FILE:LINE. */
-export interface ProviderLock {
-  readonly provider: ProviderAddress;
+/** The content of a `provider` block. */
+export interface LockEntry {
   /** HOSTNAME/NAMESPACE/TYPE. */
   readonly name: string;
   readonly version: Version;
+  /** Constraints in canonical form; undefined when any version is allowed. */
   readonly constraints: string | undefined;
   readonly hashes: readonly string[];
+}
+
+/** One that was read; `where` is FILE:LINE. */
+export interface ProviderLock extends LockEntry {
+  readonly provider: ProviderAddress;
   readonly where: string;
 }
 
@@ -112,8 +117,47 @@ function isCanonical(text: string): boolean {
   }
 }
 
+/** Adds `entries` to those of a file. Version and constraints of an entry that is there already stay as they are. */
+export function mergeEntries(
+  locks: readonly LockEntry[],
+  entries: readonly LockEntry[],
+): readonly LockEntry[] {
+  const merged = new Map(locks.map((lock) => [lock.name, lock]));
+  for (const entry of entries) {
+    const lock = merged.get(entry.name) ?? entry;
+    const hashes = [...lock.hashes, ...entry.hashes];
+    merged.set(entry.name, { ...lock, hashes });
+  }
+  return [...merged.values()];
+}
+
+/** Writes a whole file as `client` does (depsfile, "SaveLocksToBytes"). */
+export function formatLockFile(
+  client: "terraform" | "tofu",
+  entries: readonly LockEntry[],
+): string {
+  // By hostname, then namespace, then type.
+  const keyOf = ({ name }: LockEntry) => name.replaceAll("/", "\0");
+  const blocks = entries
+    .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+    .map(formatEntry);
+  return `# This file is maintained automatically by "${client} init".\n# Manual edits may be lost in future updates.\n${blocks.join("")}`;
+}
+
+function formatEntry(entry: LockEntry): string {
+  const { name, version, constraints, hashes } = entry;
+  const sorted = [...new Set(hashes)].toSorted();
+  const items = sorted.map((hash) => `    "${hash}",\n`).join("");
+  const list = items === "" ? "" : `  hashes = [\n${items}  ]\n`;
+  const chosen =
+    constraints === undefined
+      ? `  version = "${version}"\n`
+      : `  version     = "${version}"\n  constraints = "${constraints}"\n`;
+  return `\nprovider "${displayProvider(name)}" {\n${chosen}${list}}\n`;
+}
+
 /** HOSTNAME/NAMESPACE/TYPE as lock files have it. */
-export function displayProvider(name: string): string {
+function displayProvider(name: string): string {
   const [hostname = "", ...names] = name.split("/");
   return [displayHostname(hostname), ...names].join("/");
 }

@@ -2,9 +2,9 @@ import { constants } from "node:fs";
 import { createRequire } from "node:module";
 import { setFlagsFromString } from "node:v8";
 import { failure, type Failure, isFailure } from "../../errors/index.ts";
+import { readDeclarations } from "./declarations.ts";
 import { readLocks } from "./dependency-lock-file.ts";
 import type { ParserAnswer, ParserTask } from "./parser.ts";
-import { readDeclarations } from "./required-providers.ts";
 
 const readers = { configuration: readDeclarations, locks: readLocks };
 

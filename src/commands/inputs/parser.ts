@@ -2,12 +2,12 @@ import pLimit from "p-limit";
 import type { Piscina } from "piscina";
 import { makeThreads } from "../../concurrency/threads.ts";
 import { failure, isFailure } from "../../errors/index.ts";
+import type { Declarations } from "./declarations.ts";
 import type {
   DependencyLockFile,
   LockFileContent,
 } from "./dependency-lock-file.ts";
 import { textOf, type InputText } from "./input-file.ts";
-import type { FileDeclarations } from "./required-providers.ts";
 
 export interface ParserTask {
   readonly kind: "configuration" | "locks";
@@ -40,7 +40,7 @@ const turn = pLimit(1);
 export function parseConfiguration(
   path: string,
   text: string,
-): Promise<FileDeclarations> {
+): Promise<Declarations> {
   return parse({ kind: "configuration", path, text });
 }
 
@@ -64,10 +64,8 @@ export async function readDependencyLocks(
  * bounded by its size.
  */
 async function parse<Content>(task: ParserTask): Promise<Content> {
-  pool ??= makeThreads(import.meta.url, "./parser-worker", {
-    threads: 1,
-    heap,
-  });
+  const threads = { threads: 1, heap };
+  pool ??= makeThreads(import.meta.url, "./parser-worker", threads);
   const run = pool.run.bind(pool);
   const { content, problems } = await turn(() => {
     const signal = AbortSignal.timeout(patience);

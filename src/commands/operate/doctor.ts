@@ -9,7 +9,7 @@ import { describeFailure } from "../../store/file-failure.ts";
 import { stagingPath, type StoreLayout } from "../../store/layout.ts";
 import { checkStoreVersion } from "../../store/storage-directory.ts";
 import { actAsOwner } from "../../store/storage-owner.ts";
-import { wantToken } from "../inputs/mirror-token.ts";
+import { wantToken } from "../lock/asked-mirror.ts";
 import { formatAmount } from "../output/table.ts";
 import { formatDocument } from "../output/report.ts";
 

@@ -7,7 +7,7 @@ import {
   type Why,
 } from "../../mirror/why/why.ts";
 import type { HttpClient } from "../../origin/http/http-client.ts";
-import { readerOf } from "../lock/from-mirror.ts";
+import { askMirror } from "../lock/asked-mirror.ts";
 
 /** Source of the explanation: this store's own mirror, or a running one. */
 type Explain = (question: WhyQuestion) => Promise<Why>;
@@ -27,8 +27,11 @@ export function explainFrom(
   base: URL,
   signal: AbortSignal,
 ): Explain {
-  const ask = readerOf(http, base, signal);
-  return (question) => ask(`why/${formatQuestion(question)}`, readWhy);
+  return async (question) => {
+    const path = `why/${formatQuestion(question)}`;
+    const { url, value } = await askMirror(http, base, path, signal);
+    return readWhy(url, value);
+  };
 }
 
 function readWhy(url: URL, value: unknown): Why {

@@ -19,17 +19,16 @@ import {
 } from "../../mirror/bundles/export-tree.ts";
 import { formatManifest } from "../../mirror/bundles/manifest.ts";
 import { formatModuleRelease } from "../../mirror/modules/release.ts";
-import type { NotCarried } from "../inputs/module-tree.ts";
+import type { NotCarried } from "../inputs/modules.ts";
 import { formatAmount } from "../output/table.ts";
 import { formatNotCarried, ModulePackages } from "./module-packages.ts";
-import { selectPackages } from "./package-selection.ts";
+import { selectPackages, type SelectionInput } from "./package-selection.ts";
 import {
   formatWanted,
   prefetchPackage,
   type PrefetchedPackage,
-  type PrefetchParts,
+  type Prefetching,
 } from "./prefetch-package.ts";
-import type { SelectionInput } from "./request.ts";
 
 interface ExportOptions {
   readonly input: SelectionInput;
@@ -51,7 +50,7 @@ interface ExportOptions {
  */
 export async function runExport(
   { input, to, oci, bundle, since, limits }: ExportOptions,
-  parts: PrefetchParts & { readonly store: ExportParts },
+  parts: Prefetching & { readonly store: ExportParts },
   stderr: (text: string) => void,
 ): Promise<number> {
   if (to === undefined && bundle === undefined && oci === undefined)
@@ -120,7 +119,7 @@ const atOnce = 32;
 
 async function gather(
   input: SelectionInput,
-  parts: PrefetchParts & { readonly store: ExportParts },
+  parts: Prefetching & { readonly store: ExportParts },
 ): Promise<{
   readonly ready: readonly ExportedPackage[];
   readonly modules: readonly ExportedModule[];

@@ -2,9 +2,9 @@ import {
   formatModuleAddress,
   type ModuleAddress,
 } from "../../address/module-address.ts";
-import type { ModuleConstraint } from "../../address/module-constraint.ts";
 import type { Version } from "../../address/version.ts";
 import { failure, isFailure } from "../../errors/index.ts";
+import { readModuleFiles } from "../../mirror/modules/files.ts";
 import type { ModuleMirror } from "../../mirror/modules/module-mirror.ts";
 import {
   formatModuleRelease,
@@ -17,16 +17,18 @@ import {
   moduleLimits,
 } from "../../verification/archives/limits.ts";
 import type { OpenArchive } from "../../verification/archives/open-archive.ts";
-import { readModuleFiles } from "../../mirror/modules/files.ts";
-import { isConfigurationFile } from "../inputs/configuration-module.ts";
 import {
-  ModulePackage,
+  isConfigurationFile,
+  openPackage,
   type FoundModule,
-  type ModuleReading,
   type NotCarried,
-} from "../inputs/module-tree.ts";
-import type { VersionChoice } from "./request.ts";
-import { chooseVersions, newestOfModule } from "./version-choice.ts";
+  type OpenModule,
+} from "../inputs/modules.ts";
+import {
+  chooseVersions,
+  newestOfModule,
+  type VersionChoice,
+} from "./version-choice.ts";
 
 /** The mirror of modules, as far as commands need it. */
 export interface ModuleSupply {
@@ -55,7 +57,7 @@ export function formatNotCarried({
 }
 
 /** Brings modules into the store and reads what they call and require; each once. */
-export class ModulePackages implements ModuleReading {
+export class ModulePackages {
   readonly #supply: ModuleSupply;
   readonly #signal: AbortSignal;
   readonly #found = new Map<string, Promise<FoundModule>>();
@@ -77,31 +79,25 @@ export class ModulePackages implements ModuleReading {
       }));
   }
 
-  async open(
-    module: ModuleAddress,
-    constraint: ModuleConstraint,
-    where: string,
-  ): Promise<FoundModule> {
+  readonly open: OpenModule = async (module, constraint, where) => {
     try {
       const choice = newestOfModule(constraint);
       const [version] = await this.choose(module, choice, where);
-      if (version === undefined) throw new Error("chooseVersions finds one");
       return await this.get({ module, version }, where);
     } catch (error) {
       if (!isFailure(error, "origin-not-served")) throw error;
       return { because: `${error.hostname} is none of "origins"` };
     }
-  }
+  };
 
   choose(
     module: ModuleAddress,
     choice: VersionChoice,
     where: string,
-  ): Promise<readonly Version[]> {
-    const { modules } = this.#supply;
+  ): Promise<readonly [Version, ...Version[]]> {
     const name = formatModuleAddress(module);
-    return chooseVersions(name, { choice, where }, async () => {
-      const { value } = await modules.listVersions(module);
+    return chooseVersions(name, choice, where, async () => {
+      const { value } = await this.#supply.modules.listVersions(module);
       return value.versions;
     });
   }
@@ -123,29 +119,20 @@ export class ModulePackages implements ModuleReading {
     name: string,
     address: ModuleReleaseAddress,
   ): Promise<FoundModule> {
-    const { modules } = this.#supply;
+    const { modules, blobs } = this.#supply;
     const stored = await modules.find(address);
     const archive = await modules.ensureArchive(address, this.#signal);
     if ("foreign" in archive)
       return { because: `only clients can fetch it (${archive.foreign})` };
     const outcome = stored === undefined ? "fetched" : "stored";
-    return this.#read(name, { address, archive, outcome });
-  }
-
-  async #read(
-    name: string,
-    one: Omit<GatheredModule, "asked" | "size">,
-  ): Promise<FoundModule> {
-    const { blobs } = this.#supply;
-    const { sha256 } = one.archive;
+    const { sha256 } = archive;
     const blob = await blobs.open(sha256);
     if (blob === undefined)
       throw failure("stored-archive-unreadable", sha256, "it is gone");
     await using handle = blob.handle;
     const { size } = blob;
-    this.#gathered.set(name, { ...one, size });
-    const opened = { fd: handle.fd, size };
-    return await readModulePackage(name, one.archive, opened);
+    this.#gathered.set(name, { address, archive, outcome, size });
+    return await readModulePackage(name, archive, { fd: handle.fd, size });
   }
 }
 
@@ -155,18 +142,16 @@ export async function readModulePackage(
   { format, subdirectory }: Pick<ModuleArchive, "format" | "subdirectory">,
   archive: OpenArchive,
 ): Promise<FoundModule> {
-  const content = await readModuleFiles(
-    format,
-    archive,
-    moduleLimits,
-    isConfigurationFile,
-  ).catch((error: unknown) => {
+  try {
+    const content = await readModuleFiles(
+      ...([format, archive, moduleLimits, isConfigurationFile] as const),
+    );
+    return content === undefined
+      ? { because: `what it calls is not seen in a ${format}` }
+      : openPackage(name, content, subdirectory);
+  } catch (error) {
     if (!(error instanceof ArchiveRefused)) throw error;
-    throw failure("module-archive-refused", name, error.message, {
-      cause: error,
-    });
-  });
-  return content === undefined
-    ? { because: `what it calls is not seen in a ${format}` }
-    : new ModulePackage(name, content, subdirectory);
+    const { message } = error;
+    throw failure("module-archive-refused", name, message, { cause: error });
+  }
 }

@@ -4,10 +4,7 @@ import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
-import {
-  type ModuleSpec,
-  parseModuleSpec,
-} from "../../address/specs/module-spec.ts";
+import { parseModuleSpec } from "../../address/specs/module-spec.ts";
 import { parseProviderSpec } from "../../address/specs/provider-spec.ts";
 import type { SpecHosts } from "../../address/specs/spec.ts";
 import type { Version } from "../../address/version.ts";
@@ -20,26 +17,36 @@ import {
   justNow,
   type ProviderMirror,
 } from "../../mirror/providers/provider-mirror.ts";
-import {
-  type ConfigurationRoot,
-  findRoots,
-} from "../inputs/configuration-directory.ts";
-import {
-  requireTogether,
-  type Requirement,
-} from "../inputs/configuration-module.ts";
-import type { DependencyLockFile } from "../inputs/dependency-lock-file.ts";
+import { findRoots } from "../inputs/configuration.ts";
+import type { ProviderLock } from "../inputs/dependency-lock-file.ts";
 import { type InputText, noteProblem, textOf } from "../inputs/input-file.ts";
-import { followModules, type NotCarried } from "../inputs/module-tree.ts";
+import {
+  followModules,
+  type NotCarried,
+  readModule,
+  type Requirement,
+} from "../inputs/modules.ts";
 import { readDependencyLocks } from "../inputs/parser.ts";
 import type { GatheredModule, ModulePackages } from "./module-packages.ts";
-import type { PackageRequest, SelectionInput } from "./request.ts";
-import { choiceOf, chooseVersions, newestOf } from "./version-choice.ts";
+import {
+  choiceOf,
+  chooseVersions,
+  newestOf,
+  type VersionChoice,
+} from "./version-choice.ts";
 
-/** The hashes that a dependency lock file has for a version; `where` is FILE:LINE. */
-export interface LockedHashes {
-  readonly where: string;
-  readonly hashes: readonly string[];
+/** What the arguments and flags of a command name. */
+export interface SelectionInput {
+  readonly specs: readonly string[];
+  /** SPECs of modules. */
+  readonly modules: readonly string[];
+  /** Files of SPECs. */
+  readonly lists: readonly InputText[];
+  readonly lockFiles: readonly InputText[];
+  /** They are searched. */
+  readonly directories: readonly string[];
+  readonly platforms: readonly Platform[];
+  readonly hosts: SpecHosts;
 }
 
 export interface WantedPackage {
@@ -50,7 +57,7 @@ export interface WantedPackage {
    * Hashes from each lock file that requests it; at least one of each has to
    * match.
    */
-  readonly locks: readonly LockedHashes[];
+  readonly locks: readonly Pick<ProviderLock, "where" | "hashes">[];
   /** SPECs and FILE:LINEs that requested it. */
   readonly asked: readonly string[];
   /** True when only one of many versions was meant, which need not exist for every platform. */
@@ -70,6 +77,22 @@ export interface Selection {
   readonly problems: readonly ProvenderError[];
 }
 
+/** A provider that is asked for; `where` is the SPEC or FILE:LINE. */
+interface PackageRequest {
+  readonly provider: ProviderAddress;
+  readonly choice: VersionChoice;
+  readonly where: string;
+  /** Hashes from a dependency lock file; without any, clients take what they get. */
+  readonly hashes?: readonly string[];
+}
+
+/** Requests that were read, and problems of the others. */
+interface Requests {
+  readonly requests: readonly PackageRequest[];
+  readonly problems: readonly ProvenderError[];
+  readonly notCarried: readonly NotCarried[];
+}
+
 /** Lists of versions that are asked for at once. */
 const listings = 16;
 
@@ -80,69 +103,49 @@ export async function selectPackages(
   modules: ModulePackages,
 ): Promise<Selection> {
   const read = await readRequests(input, modules);
-  const { requests, problems, notCarried } = read;
   const wanted = new Map<string, WantedPackage>();
-  const failed: ProvenderError[] = [...problems];
-  await pLimit(listings).map(requests, async (request) => {
+  const problems = [...read.problems];
+  await pLimit(listings).map(read.requests, async (request) => {
+    const { provider, choice, where, hashes = [] } = request;
+    const name = formatProviderAddress(provider);
     try {
-      const { provider } = request;
-      const name = formatProviderAddress(provider);
-      const versions = await chooseVersions(name, request, async () => {
-        const asked = { maxAge: justNow };
-        return (await mirror.listVersions(provider, asked)).value.versions;
-      });
+      const versions = await chooseVersions(
+        ...([name, choice, where] as const),
+        async () => {
+          const asked = { maxAge: justNow };
+          return (await mirror.listVersions(provider, asked)).value.versions;
+        },
+      );
       for (const version of versions)
-        for (const platform of input.platforms)
-          addWanted(wanted, request, versions.length > 1, {
-            version,
-            platform,
+        for (const platform of input.platforms) {
+          const key = `${name} ${version} ${formatPlatform(platform)}`;
+          const known = wanted.get(key);
+          const isOneOfMany = versions.length > 1;
+          const locks = hashes.length === 0 ? [] : [{ where, hashes }];
+          wanted.set(key, {
+            ...{ provider, version, platform },
+            locks: [...(known?.locks ?? []), ...locks],
+            asked: [...(known?.asked ?? []), where],
+            isOneOfMany: isOneOfMany && (known?.isOneOfMany ?? true),
           });
+        }
     } catch (error) {
       if (!(error instanceof ProvenderError)) throw error;
-      failed.push(error);
+      problems.push(error);
     }
   });
   const packages = [...wanted]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([, one]) => one);
-  const { gathered } = modules;
-  return { packages, modules: gathered, notCarried, problems: failed };
-}
-
-function addWanted(
-  wanted: Map<string, WantedPackage>,
-  { provider, where, hashes }: PackageRequest,
-  isOneOfMany: boolean,
-  { version, platform }: Pick<WantedPackage, "version" | "platform">,
-): void {
-  const key = `${formatProviderAddress(provider)} ${version} ${formatPlatform(platform)}`;
-  const known = wanted.get(key);
-  wanted.set(key, {
-    provider,
-    version,
-    platform,
-    locks: [
-      ...(known?.locks ?? []),
-      ...(hashes === undefined ? [] : [{ where, hashes }]),
-    ],
-    asked: [...(known?.asked ?? []), where],
-    isOneOfMany: isOneOfMany && (known?.isOneOfMany ?? true),
-  });
-}
-
-/** Requests that were read, and problems of the others. */
-interface Requests {
-  readonly requests: readonly PackageRequest[];
-  readonly problems: readonly ProvenderError[];
-  readonly notCarried: readonly NotCarried[];
+  const { notCarried } = read;
+  return { packages, modules: modules.gathered, notCarried, problems };
 }
 
 /** Reads the requests, and fetches called modules for those that they require. */
 async function readRequests(
-  input: Omit<SelectionInput, "platforms">,
+  { specs, lists, lockFiles, directories, hosts, ...input }: SelectionInput,
   modules: ModulePackages,
 ): Promise<Requests> {
-  const { specs, lists, lockFiles, directories, hosts } = input;
   const ways = [specs, lists, lockFiles, directories, input.modules];
   if (ways.every((way) => way.length === 0))
     throw failure(
@@ -150,20 +153,45 @@ async function readRequests(
       "fetch",
       "SPECs, --list, --lock-file or --directory, or modules with --module",
     );
-  const named = requestsOf(specs.map((spec) => requestOf(spec, hosts)));
-  const modulesNamed = input.modules.map((spec) => ({
+  const requests = specs.map((spec) => requestOf(spec, hosts));
+  const named = input.modules.map((spec) => ({
     ...parseModuleSpec(spec, hosts),
     where: spec,
   }));
   const found = await Promise.all([
-    ...modulesNamed.map((spec) => readModuleSpec(spec, modules)),
-    ...lockFiles.map(async (file) =>
-      requestsOfLocks(await readDependencyLocks(file)),
-    ),
+    ...named.map(async ({ address: module, selection, where }) => {
+      try {
+        const choice = choiceOf(selection);
+        const versions = await modules.choose(module, choice, where);
+        // Each by itself, as if a configuration called nothing else.
+        return join(
+          await Promise.all(
+            versions.map((version) =>
+              requestsOfModule({ module, version }, where, modules),
+            ),
+          ),
+        );
+      } catch (error) {
+        if (!(error instanceof ProvenderError)) throw error;
+        return { problems: [error] };
+      }
+    }),
+    ...lockFiles.map(async (file) => {
+      const { locks, problems } = await readDependencyLocks(file);
+      return { requests: locks.map(requestOfLock), problems };
+    }),
     ...directories.map((path) => readDirectory(path, modules)),
   ]);
   const listed = lists.map((list) => readList(list, hosts));
-  return join([named, ...listed, ...found]);
+  return join([{ requests }, ...listed, ...found]);
+}
+
+function join(parts: readonly Partial<Requests>[]): Requests {
+  return {
+    requests: parts.flatMap(({ requests = [] }) => requests),
+    problems: parts.flatMap(({ problems = [] }) => problems),
+    notCarried: parts.flatMap(({ notCarried = [] }) => notCarried),
+  };
 }
 
 function requestOf(spec: string, hosts: SpecHosts): PackageRequest {
@@ -171,115 +199,64 @@ function requestOf(spec: string, hosts: SpecHosts): PackageRequest {
   return { provider: address, choice: choiceOf(selection), where: spec };
 }
 
-/** Each version by itself, as if a configuration called nothing else. */
-async function readModuleSpec(
-  { address: module, selection, where }: NamedModule,
-  modules: ModulePackages,
-): Promise<Requests> {
-  try {
-    const choice = choiceOf(selection);
-    const versions = await modules.choose(module, choice, where);
-    return join(
-      await Promise.all(
-        versions.map((version) =>
-          requestsOfModule({ module, version }, where, modules),
-        ),
-      ),
-    );
-  } catch (error) {
-    if (!(error instanceof ProvenderError)) throw error;
-    return { ...requestsOf([]), problems: [error] };
-  }
+/** A locked version is what clients install. */
+function requestOfLock(lock: ProviderLock): PackageRequest {
+  const { provider, version, hashes, where } = lock;
+  return { provider, choice: { version }, where, hashes };
 }
 
-type NamedModule = ModuleSpec & { readonly where: string };
+function requestOfRequirement(required: Requirement): PackageRequest {
+  const { provider, constraint, where } = required;
+  return { provider, choice: newestOf(constraint), where };
+}
 
 async function requestsOfModule(
   address: ModuleReleaseAddress,
   where: string,
   modules: ModulePackages,
-): Promise<Requests> {
+): Promise<Partial<Requests>> {
   const found = await modules.get(address, where);
   if ("because" in found) {
     const source = formatModuleRelease(address);
-    return { ...requestsOf([]), notCarried: [{ ...found, source, where }] };
+    return { notCarried: [{ ...found, source, where }] };
   }
   const registry =
     address.module.hostname === "registry.opentofu.org"
       ? "registry.opentofu.org"
       : "registry.terraform.io";
-  const own = [await found.read(found.keyOf(""))];
-  const followed = await followModules(own, registry, modules, found);
-  const { requirements, problems } = requireTogether(
-    followed.modules,
+  const folder = found.folder("");
+  const { requirements, ...rest } = await followModules(
+    { folder, module: await readModule(folder) },
     registry,
+    modules.open,
   );
-  return {
-    requests: requirements.map(requestOfRequirement),
-    problems: [...problems, ...followed.problems],
-    notCarried: followed.notCarried,
-  };
+  return { ...rest, requests: requirements.map(requestOfRequirement) };
 }
 
 async function readDirectory(
   path: string,
   modules: ModulePackages,
 ): Promise<Requests> {
-  const { roots, problems } = await findRoots(path, modules);
+  const { roots, problems } = await findRoots(path, modules.open);
   return join([
-    { ...requestsOf([]), problems },
-    ...roots.map((root) => ({
-      ...requestsOfRoot(root),
-      notCarried: root.notCarried,
-    })),
+    { problems },
+    ...roots.map(({ locks, requirements, notCarried }) => {
+      const locked = new Set(locks?.locks.map(({ name }) => name));
+      const required = requirements.filter(({ name }) => !locked.has(name));
+      return {
+        requests: [
+          ...(locks?.locks ?? []).map(requestOfLock),
+          ...required.map(requestOfRequirement),
+        ],
+        problems: locks?.problems ?? [],
+        notCarried,
+      };
+    }),
   ]);
 }
 
-function requestsOf(requests: readonly PackageRequest[]): Requests {
-  return { requests, problems: [], notCarried: [] };
-}
-
-function requestOfRequirement({
-  provider,
-  constraint,
-  where,
-}: Requirement): PackageRequest {
-  return { provider, choice: newestOf(constraint), where };
-}
-
-/** A locked version is what clients install; what is required and not locked is the newest that is allowed. */
-function requestsOfRoot({ locks, requirements }: ConfigurationRoot): Requests {
-  const locked = locks === undefined ? undefined : requestsOfLocks(locks);
-  const names = new Set(locks?.locks.map(({ name }) => name));
-  const required = requirements
-    .filter(({ name }) => !names.has(name))
-    .map(requestOfRequirement);
-  return join([locked ?? requestsOf([]), requestsOf(required)]);
-}
-
-function requestsOfLocks({ locks, problems }: DependencyLockFile): Requests {
-  const requests = locks.map(
-    ({ provider, version, hashes, where }): PackageRequest => ({
-      provider,
-      choice: { kind: "exact", version },
-      where,
-      // Without any, clients take what they get.
-      ...(hashes.length === 0 ? {} : { hashes }),
-    }),
-  );
-  return { ...requestsOf(requests), problems };
-}
-
-function join(parts: readonly Requests[]): Requests {
-  return {
-    requests: parts.flatMap(({ requests }) => requests),
-    problems: parts.flatMap(({ problems }) => problems),
-    notCarried: parts.flatMap(({ notCarried }) => notCarried),
-  };
-}
-
 /** One SPEC a line; blank lines and what follows a `#` are nothing. */
-function readList(list: InputText, hosts: SpecHosts): Requests {
+function readList(list: InputText, hosts: SpecHosts): Partial<Requests> {
   const requests: PackageRequest[] = [];
   const problems: Failure<"input">[] = [];
   const { path } = list;
@@ -297,5 +274,5 @@ function readList(list: InputText, hosts: SpecHosts): Requests {
   } catch (error) {
     noteProblem(problems, path, error);
   }
-  return { ...requestsOf(requests), problems };
+  return { requests, problems };
 }

@@ -15,7 +15,7 @@ import {
 import type { AdmittedPackage } from "../../mirror/providers/provider-mirror.ts";
 import type { ReleasePackage } from "../../mirror/releases/release.ts";
 import type { ModuleSupply } from "./module-packages.ts";
-import type { LockedHashes, WantedPackage } from "./package-selection.ts";
+import type { WantedPackage } from "./package-selection.ts";
 import type { Progress, ProgressItem } from "../output/progress.ts";
 
 /**
@@ -38,7 +38,7 @@ export interface PrefetchedPackage {
   readonly error?: Error;
 }
 
-export interface PrefetchParts {
+export interface Prefetching {
   readonly mirror: ArchiveEnsurer & ModuleSupply;
   readonly progress: Progress;
   /** Nothing new is begun once it is aborted. */
@@ -58,7 +58,7 @@ export function formatWanted(wanted: WantedPackage): string {
 /** Brings one package into the store and compares it with the lock files. */
 export async function prefetchPackage(
   wanted: WantedPackage,
-  parts: PrefetchParts,
+  parts: Prefetching,
 ): Promise<PrefetchedPackage> {
   const { progress, signal, checks } = parts;
   let item: ProgressItem = {
@@ -88,7 +88,7 @@ export async function prefetchPackage(
 
 async function fetchAndCompare(
   wanted: WantedPackage,
-  { mirror, signal, inspects }: PrefetchParts,
+  { mirror, signal, inspects }: Prefetching,
   begin: (item: ProgressItem) => void,
 ): Promise<PrefetchedPackage> {
   signal.throwIfAborted();
@@ -96,17 +96,17 @@ async function fetchAndCompare(
   const address = { provider, version };
   const admitted = await recallPackage(mirror.providers, address, platform);
   const { found } = admitted;
-  expectPossible(wanted, found);
+  const zh = formatArchiveHash(found.sha256);
+  // Refused before anything is fetched: what no h1 could make right.
+  const mayFit = (hash: string) => hash === zh || !hash.startsWith("zh:");
+  expectLocked(wanted, found, [zh], mayFit);
   signal.throwIfAborted();
-  const archive = await ensureArchive(mirror, admitted, {
-    inspects,
-    signal,
-  });
-  const isHere = archive.outcome === "hit";
-  if (!isHere) begin(itemOf(formatWanted(wanted), archive));
+  const archive = await ensureArchive(mirror, admitted, { inspects, signal });
+  const outcome = archive.outcome === "hit" ? "stored" : "fetched";
+  if (outcome === "fetched") begin(itemOf(formatWanted(wanted), archive));
   const h1 = await archive.done;
-  expectLocked(wanted, found, h1);
-  const outcome = isHere ? "stored" : "fetched";
+  const known = h1 === undefined ? [zh] : [h1, zh];
+  expectLocked(wanted, found, known, (hash) => known.includes(hash));
   return { wanted, outcome, admitted, size: archive.size, h1 };
 }
 
@@ -126,25 +126,16 @@ function itemOf(
   };
 }
 
-/** Refuses before anything is fetched what no h1 could make right. */
-function expectPossible(wanted: WantedPackage, found: ReleasePackage): void {
-  const zh = formatArchiveHash(found.sha256);
-  for (const { where, hashes } of wanted.locks)
-    if (!hashes.includes(zh) && hashes.every((hash) => hash.startsWith("zh:")))
-      throw failure("lock-mismatch", found.filename, where, hashes, [zh]);
-}
-
+/** Requires a hash of each lock file to fit. */
 function expectLocked(
-  wanted: WantedPackage,
-  { sha256, filename }: ReleasePackage,
-  h1: string | undefined,
+  { locks }: WantedPackage,
+  { filename }: ReleasePackage,
+  known: readonly string[],
+  fits: (hash: string) => boolean,
 ): void {
-  const found = [...(h1 === undefined ? [] : [h1]), formatArchiveHash(sha256)];
-  const isListed = ({ hashes }: LockedHashes) =>
-    found.some((hash) => hashes.includes(hash));
-  for (const lock of wanted.locks)
-    if (!isListed(lock))
-      throw failure("lock-mismatch", filename, lock.where, lock.hashes, found);
+  for (const { where, hashes } of locks)
+    if (!hashes.some(fits))
+      throw failure("lock-mismatch", filename, where, hashes, known);
 }
 
 /** True for errors of the system, such as ENOSPC. */

@@ -4,18 +4,17 @@ import { formatPlatform } from "../../address/platform.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import { untilAborted } from "../../concurrency/in-time.ts";
 import { isFailure } from "../../errors/index.ts";
+import { formatNotCarried, ModulePackages } from "./module-packages.ts";
 import {
-  formatNotCarried,
-  ModulePackages,
-  type GatheredModule,
-} from "./module-packages.ts";
-import { selectPackages, type Selection } from "./package-selection.ts";
-import type { SelectionInput } from "./request.ts";
+  selectPackages,
+  type Selection,
+  type SelectionInput,
+} from "./package-selection.ts";
 import {
   formatWanted,
   prefetchPackage,
   type PrefetchedPackage,
-  type PrefetchParts,
+  type Prefetching,
 } from "./prefetch-package.ts";
 import {
   describeError,
@@ -23,16 +22,6 @@ import {
   type Output,
 } from "../output/report.ts";
 import { formatAmount, formatTime } from "../output/table.ts";
-
-interface PrefetchOptions {
-  readonly input: SelectionInput;
-  readonly json: boolean;
-}
-
-interface PrefetchOutput extends Output {
-  /** Milliseconds on the monotonic clock. */
-  readonly now: () => number;
-}
 
 /** Packages that are looked at at once; the mirror bounds the downloads itself. */
 const atOnce = 32;
@@ -42,12 +31,12 @@ const atOnce = 32;
  * exit status: 1 when something could not be had, each of which is named on standard error.
  */
 export async function runPrefetch(
-  { input, json }: PrefetchOptions,
-  parts: PrefetchParts,
-  output: PrefetchOutput,
+  { input, json }: { readonly input: SelectionInput; readonly json: boolean },
+  parts: Prefetching,
+  output: Output,
 ): Promise<number> {
   const { progress, signal, mirror } = parts;
-  const start = output.now();
+  const start = performance.now();
   let results: PrefetchedPackage[] = [];
   const modules = new ModulePackages(mirror, signal);
   let selection = nothingSelected;
@@ -58,15 +47,19 @@ export async function runPrefetch(
     await pLimit(atOnce).map(selection.packages, async (wanted) => {
       results.push(await prefetchPackage(wanted, parts));
     });
-    results = await pLimit(atOnce).map(results, (one) =>
-      noteEvicted(one, mirror),
-    );
+    // What came is not there any longer when all together are more than the store may hold.
+    results = await pLimit(atOnce).map(results, async (one) => {
+      const found = one.admitted?.found;
+      const isGone =
+        found && (await mirror.providers.findSize(found)) === undefined;
+      return isGone ? { ...one, outcome: "evicted" } : one;
+    });
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
     progress.close();
   }
-  const seconds = (output.now() - start) / 1000;
+  const seconds = (performance.now() - start) / 1000;
   const summary = parts.checks
     ? formatCheck(selection, results)
     : formatSummary(selection, results, seconds, signal.aborted);
@@ -76,17 +69,6 @@ export async function runPrefetch(
     ({ outcome }) => !["failed", "missing", "evicted"].includes(outcome),
   );
   return isGood && selection.problems.length === 0 && !signal.aborted ? 0 : 1;
-}
-
-/** What came is not there any longer when all together are more than the store may hold. */
-async function noteEvicted(
-  one: PrefetchedPackage,
-  { providers }: PrefetchParts["mirror"],
-): Promise<PrefetchedPackage> {
-  const { admitted } = one;
-  if (admitted === undefined) return one;
-  const isThere = (await providers.findSize(admitted.found)) !== undefined;
-  return isThere ? one : { ...one, outcome: "evicted" };
 }
 
 const nothingSelected: Selection = {
@@ -127,7 +109,11 @@ function formatSummary(
     ...problems.map(({ message }) => `${message}\n`),
     ...notCarried.map(formatNotCarried),
   ];
-  const stored = describeModules(modules);
+  const came = modules.filter((one) => one.outcome === "fetched").length;
+  const stored =
+    modules.length === 0
+      ? ""
+      : `${came} modules fetched, ${modules.length - came} stored already.\n`;
   const lost = evicted.map(
     ({ wanted }) => `${formatWanted(wanted)} made room for others.\n`,
   );
@@ -135,13 +121,7 @@ function formatSummary(
     evicted.length > 0
       ? 'The store cannot hold all of them: raise "storage.maxSize", make room on its disk, or ask for less.\n'
       : "";
-  const lines = [
-    ...failures,
-    ...lost,
-    ...stored,
-    `${counts.join(", ")}.\n`,
-    room,
-  ];
+  const lines = [...failures, ...lost, stored, `${counts.join(", ")}.\n`, room];
   return [...named, ...lines, rest].join("");
 }
 
@@ -172,21 +152,15 @@ function formatCheck(
   ].join("");
 }
 
-function describeModules(
-  modules: readonly GatheredModule[],
-): readonly string[] {
-  if (modules.length === 0) return [];
-  const fetched = modules.filter(({ outcome }) => outcome === "fetched").length;
-  const stored = modules.length - fetched;
-  return [`${fetched} modules fetched, ${stored} stored already.\n`];
-}
-
 function formatJson(
   { modules, notCarried, problems }: Selection,
   results: readonly PrefetchedPackage[],
   interrupted: boolean,
 ): string {
   const packages = results
+    .toSorted((a, b) =>
+      formatWanted(a.wanted) < formatWanted(b.wanted) ? -1 : 1,
+    )
     .map(({ wanted, outcome, admitted, size, h1, error }) => ({
       provider: formatProviderAddress(wanted.provider),
       version: wanted.version,
@@ -198,8 +172,7 @@ function formatJson(
       size,
       h1,
       ...(error && { error: describeError(error) }),
-    }))
-    .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+    }));
   return formatDocument({
     packages,
     modules: modules.map(({ address, archive, ...one }) => ({
@@ -212,12 +185,4 @@ function formatJson(
     problems: problems.map(describeError),
     interrupted,
   });
-}
-
-function keyOf(one: {
-  readonly provider: string;
-  readonly version: string;
-  readonly platform: string;
-}): string {
-  return `${one.provider} ${one.version} ${one.platform}`;
 }

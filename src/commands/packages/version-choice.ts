@@ -1,4 +1,8 @@
 import {
+  formatModuleConstraint,
+  type ModuleConstraint,
+} from "../../address/module-constraint.ts";
+import {
   selectVersions,
   type VersionSelection,
 } from "../../address/specs/provider-spec.ts";
@@ -6,76 +10,53 @@ import {
   formatVersionConstraint,
   type VersionConstraint,
 } from "../../address/version-constraint.ts";
-import {
-  formatModuleConstraint,
-  type ModuleConstraint,
-} from "../../address/module-constraint.ts";
 import type { Version } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
-import type { PackageRequest, VersionChoice } from "./request.ts";
 
-/** Asks for the list of versions only when the choice needs one. */
+/** One version by name, all that a SPEC selects, or the newest that a configuration allows. */
+export type VersionChoice =
+  | { readonly version: Version }
+  | { readonly selection: VersionSelection; readonly isNewest: boolean };
+
+/** Newest first. Asks for the list of versions only when the choice needs one; `where` is for errors. */
 export async function chooseVersions(
-  name: string,
-  { choice, where }: Pick<PackageRequest, "choice" | "where">,
-  listVersions: () => Promise<readonly Version[]>,
-): Promise<readonly Version[]> {
-  if (choice.kind === "exact") return [choice.version];
-  const versions = await listVersions();
-  const { selection } = choice;
-  const matching = selectVersions(selection, versions);
-  if (matching.length === 0)
-    throw failure("no-version", name, describeSelection(selection), where);
-  return choice.kind === "newest" ? matching.slice(0, 1) : matching;
-}
-
-/** The version that a client would install where nothing is locked. */
-export async function chooseNewest(
   name: string,
   choice: VersionChoice,
   where: string,
   listVersions: () => Promise<readonly Version[]>,
-): Promise<Version> {
-  const [version] = await chooseVersions(name, { choice, where }, listVersions);
-  if (version === undefined) throw new Error("chooseVersions finds one");
-  return version;
+): Promise<readonly [Version, ...Version[]]> {
+  if ("version" in choice) return [choice.version];
+  const { selection, isNewest } = choice;
+  const [newest, ...others] = selectVersions(selection, await listVersions());
+  if (newest === undefined)
+    throw failure("no-version", name, describeSelection(selection), where);
+  return isNewest ? [newest] : [newest, ...others];
 }
 
 /** A provider's constraint that names one version alone needs no list. */
-export function choiceOf(selection: VersionSelection): VersionChoice {
-  const version = exactVersion(selection);
-  return version === undefined
-    ? { kind: "every", selection }
-    : { kind: "exact", version };
+export function choiceOf(
+  selection: VersionSelection,
+  isNewest = false,
+): VersionChoice {
+  const [term, ...others] =
+    selection.kind === "constraint" ? selection.constraint : [];
+  return term?.operator === "=" && others.length === 0
+    ? { version: term.boundary }
+    : { selection, isNewest };
 }
 
 /** Chooses the version that a client would install where nothing is locked. */
 export function newestOf(constraint: VersionConstraint): VersionChoice {
-  const selection: VersionSelection =
-    constraint.length === 0
-      ? { kind: "latest", count: 1 }
-      : { kind: "constraint", constraint };
-  const version = exactVersion(selection);
-  return version === undefined
-    ? { kind: "newest", selection }
-    : { kind: "exact", version };
+  return constraint.length === 0
+    ? choiceOf({ kind: "latest", count: 1 }, true)
+    : choiceOf({ kind: "constraint", constraint }, true);
 }
 
 /** Chooses as `newestOf`, of a module; clients always ask for the list, in which `1.2.3` may be `1.2.3+build`. */
 export function newestOfModule(constraint: ModuleConstraint): VersionChoice {
-  const selection: VersionSelection =
-    constraint.length === 0
-      ? { kind: "latest", count: 1 }
-      : { kind: "module-constraint", constraint };
-  return { kind: "newest", selection };
-}
-
-function exactVersion(selection: VersionSelection): Version | undefined {
-  if (selection.kind !== "constraint") return undefined;
-  const [term, ...others] = selection.constraint;
-  return term?.operator === "=" && others.length === 0
-    ? term.boundary
-    : undefined;
+  return constraint.length === 0
+    ? choiceOf({ kind: "latest", count: 1 }, true)
+    : choiceOf({ kind: "module-constraint", constraint }, true);
 }
 
 function describeSelection(selection: VersionSelection): string {

@@ -1,29 +1,27 @@
 import { X509Certificate } from "node:crypto";
-import { readFile } from "node:fs/promises";
-import { hostname as machineName } from "node:os";
 import { type Configuration, loadConfiguration } from "../../config/load.ts";
 import { failure } from "../../errors/index.ts";
 import {
-  formatMirrorUrl,
   listSetUps,
   trustSteps,
 } from "../../server/web/client-instructions.ts";
 import { layOutStore } from "../../store/layout.ts";
 import { actAsOwner } from "../../store/storage-owner.ts";
 import type { Flags } from "../flags.ts";
+import { findUrl, readOwnAuthority } from "../mirror-access.ts";
 import type { Output } from "../../commands/output/report.ts";
 
 const options = ["tofu", "github", "gitlab", "docker", "terragrunt"] as const;
 
 /** `provender client-config`: what clients paste, for the kinds of them that are named, else the blocks and the CA. */
-export async function showClientConfig(
+export function showClientConfig(
   flags: Flags & { readonly pem?: true } & Partial<
       Readonly<Record<(typeof options)[number], true>>
     >,
   { stdout, stderr }: Output,
-): Promise<number> {
+): number {
   const configuration = loadConfiguration({ file: flags.config });
-  const authority = await readAuthority(configuration);
+  const authority = readAuthority(configuration);
   const { fingerprint256: fingerprint, validTo } = authority?.parsed ?? {};
   const trust =
     fingerprint === undefined
@@ -60,31 +58,15 @@ export async function showClientConfig(
 }
 
 /** The CA of the self-signed certificate. */
-async function readAuthority({ listen, storage }: Configuration) {
+function readAuthority({ listen, storage }: Configuration) {
   if (listen.tls.kind !== "self-signed") return undefined;
   const layout = layOutStore(storage.directory);
   actAsOwner(layout);
   const file = layout.tls.authority;
+  const pem = readOwnAuthority(file);
   try {
-    const pem = await readFile(file, "utf8");
     return { pem, parsed: new X509Certificate(pem) };
   } catch (cause) {
     throw failure("no-authority", file, { cause });
   }
-}
-
-function findUrl({ listen, publicUrl }: Configuration): string {
-  if (publicUrl !== undefined) return publicUrl.href;
-  if (listen.port === 0)
-    throw failure(
-      "configuration",
-      "listen.port",
-      "it is any free one, which the mirror prints at its start",
-      'set it, or "publicUrl"',
-    );
-  const secure = listen.tls.kind !== "off";
-  return formatMirrorUrl(
-    { ...listen, secure },
-    listen.names[0] ?? machineName(),
-  );
 }

@@ -58,7 +58,7 @@ async function examine({
     return [fail("configuration", error.message, remedy)];
   }
   if (mirror !== undefined) {
-    const named = nameMirror("--mirror", mirror, ca);
+    const named = nameMirror(mirror, ca);
     const { proxy } = configuration;
     const access = { ...named, ca: trustedCertificates(named.ca), proxy };
     return [await limit("mirror", (signal) => examineMirror(access, signal))];

@@ -13,7 +13,7 @@ export async function explain(
   { stdout }: Output,
 ): Promise<number> {
   const { spec, config, mirror, ca, json = false } = flags;
-  const named = nameMirror("--mirror", mirror, ca);
+  const named = nameMirror(mirror, ca);
   const configuration = loadConfiguration({ file: config });
   const question = parseWhySpec(spec, anyHostOf(configuration));
   await using other = openMirror(configuration, named);

@@ -92,6 +92,11 @@ function readReason(headers: IncomingHttpHeaders): string | undefined {
   return /\berror_description="([\w ,.:'-]{1,200})"/.exec(challenge)?.[1];
 }
 
+/** True where another provender refuses, by its policy or what it verified. */
+export function isRefused(error: unknown): boolean {
+  return isFailure(error, "origin-status") && error.status === 451;
+}
+
 /** Undefined stands for a good answer and for a redirect. */
 export function originResult(failure: unknown): OriginResult {
   if (failure === undefined) return "ok";

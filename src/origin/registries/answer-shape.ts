@@ -1,16 +1,8 @@
-import { z } from "zod";
+import type { z } from "zod";
 import { unusable } from "../http/http-failure.ts";
 
 /** Platforms of a release; publishers have about 15. */
 export const mostPlatforms = 256;
-/** Hashes of an archive, which has one of each scheme. */
-const mostHashes = 64;
-
-export const anObject = z.custom<object>(
-  (value) =>
-    typeof value === "object" && value !== null && !Array.isArray(value),
-  "expected an object",
-);
 
 export function checkShape<T>(
   url: URL,
@@ -44,11 +36,4 @@ export function checkCount(
   what: string,
 ): void {
   if (count > most) throw unusable(url, `it lists more than ${most} ${what}`);
-}
-
-/** Counts the hashes of an archive whose shape is not yet known. */
-export function checkHashes(url: URL, archive: unknown): void {
-  const { hashes } = (archive ?? {}) as { readonly hashes?: unknown };
-  const count = Array.isArray(hashes) ? hashes.length : 0;
-  checkCount(url, count, mostHashes, "hashes of an archive");
 }

@@ -1,6 +1,6 @@
 import { audit } from "./audit.ts";
 import { list } from "./held.ts";
-import { exportPackages, importFile, lock, prefetch } from "./packages.ts";
+import { exportPackages, importFile, prefetch } from "./packages.ts";
 import { explain, status } from "./status.ts";
 import { approve, forget, list as listTrust, reset, revoke } from "./trust.ts";
 import { prune, verify } from "./upkeep.ts";
@@ -10,7 +10,7 @@ export const all = {
   ...{ audit, explain },
   export: exportPackages,
   import: importFile,
-  ...{ list, lock, prefetch, prune, status, verify },
+  ...{ list, prefetch, prune, status, verify },
   "trust approve": approve,
   "trust forget": forget,
   "trust list": listTrust,

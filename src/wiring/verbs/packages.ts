@@ -1,16 +1,11 @@
 import { z } from "zod";
-import { lockFromStore } from "../../commands/lock/from-store.ts";
-import { runLock } from "../../commands/lock/lock.ts";
 import { runExport } from "../../commands/packages/export.ts";
 import { runImport } from "../../commands/packages/import.ts";
-import { ModulePackages } from "../../commands/packages/module-packages.ts";
 import { runPrefetch } from "../../commands/packages/prefetch.ts";
 import { wireBundleLimits } from "../commands/store.ts";
 import { wireCore, type Core } from "../core.ts";
-import { platformsOf, selection, selectionOf } from "./selection.ts";
-import { flag, text, texts, verb, type OpenMirror } from "./verb.ts";
-
-const now = () => performance.now();
+import { selection, selectionOf } from "./selection.ts";
+import { flag, text, verb, type OpenMirror } from "./verb.ts";
 
 export const prefetch = verb(
   { ...selection, check: flag, json: flag },
@@ -24,7 +19,7 @@ export const prefetch = verb(
     const progress = makeProgress();
     const run = (mirror: Core) => {
       const parts = { mirror, progress, signal, inspects: false, checks };
-      return runPrefetch({ input, json }, parts, { stdout, stderr, now });
+      return runPrefetch({ input, json }, parts, { stdout, stderr });
     };
     if (!checks) {
       await measureStore(opened);
@@ -68,17 +63,6 @@ export const importFile = verb(
       { file, sha256, limits, openFile, signal },
       stderr,
     );
-  },
-);
-
-export const lock = verb(
-  { dir: texts, platform: texts.optional(), check: flag },
-  ({ dir: directories, platform, check }, mirror, { stderr, signal }) => {
-    const { platforms } = mirror.configuration;
-    const modules = new ModulePackages(mirror, signal);
-    const parts = { source: lockFromStore(mirror, signal), modules };
-    const named = platformsOf(platform, platforms);
-    return runLock({ directories, platforms: named, check }, parts, stderr);
   },
 );
 

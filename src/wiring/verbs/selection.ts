@@ -5,7 +5,7 @@ import {
   type Platform,
 } from "../../address/platform.ts";
 import { inputText } from "../../commands/inputs/input-file.ts";
-import type { SelectionInput } from "../../commands/packages/request.ts";
+import type { SelectionInput } from "../../commands/packages/package-selection.ts";
 import type { Configuration } from "../../config/load.ts";
 import { hostsOf } from "./hosts.ts";
 import { texts } from "./verb.ts";

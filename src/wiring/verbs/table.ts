@@ -6,7 +6,6 @@ export type VerbName = keyof typeof all;
 /** Inputs that are paths, which the daemon reads or writes. */
 const paths: Partial<Record<VerbName, readonly string[]>> = {
   export: ["directory", "to", "oci", "bundle", "since"],
-  lock: ["dir"],
   prefetch: ["directory"],
 };
 

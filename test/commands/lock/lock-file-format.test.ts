@@ -6,7 +6,7 @@ import {
   formatLockFile,
   mergeEntries,
   type LockEntry,
-} from "../../../src/commands/lock/lock.ts";
+} from "../../../src/commands/inputs/dependency-lock-file.ts";
 import { canonical, widget } from "../inputs/lock-files.ts";
 
 const version = parseVersion("1.2.3");

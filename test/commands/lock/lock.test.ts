@@ -8,7 +8,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { replaceLockFile } from "../../../src/commands/lock/lock.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
@@ -16,12 +16,13 @@ import type { Release } from "../../fakes/release.ts";
 import { originsOf } from "../../origins.ts";
 import { runCommand } from "../../running-command.ts";
 import { runHere } from "../../running-here.ts";
-import { makeDirectory, makeStorage, type CommandStorage } from "../storage.ts";
+import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { makeDirectory, makeStorage } from "../storage.ts";
 
 let registry: Registry;
 let config: ReturnType<typeof originsOf>;
 let release: Release;
-let storage: CommandStorage;
+let mirror: RunningMirror;
 
 const widget = "registry.terraform.io/acme/widget";
 const name = ".terraform.lock.hcl";
@@ -35,21 +36,19 @@ beforeAll(async () => {
   });
   await registry.publish({ type: "gadget", version: "2.0.0" });
   config = originsOf(authority, registry);
+  mirror = await startMirror({ config });
 });
 
-afterAll(() => registry.stop());
-
-beforeEach(() => {
-  registry.heal();
-  registry.requests.clear();
-  storage = makeStorage(config);
+afterAll(async () => {
+  await mirror.stop();
+  await registry.stop();
 });
 
 const flags = ["--platform", "linux_amd64", "--platform", "darwin_arm64"];
 
 function lock(...args: readonly string[]) {
-  const command = ["lock", "--config", storage.configFile, ...flags];
-  return runHere([...command, ...args]);
+  const from = ["--mirror", mirror.url, "--ca", mirror.caFile];
+  return runHere(["lock", ...from, ...flags, ...args]);
 }
 
 function entry(hashes: readonly string[], version = "1.2.3"): string {
@@ -91,23 +90,19 @@ describe("provender lock", () => {
     expect(statSync(join(written, "lock")).mode & 0o777).toBe(0o640);
     expect(readdirSync(written)).toEqual(["lock"]);
 
-    registry.requests.clear();
     const again = await lock(directory);
     expect(again.stderr).toBe(`${join(directory, name)} is complete.\n`);
-    expect(registry.requests.count()).toBe(0);
   });
 
-  it("works here by default, offline with what is stored, and in several directories", async () => {
+  it("asks the local mirror by default, here, and works in several directories", async () => {
     const directory = makeDirectory({
       "a/.terraform.lock.hcl": entry([]).replace(/ {2}hashes[^]*\]\n/, ""),
       "b/main.tf": `terraform {\n  required_providers {\n    w = { source = "acme/widget" }\n  }\n}\n`,
     });
     await lock(join(directory, "b"));
-    const offline = makeStorage(
-      { ...config, offline: true },
-      storage.directory,
-    );
-    const args = ["lock", "--config", offline.configFile, ...flags];
+    const { url: publicUrl, directory: store } = mirror;
+    const { configFile } = makeStorage({ ...config, publicUrl }, store);
+    const args = ["lock", "--config", configFile, ...flags];
     const run = await runCommand(args, { cwd: join(directory, "a") });
     expect(run.status).toBe(0);
     expect(readFileSync(join(directory, "a", name), "utf8")).toBe(
@@ -120,6 +115,17 @@ describe("provender lock", () => {
       join(directory, "b"),
     ]);
     expect(both.stderr.match(/is complete/g)).toHaveLength(2);
+  });
+
+  it("says that no mirror answers", async () => {
+    const directory = makeDirectory({
+      [name]: `provider "${widget}" {\n  version = "1.2.3"\n}\n`,
+    });
+    const publicUrl = "https://127.0.0.1:9/";
+    const { configFile } = makeStorage({ publicUrl }, mirror.directory);
+    const run = await runHere(["lock", "--config", configFile, directory]);
+    expect(run.stderr).toContain("https://127.0.0.1:9/");
+    expect(run.status).toBe(1);
   });
 
   it("does not complete what is another release than the one that was locked", async () => {
@@ -186,8 +192,7 @@ describe("provender lock", () => {
 
   it.each([
     [["--mirror", "http://a.example"], /--mirror.* is not a URL/],
-    [["--ca", "x.pem"], /--ca: it is for --mirror only/],
-    [["--mirror", "https://a.example", "--ca", "/nowhere"], /--ca: .*ENOENT/],
+    [["--ca", "/nowhere"], /--ca: .*ENOENT/],
     [["--platform", "linux"], /"linux" is not a platform/],
   ])("refuses %j with status 2", async (args, problem) => {
     const run = await lock(...args);

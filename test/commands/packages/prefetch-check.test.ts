@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { runHere } from "../../running-here.ts";
+import { startMirror } from "../../running-mirror.ts";
 import {
   calling,
   makeModuleCalls,
@@ -52,22 +53,25 @@ const asked = () =>
     scene.modules.requests.length,
   );
 
-/** A directory with its lock file, as `provender lock` writes it. */
-async function lock(storage: CommandStorage, files: Record<string, string>) {
-  const directory = makeDirectory(files);
-  const command = ["lock", ...linux, "--config", storage.configFile];
-  expect((await runHere([...command, directory])).status).toBe(0);
-  return directory;
-}
-
 const files = {
   "main.tf": calling(`${moduleHost}/acme/network/aws`, "~> 1.0"),
 };
 
+/** A directory with its lock file, as `provender lock` writes it. */
+async function lock() {
+  const directory = makeDirectory(files);
+  const mirror = await startMirror({ config: scene.config });
+  const from = ["--mirror", mirror.url, "--ca", mirror.caFile];
+  expect((await runHere(["lock", ...from, ...linux, directory])).status).toBe(
+    0,
+  );
+  await mirror.stop();
+  return directory;
+}
+
 describe("prefetch --check", () => {
   it("names every locked package and module that is not held, without any request", async () => {
-    const other = makeStorage(scene.config);
-    const directory = await lock(other, files);
+    const directory = await lock();
     scene.providers.requests.clear();
     scene.modules.requests.length = 0;
     const empty = makeStorage(scene.config);
@@ -94,7 +98,7 @@ describe("prefetch --check", () => {
 
   it("is done with status 0 once all is held, also without origins", async () => {
     const storage = makeStorage(scene.config);
-    const directory = await lock(storage, files);
+    const directory = await lock();
     const wanted = [...linux, "--directory", directory];
     expect((await run(storage, ...wanted)).status).toBe(0);
     await scene.providers.stop();
@@ -118,7 +122,7 @@ describe("prefetch --check", () => {
 
   it("names an archive whose hash is not the locked one", async () => {
     const storage = makeStorage(scene.config);
-    const directory = await lock(storage, files);
+    const directory = await lock();
     expect(
       (await run(storage, ...linux, "--directory", directory)).status,
     ).toBe(0);

@@ -222,7 +222,6 @@ describe.runIf(canBeOthers)("the users of a daemon's socket", () => {
       ["export", "--to", join(places, "tree"), ...spec],
       ["export", "--bundle", join(places, "a.tar"), ...spec],
       ["export", "--oci", join(places, "oci"), ...spec],
-      ["lock", places],
       ["prefetch", "--directory", places],
       ["export", "--directory", places, "--to", join(places, "tree")],
     ]) {

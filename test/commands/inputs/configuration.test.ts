@@ -5,11 +5,11 @@ import { formatVersionConstraint } from "../../../src/address/version-constraint
 import {
   findRoots,
   readRootDirectory,
-} from "../../../src/commands/inputs/configuration-directory.ts";
+} from "../../../src/commands/inputs/configuration.ts";
 import { makeDirectory } from "../storage.ts";
 
 /** No module is had of any registry. */
-const unread = { open: () => Promise.resolve({ because: "no network" }) };
+const unread = () => Promise.resolve({ because: "no network" });
 
 function require(name: string, source: string, version?: string): string {
   const constraint = version === undefined ? "" : `, version = "${version}"`;
@@ -87,7 +87,7 @@ describe("the configuration of a directory", () => {
     });
     expect(problems).toEqual([]);
     expect(required).toEqual([
-      `${hashicorp}/aws >= 2.0.0 main.tf:7`,
+      `${hashicorp}/aws any main.tf:7`,
       `${hashicorp}/google ~> 3.1 main.tf:3`,
     ]);
   });
@@ -137,12 +137,13 @@ describe("the configuration of a directory", () => {
       "main.tf": `${require("a", "b\u00fccher.test/Acme/net")}${require("b", "B\u00dcCHER.test:8443/acme/net")}module "c" {\n  source = "\u4f8b\u3048.test/acme/net/aws"\n}\n`,
     });
     const opened: string[] = [];
-    const { requirements, problems } = await readRootDirectory(directory, {
-      open: ({ hostname }) => {
+    const { requirements, problems } = await readRootDirectory(
+      directory,
+      ({ hostname }) => {
         opened.push(hostname);
         return Promise.resolve({ because: "no network" });
       },
-    });
+    );
     expect(problems).toEqual([]);
     expect(requirements.map(({ name }) => name)).toEqual([
       "xn--bcher-kva.test/acme/net",

@@ -10,7 +10,7 @@ import { failure, type Failure } from "../../errors/index.ts";
 import { noteProblem } from "./input-file.ts";
 
 /** Declaration of a provider in one configuration file. */
-interface ProviderDeclaration {
+export interface ProviderDeclaration {
   /** The name that it has in its module. */
   readonly localName: string;
   /** `[HOSTNAME/]NAMESPACE/TYPE` as written; undefined leaves it to the local name. */
@@ -35,11 +35,11 @@ export interface ModuleCall {
   readonly where: string;
 }
 
-/** Declarations of providers and modules in one configuration file. */
-export interface FileDeclarations {
-  /** Providers from required_providers. */
+/** What one configuration file says of providers and modules. */
+export interface Declarations {
+  /** From required_providers. */
   readonly required: readonly ProviderDeclaration[];
-  /** Providers from `provider` blocks, resources and data sources, which name no source. */
+  /** From `provider` blocks, resources and data sources, which name no source. */
   readonly implied: readonly ProviderDeclaration[];
   readonly calls: readonly ModuleCall[];
   readonly problems: readonly Failure<"input">[];
@@ -51,75 +51,59 @@ type Json = Readonly<Record<string, unknown>>;
 /** Declarations in one file; the largest that people have are a tenth of it. */
 const mostDeclarations = 10_000;
 
-export const testFile = /\.(?:tf|tofu)test\.(?:hcl|json)$/;
+const testFile = /\.(?:tf|tofu)test\.(?:hcl|json)$/;
 
-/** Reads the declarations of a file that was parsed; `text` is only for line numbers. A test file only calls. */
+/** Reads a file that was parsed; `text` is only for line numbers. A test file only calls. */
 export function readDeclarations(
   file: string,
   text: string,
   root: unknown,
-): FileDeclarations {
-  const problems: Failure<"input">[] = [];
+): Declarations {
   const at = lineFinder(file, text);
-  const keep = <T>(where: string, read: () => T): T[] => {
+  const problems: Failure<"input">[] = [];
+  const read = <T>(where: string, one: () => T | undefined): readonly T[] => {
     try {
-      return [read()];
+      const found = one();
+      return found === undefined ? [] : [found];
     } catch (error) {
       noteProblem(problems, where, error);
       return [];
     }
   };
-  const readAll = (
-    found: Entries,
-    kind: string,
-    of = (one: Json): readonly Json[] => [one],
-  ) =>
-    found.flatMap(([name, value]) =>
-      objects(value)
-        .flatMap(of)
-        .map((block) => ({ name, block, where: at(name, kind) })),
-    );
-  const runs = readAll(entriesBelow(root, "run"), "run", ({ module }) =>
-    objects(module),
+  const callsIn = (kind: string, found: Entries) =>
+    found.flatMap(([name, body]) => {
+      const where = at(name, kind);
+      return objects(body).flatMap((block) =>
+        read(where, () => readCall(where, name, block)),
+      );
+    });
+  const runs = entriesBelow(root, "run").map(
+    ([name, run]) => [name, objects(run).map(({ module }) => module)] as const,
   );
-  const blocks = readAll(entriesBelow(root, "module"), "module");
-  const calls = [...blocks, ...runs].flatMap(({ name, block, where }) =>
-    keep(where, () => readCall(where, name, block)).flat(),
-  );
-  if (testFile.test(file))
-    return expectFew(file, { required: [], implied: [], calls, problems });
+  const calls = [
+    ...callsIn("module", entriesBelow(root, "module")),
+    ...callsIn("run", runs),
+  ];
+  const isTest = testFile.test(file);
   const required = entriesBelow(root, "terraform", "required_providers");
-  const configured = readAll(entriesBelow(root, "provider"), "provider");
   const all = {
-    required: required.flatMap(([name, value]) => {
+    required: (isTest ? [] : required).flatMap(([name, value]) => {
       const where = at(name);
-      return keep(where, () => readRequired(where, name, value));
+      return read(where, () => readRequired(where, name, value));
     }),
-    implied: [
-      // A version as before Terraform 0.13.
-      ...configured.flatMap(({ name, block: { version }, where }) =>
-        keep(where, () =>
-          readRequired(where, name, isPlain(version) ? { version } : {}),
-        ),
-      ),
-      ...[...usedTypes(root)].map(([name, type]) => ({
-        ...{ localName: name, source: undefined, constraint: [] },
-        where: at(type, "resource", "data", "ephemeral"),
-      })),
-    ],
+    implied: isTest ? [] : impliedIn(root, at),
+    ...{ calls, problems },
   };
-  return expectFew(file, { ...all, calls, problems });
-}
-
-function expectFew(file: string, all: FileDeclarations): FileDeclarations {
-  const problem = `it declares more than ${mostDeclarations} providers and modules`;
+  const many = `it declares more than ${mostDeclarations} providers and modules`;
   if (Object.values(all).flat().length > mostDeclarations)
-    throw failure("input", file, problem, "look which file this is");
+    throw failure("input", file, many, "look which file this is");
   return all;
 }
 
+type LineFinder = (name: string, ...kinds: readonly string[]) => string;
+
 /** Finds FILE:LINE of a block of one of the kinds by its label, else of an argument by its name. */
-export function lineFinder(file: string, text: string) {
+export function lineFinder(file: string, text: string): LineFinder {
   const first = new Map<string, number>();
   const named = /^\s*(\w+)\s+"([^"]+)"|(?:^|[{,])\s*"?([\w-]+)"?\s*[=:]/g;
   for (const [index, line] of text.split("\n").entries())
@@ -127,7 +111,7 @@ export function lineFinder(file: string, text: string) {
       const key = `${kind} ${label ?? argument}`;
       if (!first.has(key)) first.set(key, index + 1);
     }
-  return (name: string, ...kinds: readonly string[]): string => {
+  return (name, ...kinds) => {
     const [line] = [...kinds, ""].flatMap(
       (kind) => first.get(`${kind} ${name}`) ?? [],
     );
@@ -141,11 +125,11 @@ function readRequired(
   localName: string,
   value: unknown,
 ): ProviderDeclaration {
-  const [entry = {}, ...others] =
+  const [entry, ...others] =
     typeof value === "string" ? [{ version: value }] : objects(value);
-  const { source = "", version = "" }: Json = entry;
-  const isRead = typeof value === "string" || objects(value).length > 0;
-  if (!isRead || others.length > 0 || !isPlain(source) || !isPlain(version)) {
+  const { source = "", version = "" }: Json = entry ?? {};
+  const isRead = entry !== undefined && others.length === 0;
+  if (!isRead || !isPlain(source) || !isPlain(version)) {
     const problem = `${localName} has no plain strings for its source and version`;
     throw failure("input", where, problem, "write them without expressions");
   }
@@ -162,52 +146,40 @@ function readCall(
   where: string,
   name: string,
   { source, version = "" }: Json,
-): readonly ModuleCall[] {
-  if (typeof source !== "string") return [];
+): ModuleCall | undefined {
+  if (typeof source !== "string") return undefined;
   const isExpression = !isPlain(source) || !isPlain(version);
   const hasNone =
     isExpression || isLocalSource(source) || version.trim() === "";
   const constraint = hasNone ? [] : parseModuleConstraint(version);
-  return [{ name, source, constraint, isExpression, where }];
+  return { name, source, constraint, isExpression, where };
 }
 
-/** Resources belong to the provider that they name, else to the first word of their type; each once, with a type. */
-function usedTypes(root: unknown): ReadonlyMap<string, string> {
-  const kinds = [
-    ...["resource", "data", "ephemeral"].map((kind) =>
-      entriesBelow(root, kind),
-    ),
-    ...entriesBelow(root, "check").map(([, one]) => entriesBelow(one, "data")),
-  ];
-  const blocks = kinds.flat().flatMap(([type, value]) =>
-    objects(value)
-      .flatMap(Object.values)
-      .flatMap(objects)
-      .map(({ provider }) => ({ type, provider })),
-  );
-  const imports = objects(root)
-    .flatMap((object) => objects(object.import))
-    .map(({ to, provider }) => ({ type: typeImported(to), provider }));
-  const used = new Map<string, string>();
-  for (const { type, provider } of [...blocks, ...imports]) {
-    const name = providerOf(type, provider);
-    if (/^[a-z0-9-]+$/.test(name) && !used.has(name)) used.set(name, type);
-  }
-  return used;
-}
-
-/** `to = module.a["b"].aws_vpc.main` arrives as `${module.a["b"].aws_vpc.main}`. */
-function typeImported(to: unknown): string {
-  const inModules = /^(?:\$\{)?(?:module\.[\w-]+(?:\[[^\]]*\])?\.)*([\w-]+)\./;
-  const text = typeof to === "string" ? to : "";
-  return inModules.exec(text)?.[1] ?? "";
-}
-
-/** `provider = aws.west` arrives as `${aws.west}`. */
-function providerOf(type: string, provider: unknown): string {
-  const text = typeof provider === "string" ? provider : "";
-  const [, named] = /^(?:\$\{)?\s*([\w-]+)/.exec(text) ?? [];
-  return named ?? type.replace(/_.*/s, "");
+/** A `provider` block implies its provider; a resource the one that it names, else the first word of its type. */
+function impliedIn(
+  root: unknown,
+  at: LineFinder,
+): readonly ProviderDeclaration[] {
+  const found = new Map<string, string>();
+  const add = (name: string, label: string, kind: string) => {
+    if (/^[a-z0-9-]+$/.test(name) && !found.has(name))
+      found.set(name, at(label, kind));
+  };
+  for (const [name] of entriesBelow(root, "provider"))
+    add(name, name, "provider");
+  for (const kind of ["resource", "data", "ephemeral"])
+    for (const [type, named] of entriesBelow(root, kind))
+      for (const { provider } of entriesBelow(named).flatMap(([, body]) =>
+        objects(body),
+      )) {
+        // `provider = aws.west` arrives as `${aws.west}`.
+        const text = typeof provider === "string" ? provider : type;
+        const [, name = ""] = /^(?:\$\{)?\s*([a-z0-9-]+)/.exec(text) ?? [];
+        add(name, type, kind);
+      }
+  return [...found].map(([localName, where]) => ({
+    ...{ localName, source: undefined, constraint: [], where },
+  }));
 }
 
 type Entries = readonly (readonly [string, unknown])[];
