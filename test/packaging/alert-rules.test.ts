@@ -1,8 +1,14 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { definitions } from "../../src/telemetry/series/definitions.ts";
-import { readFileSync } from "node:fs";
-import { alertNames, rulesFile, testRules } from "../scenes/alert-rules.ts";
+import {
+  alertNames,
+  monitoring,
+  rulesFile,
+  testRules,
+} from "../scenes/alert-rules.ts";
 import { has, run } from "./release.ts";
 
 const canTest = await has("promtool", "the alert rules");
@@ -117,7 +123,7 @@ it("have a case for every rule", () => {
   expect(Object.keys(cases)).toEqual(alertNames);
 });
 
-it("speak of metrics that there are", () => {
+it("speak of metrics that there are, as the dashboard does", () => {
   const register = new Registry();
   collectDefaultMetrics({ register });
   const names = new Set<string>(
@@ -125,7 +131,9 @@ it("speak of metrics that there are", () => {
       ({ name }) => name,
     ),
   );
-  const text = readFileSync(rulesFile, "utf8");
+  const text = [rulesFile, join(monitoring, "dashboard.json")]
+    .map((file) => readFileSync(file, "utf8"))
+    .join();
   const spoken = text.match(/\b(?:provender|process|nodejs)_\w+/g) ?? [];
   for (const name of spoken)
     expect(names).toContain(name.replace(/_(?:bucket|count|sum)$/, ""));

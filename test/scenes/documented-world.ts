@@ -7,7 +7,7 @@ import { readPrintedBlock } from "../acceptance/clients.ts";
 import { endingWithTests } from "../child-process.ts";
 import { issueToken } from "../client-token.ts";
 import { createAuthority } from "../fakes/authority.ts";
-import { settingsOf } from "../fakes/ceph.ts";
+import { settingsOf } from "../fakes/loose-bucket.ts";
 import { startLooseBucket } from "../fakes/loose-bucket.ts";
 import { startRegistry, type Registry } from "../fakes/registry.ts";
 import { createSigner, defaultSigner } from "../fakes/signing.ts";

@@ -17,7 +17,7 @@ import {
 } from "../../../../src/store/layout.ts";
 import { seal } from "../../../../src/store/records/seal.ts";
 import { expectDocument } from "../../../commands/documents.ts";
-import { bucketLimits } from "../../../fakes/ceph.ts";
+import { bucketLimits } from "../../../fakes/loose-bucket.ts";
 import {
   startLooseBucket,
   type LooseBucket,
