@@ -173,6 +173,6 @@ test("a damaged byte anywhere gives an h1 or a refusal, never another error", as
           expect(outcome).toMatch(/^h1:/);
       },
     ),
-    { numRuns: 500 },
+    { numRuns: 200 },
   );
 });
