@@ -9,7 +9,9 @@ import { version } from "../src/main/version.ts";
  * All that a run of the tests leaves behind lies in one folder, which goes with it. The program is in it as it is
  * released: the hundreds of processes that tests start need less than half of the time that the source needs.
  */
-export default async function makeScratchFolder(): Promise<() => Promise<void>> {
+export default async function makeScratchFolder(): Promise<
+  () => Promise<void>
+> {
   const folder = mkdtempSync(join(tmpdir(), "provender-"));
   // As the system's own: commands and daemons run as other users, too.
   chmodSync(folder, 0o1777);
