@@ -36,15 +36,7 @@ export const groups: Readonly<Record<string, Group>> = {
   alerts: {
     holds: "the alert rules see what the daemon counts",
     needs: ["promtool"],
-    files: [
-      "test/packaging/alert-rules.test.ts",
-      "test/telemetry/every-alarm.test.ts",
-    ],
-  },
-  pages: {
-    holds: "the pages in a browser, also for people who cannot see them",
-    needs: ["chromium"],
-    files: ["test/server/web/pages-in-chromium.test.ts"],
+    files: ["test/packaging/alert-rules.test.ts"],
   },
   model: {
     holds: "the trust core in more and in fresh sequences",
@@ -67,6 +59,7 @@ export const groups: Readonly<Record<string, Group>> = {
       "test/mirror/bundles/export-oci.test.ts",
       "test/server/protocols/every-url.test.ts",
       "test/main/help.test.ts",
+      "test/verification/archives/sound-archives.test.ts",
     ],
   },
   kills: {
@@ -101,7 +94,7 @@ export const groups: Readonly<Record<string, Group>> = {
     holds: "the same rules as in the gate, in more places and by more commands",
     needs: [],
     files: [
-      "test/{document-commands,wiring/admin/commands}.test.ts",
+      "test/wiring/admin/commands.test.ts",
       "test/commands/operate/{doctor,doctor-mirror}.test.ts",
       "test/commands/store/verify.test.ts",
       "test/commands/packages/{prefetch-modules,prefetch-check}.test.ts",

@@ -17,14 +17,13 @@ import {
 } from "../../../../src/store/layout.ts";
 import { seal } from "../../../../src/store/records/seal.ts";
 import { expectDocument } from "../../../commands/documents.ts";
+import { makeStorage } from "../../../commands/storage.ts";
 import { bucketLimits } from "../../../fakes/loose-bucket.ts";
 import {
   startLooseBucket,
   type LooseBucket,
 } from "../../../fakes/loose-bucket.ts";
-import { runCommand } from "../../../running-command.ts";
 import { runHere } from "../../../running-here.ts";
-import { scratch } from "../../../running-mirror.ts";
 import {
   makePart,
   writeBucketConfiguration,
@@ -193,16 +192,16 @@ describe("verify --bucket", () => {
   });
 });
 
-it("wants a bucket for --bucket, and --bucket for --sample", async () => {
-  const { directory } = await makeLayout();
-  const env = { STATE_DIRECTORY: directory };
-  for (const args of [
-    ["verify", "--sample", "3"],
-    ["verify", "--bucket", "--sample", "none"],
-    ["verify", "--bucket"],
-    ["prune", "--bucket"],
-  ])
-    expect(await runCommand(args, { env, cwd: scratch("cwd") })).toMatchObject({
-      status: 2,
-    });
-}, 30_000);
+it.each([
+  "verify --sample 3",
+  "verify --bucket --sample none",
+  "prune --bucket",
+])(
+  "wants a bucket for --bucket, and --bucket for --sample: %s",
+  async (words) => {
+    const { directory } = await makeLayout();
+    const { configFile } = makeStorage({}, directory);
+    const args = [...words.split(" "), "--config", configFile];
+    expect(await runHere(args)).toMatchObject({ status: 2 });
+  },
+);
