@@ -1,6 +1,5 @@
 import { startBalancer } from "../test/acceptance/haproxy.ts";
 import { findFreePort } from "../test/acceptance/nginx.ts";
-import { canRunCeph } from "../test/fakes/ceph.ts";
 import type { Release } from "../test/fakes/release.ts";
 import { has } from "../test/packaging/release.ts";
 import { eventually, requestsFor } from "../test/scenes/provider-requests.ts";
@@ -21,14 +20,11 @@ interface Stage {
 }
 
 async function main(): Promise<void> {
-  const hasPrograms =
-    (await canRunCeph()) && (await has("haproxy", "the balancer"));
-  if (!hasPrograms) {
-    say("Install them: apt-get install ceph-mon ceph-osd radosgw haproxy");
-    check(false, "there is a Ceph and an HAProxy to show replicas with");
+  if (!(await has("haproxy", "the balancer"))) {
+    say("Install it: apt-get install haproxy");
+    check(false, "there is an HAProxy to show replicas with");
     return;
   }
-  say("A Ceph is made, with a bucket: 15 s");
   const scene = await startReplicaScene();
   try {
     await show(scene);
@@ -44,7 +40,7 @@ async function show(scene: ReplicaScene): Promise<void> {
   const url = new URL(`https://127.0.0.1:${await findFreePort()}/`);
   const config = { publicUrl: url.href };
   const replicas = await scene.start({ count: 3, config });
-  const mirror = await startBalancer(authority, url, replicas, "roundrobin");
+  const mirror = await startBalancer(authority, url, replicas);
   const installer = await findInstaller();
   const stage = { scene, registry, installer, mirror };
   say(`Replicas   ${replicas.map(({ url }) => url).join(" ")}`);
@@ -83,7 +79,7 @@ async function askAtOnce({ registry, mirror }: Stage): Promise<void> {
 async function stopBucket(stage: Stage, release: Release): Promise<void> {
   const { scene, registry, mirror } = stage;
   say("\n4. The bucket hangs");
-  scene.ceph.suspend();
+  scene.bucket.intercept = () => new Promise(() => undefined);
   await install(stage, release);
   await registry.publish({ type: "unknown", version: "1.0.0" });
   const ask = () => requestsFor(mirror, "unknown").version("1.0.0");
@@ -94,7 +90,7 @@ async function stopBucket(stage: Stage, release: Release): Promise<void> {
     `a provider that no replica has seen: ${refused.status}, to be asked for again in ${retry} s`,
   );
   say("   The bucket is back");
-  scene.ceph.resume();
+  scene.bucket.intercept = () => undefined;
   const served = await eventually(ask, ({ status }) => status === 200);
   check(served.status === 200, "it is served");
 }

@@ -3,7 +3,11 @@ import { basename, dirname, join } from "node:path";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { makeProgram } from "../src/main/program.ts";
-import { documents, readDocument as read } from "./scenes/documents.ts";
+import {
+  documents,
+  listShellCommands,
+  readDocument as read,
+} from "./scenes/documents.ts";
 
 const root = join(import.meta.dirname, "..");
 
@@ -59,10 +63,13 @@ describe("the documents", () => {
     expect(dead.map(([, link]) => link)).toEqual([]);
   });
 
-  // test/document-commands.test.ts runs those in shell blocks.
   it.each(documents)("%s names commands and options that there are", (path) => {
-    const named = read(path).matchAll(/`provender ([a-z][^`\n]*)`/g);
-    expect([...named].flatMap(([, one = ""]) => unknownIn(one))).toEqual([]);
+    const named = [...read(path).matchAll(/`provender ([a-z][^`\n]*)`/g)];
+    const run = listShellCommands(path).flatMap((line) => [
+      ...line.matchAll(/(?:^|\| |sudo )provender ([a-z][^|>]*)/g),
+    ]);
+    for (const [, one = ""] of [...named, ...run])
+      expect(unknownIn(one.trim())).toEqual([]);
   });
 
   it("lead to every document from the README", () => {

@@ -14,12 +14,12 @@ export const groups: Readonly<Record<string, Group>> = {
   clients: {
     holds: "terraform, tofu and the programs that use them, behind the mirror",
     needs: ["terraform", "tofu", "terragrunt", "nginx", "oras"],
-    files: ["test/acceptance/!(network-mirror|replicas*).test.ts"],
+    files: ["test/acceptance/!(network-mirror|replicas).test.ts"],
   },
   replicas: {
     holds: "records and archives in a bucket, and replicas that share it",
-    needs: ["ceph-mon", "ceph-osd", "radosgw", "haproxy"],
-    files: ["test/acceptance/replicas*.test.ts"],
+    needs: [],
+    files: ["test/acceptance/replicas.test.ts"],
   },
   packages: {
     holds: "what is released: packages, image, manifests, units, the demo",
@@ -28,23 +28,15 @@ export const groups: Readonly<Record<string, Group>> = {
       ...["kustomize", "haproxy", "systemd-analyze"],
     ],
     files: [
-      "test/packaging/!(alert-rules|dashboard).test.ts",
+      "test/packaging/!(alert-rules).test.ts",
       "test/{demo,pack,systemd}.test.ts",
       "test/server/service-notification.test.ts",
     ],
   },
   alerts: {
-    holds: "the alert rules and the dashboard see what the daemon counts",
-    needs: ["promtool", "prometheus"],
-    files: [
-      "test/packaging/{alert-rules,dashboard}.test.ts",
-      "test/telemetry/{every-alarm,bucket-alarm}.test.ts",
-    ],
-  },
-  pages: {
-    holds: "the pages in a browser, also for people who cannot see them",
-    needs: ["chromium"],
-    files: ["test/server/web/pages-in-chromium.test.ts"],
+    holds: "the alert rules see what the daemon counts",
+    needs: ["promtool"],
+    files: ["test/packaging/alert-rules.test.ts"],
   },
   model: {
     holds: "the trust core in more and in fresh sequences",
@@ -67,6 +59,7 @@ export const groups: Readonly<Record<string, Group>> = {
       "test/mirror/bundles/export-oci.test.ts",
       "test/server/protocols/every-url.test.ts",
       "test/main/help.test.ts",
+      "test/verification/archives/sound-archives.test.ts",
     ],
   },
   kills: {
@@ -101,7 +94,7 @@ export const groups: Readonly<Record<string, Group>> = {
     holds: "the same rules as in the gate, in more places and by more commands",
     needs: [],
     files: [
-      "test/{document-commands,wiring/admin/commands}.test.ts",
+      "test/wiring/admin/commands.test.ts",
       "test/commands/operate/{doctor,doctor-mirror}.test.ts",
       "test/commands/store/verify.test.ts",
       "test/commands/packages/{prefetch-modules,prefetch-check}.test.ts",
@@ -110,7 +103,7 @@ export const groups: Readonly<Record<string, Group>> = {
       "test/mirror/upkeep/{retention,growing-store}.test.ts",
       "test/mirror/modules/{stored-modules,missing-records,ages,told-replacements}.test.ts",
       "test/mirror/trust/{missing-records,unlisted-version,key-rotation}.test.ts",
-      "test/store/{damaged-records,damaged-storage}.test.ts",
+      "test/store/damaged-storage.test.ts",
       "test/server/unexpected-errors.test.ts",
     ],
   },

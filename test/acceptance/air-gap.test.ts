@@ -30,13 +30,11 @@ import {
   writeConfiguration,
   type Client,
 } from "./clients.ts";
-import { findNginx, startNginx } from "./nginx.ts";
 
 // Each test runs several commands, each a process of its own.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const clients = await findClients();
-const nginx = await findNginx();
 if (clients.length === 0)
   it.skip("crosses the gap with a real client: none is on PATH", () =>
     undefined);
@@ -106,17 +104,6 @@ describe.each(clients)("$name $version without the origin", (client) => {
     const config = `provider_installation {\n  filesystem_mirror {\n    path = "${tree}"\n  }\n}\n`;
     await expectInstalled(await init(client, config));
   });
-
-  it.skipIf(nginx === undefined)(
-    "installs from the exported tree behind nginx as a network mirror",
-    async () => {
-      const server = await startNginx(nginx ?? "", authority, tree);
-      onTestFinished(() => server.stop());
-      await expectInstalled(
-        await init(client, networkMirrorConfig(server.url)),
-      );
-    },
-  );
 
   it("installs from an offline daemon whose empty store imported the bundle", async () => {
     const site = offlineSite();

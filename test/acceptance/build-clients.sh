@@ -63,8 +63,6 @@ terraform-1.14.9 github.com/hashicorp/terraform@v1.14.9 .
 terraform-1.13.3 github.com/hashicorp/terraform@v1.13.3 .
 terraform-1.5.7 github.com/hashicorp/terraform@v1.5.7 .
 tfupdate-0.10.2 github.com/minamijoyo/tfupdate@v0.10.2 .
-infracost-0.10.45 github.com/infracost/infracost@v0.10.45 ./cmd/infracost
-trivy-0.74.0 github.com/aquasecurity/trivy@v0.74.0 ./cmd/trivy GOEXPERIMENT=jsonv2
 terragrunt github.com/gruntwork-io/terragrunt@v1.0.0 .
 END
 while read -r name program; do

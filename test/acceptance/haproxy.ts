@@ -22,20 +22,16 @@ export interface Balancer {
   stop(): Promise<void>;
 }
 
-/** `hash`: the same path goes to the same replica. */
-export type Balance = "roundrobin" | "hash";
-
 const packaged = join(
   ...[import.meta.dirname, "..", "..", "packaging"],
   ...["compose", "replicas", "haproxy.cfg"],
 );
 
-/** HAProxy as the compose file runs it, in front of these replicas, at the URL that they tell clients. */
+/** HAProxy as the compose file runs it, but round robin, in front of these replicas, at the URL that they tell clients. */
 export async function startBalancer(
   authority: Authority,
   url: URL,
   replicas: readonly RunningMirror[],
-  balance: Balance,
 ): Promise<Balancer> {
   const directory = scratch("haproxy");
   const { certificate, key } = await authority.issue(["127.0.0.1"]);
@@ -44,7 +40,7 @@ export async function startBalancer(
   await writeFile(caFile, authority.caPem);
   const port = Number(url.port);
   const file = join(directory, "haproxy.cfg");
-  await writeFile(file, configure(directory, port, replicas, balance));
+  await writeFile(file, configure(directory, port, replicas));
   const child = spawn(...endingWithTests("haproxy", ["-db", "-f", file]), {
     stdio: "ignore",
   });
@@ -66,17 +62,14 @@ function configure(
   directory: string,
   port: number,
   replicas: readonly RunningMirror[],
-  balance: Balance,
 ): string {
   const servers = replicas.map(
     ({ url }, index) => `  server r${index} ${new URL(url).host} check`,
   );
-  const own = readFileSync(packaged, "utf8")
+  return readFileSync(packaged, "utf8")
     .replace(/^ {2}log stdout .*$/m, "")
     .replace("bind :8443", `bind 127.0.0.1:${port}`)
     .replace("/etc/haproxy/mirror.pem", join(directory, "site.pem"))
-    .replace(/^ {2}server-template .*$/m, servers.join("\n"));
-  return balance === "hash"
-    ? own
-    : own.replace(/balance uri[^]*?hash-balance.*/, "balance roundrobin");
+    .replace(/^ {2}server-template .*$/m, servers.join("\n"))
+    .replace(/balance uri[^]*?hash-balance.*/, "balance roundrobin");
 }

@@ -1,10 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { json } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { issueToken } from "../client-token.ts";
 import { createAuthority } from "../fakes/authority.ts";
@@ -15,13 +11,7 @@ import type { Release } from "../fakes/release.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import { calling } from "../scenes/module-calls.ts";
 import { execute, readLockFile, writeConfiguration } from "./clients.ts";
-import {
-  checkovPython,
-  infracost,
-  renovate,
-  tfupdate,
-  trivy,
-} from "./programs.ts";
+import { checkovPython, renovate, tfupdate } from "./programs.ts";
 
 const host = "registry.terraform.io";
 const moduleHost = "modules.example.com";
@@ -125,51 +115,6 @@ it.runIf(checkovPython !== undefined)(
       PYTHONPATH: pythonTrusting(guarded.caFile),
     });
     expect(output).toContain('"resource": "module.network.aws_s3_bucket.open"');
-  },
-);
-
-it.runIf(trivy !== undefined)(
-  "Trivy scans a module that comes from the mirror",
-  async () => {
-    const { host } = new URL(guarded.url);
-    const args = [
-      ...["config", "--format", "json", "--cache-dir", scratch("cache")],
-      ...["--skip-check-update", "--skip-version-check"],
-      ...["--disable-telemetry", "--debug", scanned()],
-    ];
-    const { stdout, stderr } = await run(trivy?.binary ?? "", args, {
-      [`TF_TOKEN_${host.replaceAll(".", "_")}`]: token.token,
-    });
-    expect(stdout, stderr).toContain(`"${host}/acme/network/aws/main.tf"`);
-  },
-);
-
-it.runIf(infracost !== undefined)(
-  "Infracost breaks down a module that comes from the mirror",
-  async () => {
-    // Stands for its price list, which has nothing.
-    const prices = createServer((request, response) => {
-      void json(request).then((asked) => {
-        const queries = Array.isArray(asked) ? asked : [];
-        const found = queries.map(() => ({ data: { products: [] } }));
-        response.end(JSON.stringify(found));
-      });
-    }).listen(0, "127.0.0.1");
-    await once(prices, "listening");
-    const { port } = prices.address() as AddressInfo;
-    const endpoint = `http://127.0.0.1:${port}`;
-    const args = ["breakdown", "--path", scanned(), "--format", "json"];
-    const ran = await run(infracost?.binary ?? "", args, {
-      INFRACOST_API_KEY: "none",
-      INFRACOST_PRICING_API_ENDPOINT: endpoint,
-      INFRACOST_DASHBOARD_API_ENDPOINT: endpoint,
-      INFRACOST_SKIP_UPDATE_CHECK: "true",
-      INFRACOST_TERRAFORM_CLOUD_HOST: new URL(guarded.url).host,
-      INFRACOST_TERRAFORM_CLOUD_TOKEN: token.token,
-    });
-    prices.close();
-    expect([ran.status, ran.stderr]).toEqual([0, expect.any(String)]);
-    expect(ran.stdout).toContain(".aws_instance.web");
   },
 );
 

@@ -21,8 +21,6 @@ export const checkovPython = ifThere(join(folder, "checkov", "bin", "python"));
 
 /** Programs that build-clients.sh named NAME-VERSION; undefined where they are not built. */
 export const tfupdate = findBuilt("tfupdate");
-export const infracost = findBuilt("infracost");
-export const trivy = findBuilt("trivy");
 
 /** Lists what is installed, and says on standard error what is not. */
 export function listPrograms(): readonly Program[] {
@@ -41,16 +39,6 @@ export function listPrograms(): readonly Program[] {
       name: "tfupdate",
       version: tfupdate?.version,
       runs: "newest versions of a provider and a module, hashes of two platforms; it sends no token",
-    },
-    {
-      name: "Trivy",
-      version: trivy?.version,
-      runs: "download and scan of a module; with a token",
-    },
-    {
-      name: "Infracost",
-      version: infracost?.version,
-      runs: "download and breakdown of a module, without its price list; with a token",
     },
   ].flatMap(({ version, ...program }) => {
     if (version !== undefined) return [{ ...program, version }];

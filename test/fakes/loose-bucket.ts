@@ -7,17 +7,26 @@ import {
 } from "node:http";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { scratch } from "../running-mirror.ts";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
+import type { BucketSettings } from "../../src/store/bucket/bucket-settings.ts";
+import { scratch } from "../running-mirror.ts";
 
-/** An object store that takes every key for good; real ones are Ceph's. */
+export const bucketLimits = { connect: 2_000, firstByte: 8_000, idle: 8_000 };
+
+/** An object store that takes every key for good. */
 export interface LooseBucket {
   /** `storage.s3` of a configuration. */
   readonly settings: Readonly<Record<string, unknown>>;
   readonly objects: ReadonlyMap<string, Buffer>;
   /** When each object was written, as RFC 3339; tests may set it. */
   readonly times: Map<string, string>;
+  /** `METHOD KEY` of every request, in order; the key without a part's prefix. */
+  readonly asked: string[];
+  /** Called for each request, which goes on when it resolves; a status is the answer then. */
+  intercept: (asked: string) => Promise<number | void> | number | void;
+  /** Milliseconds that its clock is ahead. */
+  ahead: number;
   stop(): Promise<void>;
 }
 
@@ -36,6 +45,17 @@ export async function startLooseBucket({
     const { pathname, searchParams } = new URL(request.url ?? "", "http://s3/");
     const key = decodeURIComponent(pathname.replace(/^\/loose\/?/, ""));
     const sent = await buffer(request);
+    response.setHeader(
+      "date",
+      new Date(Date.now() + bucket.ahead).toUTCString(),
+    );
+    const asked = `${request.method} ${key.replace(/^[0-9a-f-]{36}\//, "")}`;
+    bucket.asked.push(asked);
+    const instead = await bucket.intercept(asked);
+    if (typeof instead === "number") {
+      response.writeHead(instead).end();
+      return;
+    }
     const found = objects.get(key);
     const isList = searchParams.get("list-type") !== null;
     if (request.method === "PUT") {
@@ -62,15 +82,16 @@ export async function startLooseBucket({
     }
   };
   const server = createServer((request, response) => {
-    void answer(request, response);
+    answer(request, response).catch(() => response.destroy());
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   const file = join(scratch("bucket"), "secret");
   writeFileSync(file, "any", { mode: 0o600 });
-  return {
+  const bucket: LooseBucket = {
     ...{ objects, times },
+    ...{ asked: [], intercept: () => undefined, ahead: 0 },
     settings: {
       endpoint: `http://127.0.0.1:${port}/`,
       bucket: "loose",
@@ -84,6 +105,13 @@ export async function startLooseBucket({
       await closed;
     },
   };
+  return bucket;
+}
+
+export function settingsOf(endpoint: URL, bucket: string): BucketSettings {
+  const keys = { accessKeyId: "any", secretAccessKey: "any" };
+  const where = { bucket, endpoint, region: "us-east-1", prefix: "p/" };
+  return { ...where, pathStyle: true, ca: undefined, keys };
 }
 
 function mayWrite(

@@ -1,9 +1,62 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
 import { definitions } from "../../src/telemetry/series/definitions.ts";
-import { readFileSync } from "node:fs";
-import { alertNames, rulesFile, testRules } from "../scenes/alert-rules.ts";
+import { scratch } from "../running-mirror.ts";
 import { has, run } from "./release.ts";
+
+const monitoring = join(
+  import.meta.dirname,
+  ...["..", "..", "packaging", "monitoring"],
+);
+const rulesFile = join(monitoring, "alerts.yaml");
+
+interface RuleFile {
+  readonly groups: readonly {
+    readonly rules: readonly {
+      readonly alert: string;
+      readonly expr: string;
+    }[];
+  }[];
+}
+
+const alertNames = (
+  parse(readFileSync(rulesFile, "utf8")) as RuleFile
+).groups.flatMap(({ rules }) => rules.map(({ alert }) => alert));
+
+/** One unit test of promtool: what is scraped once in five minutes, and what must be true of it. */
+interface RuleTest {
+  /** Values by series, in promtool's notation. */
+  readonly series: Readonly<Record<string, string>>;
+  readonly at: string;
+  /** Number of firing alerts by selector of ALERTS. */
+  readonly firing: Readonly<Record<string, number>>;
+}
+
+/** Rejects with what promtool says of a test that fails. */
+async function testRules(tests: readonly RuleTest[]): Promise<void> {
+  const file = join(scratch("rules"), "tests.yaml");
+  const document = {
+    rule_files: [rulesFile],
+    evaluation_interval: "5m",
+    tests: tests.map(({ series, at, firing }) => ({
+      interval: "5m",
+      input_series: Object.entries(series).map(([name, values]) => ({
+        series: name,
+        values,
+      })),
+      promql_expr_test: Object.entries(firing).map(([selector, count]) => ({
+        expr: `count(ALERTS{alertstate="firing",${selector}})`,
+        eval_time: at,
+        exp_samples: count === 0 ? [] : [{ labels: "{}", value: count }],
+      })),
+    })),
+  };
+  writeFileSync(file, JSON.stringify(document));
+  await run("promtool", ["test", "rules", file]);
+}
 
 const canTest = await has("promtool", "the alert rules");
 
@@ -117,7 +170,7 @@ it("have a case for every rule", () => {
   expect(Object.keys(cases)).toEqual(alertNames);
 });
 
-it("speak of metrics that there are", () => {
+it("speak of metrics that there are, as the dashboard does", () => {
   const register = new Registry();
   collectDefaultMetrics({ register });
   const names = new Set<string>(
@@ -125,7 +178,9 @@ it("speak of metrics that there are", () => {
       ({ name }) => name,
     ),
   );
-  const text = readFileSync(rulesFile, "utf8");
+  const text = [rulesFile, join(monitoring, "dashboard.json")]
+    .map((file) => readFileSync(file, "utf8"))
+    .join();
   const spoken = text.match(/\b(?:provender|process|nodejs)_\w+/g) ?? [];
   for (const name of spoken)
     expect(names).toContain(name.replace(/_(?:bucket|count|sum)$/, ""));

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BucketSettings } from "../../src/store/bucket/bucket-settings.ts";
-import { settingsOf } from "../fakes/ceph.ts";
+import { settingsOf } from "../fakes/loose-bucket.ts";
 import type { LooseBucket } from "../fakes/loose-bucket.ts";
 import { scratch } from "../running-mirror.ts";
 

@@ -1,7 +1,12 @@
 import { buffer } from "node:stream/consumers";
 import { createHash } from "node:crypto";
 import { createAuthority, type Authority } from "../fakes/authority.ts";
-import { bucketLimits, startCeph, type Ceph } from "../fakes/ceph.ts";
+import {
+  bucketLimits,
+  startLooseBucket,
+  type LooseBucket,
+} from "../fakes/loose-bucket.ts";
+import { makePart } from "./bucket-configuration.ts";
 import { startRegistry, type Registry } from "../fakes/registry.ts";
 import { Bucket } from "../../src/store/bucket/bucket.ts";
 import type { BucketSettings } from "../../src/store/bucket/bucket-settings.ts";
@@ -15,15 +20,16 @@ import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 
 export const moduleHost = "modules.example.com";
 
-/** Replicas that are real daemons on one bucket of a real Ceph, and the registry that they mirror. */
+/** Replicas that are real daemons on one bucket, and the registry that they mirror. */
 export interface ReplicaScene {
-  readonly ceph: Ceph;
+  readonly bucket: LooseBucket;
   readonly authority: Authority;
   readonly registry: Registry;
   readonly modules: FakeModuleRegistry;
-  /** On a bucket of its own, unless one is given. */
+  /** On a part of its own, unless one is given. */
   start(options?: ReplicaOptions): Promise<readonly RunningMirror[]>;
-  makeBucket(): Promise<BucketSettings>;
+  /** A part of the bucket that nothing else is in. */
+  makePart(): BucketSettings;
   /** Resolves when an archive of the release is in the bucket. */
   awaitBrought(settings: BucketSettings, release: Release): Promise<void>;
   /** Stops the replicas that were started. */
@@ -43,14 +49,13 @@ export interface ReplicaOptions {
 }
 
 /** Environment of the daemons, and of commands beside them. */
-export const env = { BUCKET_SECRET: "provender-secret" };
+export const env = { BUCKET_SECRET: "any" };
 
-/** Takes about 15 s. */
 export async function startReplicaScene(): Promise<ReplicaScene> {
   const authority = await createAuthority();
   const registry = await startRegistry({ authority });
   const modules = await FakeModuleRegistry.start({ authority });
-  const ceph = await startCeph();
+  const loose = await startLooseBucket({ keepsConditions: true });
   const { origins } = originsOf(authority, registry);
   const [{ ca }] = Object.values(origins) as [{ ca: string }];
   const all = { ...origins, [moduleHost]: { url: modules.url, ca } };
@@ -63,7 +68,7 @@ export async function startReplicaScene(): Promise<ReplicaScene> {
     config,
     env: more,
   }: ReplicaOptions = {}) => {
-    const shared = bucket ?? (await ceph.makeBucket());
+    const shared = bucket ?? makePart(loose);
     const startOne = () => {
       const own = directory ?? scratch("replica");
       const listen = { port: 0, tls: "off" };
@@ -82,18 +87,18 @@ export async function startReplicaScene(): Promise<ReplicaScene> {
     await Promise.all(running.splice(0).map((mirror) => mirror.stop()));
   };
   return {
-    ceph,
+    bucket: loose,
     authority,
     registry,
     modules,
     start,
     awaitBrought,
-    makeBucket: () => ceph.makeBucket(),
+    makePart: () => makePart(loose),
     stopReplicas,
     stop: async () => {
       await stopReplicas();
       await Promise.all([registry.stop(), modules.stop()]);
-      await ceph.stop();
+      await loose.stop();
     },
   };
 }

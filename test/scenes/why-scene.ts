@@ -1,5 +1,5 @@
 import { createAuthority, type Authority } from "../fakes/authority.ts";
-import { all, alteredByte, hang, onlyFor, status } from "../fakes/faults.ts";
+import { all, alteredByte, onlyFor, status } from "../fakes/faults.ts";
 import { FakeModuleRegistry } from "../fakes/module-registry.ts";
 import { startRegistry, type Registry } from "../fakes/registry.ts";
 import { createSigner, type Signer } from "../fakes/signing.ts";
@@ -38,12 +38,6 @@ export const cases: readonly WhyCase[] = [
     says: /denied by "policy\.rules\[0\]"/,
   },
   {
-    title: "a version denied by a rule",
-    path: `${acme}/partly/2.0.0`,
-    code: "policy-denied",
-    says: /denied by "policy\.rules\[1\]"/,
-  },
-  {
     title: "too young",
     path: `${acme}/young/1.0.0`,
     code: "too-young",
@@ -79,13 +73,6 @@ export const cases: readonly WhyCase[] = [
     says: /sent other bytes for terraform-provider-tampered_1\.0\.0_linux_amd64\.zip/,
   },
   {
-    title: "a provider whose one archive is tampered",
-    path: `${acme}/tampered`,
-    code: "archive-digest",
-    headline: /^1\.0\.0 cannot be had$/,
-    says: /sent other bytes for terraform-provider-tampered_1\.0\.0_linux_amd64\.zip/,
-  },
-  {
     title: "re-created before its archive was stored",
     path: `${acme}/recreated-early/1.0.0`,
     code: "checksum-conflict",
@@ -110,12 +97,6 @@ export const cases: readonly WhyCase[] = [
     says: /knows acme\/partly, which has a similar name/,
   },
   {
-    title: "an unknown version",
-    path: `${acme}/held/1.0.9`,
-    code: "not-found",
-    says: /knows 1\.0\.0, which has a similar name/,
-  },
-  {
     title: "a hostname that is not served",
     path: "registry.terraform.oi/acme/partly",
     code: "origin-not-served",
@@ -126,12 +107,6 @@ export const cases: readonly WhyCase[] = [
     path: "down.example.com/acme/demo",
     code: "origin-unreachable",
     says: /could not be reached .*failing since 20\d\d-/s,
-  },
-  {
-    title: "an origin that is slow",
-    path: "slow.example.com/acme/demo",
-    code: "origin-timeout",
-    says: /did not answer in time .*failing since 20\d\d-/s,
   },
   {
     title: "a module that is passed through",
@@ -179,8 +154,6 @@ export class WhyScene {
     const modules = await FakeModuleRegistry.start({ authority });
     modules.publish("acme/far/aws", "1.0.0", "hg::https://hg.example.com/far");
     modules.publish("acme/denied/aws", "1.0.0", "hg::https://hg.example.com/d");
-    const slow = await startRegistry({ authority });
-    slow.script("discovery", hang);
     const { origins } = originsOf(authority, registry);
     const [{ ca }] = Object.values(origins) as [{ ca: string }];
     const policy = { rules };
@@ -191,13 +164,11 @@ export class WhyScene {
           origins: {
             ...origins,
             [moduleHost]: { url: modules.url, ca },
-            "slow.example.com": { url: slow.url, ca },
             "down.example.com": { url: "https://127.0.0.1:1/" },
           },
           freshness: { versions: "1ms" },
           policy,
         },
-        limits: { firstByte: 500, answer: 1_000 },
       }),
       startMirror({
         config: {
@@ -208,8 +179,7 @@ export class WhyScene {
       }),
     ]);
     const own = await createSigner({ name: "own", algorithm: "ed25519" });
-    const others = [modules, slow];
-    const scene = new WhyScene(authority, registry, others, mirrors, own);
+    const scene = new WhyScene(authority, registry, [modules], mirrors, own);
     await scene.#prepare();
     return scene;
   }

@@ -1,8 +1,5 @@
-import { readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuthority } from "../fakes/authority.ts";
-import { status, tokenRequired } from "../fakes/faults.ts";
 import { startRegistry, type Registry } from "../fakes/registry.ts";
 import { createSigner, type Signer } from "../fakes/signing.ts";
 import {
@@ -20,9 +17,6 @@ import {
   type AuditLine,
 } from "../scenes/provider-requests.ts";
 
-const token = "s3cret-0rigin-t0ken-9f8e7d";
-const env = { ORIGIN_TOKEN: token };
-
 let registry: Registry;
 let mirror: RunningMirror;
 let known: Signer;
@@ -31,8 +25,6 @@ let stranger: Signer;
 beforeAll(async () => {
   const authority = await createAuthority();
   registry = await startRegistry({ authority });
-  for (const kind of ["discovery", "versions", "package"] as const)
-    registry.script(kind, tokenRequired(token));
   [known, stranger] = [
     await createSigner({ name: "Known" }),
     await createSigner({ name: "Stranger" }),
@@ -51,9 +43,8 @@ beforeAll(async () => {
   await publish("young", "1.0.0", { signedAt: new Date(Date.now() - 60_000) });
   await publish("forged", "1.0.0", { signingKeys: [stranger] });
   mirror = await startMirror({
-    env,
     config: {
-      ...originsOf(authority, registry, { token: { env: "ORIGIN_TOKEN" } }),
+      ...originsOf(authority, registry),
       freshness: { versions: "1ms" },
       policy: {
         rules: [
@@ -182,7 +173,7 @@ describe("the audit log", () => {
 
   it("has what an operator decided beside the daemon", async () => {
     const { status } = await runCommand(
-      { ...mirror, env },
+      mirror,
       "trust",
       "approve",
       "acme/demo@2.0.0",
@@ -215,46 +206,5 @@ describe("the audit log", () => {
   it("has lines that are each one JSON object with a time", () => {
     for (const line of readAudit(mirror))
       expect(line.at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-  });
-});
-
-describe("an origin's token", () => {
-  it("is sent to the origin and found nowhere else", async () => {
-    const bodies: string[] = [];
-    for (const type of ["demo", "denied", "young", "forged", "absent"]) {
-      const ask = requestsFor(mirror, type);
-      for (const answer of [await ask.index(), await ask.version("1.0.0")])
-        bodies.push(JSON.stringify(answer.headers), answer.body.toString());
-    }
-    registry.script("versions", status(401));
-    const failing = await requestsFor(mirror, "failing").index();
-    registry.script("versions", tokenRequired(token));
-    bodies.push(failing.body.toString());
-    const why = "why/registry.terraform.io/acme/failing";
-    const pages = ["metrics", "", "browse", "alarms", why];
-    for (const page of pages) {
-      const { reason = "", body } = await mirror.get(`/${page}`);
-      bodies.push(reason, body.toString());
-    }
-    const { stdout, stderr } = await runCommand(
-      { ...mirror, env },
-      "config",
-      "show",
-    );
-    expect(stdout).toContain("ORIGIN_TOKEN");
-    bodies.push(stdout, stderr, mirror.printed, JSON.stringify(mirror.log));
-    expect(bodies.filter((text) => text.includes(token))).toEqual([]);
-
-    expect(
-      registry.requests
-        .list("package")
-        .every(({ headers }) => headers.authorization === `Bearer ${token}`),
-    ).toBe(true);
-    const files = readdirSync(mirror.directory, { recursive: true })
-      .map((name) => join(mirror.directory, String(name)))
-      .filter((path) => statSync(path).isFile());
-    expect(files.length).toBeGreaterThan(10);
-    const telling = files.filter((path) => readFileSync(path).includes(token));
-    expect(telling).toEqual([]);
   });
 });

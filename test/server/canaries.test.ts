@@ -210,6 +210,7 @@ it("no page, document, phrase, error or number tells a secret, a path of the mac
   );
   expect(mirror.log.map(({ token }) => token)).toContain(other.configured.name);
   const log = JSON.stringify(mirror.log);
+  expect(log).toContain("listen.tls is off: tokens can be read on the way");
   for (const secret of [...Object.values(given), asker.token, other.token])
     expect(log).not.toContain(secret);
 }, 120_000);

@@ -102,14 +102,6 @@ describe("readiness", () => {
 });
 
 describe("SIGTERM", () => {
-  it("ends an idle daemon with status 0", async () => {
-    const mirror = await start();
-    expect(await mirror.stop()).toBe(0);
-    await expect(openConnection(mirror)).rejects.toThrow(
-      /ECONNREFUSED|ECONNRESET/,
-    );
-  });
-
   it("lets a running download finish, takes no new connections, and ends with status 0", async () => {
     const mirror = await start({}, { limits: { stop: 60_000 } });
     const { gate, answer } = await startDownload(mirror);
@@ -127,21 +119,6 @@ describe("SIGTERM", () => {
     expect(body.equals(release.archive("linux_amd64").bytes)).toBe(true);
     // Well before limits.stop, which is longer than a test may take.
     expect(await stopped).toBe(0);
-  });
-
-  it("keeps what the running download stored", async () => {
-    const mirror = await start();
-    const { gate, answer } = await startDownload(mirror);
-    const stopped = mirror.stop();
-    await awaitMessage(mirror, "stopping");
-    gate.release();
-    await Promise.all([answer, stopped]);
-
-    registry.requests.clear();
-    const { directory } = mirror;
-    const again = await start({}, { directory });
-    expect((await again.get(archive)).complete).toBe(true);
-    expect(registry.requests.count("archive")).toBe(0);
   });
 
   it.each<[string, Fault]>([
@@ -171,18 +148,6 @@ describe("SIGTERM", () => {
     gate.release();
     expect((await answer).whole).toBe(true);
     expect(await stopped).toBe(0);
-  });
-});
-
-describe("SIGINT", () => {
-  it("ends the daemon like SIGTERM", async () => {
-    const mirror = await start();
-    const { gate, answer } = await startDownload(mirror);
-    mirror.process.kill("SIGINT");
-    await awaitMessage(mirror, "stopping");
-    gate.release();
-    expect((await answer).whole).toBe(true);
-    await awaitMessage(mirror, "stopped");
   });
 });
 

@@ -27,7 +27,6 @@ const documents = [
   "terraform-provider-net_1.0.0_linux_amd64.zip",
 ];
 const bases = [
-  "",
   "v1/",
   "v1/providers/",
   "v1/modules/",
@@ -39,9 +38,10 @@ const bases = [
   "Providers/",
 ];
 
-it.each(
-  bases.flatMap((base) => documents.map((file) => [base, file] as const)),
-)(
+it.each([
+  ...bases.map((base) => [base, "index.json"] as const),
+  ...documents.map((file) => ["", file] as const),
+])(
   "below %j, %s is answered with the right url, and never with 404",
   async (base, file) => {
     const answer = await mirror.get(`${base}${name}/${file}`);

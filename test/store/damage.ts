@@ -17,20 +17,12 @@ export interface Damage {
   readonly apply: (path: string, other: string) => void;
 }
 
-const page = 4096;
-
 export const damages: readonly Damage[] = [
-  { kind: "cut by one byte", apply: (path) => cut(path, (size) => size - 1) },
   {
     kind: "cut in half",
     apply: (path) => cut(path, (size) => Math.floor(size / 2)),
   },
-  { kind: "empty", apply: (path) => cut(path, () => 0) },
   { kind: "missing", apply: (path) => rmSync(path) },
-  {
-    kind: "one bit flipped at the start",
-    apply: (path) => change(path, (bytes) => flip(bytes, 0)),
-  },
   {
     kind: "one bit flipped at the end, with its old times",
     apply: (path) => {
@@ -38,14 +30,6 @@ export const damages: readonly Damage[] = [
       change(path, (bytes) => flip(bytes, bytes.length - 1));
       utimesSync(path, atime, mtime);
     },
-  },
-  {
-    kind: "a zeroed page",
-    apply: (path) =>
-      change(path, (bytes) => {
-        const middle = Math.floor(bytes.length / 2 / page) * page;
-        bytes.fill(0, middle, Math.min(middle + page, bytes.length));
-      }),
   },
   {
     kind: "zeroed as a whole",
@@ -56,10 +40,6 @@ export const damages: readonly Damage[] = [
     apply: (path, other) => writeFileSync(path, readFileSync(other)),
   },
   { kind: "a byte too many", apply: (path) => appendFileSync(path, "x") },
-  {
-    kind: "followed by a zeroed page",
-    apply: (path) => appendFileSync(path, Buffer.alloc(page)),
-  },
   {
     kind: "a link to another",
     apply: (path, other) => {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
@@ -95,16 +95,6 @@ describe("a durable write", () => {
     await commitFile(disk, staged, final);
     expect(seen).toEqual([false]);
     expect(readFileSync(final, "utf8")).toBe("bytes");
-  });
-
-  it("that cannot be finished leaves neither file", async () => {
-    const folder = scratch("durable");
-    writeFileSync(join(folder, "file"), "");
-    const staged = join(folder, "staged");
-    await expect(
-      writeDurably(staged, join(folder, "file", "final"), "bytes"),
-    ).rejects.toThrow(/ENOTDIR|EEXIST/);
-    expect(readdirSync(folder)).toEqual(["file"]);
   });
 
   it("does not overwrite a staged file of another process, nor remove it", async () => {

@@ -1,5 +1,4 @@
 import {
-  appendFileSync,
   chmodSync,
   copyFileSync,
   globSync,
@@ -19,29 +18,16 @@ export const recordDamages: Readonly<
 > = {
   "cut in half": (path) =>
     truncateSync(path, Math.floor(readFileSync(path).length / 2)),
-  "cut by a byte": (path) => truncateSync(path, readFileSync(path).length - 1),
   flipped: (path) => {
     const bytes = readFileSync(path);
     const at = bytes.length - 10;
     bytes[at] = (bytes[at] ?? 0) ^ 1;
     writeFileSync(path, bytes);
   },
-  "flipped in its seal": (path) => {
-    const bytes = readFileSync(path);
-    bytes[20] = (bytes[20] ?? 0) ^ 1;
-    writeFileSync(path, bytes);
-  },
-  "after a line of its own": (path) =>
-    writeFileSync(path, `\n${readFileSync(path, "utf8")}`),
   "only its seal": (path) =>
     writeFileSync(path, readFileSync(path, "utf8").split("\n")[0] ?? ""),
-  "only its body": (path) =>
-    writeFileSync(path, readFileSync(path, "utf8").split("\n")[1] ?? ""),
   "no text": (path) => writeFileSync(path, Buffer.from([0xff, 0xfe, 0x7b])),
   emptied: (path) => writeFileSync(path, ""),
-  zeroed: (path) =>
-    writeFileSync(path, Buffer.alloc(readFileSync(path).length)),
-  "followed by more": (path) => appendFileSync(path, "{}\n"),
   "another's record": (path, other) => copyFileSync(other, path),
   "a link to another's record": (path, other) => {
     rmSync(path);

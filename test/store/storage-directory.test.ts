@@ -71,13 +71,6 @@ describe("the lock of a storage directory", () => {
     lockStorageDirectory(layout, "a test").release();
   });
 
-  it("is of one directory only", async () => {
-    const one = lockStorageDirectory(await makeLayout(), "a test");
-    const other = lockStorageDirectory(await makeLayout(), "a test");
-    one.release();
-    other.release();
-  });
-
   it("cannot be had where its file is something else", async () => {
     const layout = await makeLayout();
     writeFileSync(layout.lock, "this is no lock file at all, and long enough");

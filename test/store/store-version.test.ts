@@ -6,7 +6,7 @@ import { failing } from "../scenes/failing.ts";
 import { layOutStore } from "../../src/store/layout.ts";
 import { DiskRecords } from "../../src/store/records/disk-records.ts";
 import { prepareStorageDirectory } from "../../src/store/storage-directory.ts";
-import { runCommand } from "../running-command.ts";
+import { runHere } from "../running-here.ts";
 import { scratch } from "../running-mirror.ts";
 
 const asItIs = (body: unknown) => body;
@@ -33,7 +33,6 @@ describe("the version of a store", () => {
 
   it.each([
     ["says so", "store.json", '{"version":2}'],
-    ["says so far ahead", "store.json", '{"version":7,"layout":{}}'],
     ["has records of another form", "records/v2/of", "it"],
   ])("is refused untouched when a newer one %s", async (_, name, text) => {
     const layout = empty();
@@ -47,17 +46,7 @@ describe("the version of a store", () => {
     expect(readdirSync(layout.directory, { recursive: true })).toEqual(before);
   });
 
-  it.each([
-    "",
-    "{",
-    "{}",
-    "[]",
-    "2",
-    '{"version":"1"}',
-    '{"version":0}',
-    '{"version":1.5}',
-    "\0\0\0",
-  ])(
+  it.each(["", "{", '{"version":"1"}', '{"version":1.5}'])(
     "is unknown, and not the first one, when its file says %j",
     async (text) => {
       const layout = empty();
@@ -71,7 +60,7 @@ describe("the version of a store", () => {
     },
   );
 
-  it.each(["serve", "list", "trust list", "verify"])(
+  it.each(["serve", "trust list"])(
     "ends `%s` with one sentence and status 2 when it is a newer one",
     async (command) => {
       const layout = empty();
@@ -84,11 +73,8 @@ describe("the version of a store", () => {
           listen: { port: 0 },
         }),
       );
-      const { status, stdout, stderr } = await runCommand([
-        ...command.split(" "),
-        "--config",
-        config,
-      ]);
+      const args = [...command.split(" "), "--config", config];
+      const { status, stdout, stderr } = await runHere(args);
       expect([status, stdout]).toEqual([2, ""]);
       expect(stderr).toBe(
         `provender: ${failure("store-too-new", layout.directory, 2, 1).message}\n`,

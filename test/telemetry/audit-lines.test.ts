@@ -1,12 +1,7 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdir, rm, type FileHandle } from "node:fs/promises";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { failing } from "../scenes/failing.ts";
 import { AuditDirectory, durable, entry, numbers } from "./audit-directory.ts";
-import { endingWithTests } from "../child-process.ts";
 
 let audit: AuditDirectory;
 beforeEach(async () => {
@@ -127,28 +122,4 @@ test("rejects durable records and counts the others while the file cannot be ope
   await log.record(entry(4), durable);
   expect(await audit.readIds()).toEqual([4]);
   await log.close();
-});
-
-test("has the line of every durable record that resolved before the process was killed", async () => {
-  const script = new URL("audit-lines-process.ts", import.meta.url);
-  const child = spawn(
-    ...endingWithTests(process.execPath, [fileURLToPath(script), audit.path]),
-    {
-      stdio: ["ignore", "pipe", "inherit"],
-    },
-  );
-  const exited = once(child, "exit");
-  let confirmed = 0;
-  for await (const line of createInterface({ input: child.stdout })) {
-    confirmed = Number(line);
-    if (confirmed === 25) child.kill("SIGKILL");
-  }
-  expect(await exited).toEqual([null, "SIGKILL"]);
-  expect(confirmed).toBeGreaterThanOrEqual(25);
-  const log = audit.open();
-  await log.record(entry(0), durable);
-  await log.close();
-  const ids = await audit.readIds();
-  expect(ids.slice(0, confirmed)).toEqual(numbers(1, confirmed));
-  expect(ids.at(-1)).toBe(0);
 });

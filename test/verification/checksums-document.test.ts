@@ -175,7 +175,7 @@ describe("a checksums document", () => {
 });
 
 describe("a signed checksums document", () => {
-  it("is refused after each of 2000 edits of one character", async () => {
+  it("is refused after each of 500 edits of one character", async () => {
     const signer = await createSigner({ algorithm: "ed25519" });
     const { checksums, signature } = await makeRelease({
       type: "demo",
@@ -198,8 +198,8 @@ describe("a signed checksums document", () => {
     const genuine = await verify(checksums);
     expect(findTrustedDigest(genuine, name)).toBe(checksums.slice(0, 64));
 
-    const edits = listEdits(checksums, 2_000);
-    expect(new Set(edits).size).toBe(2_000);
+    const edits = listEdits(checksums, 500);
+    expect(new Set(edits).size).toBe(500);
     const accepted: string[] = [];
     for (const document of edits) {
       const error = await verify(document).then(

@@ -28,11 +28,6 @@ it.each<[string, readonly string[], readonly (string | undefined)[]]>([
     ["first", undefined],
   ],
   [
-    "each of several in one block",
-    [block(...partsOf(one, "maker"), ...partsOf(other, "other"))],
-    ["maker", "other"],
-  ],
-  [
     "each of several blocks, one of which cannot be read",
     [
       "no block",
@@ -48,7 +43,6 @@ it.each<[string, readonly string[], readonly (string | undefined)[]]>([
   ],
   ["not by what stands before any key", [block(id("lost"), nameless)], []],
   ["by 200 letters at most", [block(nameless, id(long(201)))], [long(200)]],
-  ["in a block of 64 KiB", [before(65_536)], ["maker", undefined]],
   ["not in a block that is longer", [before(65_537)], []],
   [
     "not in a block of more lines than programs write",
@@ -97,9 +91,7 @@ it("a version 6 key has a longer fingerprint", () => {
 
 it.each([
   ["old lengths of one octet", Buffer.of(0x98, one.body.length), 1],
-  ["old lengths of two octets", Buffer.of(0x99, 0, one.body.length), 1],
   ["old lengths of four octets", Buffer.of(0x9a, 0, 0, 0, one.body.length), 1],
-  ["old lengths without an end", Buffer.of(0x9b), 0],
   [
     "new lengths of five octets",
     Buffer.of(0xc6, 255, 0, 0, 0, one.body.length),
@@ -110,13 +102,6 @@ it.each([
 ])("%s are read as far as they can be", (_, header, size) => {
   const names = readKeyNames([block(header, one.body, id("maker"))]);
   expect(names.size).toBe(size);
-});
-
-it("a long user ID has a length of two octets", () => {
-  const name = Buffer.from(long(195));
-  const header = Buffer.of(0xcd, 192, name.length - 192);
-  const names = readKeyNames([block(nameless, header, name)]);
-  expect([...names.values()]).toEqual([long(195)]);
 });
 
 describe("a fingerprint", () => {

@@ -128,16 +128,6 @@ function computeSignature(
   hash: number,
 ): Buffer {
   if (algorithm >= 27) return sign(null, digest, privateKey);
-  if (algorithm === 22) {
-    const value = sign(null, digest, privateKey);
-    if (value.length > 64)
-      return Buffer.concat([
-        mpi(Buffer.concat([Buffer.of(0x40), value])),
-        number(0, 2),
-      ]);
-    const halves = [value.subarray(0, 32), value.subarray(32)];
-    return Buffer.concat(halves.map(mpi));
-  }
   const key = { key: privateKey, dsaEncoding: "ieee-p1363" as const };
   const raw = sign(hashNames[hash], signed, key);
   if (algorithm <= 3) return mpi(raw);

@@ -12,19 +12,15 @@ import {
   signDocument,
   today,
 } from "./certificates.ts";
-import { keyKinds } from "./forge-material.ts";
 import {
-  armor,
   forgeKey,
   forgeSignature,
   issuerKeyId,
   keyFlags,
-  mpi,
   notation,
   packet,
   revocationReason,
   seconds,
-  wrapKey,
   type ForgedSignature,
   type Subpacket,
 } from "./forge.ts";
@@ -43,19 +39,6 @@ describe("a good signature", () => {
       createdAt: new Date((today - 30 * day) * 1000),
       warning: undefined,
     });
-  });
-
-  it.each(keyKinds)("is accepted of a key of kind %s", async (kind) => {
-    const key = forgeKey(lastYear, { kind });
-    const certificate = new Certificate(key);
-    certificate.packets.push(packet(13, Buffer.from("maker")));
-    // Ed448 takes no shorter digest.
-    const hash = kind === "ed448" ? 10 : 8;
-    const subpackets = [keyFlags(mayBoth)];
-    certificate.onUserId("maker", 0x13, { subpackets, hash });
-    expect(await outcome([certificate], signDocument(key, { hash }))).toBe(
-      "ok",
-    );
   });
 
   it("is accepted of a version 6 key, which names itself in a direct signature", async () => {
@@ -89,31 +72,18 @@ describe("a good signature", () => {
     late.onUserId("maker", 0x13, { createdAt: today - day, ...renewed });
     expect(await outcome([late], signature, "enforce")).toBe("ok");
   });
-
-  it("over text counts with the line ends made CRLF", async () => {
-    const signed = Buffer.from("one\r\ntwo\r\n");
-    const made = { type: 1, createdAt: today - 60 };
-    const decision = await decideSignature({
-      document: Buffer.from("one\ntwo\r\n"),
-      signature: packet(2, forgeSignature(signer, signed, made)),
-      keys: [good.armor()],
-      profile: "terraform",
-      now,
-    });
-    expect(decision.accepted).toBe(true);
-  });
 });
 
 describe("a signature that its key did not make", () => {
-  it("is refused with any bit flipped that something protects", async () => {
+  it("is refused with a bit flipped in any octet that something protects", async () => {
     const made = signDocument(signer);
     const [start, hashed] = [2, 2 + 6 + made.readUInt16BE(6)];
     const accepted: number[] = [];
-    for (let bit = 0; bit < made.length * 8; bit++) {
+    for (const at of made.keys()) {
       const flipped = Buffer.from(made);
-      flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      flipped[at] = (flipped[at] ?? 0) ^ (1 << (at & 7));
       const decision = await decide([good], flipped, "opentofu");
-      if (decision.accepted) accepted.push(bit >> 3);
+      if (decision.accepted) accepted.push(at);
     }
     // Behind what is hashed come the unhashed subpackets, then the values.
     const values = made.length - 66;
@@ -123,10 +93,10 @@ describe("a signature that its key did not make", () => {
     expect(await outcome([good], made, "opentofu")).toBe("ok");
   });
 
-  it("is refused over a document with any bit flipped", async () => {
-    for (let bit = 0; bit < document.length * 8; bit++) {
+  it("is refused over a document with a bit flipped in any octet", async () => {
+    for (const at of document.keys()) {
       const flipped = Buffer.from(document);
-      flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      flipped[at] = (flipped[at] ?? 0) ^ (1 << (at & 7));
       const decision = await decideSignature({
         ...{ document: flipped, signature, keys: [good.armor()], now },
         profile: "opentofu",
@@ -234,13 +204,6 @@ describe("the first signature with a known issuer", () => {
       expect(await outcome([...keys], signature)).toBe(expected);
     },
   );
-
-  it("may be of any key of one block, and of a block with blanks around its lines", async () => {
-    const block = armor(Buffer.concat([foreign.octets(), good.octets()]));
-    expect(await outcome([block], signature)).toBe("ok");
-    const indented = block.replaceAll(/^/gm, "\t  ").replaceAll("\n", " \r\n");
-    expect(await outcome([indented], signature)).toBe("ok");
-  });
 });
 
 /** Reason for revocation, and when it was made: each counts. */
@@ -266,53 +229,33 @@ const primary = forgeKey(lastYear, { kind: "rsa2048" });
 const subkey = forgeKey(lastYear, { kind: "rsa2048" });
 
 describe.each(revocations)("revoked %s", (_, forged) => {
-  const profiles = ["opentofu", "strict"] as const;
-
-  it.each(profiles)(
-    "a primary key signs nothing under %s, nor do its subkeys",
+  it.each(["opentofu", "strict"] as const)(
+    "a primary key signs nothing under %s, nor do its subkeys; a subkey or a user ID takes itself alone",
     async (profile) => {
-      const certificate = new Certificate(primary)
+      const all = new Certificate(primary)
         .direct(0x20, forged)
         .userId("maker")
         .signingSubkey(subkey);
-      for (const by of [certificate.primary, subkey])
-        expect(await outcome([certificate], signDocument(by), profile)).toBe(
-          "revoked",
-        );
-    },
-  );
-
-  it.each(profiles)(
-    "a subkey signs nothing under %s, and its primary key does",
-    async (profile) => {
-      const certificate = new Certificate(primary)
+      const branch = new Certificate(primary)
         .userId("maker")
         .signingSubkey(subkey)
         .onSubkey(subkey, 0x28, forged);
-      expect(await outcome([certificate], signDocument(subkey), profile)).toBe(
-        "revoked",
-      );
-      expect(
-        await outcome(
-          [certificate],
-          signDocument(certificate.primary),
-          profile,
-        ),
-      ).toBe("ok");
-    },
-  );
-
-  it.each(profiles)(
-    "a user ID counts under %s, unless there is another",
-    async (profile) => {
-      const certificate = new Certificate(primary)
+      const name = new Certificate(primary)
         .userId("maker")
         .onUserId("maker", 0x30, forged);
-      const made = signDocument(certificate.primary);
-      expect(await outcome([certificate], made, profile)).toBe("revoked");
-      expect(await outcome([certificate.userId("other")], made, profile)).toBe(
-        "ok",
-      );
+      const [byPrimary, bySubkey] = [primary, subkey].map((key) =>
+        signDocument(key),
+      ) as [Buffer, Buffer];
+      for (const [certificate, made, expected] of [
+        [all, byPrimary, "revoked"],
+        [all, bySubkey, "revoked"],
+        [branch, bySubkey, "revoked"],
+        [branch, byPrimary, "ok"],
+        [name, byPrimary, "revoked"],
+      ] as const)
+        expect(await outcome([certificate], made, profile)).toBe(expected);
+      const other = name.userId("other");
+      expect(await outcome([other], byPrimary, profile)).toBe("ok");
     },
   );
 });
@@ -469,43 +412,4 @@ describe("expiry", () => {
       }
     },
   );
-});
-
-describe("a key with faults beside one that signed", () => {
-  const neighbours: readonly (readonly [string, Buffer])[] = [
-    [
-      "RSA of 32,768 bits",
-      wrapKey({
-        ...{ version: 4, createdAt: lastYear, algorithm: 1 },
-        material: Buffer.concat(
-          [Buffer.alloc(4096, 255), Buffer.alloc(4096, 255)].map(mpi),
-        ),
-        privateKey: signer.privateKey,
-      }).body,
-    ],
-    ["an unknown algorithm", Buffer.from("0466000000631234", "hex")],
-  ];
-
-  it.each(neighbours)("costs nothing: %s", async (_, body) => {
-    const block = armor(packet(6, body));
-    expect(await outcome([block, good], signature)).toBe("ok");
-    const before = Buffer.concat([packet(6, body), good.octets()]);
-    expect(await outcome([armor(before)], signature)).toBe("ok");
-  });
-
-  it("is no key as a whole when it cannot be read, and the next block counts", async () => {
-    const cut = armor(good.octets().subarray(0, -9));
-    expect(await outcome([cut], signature)).toBe("unreadable-key");
-    expect(await outcome([cut, good], signature)).toBe("ok");
-  });
-
-  it("does not count for its bad second user ID, or a subkey that it does not bind", async () => {
-    const second = new Certificate(signer).userId("maker").userId("second");
-    const last = second.packets.at(-1) ?? Buffer.of();
-    last[last.length - 1] = (last.at(-1) ?? 0) ^ 1;
-    expect(await outcome([second], signature)).toBe("ok");
-    const unbound = new Certificate(signer).userId("maker");
-    unbound.packets.push(packet(14, forgeKey(lastYear).body));
-    expect(await outcome([unbound], signature)).toBe("ok");
-  });
 });

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { config } from "openpgp";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   decisionVersion,
   SignatureThreads,
@@ -18,6 +18,12 @@ const [patient, hasty] = [600_000, 50];
 const kibibyte = 1024;
 const slow = askHugeDsa();
 
+/** For what ends no thread; a thread takes half a second to start. */
+const shared = new SignatureThreads({
+  ...{ threads: 1, deadlineMs: patient, memoryMiB: 128 },
+});
+afterAll(() => shared.close());
+
 function open(deadlineMs: number, memoryMiB = 128): SignatureThreads {
   const threads = new SignatureThreads({ threads: 1, deadlineMs, memoryMiB });
   onTestFinished(() => threads.close());
@@ -26,13 +32,12 @@ function open(deadlineMs: number, memoryMiB = 128): SignatureThreads {
 
 describe("the thread", () => {
   it("decides as decideSignature does", async () => {
-    const threads = open(patient);
-    expect(await threads.decide(good)).toMatchObject({
+    expect(await shared.decide(good)).toMatchObject({
       accepted: true,
       createdAt: expect.any(Date) as unknown,
     });
     const other = { ...good, document: Buffer.from("other") };
-    expect(await threads.decide(other)).toMatchObject({
+    expect(await shared.decide(other)).toMatchObject({
       accepted: false,
       reason: "bad-signature",
     });
@@ -42,9 +47,8 @@ describe("the thread", () => {
     const around = Buffer.alloc(64);
     const behind = Buffer.concat([around, document, around]);
     const view = behind.subarray(64, -64);
-    expect(
-      await open(patient).decide({ ...good, document: view }),
-    ).toMatchObject({ accepted: true });
+    const decision = await shared.decide({ ...good, document: view });
+    expect(decision).toMatchObject({ accepted: true });
   });
 
   it("alone loads the library", () => {
@@ -98,18 +102,17 @@ describe("what is too large", () => {
   ];
 
   it.each(cases)("is over %s", async (_, most, over) => {
-    expect(await open(patient).decide({ ...good, ...most })).toMatchObject({
+    expect(await shared.decide({ ...good, ...most })).toMatchObject({
       accepted: true,
     });
-    expect(await open(patient).decide({ ...good, ...over })).toMatchObject({
+    expect(await shared.decide({ ...good, ...over })).toMatchObject({
       reason: "limits",
     });
   });
 
   it("is over 1 MiB of document", async () => {
-    const threads = open(patient);
     const ask = async (octets: number) =>
-      threads.decide({ ...good, document: Buffer.alloc(octets) });
+      shared.decide({ ...good, document: Buffer.alloc(octets) });
     expect(await ask(kibibyte ** 2)).toMatchObject({ reason: "bad-signature" });
     expect(await ask(kibibyte ** 2 + 1)).toMatchObject({ reason: "limits" });
   });
@@ -135,13 +138,9 @@ const goodPackets = () => {
 };
 const hostile: readonly (readonly [string, Partial<SignatureQuestion>])[] = [
   ["RSA of 32,768 bits", askHugeRsa(32_768)],
-  ["RSA of 65,528 bits", askHugeRsa(65_528)],
   ["empty lines", fill("", "\n")],
-  ["lines of a blank", fill("", " \n")],
   ["lines of headers", fill(begin, "a: b\n")],
-  ["empty lines of data", fill(`${begin}\n`, "\n")],
   ["lines of one letter", fill(`${begin}\n`, "A\n")],
-  ["a line that does not end", fill(`${begin}\n`, "A")],
   ["lines that begin as the last one", fill(`${begin}\n`, "-----\n")],
   [
     "90,000 packets",
@@ -183,12 +182,9 @@ describe("hostile keys", () => {
     "are refused while this thread goes on: %s",
     async (_, change) => {
       const events: string[] = [];
-      const decided = open(patient)
+      const decided = shared
         .decide({ ...good, ...change })
-        .then((decision) => {
-          events.push("decided");
-          return decision;
-        });
+        .finally(() => events.push("decided"));
       await setImmediate();
       events.push("went on");
       expect(await decided).toMatchObject({ accepted: false });
@@ -212,7 +208,7 @@ describe("hostile keys", () => {
 
   it("cost nothing beside the key that signed", async () => {
     const keys = [...slow.keys, ...good.keys];
-    expect(await open(patient).decide({ ...good, keys })).toMatchObject({
+    expect(await shared.decide({ ...good, keys })).toMatchObject({
       accepted: true,
     });
   });

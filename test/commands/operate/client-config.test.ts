@@ -5,7 +5,7 @@ import { connect } from "node:tls";
 import { once } from "node:events";
 import { expect, it } from "vitest";
 import { stringify } from "yaml";
-import { runCommand } from "../../running-command.ts";
+import { runHere } from "../../running-here.ts";
 import { scratch, startMirror } from "../../running-mirror.ts";
 
 function write(configuration: object): string {
@@ -17,7 +17,7 @@ function write(configuration: object): string {
 it("prints the CA alone on standard output, and how to trust it on standard error", async () => {
   const mirror = await startMirror();
   const config = ["--config", mirror.configFile];
-  const { status, stdout, stderr } = await runCommand([
+  const { status, stdout, stderr } = await runHere([
     "client-config",
     "--pem",
     ...config,
@@ -39,7 +39,7 @@ it("prints what clients paste, host blocks first, or one kind of it alone", asyn
   });
   const run = async (...options: readonly string[]) => {
     const args = ["client-config", "--config", config, ...options];
-    const { status, stdout, stderr } = await runCommand(args);
+    const { status, stdout, stderr } = await runHere(args);
     expect([status, stderr]).toEqual([0, ""]);
     return stdout;
   };
@@ -53,14 +53,14 @@ it("prints what clients paste, host blocks first, or one kind of it alone", asyn
   expect(ci).toMatch(/steps:[^]*COPY mirror\.tfrc/);
   expect(ci).not.toContain("GitLab");
   const free = write({ listen: { port: 0, tls: "off" } });
-  const refused = await runCommand(["client-config", "--config", free]);
+  const refused = await runHere(["client-config", "--config", free]);
   expect(refused.stderr).toMatch(/listen\.port.*any free one/);
   expect(refused.status).toBe(2);
 });
 
 it("says what to do before the daemon made one", async () => {
   const storage = { directory: scratch("store") };
-  const run = await runCommand([
+  const run = await runHere([
     "client-config",
     ...["--config", write({ storage })],
   ]);
@@ -71,7 +71,7 @@ it("says what to do before the daemon made one", async () => {
 
 it("refuses where the certificate is not the mirror's own", async () => {
   const config = write({ listen: { tls: "off" } });
-  const run = await runCommand(["client-config", "--pem", "--config", config]);
+  const run = await runHere(["client-config", "--pem", "--config", config]);
   expect(run.stderr).toMatch(/listen\.tls.*no CA of its own/);
   expect(run.status).toBe(2);
 });
@@ -96,7 +96,7 @@ it.each(["*.example.com", "a b", "https://mirror.example.com/"])(
   "takes no %j for a name",
   async (name) => {
     const config = write({ listen: { names: [name] } });
-    const run = await runCommand(["config", "check", "--config", config]);
+    const run = await runHere(["config", "check", "--config", config]);
     expect(run.stderr).toMatch(/listen\.names.*expected a name or an address/);
     expect(run.status).toBe(2);
   },

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
@@ -8,10 +8,6 @@ import { createAuthority, type Authority } from "../../fakes/authority.ts";
 import type { Fault } from "../../fakes/faults.ts";
 import { startProxy } from "../../fakes/proxy.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import {
-  startReverseProxy,
-  type ReverseProxyOptions,
-} from "../../fakes/reverse-proxy.ts";
 import { originsOf } from "../../origins.ts";
 import { runCommand, type CommandRun } from "../../running-command.ts";
 import {
@@ -147,29 +143,6 @@ export class DoctorScene {
     const variable = `TF_TOKEN_${host.replaceAll(".", "_")}`;
     const given = token === "" ? {} : { [variable]: token };
     return diagnose(["--mirror", url, "--ca", ca], { ...given, ...env });
-  }
-
-  /** The mirror with something in front of it. */
-  async through(
-    options: ReverseProxyOptions,
-    {
-      names = ["127.0.0.1"],
-      end,
-    }: { names?: readonly string[]; end?: Date } = {},
-  ): Promise<Diagnosis> {
-    const target = {
-      url: this.mirror.url,
-      ca: readFileSync(this.mirror.caFile, "utf8"),
-    };
-    const issued = await this.authority.issue(names, end);
-    const proxy = await startReverseProxy(issued, target, options);
-    const ca = keep("ca.pem", this.authority.caPem);
-    const url = `https://127.0.0.1:${proxy.port}/`;
-    try {
-      return await this.client(url, { ca });
-    } finally {
-      await proxy.stop();
-    }
   }
 
   /** The origin answers so while it is looked at. */

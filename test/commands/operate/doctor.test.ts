@@ -15,7 +15,6 @@ import {
   ci,
   DoctorScene,
   freePort,
-  withProxy,
   yesterday,
   type Diagnosis,
 } from "./doctor-scene.ts";
@@ -61,21 +60,10 @@ const brokenServers: Readonly<
     },
     "origin",
   ],
-  "a folder for an origin that is not there": [
-    () => {
-      const directory = join(scratch("folder"), "nowhere");
-      return scene.server({ origins: { "a.example": { directory } } });
-    },
-    "origin",
-  ],
   "a bucket that keeps no conditions": [() => withBucket(false), "storage"],
   "discovery without providers.v1": [
     () =>
       scene.whileOrigin(faults.json(() => ({ "modules.v1": "/v1/modules/" }))),
-    "origin",
-  ],
-  "a proxy that refuses every request": [
-    () => withProxy("403 Forbidden", (env) => scene.server({}, env)),
     "origin",
   ],
 };

@@ -10,7 +10,7 @@ let scene: FilledSites;
 let releases: readonly Release[];
 
 beforeAll(async () => {
-  scene = await FilledSites.start(14);
+  scene = await FilledSites.start(4);
   releases = scene.releases;
 });
 afterAll(() => scene.stop());
@@ -38,7 +38,7 @@ describe("provender prune", () => {
     releases.map((release) => existsSync(blobOf(site, sha256Of(release))));
 
   it("removes the least recently used above storage.maxSize, and with --dry-run only names them", async () => {
-    const site = await filled("1150KiB");
+    const site = await filled("250KiB");
     const dry = await site.run("prune", "--dry-run");
     expect(dry.status).toBe(0);
     expect(dry.stdout).toContain("terraform-provider-demo0_1.0.0");

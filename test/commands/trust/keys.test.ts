@@ -82,12 +82,9 @@ describe("a decision on a key", () => {
     ]
   >([
     [[], "approve", "stranger", 0, "is approved for", "approved"],
-    [["approve"], "revoke", "stranger", 0, "thing 1.1.0 and", "revoked"],
-    [["revoke"], "approve", "stranger", 0, "is approved for", "approved"],
     [[], "approve", "stolen", 1, "is not approved, since no", undefined],
     [[], "revoke", "stolen", 0, "in advance", "revoked"],
     [["revoke"], "revoke", "stolen", 1, "already", "revoked"],
-    [["revoke"], "approve", "stolen", 0, "is approved for", "approved"],
     [
       ["approve"],
       "forget",
@@ -104,7 +101,6 @@ describe("a decision on a key", () => {
       "Before, it was revoked by",
       undefined,
     ],
-    [["revoke"], "forget", "stolen", 0, "is not decided on for", undefined],
     [[], "forget", "stolen", 1, "is not decided on for", undefined],
     [["revoke"], "forget", "known", 0, "is known by first contact", undefined],
     [[], "revoke", "known", 0, "thing 1.0.0 and", "revoked"],

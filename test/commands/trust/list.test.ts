@@ -5,7 +5,7 @@ import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
 import { recordPaths } from "../../../src/store/layout.ts";
 import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import { addCandidate } from "../../../src/trust/candidates.ts";
-import { runCommand } from "../../running-command.ts";
+import { runHere } from "../../running-here.ts";
 import { makeLayout } from "../../store/stores.ts";
 import { expectDocument } from "../documents.ts";
 import { makeStorage } from "../storage.ts";
@@ -79,7 +79,7 @@ beforeAll(async () => {
 const sentencesOf = (stderr: string) =>
   stderr.split("\n").filter((line) => /^[^{]/.test(line));
 const run = (...args: readonly string[]) =>
-  runCommand(["trust", ...args, "--config", store.configFile]);
+  runHere(["trust", ...args, "--config", store.configFile]);
 
 describe("namespaces whose records are damaged or gone", () => {
   it("are named as unknown beside the others, with the cure and status 1", async () => {
@@ -145,7 +145,7 @@ describe("provender trust reset", () => {
         left.filter((one) => one.startsWith(`${hostname}/${subject}`)),
       ).toEqual([]);
       const audit = ["audit", "--event", "reset", "--config", store.configFile];
-      expect((await runCommand(audit)).stdout).toMatch(
+      expect((await runHere(audit)).stdout).toMatch(
         new RegExp(`reset .*${hostname}/${subject}.*disk died`),
       );
     },

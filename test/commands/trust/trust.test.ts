@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { scratch, startMirror } from "../../running-mirror.ts";
 import { requestsFor, runCommand } from "../../scenes/provider-requests.ts";
 import { TrustScene } from "../../scenes/trust-scene.ts";
+import { makeStorage } from "../storage.ts";
 
 const host = "registry.terraform.io";
 const nothing = { command: "nothing", sha256sums: "nothing" };
@@ -49,8 +49,7 @@ describe("provender trust list", () => {
   });
 
   it("is empty on a store of its own, where a key can be revoked ahead", async () => {
-    const empty = await startMirror({ directory: scratch("empty") });
-    await empty.stop();
+    const empty = makeStorage({});
     const nothing = await runCommand(empty, "trust", "list");
     expect([nothing.status, nothing.stdout]).toEqual([
       0,

@@ -1,6 +1,5 @@
 import { invariants } from "../oracle/violation.ts";
 import { formatAction, type Action } from "../world/actions.ts";
-import { listWords, spell } from "./exhaustive.ts";
 import { generate } from "./generate.ts";
 import { play } from "./play.ts";
 import { shrink } from "./shrink.ts";
@@ -8,10 +7,12 @@ import { worldOf, type WorldName } from "./worlds.ts";
 
 /** Sequences that are played one after the other. */
 export interface Batch {
-  /** Seeds from the first on, or all words of at most so many letters. */
-  readonly sequences:
-    | { readonly first: number; readonly count: number; readonly steps: number }
-    | { readonly longest: number };
+  /** Seeds from the first on. */
+  readonly sequences: {
+    readonly first: number;
+    readonly count: number;
+    readonly steps: number;
+  };
   /** Undefined: the one that the seed chooses. */
   readonly world: WorldName | undefined;
   /** Plays every `of`th sequence, from `index` on. */
@@ -80,16 +81,13 @@ function describe(
   ].join("\n");
 }
 
-/** Finds the sequence that has a name: a seed, or letters between commas. */
+/** Finds the sequence that has a name: its seed. */
 export function findSequence(
   name: string,
   world: WorldName | undefined,
   steps: number,
 ): Sequence {
-  const seed = Number(name);
-  return Number.isNaN(seed)
-    ? makeWord(name.split(", "), world)
-    : makeSequence(seed, world, steps);
+  return makeSequence(Number(name), world, steps);
 }
 
 function indentAction(action: Action): string {
@@ -101,20 +99,8 @@ function* listSequences({
   world,
   share: { index, of },
 }: Batch): Generator<Sequence> {
-  if ("longest" in sequences) {
-    let at = 0;
-    for (const letters of listWords(sequences.longest))
-      if (at++ % of === index) yield makeWord(letters, world);
-  } else
-    for (let at = index; at < sequences.count; at += of)
-      yield makeSequence(sequences.first + at, world, sequences.steps);
-}
-
-function makeWord(
-  letters: readonly string[],
-  world: WorldName = "online",
-): Sequence {
-  return { name: letters.join(", "), world, actions: spell(letters) };
+  for (let at = index; at < sequences.count; at += of)
+    yield makeSequence(sequences.first + at, world, sequences.steps);
 }
 
 function makeSequence(

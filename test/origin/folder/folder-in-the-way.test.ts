@@ -19,10 +19,8 @@ const makePipe = (path: string) => void execFileSync("mkfifo", [path]);
 
 /** Makers of things in the place of version 2.0.0's folder. */
 const inTheWay: Readonly<Record<string, (path: string) => void>> = {
-  file: (path) => writeFileSync(path, ""),
   loop: (path) => symlinkSync("2.0.0", path),
   pipe: makePipe,
-  long: (path) => symlinkSync("long/".repeat(100), path),
 };
 
 beforeAll(async () => {
@@ -93,11 +91,6 @@ it.each<[string, (path: string) => void, string]>([
     "it has a private key",
   ],
   ["piped", makePipe, "it is not a file"],
-  [
-    "looping",
-    (path) => symlinkSync("b.asc", path),
-    "it cannot be read (ELOOP)",
-  ],
 ])(
   "does not know who may sign beside what is no key, and names it: %s",
   async (namespace, put, reason) => {

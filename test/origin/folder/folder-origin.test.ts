@@ -45,14 +45,6 @@ const unfit: Readonly<
     (files, type) => void Reflect.deleteProperty(files, `${sums(type)}.sig`),
     "it has no",
   ],
-  halved: [
-    (files, type) =>
-      Reflect.deleteProperty(
-        files,
-        `terraform-provider-${type}_2.0.0_darwin_arm64.zip`,
-      ),
-    "yet",
-  ],
   renamed: [
     (files, type) => {
       files[sums(type)] = String(files[sums(type)]).replaceAll(
@@ -61,14 +53,6 @@ const unfit: Readonly<
       );
     },
     "lists no archive",
-  ],
-  empty: [
-    (files) => {
-      for (const name of Object.keys(files))
-        Reflect.deleteProperty(files, name);
-      files["notes.txt"] = "";
-    },
-    "it has no",
   ],
   undescribed: [
     (files, type) =>
@@ -100,9 +84,6 @@ const refused: Readonly<
     files[sums(type)] = String(files[sums(type)]).replace(/^./, (digit) =>
       digit === "0" ? "1" : "0",
     );
-  },
-  nonsense: (files, type) => {
-    files[`${sums(type)}.sig`] = "nonsense";
   },
 };
 

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bearer, issueToken } from "../../client-token.ts";
 import { createAuthority, type Authority } from "../../fakes/authority.ts";
 import { Issuer } from "../../fakes/issuer.ts";
@@ -90,11 +90,6 @@ describe("access tokens of an OpenID provider", () => {
 });
 
 describe("access tokens with an issuer that changes", () => {
-  beforeEach(async () => {
-    await stop();
-    await startAnew();
-  });
-
   it("are taken from another issuer, and then from none, after SIGHUP", async () => {
     const first = await issuer.sign();
     expect(await outcome(first)).toBe("200");
@@ -124,6 +119,8 @@ describe("access tokens with an issuer that changes", () => {
   });
 
   it("are undecided without the issuer's keys: that is no 401", async () => {
+    await stop();
+    await startAnew();
     await issuer.stop();
     const answer = await ask(await issuer.sign());
     expect(outcomeOf(answer)).toMatch(/^50[234] origin-/);

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bearer, issueToken } from "../../client-token.ts";
-import { startMirror } from "../../running-mirror.ts";
 import {
   auth,
   AuthenticationScene,
@@ -11,16 +10,11 @@ import {
   old,
   young,
 } from "../../scenes/authentication-scene.ts";
-import {
-  awaitLine,
-  awaitLineOf,
-  awaitMessage,
-} from "../../scenes/log-lines.ts";
+import { awaitLine, awaitLineOf } from "../../scenes/log-lines.ts";
 import {
   eventually,
   outcomeOf,
   readAudit,
-  reconfigure,
 } from "../../scenes/provider-requests.ts";
 
 const stranger = issueToken("stranger");
@@ -190,34 +184,60 @@ describe("on SIGHUP", () => {
     expect((await scene.mirror.get("/metrics")).status).toBe(401);
   });
 
-  it("a mistake keeps the tokens in use", async () => {
-    reconfigure(scene.mirror, { auth: { tokens: [{ name: "x" }] } });
-    await awaitMessage(scene.mirror, "the configuration in use is kept");
-    expect((await scene.withToken(`${folder}index.json`)).status).toBe(200);
-    await scene.reload({ auth });
-  });
-});
+  const failures = () =>
+    scene.mirror.log.filter(
+      ({ msg }) => msg === "the configuration in use is kept",
+    );
+  const withoutToken = async () =>
+    (await scene.mirror.get(`${folder}index.json`)).status;
 
-describe("authentication", () => {
-  it("is off without tokens, and archive URLs are plain", async () => {
-    const open = await startMirror({ config: scene.origins });
-    const answer = await open.get(`${folder}1.0.0.json`);
-    const { archives } = answer.json() as {
-      archives: Record<string, { url: string }>;
-    };
+  it.each([
+    ["an empty list", { tokens: [] }],
+    ["no list", { tokens: null }],
+  ])("%s of tokens keeps those in use", async (_, changed) => {
+    const before = failures().length;
+    await scene.reload({ auth: changed });
+    expect(failures().length).toBe(before + 1);
+    expect(failures().at(-1)?.error).toMatch(
+      /"auth\.tokens" is empty: .*auth: off/,
+    );
+    expect(await withoutToken()).toBe(401);
+    const { body } = await scene.withToken("/metrics");
+    expect(body.toString()).toContain(
+      "provender_config_last_reload_successful 0\n",
+    );
+    expect(body.toString()).toMatch(
+      /provender_config_reloads_total\{result="failed"\} [1-9]/,
+    );
+  });
+
+  it("names changed keys that wait for the next start, and says when all are in use again", async () => {
+    const before = scene.mirror.log.length;
+    await scene.reload({ auth, limits: { archive: "1GiB" }, offline: true });
+    const line = await awaitLine(
+      scene.mirror,
+      ({ keys }) => keys !== undefined,
+      before,
+    );
+    expect(line.keys).toEqual(["offline", "limits.archive"]);
+    await scene.reload({ auth, limits: {}, offline: false });
+    const { body } = await scene.withToken("/metrics");
+    expect(body.toString()).toContain(
+      "provender_config_last_reload_successful 1\n",
+    );
+  });
+
+  it("lets everybody ask when authentication is turned off in so many words", async () => {
+    await scene.reload({ auth: "off" });
+    expect(await withoutToken()).toBe(200);
+    const { archives } = (
+      await scene.mirror.get(`${folder}1.0.0.json`)
+    ).json() as { archives: Record<string, { url: string }> };
     expect(archives.linux_amd64?.url).toBe(fileOf("1.0.0"));
-    const wrong = await open.get("/metrics", bearer(stranger.token));
-    expect(wrong.status).toBe(200);
-    await open.stop();
-  });
-
-  it("over plain HTTP is warned of", async () => {
-    const listen = { port: 0, tls: "off" };
-    const plain = await startMirror({
-      config: { ...scene.origins, auth, listen },
-    });
-    const line = await awaitLine(plain, ({ level }) => level === "warn");
-    expect(line.msg).toContain("listen.tls is off");
-    await plain.stop();
+    expect(scene.mirror.log).toContainEqual(
+      expect.objectContaining({
+        msg: "authentication is off now: anybody may ask",
+      }),
+    );
   });
 });

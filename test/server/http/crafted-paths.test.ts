@@ -135,7 +135,7 @@ it(
   "random paths neither, and only well-formed names reach the origin",
   { timeout: 600_000 },
   async () => {
-    const count = 1_000 * effort;
+    const count = 300 * effort;
     const counts = await askAll(randomPaths(1, count));
     const asked = askedOfOrigin();
     console.info(

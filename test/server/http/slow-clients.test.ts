@@ -141,19 +141,6 @@ describe("a client that does not take documents", () => {
     }
   });
 
-  it("is cut when it takes a little now and then", async () => {
-    for (const mirror of [secure, plain]) {
-      const socket = await openConnection(mirror);
-      const before = mirror.log.length;
-      socket.on("error", () => undefined).write(requests);
-      const sips = setInterval(() => void socket.read(100), 50);
-      socket.on("readable", () => undefined);
-      await awaitLine(mirror, ({ complete }) => complete === false, before);
-      clearInterval(sips);
-      socket.destroy();
-    }
-  });
-
   it("gets all when it takes them", async () => {
     for (const mirror of [secure, plain]) {
       const socket = await openConnection(mirror);

@@ -1,27 +1,60 @@
-import { Agent } from "node:https";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  findFreePort,
-  findNginx,
-  startServer,
-} from "../../acceptance/nginx.ts";
+import { bearer, issueToken } from "../../client-token.ts";
 import { createAuthority, type Authority } from "../../fakes/authority.ts";
 import { tarGz } from "../../fakes/module-archive.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
 import {
-  fetchFrom,
   startMirror,
   type Answer,
   type RunningMirror,
 } from "../../running-mirror.ts";
-import { deployments } from "../../scenes/deployments.ts";
 import {
   makeModuleScene,
   type ModuleScene,
 } from "../../scenes/module-scene.ts";
 
-const nginx = await findNginx();
+/** A way in which a mirror is deployed, and the URL under which its clients know it. */
+interface Deployment {
+  readonly name: string;
+  readonly config?: object;
+  /** Headers that a proxy adds to requests. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** URL of the mirror for clients; its own by default. */
+  readonly base?: string;
+}
+
+const ci = issueToken("ci");
+
+const deployments: readonly Deployment[] = [
+  { name: "over TLS" },
+  {
+    name: "with a publicUrl that has a path, behind a proxy",
+    config: {
+      publicUrl: "https://mirror.example.com/tools",
+      listen: { port: 0, tls: "off", trustedProxies: ["127.0.0.1"] },
+    },
+    headers: { host: "127.0.0.1", "x-forwarded-for": "192.0.2.1" },
+    base: "https://mirror.example.com/tools/",
+  },
+  {
+    name: "below a path of a trusted proxy",
+    config: { listen: { port: 0, tls: "off", trustedProxies: ["127.0.0.1"] } },
+    headers: { host: "mirror.example.com", "x-forwarded-for": "192.0.2.1" },
+    base: "https://mirror.example.com/tools/",
+  },
+  {
+    name: "below a path of a proxy that is not known",
+    headers: { host: "localhost", via: "1.1 proxy" },
+    base: "https://localhost/tools/",
+  },
+  {
+    name: "with tokens",
+    config: { auth: { tokens: [ci.configured] } },
+    headers: bearer(ci.token).headers,
+  },
+];
+
 const host = "providers.example.com";
 const modules = "registry.terraform.io";
 const elsewhere = "s3::https://s3.example.com/modules/vault.zip";
@@ -164,32 +197,6 @@ describe("every URL of every document leads to this mirror, and something is the
       expect(await walk(url, ask, headers)).toBeGreaterThan(50);
     } finally {
       await mirror.stop();
-    }
-  });
-
-  it.runIf(nginx !== undefined).each([
-    ["without", false],
-    ["with", true],
-  ])("below a path of nginx, %s publicUrl", async (_, isNamed) => {
-    const port = await findFreePort();
-    const front = await startServer(
-      nginx ?? "",
-      authority,
-      `location /tools/ {
-        proxy_pass http://127.0.0.1:${port}/;
-        proxy_set_header X-Forwarded-For $remote_addr;
-      }`,
-    );
-    const base = `${front.url}tools/`;
-    const listen = { port, tls: "off", trustedProxies: ["127.0.0.1"] };
-    const mirror = await start({ listen, ...(isNamed && { publicUrl: base }) });
-    const agent = new Agent({ ca: authority.caPem });
-    try {
-      const ask: Ask = (path) => fetchFrom(new URL(path, base), agent, {});
-      expect(await walk(base, ask, {})).toBeGreaterThan(50);
-    } finally {
-      await mirror.stop();
-      await front.stop();
     }
   });
 });

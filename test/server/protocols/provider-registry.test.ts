@@ -20,6 +20,7 @@ let authority: Authority;
 let registry: Registry;
 let mirror: RunningMirror;
 let release: Release;
+let config: Readonly<Record<string, unknown>>;
 
 beforeAll(async () => {
   authority = await createAuthority();
@@ -32,7 +33,7 @@ beforeAll(async () => {
     size: 20_000,
   });
   const signatures = "when-published";
-  const config = {
+  config = {
     origins: {
       ...originsOf(authority, registry).origins,
       ...originsOf(authority, registry, { signatures }, opentofu).origins,
@@ -205,5 +206,35 @@ describe("an unsigned release", () => {
     const found = await whole.document(version);
     const signature = await whole.follow(found.shasums_signature_url, version);
     expect(signature.body.equals(signed.signature)).toBe(true);
+  });
+});
+
+describe("offline", () => {
+  it("lists what is stored, and gives it with its proof", async () => {
+    const type = "shelf";
+    for (const version of ["1.0.0", "2.0.0"])
+      await registry.publish({ type, version });
+    const ask = new RegistryRequests(mirror, type);
+    const found = await ask.document("1.0.0");
+    await ask.follow(found.download_url, "1.0.0");
+    await ask.document("2.0.0");
+    await mirror.stop();
+    const { directory } = mirror;
+    mirror = await startMirror({
+      config: { ...config, offline: true },
+      directory,
+    });
+    const alone = new RegistryRequests(mirror, type);
+    const { versions } = (await alone.versions()).json() as {
+      versions: { version: string }[];
+    };
+    expect(versions.map(({ version }) => version)).toEqual(["1.0.0"]);
+    const stored = await alone.document("1.0.0");
+    for (const url of [
+      stored.download_url,
+      stored.shasums_url,
+      stored.shasums_signature_url,
+    ])
+      expect((await alone.follow(url, "1.0.0")).status).toBe(200);
   });
 });

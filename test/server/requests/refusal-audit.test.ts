@@ -69,7 +69,7 @@ const archiveOf = (n: number) => ({
 });
 
 it("writes ten lines for what one client is refused again and again", async () => {
-  for (let n = 0; n < 2_000; n++) await refuse("192.0.2.1");
+  for (let n = 0; n < 200; n++) await refuse("192.0.2.1");
   const lines = await close();
   const line = { event: "refused", client: "192.0.2.1" };
   const [reason, all] = ["policy-denied", { length: 10 }];
@@ -77,12 +77,12 @@ it("writes ten lines for what one client is refused again and again", async () =
 });
 
 it("writes a number of lines for a client that is refused something else each time", async () => {
-  for (let n = 0; n < 2_000; n++) await refuse("192.0.2.1", archiveOf(n));
+  for (let n = 0; n < 300; n++) await refuse("192.0.2.1", archiveOf(n));
   expect(await close()).toHaveLength(60);
 });
 
 it("leaves the others their lines", async () => {
-  for (let n = 0; n < 500; n++) await refuse("192.0.2.1", archiveOf(n));
+  for (let n = 0; n < 100; n++) await refuse("192.0.2.1", archiveOf(n));
   await refuse("192.0.2.2", archiveOf(7));
   expect(await close()).toContainEqual(
     expect.objectContaining({ client: "192.0.2.2", version: "7.0.0" }),
@@ -90,7 +90,7 @@ it("leaves the others their lines", async () => {
 });
 
 it("bounds the lines of all clients together", async () => {
-  for (let n = 0; n < 6_000; n++)
+  for (let n = 0; n < 900; n++)
     await refuse(`2001:db8:${n.toString(16)}:1::1`, archiveOf(n));
   expect(await close()).toHaveLength(600);
 });

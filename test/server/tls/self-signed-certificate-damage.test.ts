@@ -54,10 +54,8 @@ describe("damage", () => {
     ["key", "leaf"],
   ] as const)("or loss of %s makes %s", async (file, made) => {
     await loadSelfSigned(paths, names, now);
-    for (const content of ["", nonsense]) {
-      await writeFile(paths[file], content);
-      expect(await remake(names, now)).toBe(made);
-    }
+    await writeFile(paths[file], nonsense);
+    expect(await remake(names, now)).toBe(made);
     await rm(paths[file]);
     expect(await remake(names, now)).toBe(made);
     expect(await remake(names, now)).toBe("nothing");

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { proveBucket } from "../../../src/store/bucket/bucket-proof.ts";
 import { Bucket } from "../../../src/store/bucket/bucket.ts";
-import { bucketLimits } from "../../fakes/ceph.ts";
+import { bucketLimits } from "../../fakes/loose-bucket.ts";
 import { startLooseBucket } from "../../fakes/loose-bucket.ts";
 import { makePart } from "../../scenes/bucket-configuration.ts";
 import { failing } from "../../scenes/failing.ts";

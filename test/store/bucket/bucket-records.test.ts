@@ -9,6 +9,7 @@ import { BucketBlobs } from "../../../src/store/bucket/bucket-blobs.ts";
 import { identifyBucket } from "../../../src/store/bucket/bucket-identity.ts";
 import { BucketRecords } from "../../../src/store/bucket/bucket-records.ts";
 import { Bucket } from "../../../src/store/bucket/bucket.ts";
+import { ReplicaClock } from "../../../src/store/bucket/replica-clock.ts";
 import { RecordMemory } from "../../../src/store/bucket/record-memory.ts";
 import { ReplicaRecords } from "../../../src/store/bucket/replica-records.ts";
 import {
@@ -18,7 +19,7 @@ import {
 } from "../../../src/store/layout.ts";
 import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import { seal } from "../../../src/store/records/seal.ts";
-import { bucketLimits } from "../../fakes/ceph.ts";
+import { bucketLimits } from "../../fakes/loose-bucket.ts";
 import {
   startLooseBucket,
   type LooseBucket,
@@ -215,3 +216,14 @@ describe("the store of a bucket", () => {
     );
   });
 });
+
+it.each([
+  [300_000, 0],
+  [-300_000, -300_000],
+])(
+  "a replica whose bucket is %i ms ahead admits no release before its time",
+  (skew, off) => {
+    const now = new ReplicaClock({ skew }).now().getTime();
+    expect(Math.abs(now - Date.now() - off)).toBeLessThan(10_000);
+  },
+);

@@ -7,7 +7,7 @@ import { isBucketFailure } from "../../../src/errors/index.ts";
 import { BucketBlobs } from "../../../src/store/bucket/bucket-blobs.ts";
 import { BucketRecords } from "../../../src/store/bucket/bucket-records.ts";
 import { Bucket } from "../../../src/store/bucket/bucket.ts";
-import { bucketLimits, settingsOf } from "../../fakes/ceph.ts";
+import { bucketLimits, settingsOf } from "../../fakes/loose-bucket.ts";
 import { asItIs } from "../records/record-compliance.ts";
 
 /** Answer to every request to the bucket. */

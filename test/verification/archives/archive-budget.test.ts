@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { Failure } from "../../../src/errors/index.ts";
 import { failing } from "../../scenes/failing.ts";
 import { ArchiveThreads } from "../../../src/verification/archives/threads.ts";
 import { limits, readOurselves, withArchive } from "./own-reading.ts";
@@ -108,39 +107,5 @@ describe("threads that look through modules' archives", () => {
       failing("module-archive-refused"),
     );
     await verify(sound);
-  });
-
-  it("tell a fault of the disk from one of the archive", async () => {
-    await using stack = new AsyncDisposableStack();
-    const threads = new ArchiveThreads(settings);
-    stack.defer(() => threads.close());
-    const verified = withArchive(sound, ({ fd, size }) =>
-      threads.verify(module, "tar.gz", { fd, size: size + 1000 }),
-    );
-    await expect(verified).rejects.not.toThrow(
-      failing("module-archive-refused"),
-    );
-    await expect(verified).rejects.toThrow("The archive ended after");
-  });
-
-  it("end one that takes too long, and go on with another", async () => {
-    await using stack = new AsyncDisposableStack();
-    const slow = tarGzBytes([{ name: "a", content: Buffer.alloc(1 << 26) }]);
-    const huge = { ...limits, expandedBytes: 2 ** 31, ratio: 2000 };
-    const threads = new ArchiveThreads({
-      ...settings,
-      limits: huge,
-      deadlineMs: 1,
-    });
-    stack.defer(() => threads.close());
-    const verify = (bytes: Buffer) =>
-      withArchive(bytes, (archive) =>
-        threads.verify(module, "tar.gz", archive),
-      );
-    const refusal = await verify(slow).catch((error: unknown) => error);
-    expect(refusal).toEqual(failing("module-archive-refused"));
-    expect((refusal as Failure<"module-archive-refused">).reason).toContain(
-      "within 1 ms",
-    );
   });
 });

@@ -1,18 +1,74 @@
-import {
-  main,
-  field,
-  unicodePath,
-  sizes,
-  one,
-  two,
-  full,
-  size,
-  onDisk,
-  descriptor,
-  signature,
-  described,
-} from "./zip-cases.ts";
-import { zip64Bytes, zipBytes } from "./zip-bytes.ts";
+import { crc32, deflateRawSync } from "node:zlib";
+import { zip64Bytes, zipBytes, type ZipPart } from "./zip-bytes.ts";
+
+const text = "# main\n";
+const main: ZipPart = {
+  name: "main.tf",
+  content: text,
+  deflate: true,
+  attributes: 0o100644 * 0x10000,
+};
+const hidden: ZipPart = {
+  ...main,
+  name: "hidden.tf",
+  content: "# hidden\n",
+};
+
+export const one = (lie: Partial<ZipPart>) => zipBytes([{ ...main, ...lie }]);
+const two = (lie: Partial<ZipPart>) => zipBytes([main, { ...hidden, ...lie }]);
+
+function field(id: number, data: Buffer): Buffer {
+  const head = Buffer.alloc(4);
+  head.writeUInt16LE(id, 0);
+  head.writeUInt16LE(data.length, 2);
+  return Buffer.concat([head, data]);
+}
+
+function unicodePath(name: string, plain: string): Buffer {
+  const head = Buffer.alloc(5);
+  head[0] = 1;
+  head.writeUInt32LE(crc32(plain), 1);
+  return field(0x7075, Buffer.concat([head, Buffer.from(name)]));
+}
+
+function sizes(...values: readonly number[]): Buffer {
+  const data = Buffer.alloc(values.length * 8);
+  values.forEach((value, index) =>
+    data.writeBigUInt64LE(BigInt(value), index * 8),
+  );
+  return field(1, data);
+}
+
+const full = 0xffffffff;
+const size = Buffer.alloc(8);
+size.writeBigUInt64LE(BigInt(text.length));
+/** The size of the content in 64 bits, and the number of the disk that it is on. */
+const onDisk = (disk: number) =>
+  field(1, Buffer.concat([size, Buffer.of(disk, 0, 0, 0)]));
+
+/** A data descriptor of what `main` holds, with or without its signature, whose sizes have so many octets. */
+function descriptor(
+  octets: 4 | 8,
+  signature?: number,
+  lengths: readonly [number, number] = [
+    deflateRawSync(text).length,
+    text.length,
+  ],
+  crc = crc32(text),
+): Buffer {
+  const bytes = Buffer.alloc(8 + 2 * octets);
+  bytes.writeUInt32LE(signature ?? 0, 0);
+  bytes.writeUInt32LE(crc, 4);
+  lengths.forEach((value, index) =>
+    octets === 8
+      ? bytes.writeBigUInt64LE(BigInt(value), 8 + index * octets)
+      : bytes.writeUInt32LE(value, 8 + index * octets),
+  );
+  return bytes.subarray(signature === undefined ? 4 : 0);
+}
+const signature = 0x08074b50;
+
+const described = (bytes: Buffer) => one({ flags: 8, described: bytes });
 
 const end = one({}).subarray(-22);
 const plain = { size: end.readUInt32LE(12), start: end.readUInt32LE(16) };

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { ArchiveMember } from "../../../src/verification/archives/members.ts";
 import { readZipMembers } from "../../../src/verification/archives/module-archive.ts";
 import { limits, withArchive } from "./own-reading.ts";
-import { one } from "./zip-cases.ts";
+import { one } from "./sound-zips.ts";
 
 function read(zip: Buffer) {
   return withArchive(zip, async (archive) => {
