@@ -21,7 +21,8 @@ import { Readiness } from "../server/web/operations.ts";
 import { SetUpPage } from "../server/web/set-up-page.ts";
 import { candidateReasons } from "../telemetry/series/labels.ts";
 import type { wireAuthentication } from "./authentication.ts";
-import { type Core, wireExplanations } from "./core.ts";
+import { explain } from "../mirror/why/why.ts";
+import type { Core } from "./core.ts";
 import type { DaemonTelemetry } from "./telemetry.ts";
 
 /** Authentication, addresses and limits of clients. */
@@ -71,7 +72,7 @@ export function wireProtocols(
   const app = makeApp({
     setUp,
     pages: { findPending, alarms, browse },
-    explanations: wireExplanations(configuration, core),
+    explain: (question) => explain(core, question),
     ...addresses,
     clients,
     providers: new NetworkMirrorProtocol(providers, platforms, common),

@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import type { Sha256 } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import {
   formatProviderAddress,
@@ -70,13 +71,8 @@ interface ProviderMirrorParts {
   readonly freshness: number;
 }
 
-interface TriedArchive {
-  /** At least one platform's is. */
-  readonly isStored: boolean;
-  readonly failure: unknown;
-  /** The archive that was asked for. */
-  readonly filename?: string;
-}
+/** Milliseconds for which an archive that came wrong is refused at once. */
+const refusedFor = 300_000;
 
 /**
  * Read-through core of the network mirror, for admitted content. Each request
@@ -87,10 +83,14 @@ export class ProviderMirror {
   readonly #listings: Listings;
   readonly #described: DescribedPackages;
   /**
-   * SHA-256 of what came in place of an archive in the last minutes, by provider and digest, so that nobody's lies refuse
-   * another one's archive: a client whose body was cut learns why at its next try.
+   * SHA-256 of what came in place of an archive, and until when that refuses it, by provider and digest, so that nobody's
+   * lies refuse another one's archive: a client whose body was cut learns why at its next try.
    */
-  readonly #wrong = new LRUCache<string, string>({ max: 1_000, ttl: 300_000 });
+  readonly #wrong = new LRUCache<
+    string,
+    { readonly got: string; readonly until: number }
+  >({ max: 1_000 });
+
   /** By digest; `tryArchive`'s. */
   readonly #tried = new LRUCache<string, Promise<unknown>>({
     max: 1_000,
@@ -139,10 +139,11 @@ export class ProviderMirror {
     found,
   }: AdmittedPackage): Promise<OpenArchive> {
     const { archives, offline } = this.#parts;
-    const name = `${formatProviderAddress(address.provider)} ${found.sha256}`;
+    const name = nameArchive(address, found.sha256);
     const wrong = this.#wrong.get(name);
-    if (wrong !== undefined && (await this.findSize(found)) === undefined)
-      throw failure("archive-digest", found.filename, found.sha256, wrong);
+    const isRefused = wrong !== undefined && performance.now() < wrong.until;
+    if (isRefused && (await this.findSize(found)) === undefined)
+      throw failure("archive-digest", found.filename, found.sha256, wrong.got);
     if (offline && (await this.findSize(found)) === undefined)
       throw failure("not-stored", found.filename);
     const place = release.places.get(formatPlatform(found.platform));
@@ -154,7 +155,8 @@ export class ProviderMirror {
         if (offline) throw failure("not-stored", found.filename);
         return openPackage(origin, address, found, place, signal);
       },
-      onWrong: (got) => this.#wrong.set(name, got),
+      onWrong: (got) =>
+        this.#wrong.set(name, { got, until: performance.now() + refusedFor }),
     });
   }
 
@@ -164,35 +166,47 @@ export class ProviderMirror {
   }
 
   /**
-   * The answer to a client that asks for an archive of a release now: the first one that is not stored is asked for as
-   * a client would ask for it, and its body is left. Pages ask, so it is remembered for a moment.
+   * The answer to a client that asks for the archives of a release now: why one that is not stored came wrong last, however
+   * long ago; else the first such one is asked for, and its body is left. Pages ask, so it is remembered for a moment.
    */
-  async tryArchive(admitted: AdmittedRelease): Promise<TriedArchive> {
-    const packages = [...admitted.release.packages.values()];
-    const sizes = await Promise.all(packages.map((one) => this.findSize(one)));
-    const found = packages.find((_, index) => sizes[index] === undefined);
-    const isStored = sizes.some((size) => size !== undefined);
-    if (found === undefined) return { isStored, failure: undefined };
-    const failing =
-      this.#tried.get(found.sha256) ??
-      this.#tryOne(admitted, found).then(
+  async tryArchive({
+    request: { address, origin },
+    release: { packages, places },
+  }: AdmittedRelease): Promise<{
+    /** At least one platform's is. */
+    readonly isStored: boolean;
+    readonly filename?: string;
+    readonly error?: unknown;
+  }> {
+    const all = [...packages.values()];
+    const sizes = await Promise.all(all.map((one) => this.findSize(one)));
+    const missing = all.filter((_, index) => sizes[index] === undefined);
+    const isStored = missing.length < all.length;
+    for (const { filename, sha256 } of missing) {
+      const wrong = this.#wrong.get(nameArchive(address, sha256));
+      if (wrong === undefined) continue;
+      const error = failure("archive-digest", filename, sha256, wrong.got);
+      return { isStored, filename, error };
+    }
+    const [found] = missing;
+    if (found === undefined) return { isStored };
+    const { filename, platform, sha256 } = found;
+    const open = async () => {
+      if (this.#parts.offline) throw failure("not-stored", filename);
+      const place = places.get(formatPlatform(platform));
+      const done = new AbortController();
+      await openPackage(origin, address, found, place, done.signal).finally(
+        () => done.abort(),
+      );
+    };
+    const tried =
+      this.#tried.get(sha256) ??
+      open().then(
         () => undefined,
         (error: unknown) => error,
       );
-    this.#tried.set(found.sha256, failing);
-    return { isStored, failure: await failing, filename: found.filename };
-  }
-
-  async #tryOne(
-    { request: { address, origin }, release }: AdmittedRelease,
-    found: ReleasePackage,
-  ): Promise<void> {
-    if (this.#parts.offline) throw failure("not-stored", found.filename);
-    const place = release.places.get(formatPlatform(found.platform));
-    const done = new AbortController();
-    await openPackage(origin, address, found, place, done.signal).finally(() =>
-      done.abort(),
-    );
+    this.#tried.set(sha256, tried);
+    return { isStored, filename, error: await tried };
   }
 
   /** A release that clients may have; the rules are asked before the origin is. */
@@ -290,6 +304,10 @@ export class ProviderMirror {
     const listing = await this.#listings.listStored(request, kept);
     return asHit({ request, list, ...listing });
   }
+}
+
+function nameArchive({ provider }: ReleaseAddress, sha256: Sha256): string {
+  return `${formatProviderAddress(provider)} ${sha256}`;
 }
 
 /** A release that is refused as it is known has to be asked for. */
