@@ -22,7 +22,7 @@ import { formatModuleRelease } from "../mirror/modules/release.ts";
 import { ModulePins } from "../mirror/modules/pins.ts";
 import { ProviderMirror } from "../mirror/providers/provider-mirror.ts";
 import { PackageHashes } from "../mirror/releases/package-hashes.ts";
-import type { ReleaseOrigin } from "../mirror/releases/verdict.ts";
+import type { ReleaseOrigin } from "../mirror/releases/evidence.ts";
 import { FirstContacts } from "../mirror/standings/first-contacts.ts";
 import { ProviderCatalog } from "../mirror/standings/provider-catalog.ts";
 import { RefusedVersions } from "../mirror/standings/refusals.ts";
@@ -175,7 +175,7 @@ function wireStandings(
   const { absence } = make;
   const releases = make.cache(kept.releases);
   const catalog = new ProviderCatalog({
-    ...{ origins, versions, releases, events, notebook },
+    ...{ origins, versions, releases, events },
     notFound: absence,
     onVanished: (address, vanished) => {
       const provider = formatProviderAddress(address);

@@ -1,7 +1,7 @@
 import type { Hostname } from "../address/hostname.ts";
 import type { Configuration } from "../config/load.ts";
 import { ModuleTrustRecords } from "../mirror/modules/records.ts";
-import { PlatformArchives } from "../mirror/providers/platform-archives.ts";
+import { PlatformArchives } from "../mirror/providers/ensured-archive.ts";
 import { watchPending } from "../mirror/trust/pending-decisions.ts";
 import { type AppParts, makeApp } from "../server/app.ts";
 import { answeredCodes } from "../server/http/error-response.ts";

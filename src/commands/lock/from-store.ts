@@ -3,7 +3,6 @@ import { formatPlatform } from "../../address/platform.ts";
 import { failure } from "../../errors/index.ts";
 import {
   ensureArchive,
-  recallPackage,
   type ArchiveEnsurer,
 } from "../../mirror/providers/ensured-archive.ts";
 import {
@@ -35,7 +34,7 @@ export function lockFromStore(
         archiveHashes: [...lines.values()].map(formatArchiveHash),
         platforms: [...packages.values()].map(({ platform }) => platform),
         findPackageHash: async (platform) => {
-          const wanted = await recallPackage(providers, address, platform);
+          const wanted = await providers.recallPackage(address, platform);
           const ensured = await ensureArchive(mirror, wanted, { signal });
           const hash = await ensured.done;
           if (hash !== undefined) return hash;

@@ -5,7 +5,7 @@ import {
   type TrustScope,
 } from "../../address/specs/trust-scope.ts";
 import { failure } from "../../errors/index.ts";
-import { isUsed, listSigned } from "../../mirror/releases/signed-releases.ts";
+import { listUnder } from "../../mirror/releases/records.ts";
 import { findExclusion } from "../../mirror/trust/admission-rules.ts";
 import type { NamespaceBody } from "../../mirror/trust/trust-records.ts";
 import type { Candidate } from "../../trust/candidates.ts";
@@ -109,15 +109,11 @@ async function findEffect(
     earlier !== undefined ||
     (await findSigned(parts, asked)).length > 0 ||
     // The list of candidates is bounded, and can be lost.
-    (await isUsed(
-      ...([
-        parts.records,
-        scope,
-        scope.type ?? undefined,
-        fingerprint,
-      ] as const),
-      (one) => covers(scope, one),
-    ));
+    (
+      await listUnder(parts.records, scope, fingerprint, "offered", (one) =>
+        covers(scope, one),
+      )
+    ).length > 0;
   if (deed === "revoke")
     return isFelt
       ? describeRefused(served)
@@ -217,8 +213,11 @@ async function findSigned(
 ): Promise<readonly ReleaseName[]> {
   const entry = await trust.open(scope);
   if (!(await entry.isSigner(fingerprint))) return [];
-  return listSigned(
-    ...([records, scope, scope.type ?? undefined, fingerprint] as const),
+  return listUnder(
+    records,
+    scope,
+    fingerprint,
+    "admitted",
     (one) => covers(scope, one) && isMeant(one),
   );
 }

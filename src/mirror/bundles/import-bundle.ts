@@ -14,10 +14,14 @@ import type { ModuleArchives } from "../modules/archives.ts";
 import type { ModuleMirror } from "../modules/module-mirror.ts";
 import { formatModuleRelease, isArchive } from "../modules/release.ts";
 import {
-  goodEvidence,
+  judgeEvidence,
+  type StoredEvidence,
+  prepareProof,
+  type ReleaseEvidence,
+} from "../releases/evidence.ts";
+import {
   isKept,
   type KnownRelease,
-  type StoredEvidence,
   unknownRelease,
 } from "../releases/known-release.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
@@ -27,11 +31,6 @@ import {
   type ReleaseAddress,
   type ReleasePackage,
 } from "../releases/release.ts";
-import {
-  judgeProof,
-  prepareProof,
-  type ReleaseEvidence,
-} from "../releases/verdict.ts";
 import { orderCandidates, writeContact } from "../standings/first-contacts.ts";
 import type { ProviderCatalog } from "../standings/provider-catalog.ts";
 import type { Admission } from "../trust/admission.ts";
@@ -202,8 +201,7 @@ async function findGrounds(
   const contact = await entry.findContact(provider.type);
   if (contact === undefined) throw new Error("first contact was not written");
   const list = await catalog.peekVersions(provider);
-  const present = new Set([address.version]);
-  return { contact, list: limitVersions(list, present) };
+  return { contact, list: limitVersions(list, address.version) };
 }
 
 /** Admits the release, as one that an origin offers. Throws its refusal, and release-conflict where other content is pinned. */
@@ -323,8 +321,7 @@ async function verify(
   const claim = readEvidence(address, await bundle.readProof(proof));
   const now = clock.now();
   const prepared = prepareProof(address, claim, policy, judge.library, now);
-  const checksums = await judgeProof(address, prepared, judge);
-  return goodEvidence(address, prepared, [], checksums);
+  return judgeEvidence(address, prepared, [], judge);
 }
 
 function readEvidence(
@@ -352,7 +349,7 @@ function findSigned(
   claimed: Sha256,
 ): ReleasePackage {
   const platform = parsePlatform(name);
-  const found = checksums && bindPackages(address, checksums, [platform]);
+  const found = checksums && bindPackages(address, checksums);
   const signed = found?.get(name);
   if (signed === undefined) {
     const { provider, version } = address;

@@ -1,14 +1,9 @@
 import { failure } from "../../errors/index.ts";
 import type { FirstContact } from "../../trust/state.ts";
 import type { Answer } from "../cache/metadata-cache.ts";
-import { formatRelease, type Release } from "../releases/release.ts";
-import { refuseByPolicy } from "../trust/admission-rules.ts";
+import { formatRelease } from "../releases/release.ts";
 import type { ProviderRequest, ReleaseRequest } from "../trust/request.ts";
-import {
-  youthOf,
-  type SettledRelease,
-  type Settlements,
-} from "../trust/settlements.ts";
+import type { SettledRelease, Settlements } from "../trust/settlements.ts";
 import type { FirstContacts } from "./first-contacts.ts";
 import { isAdmitted, type ProviderCatalog } from "./provider-catalog.ts";
 import { refusalOf, type RefusedVersions, type Refusals } from "./refusals.ts";
@@ -35,20 +30,6 @@ export class Standings {
     this.#parts = parts;
   }
 
-  /** Finds a release that clients may have. `refresh` requires the origin's answer. */
-  async find(
-    request: ReleaseRequest,
-    how: { readonly refresh?: boolean } = {},
-  ): Promise<Answer<Release>> {
-    const { value, ...answer } = await this.lookUp(request, how);
-    return { ...answer, value: report(request, value) };
-  }
-
-  /** The same by what is known, without asking the origin. */
-  async recall(request: ReleaseRequest): Promise<Release> {
-    return report(request, await this.look(request));
-  }
-
   /** Makes first contact, where there was none. */
   meet(request: ProviderRequest): Promise<FirstContact> {
     return this.#parts.contacts.find(request);
@@ -66,15 +47,12 @@ export class Standings {
     return this.#parts.refused.list(provider);
   }
 
-  /** Like `find`, for a list: a policy that reports hears nothing of it. */
-  async lookUp(
-    request: ReleaseRequest,
-    how: { readonly refresh?: boolean } = {},
-  ): Promise<Answer<SettledRelease>> {
+  /** Finds a release that clients may have, too young only where the policy reports. */
+  async lookUp(request: ReleaseRequest): Promise<Answer<SettledRelease>> {
     const { catalog, contacts, settlements } = this.#parts;
     return this.#noting(request, async () => {
       const [answer, contact] = await Promise.all([
-        catalog.findRelease(request, how),
+        catalog.findRelease(request),
         contacts.find(request, request),
       ]);
       // Operators may have decided something while the origin was asked.
@@ -86,7 +64,7 @@ export class Standings {
     });
   }
 
-  /** Like `recall`, for a list. */
+  /** The same by what is known, without asking the origin. */
   async look(request: ReleaseRequest): Promise<SettledRelease> {
     const { catalog, contacts, settlements } = this.#parts;
     const known = await catalog.peekRelease(request.address);
@@ -126,13 +104,4 @@ export class Standings {
       throw error;
     }
   }
-}
-
-/** A policy that only reports hears of a release that is too young. */
-function report(
-  request: ReleaseRequest,
-  { release, age }: SettledRelease,
-): Release {
-  if (!age.old) refuseByPolicy(request.rules, youthOf(request, age));
-  return release;
 }

@@ -17,6 +17,8 @@ export interface LeftOut {
    * key that holds it back.
    */
   readonly cause: string;
+  /** When one that is too young is old enough, where that is known. */
+  readonly availableAt?: Date | undefined;
 }
 
 /** Numbers by kind; undefined when nothing is left out. */
@@ -48,7 +50,7 @@ export function leaveOutYoung(
       ? "its age is not known"
       : `until ${availableAt.toISOString()}`;
   const cause = isUndated ? `${until}, nothing dates it` : until;
-  return { version, kind: "young", cause };
+  return { version, kind: "young", cause, availableAt };
 }
 
 /** By its refusal, or the code of one that was recorded; undefined for a version that was not asked for yet. */

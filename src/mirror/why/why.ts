@@ -140,8 +140,7 @@ async function explainRelease(
     );
     if (error === undefined) return serve(subject, [...facts, ...rules]);
     const why = explainError(subject, error);
-    const isWrong = isFailure(error, "archive-digest");
-    if (isWrong || !isStored)
+    if (!isStored)
       return { ...why, reasons: [...why.reasons, ...facts, ...rules] };
     const missing = `${filename} is not stored: ${why.reasons.join(" ")}`;
     return serve(subject, [...facts, missing, ...rules]);
