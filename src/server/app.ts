@@ -3,7 +3,7 @@ import Router from "@koa/router";
 import Koa from "koa";
 import { type Hostname, parseHostname } from "../address/hostname.ts";
 import { failure, isFailure, ProvenderError } from "../errors/index.ts";
-import type { Explanations } from "../mirror/why/explanations.ts";
+import type { Why, WhyQuestion } from "../mirror/why/why.ts";
 import { onBehalfOf } from "../telemetry/asker.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { parseSignedPath } from "./access/archive-ticket.ts";
@@ -214,7 +214,7 @@ export interface RoutedParts {
   readonly publicAddress: PublicAddress;
   readonly setUp: SetUpPage;
   readonly pages: Pages;
-  readonly explanations: Explanations;
+  readonly explain: (question: WhyQuestion) => Promise<Why>;
   readonly readiness: Readiness;
   readonly metrics: Metrics;
   /** Services that this host offers now below the URL `root`; never rejects. */
@@ -295,7 +295,7 @@ export function makeRouter(parts: RoutedParts): Router<RequestState> {
   router.get("/ca.pem", (ctx) => setUp.authority(ctx));
   router.get("/browse", (ctx) => pages.browse.answer(ctx));
   router.get("/alarms", (ctx) => answerAlarms(ctx, pages));
-  router.get(explained, (ctx) => answerWhy(ctx, parts.explanations));
+  router.get(explained, (ctx) => answerWhy(ctx, parts.explain));
   router.get("/healthz", (ctx) => answerHealth(ctx, readiness));
   router.get("/readyz", (ctx) => answerReadiness(ctx, readiness));
   router.get("/metrics", (ctx) => answerMetrics(ctx, metrics));

@@ -80,17 +80,12 @@ export function blobPath(layout: StoreLayout, sha256: Sha256): string {
   return join(layout.blobs, sha256.slice(0, 2), sha256);
 }
 
-const rebuildable: ReadonlySet<string> = new Set([
-  "package-hashes",
-  "tampered-archives",
-]);
-
 /**
  * True for records that can be rebuilt, or whose content will show again. All
  * others are trust and decisions, and are kept twice.
  */
 export function isRebuildable([room]: RecordKey): boolean {
-  return rebuildable.has(room ?? "");
+  return room === "package-hashes";
 }
 
 /** True for records of keys and decisions. */

@@ -22,8 +22,7 @@ import { formatModuleRelease } from "../mirror/modules/release.ts";
 import { ModulePins } from "../mirror/modules/pins.ts";
 import { ProviderMirror } from "../mirror/providers/provider-mirror.ts";
 import { PackageHashes } from "../mirror/releases/package-hashes.ts";
-import type { ReleaseOrigin } from "../mirror/releases/verdict.ts";
-import { TamperedArchives } from "../mirror/releases/tampered-archives.ts";
+import type { ReleaseOrigin } from "../mirror/releases/evidence.ts";
 import { FirstContacts } from "../mirror/standings/first-contacts.ts";
 import { ProviderCatalog } from "../mirror/standings/provider-catalog.ts";
 import { RefusedVersions } from "../mirror/standings/refusals.ts";
@@ -33,7 +32,6 @@ import { Admission } from "../mirror/trust/admission.ts";
 import { type Notebook, TrustEvents } from "../mirror/trust/trust-events.ts";
 import { Settlements } from "../mirror/trust/settlements.ts";
 import { VersionRecords } from "../mirror/versions/version-records.ts";
-import { Explanations } from "../mirror/why/explanations.ts";
 import { FolderModules } from "../origin/folder/folder-modules.ts";
 import { OriginFolder } from "../origin/folder/origin-folder.ts";
 import { GitRepositories } from "../origin/git/repository.ts";
@@ -104,15 +102,6 @@ export function wireCore(
   };
 }
 
-/** Sets up the explanations of answers to clients. */
-export function wireExplanations(
-  { origins }: Configuration,
-  core: Core,
-): Explanations {
-  const { health } = core.clients;
-  return new Explanations({ ...core, health, hostnames: [...origins.keys()] });
-}
-
 /** The mirror of providers without its protocols: what commands work with, and a part of a daemon. */
 type Providers = ReturnType<typeof wireProviders>;
 
@@ -130,14 +119,7 @@ function wireProviders(
     if (!hashing.isClosed)
       logger.error({ sha256, err }, "an archive could not be hashed");
   });
-  const tampered = new TamperedArchives(records, (sha256, err) =>
-    logger.warn(
-      { sha256, err },
-      "a note that an archive was tampered with could not be written",
-    ),
-  );
-  const seen = { hashes, tampered };
-  const archives = wireArchives(configuration, kept, seen, telemetry);
+  const archives = wireArchives(configuration, kept, hashes, telemetry);
   const clients = wireClients(configuration, telemetry, clock);
   const origins = wireOrigins(configuration, clients.own, kept, logger);
   const notebook: Notebook = {
@@ -161,14 +143,14 @@ function wireProviders(
   const stopFetching = () => archives.close();
   const close = async () => {
     await stopFetching();
-    await Promise.all([hashing.close(), clients.close(), tampered.close()]);
+    await Promise.all([hashing.close(), clients.close()]);
     await kept.close();
   };
   return {
     ...kept,
     ...settling,
     ...{ archives, clients, hashes, notebook, admission, events },
-    ...{ tampered, providers, stopFetching, close },
+    ...{ providers, stopFetching, close },
   };
 }
 
@@ -189,7 +171,7 @@ function wireStandings(
   const { absence } = make;
   const releases = make.cache(kept.releases);
   const catalog = new ProviderCatalog({
-    ...{ origins, versions, releases, events, notebook },
+    ...{ origins, versions, releases, events },
     notFound: absence,
     onVanished: (address, vanished) => {
       const provider = formatProviderAddress(address);
@@ -217,30 +199,16 @@ function wireStandings(
 
 function wireArchives(
   { limits }: Configuration,
-  { blobs, clock, reserve, nearest }: Kept,
-  {
-    hashes,
-    tampered,
-  }: {
-    readonly hashes: PackageHashes;
-    readonly tampered: TamperedArchives;
-  },
+  { blobs, reserve, nearest }: Kept,
+  hashes: PackageHashes,
   { logger, metrics, alarms }: Telemetry,
 ): Archives {
   const events = {
-    onVerified: (sha256: Sha256, stored: Promise<void>) => {
-      tampered.forget(sha256);
-      hashes.schedule(sha256, stored);
-    },
-    onFailed: (
-      archive: string,
-      error: unknown,
-      host: string | undefined,
-      isOrigin: boolean,
-    ) => {
+    onVerified: (sha256: Sha256, stored: Promise<void>) =>
+      hashes.schedule(sha256, stored),
+    onFailed: (archive: string, error: unknown, host: string | undefined) => {
       if (isFailure(error, "archive-digest")) {
         const { expected, got } = error;
-        if (isOrigin) tampered.note(error, clock.now());
         alarms.raise("archive-tampered", { archive, host, expected, got });
       }
       const { message } = error as Error;

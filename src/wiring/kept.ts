@@ -10,7 +10,7 @@ import {
   type MetadataRecords,
 } from "../mirror/cache/metadata-cache.ts";
 import { ReleaseRecords } from "../mirror/releases/records.ts";
-import type { SignatureJudge } from "../mirror/releases/verdict.ts";
+import type { SignatureJudge } from "../mirror/releases/evidence.ts";
 import { TrustStore } from "../mirror/trust/trust-store.ts";
 import { listIrreplaceable } from "../mirror/upkeep/pruning.ts";
 import { Retention } from "../mirror/upkeep/retention.ts";

@@ -5,11 +5,11 @@ import {
 } from "../config/load.ts";
 import type { Hostname } from "../address/hostname.ts";
 import type { Clock } from "../mirror/cache/clock.ts";
-import {
-  type ReleaseOrigin,
-  type SignatureJudge,
-  type SignaturePolicy,
-} from "../mirror/releases/verdict.ts";
+import type {
+  ReleaseOrigin,
+  SignatureJudge,
+  SignaturePolicy,
+} from "../mirror/releases/evidence.ts";
 import { originLimits } from "../origin/guard/origin-settings.ts";
 import type { HttpClient } from "../origin/http/http-client.ts";
 import { OriginFolder } from "../origin/folder/origin-folder.ts";

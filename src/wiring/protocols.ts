@@ -1,7 +1,7 @@
 import type { Hostname } from "../address/hostname.ts";
 import type { Configuration } from "../config/load.ts";
 import { ModuleTrustRecords } from "../mirror/modules/records.ts";
-import { PlatformArchives } from "../mirror/providers/platform-archives.ts";
+import { PlatformArchives } from "../mirror/providers/ensured-archive.ts";
 import { watchPending } from "../mirror/trust/pending-decisions.ts";
 import { type AppParts, makeApp } from "../server/app.ts";
 import { answeredCodes } from "../server/http/error-response.ts";
@@ -21,7 +21,8 @@ import { Readiness } from "../server/web/operations.ts";
 import { SetUpPage } from "../server/web/set-up-page.ts";
 import { candidateReasons } from "../telemetry/series/labels.ts";
 import type { wireAuthentication } from "./authentication.ts";
-import { type Core, wireExplanations } from "./core.ts";
+import { explain } from "../mirror/why/why.ts";
+import type { Core } from "./core.ts";
 import type { DaemonTelemetry } from "./telemetry.ts";
 
 /** Authentication, addresses and limits of clients. */
@@ -71,7 +72,7 @@ export function wireProtocols(
   const app = makeApp({
     setUp,
     pages: { findPending, alarms, browse },
-    explanations: wireExplanations(configuration, core),
+    explain: (question) => explain(core, question),
     ...addresses,
     clients,
     providers: new NetworkMirrorProtocol(providers, platforms, common),

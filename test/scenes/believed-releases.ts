@@ -29,7 +29,6 @@ interface Believed {
   /** Signer; undefined for an unsigned release. */
   readonly signedBy?: string | undefined;
   readonly keys?: readonly string[];
-  readonly firstSeen?: Date;
 }
 
 export const accepting = (signedBy: string): SignatureDecision => ({
@@ -44,7 +43,6 @@ export async function believe({
   archives = { linux_amd64: "a" },
   signedBy,
   keys = ["KEYS"],
-  firstSeen = new Date("2026-01-01T00:00:00Z"),
 }: Believed): Promise<Release> {
   const { provider, version } = address;
   const lines = Object.entries(archives).map(([name, content]) => {
@@ -70,8 +68,7 @@ export async function believe({
       ...{ document, signature, keys, profile },
       ...{ exemption: checksums.exemption, verifiedAt: now, library: "none" },
     },
-    firstSeen,
-    packages: bindPackages(address, checksums, undefined),
+    packages: bindPackages(address, checksums),
     places: new Map(),
     keyLabels: [],
   };

@@ -21,7 +21,7 @@ import type {
   ReleaseOrigin,
   SignatureJudge,
   SignaturePolicy,
-} from "../../src/mirror/releases/verdict.ts";
+} from "../../src/mirror/releases/evidence.ts";
 import type { Release } from "../../src/mirror/releases/release.ts";
 import {
   providerVersionNaming,
@@ -178,7 +178,7 @@ export class MirrorScene {
     const catalog = new ProviderCatalog({
       origins: new Map([[hostname, origin]]),
       versions: cacheOf(new VersionRecords(records, providerVersionNaming)),
-      ...{ releases, events, notebook },
+      ...{ releases, events },
       notFound: 1,
       onVanished: () => undefined,
       onMalformed: () => undefined,

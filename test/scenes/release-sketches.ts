@@ -3,12 +3,12 @@ import type { Release } from "../../src/mirror/releases/release.ts";
 import {
   ownBytes,
   type SignatureJudge,
-} from "../../src/mirror/releases/verdict.ts";
+  judgeEvidence,
+  type StoredEvidence,
+} from "../../src/mirror/releases/evidence.ts";
 import {
-  goodEvidence,
   unknownRelease,
   type KnownRelease,
-  type StoredEvidence,
 } from "../../src/mirror/releases/known-release.ts";
 import { accepting, address, believe } from "./believed-releases.ts";
 
@@ -21,7 +21,6 @@ export interface Sketch {
   readonly by?: string | undefined;
   /** Such as `linux=a darwin=b`; a content names its SHA-256. */
   readonly content?: string;
-  readonly firstSeen?: Date;
 }
 
 /** The digest that a letter of a sketch stands for. */
@@ -42,9 +41,10 @@ export async function evidenceOf(
   of: Sketch,
   noted?: StoredEvidence["noted"],
 ): Promise<StoredEvidence> {
-  const { proof, checksums } = await sketch(of);
+  const { proof } = await sketch(of);
   const own = { ...proof, ...ownBytes(proof) };
-  return { ...goodEvidence(address, own, [], checksums), noted };
+  const judge = judgeFor(of.by ?? "nobody");
+  return { ...(await judgeEvidence(address, own, [], judge)), noted };
 }
 
 /**
@@ -72,12 +72,10 @@ function pin({ content, sha256sums, signedBy }: StoredEvidence) {
 export async function sketch({
   by,
   content = "linux=a",
-  firstSeen,
 }: Sketch): Promise<Release> {
   return believe({
     archives: Object.fromEntries(pairs(content)),
     signedBy: by,
-    ...(firstSeen === undefined ? {} : { firstSeen }),
   });
 }
 

@@ -1,4 +1,4 @@
-import type { ReleaseOrigin } from "../../src/mirror/releases/verdict.ts";
+import type { ReleaseOrigin } from "../../src/mirror/releases/evidence.ts";
 import type { ProviderOrigin } from "../../src/origin/registries/provider-origin.ts";
 import { decideSignature } from "../../src/verification/signature-worker.ts";
 

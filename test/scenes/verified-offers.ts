@@ -1,6 +1,9 @@
 import { parsePlatform } from "../../src/address/platform.ts";
-import type { KnownRelease } from "../../src/mirror/releases/known-release.ts";
-import { takeOffer, verifyOffer } from "../../src/mirror/releases/offers.ts";
+import {
+  type KnownRelease,
+  takeOffer,
+  verifyOffer,
+} from "../../src/mirror/releases/known-release.ts";
 import type { OriginPackage } from "../../src/origin/registries/registry-answers.ts";
 import { address } from "./believed-releases.ts";
 import { originOf } from "./silent-origin.ts";

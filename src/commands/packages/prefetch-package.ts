@@ -9,7 +9,6 @@ import {
 } from "../../errors/index.ts";
 import {
   ensureArchive,
-  recallPackage,
   type ArchiveEnsurer,
 } from "../../mirror/providers/ensured-archive.ts";
 import type { AdmittedPackage } from "../../mirror/providers/provider-mirror.ts";
@@ -94,7 +93,7 @@ async function fetchAndCompare(
   signal.throwIfAborted();
   const { provider, version, platform } = wanted;
   const address = { provider, version };
-  const admitted = await recallPackage(mirror.providers, address, platform);
+  const admitted = await mirror.providers.recallPackage(address, platform);
   const { found } = admitted;
   const zh = formatArchiveHash(found.sha256);
   // Refused before anything is fetched: what no h1 could make right.

@@ -14,7 +14,7 @@ import {
   type ReleaseAddress,
 } from "../../mirror/releases/release.ts";
 import { listOffered } from "../../mirror/modules/records.ts";
-import { listRecorded } from "../../mirror/releases/signed-releases.ts";
+import { listRecorded } from "../../mirror/releases/records.ts";
 import { denied, findExclusion } from "../../mirror/trust/admission-rules.ts";
 import { needsDecision, type Candidate } from "../../trust/candidates.ts";
 import {

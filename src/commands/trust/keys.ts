@@ -5,7 +5,7 @@ import {
   type TrustScope,
 } from "../../address/specs/trust-scope.ts";
 import { failure } from "../../errors/index.ts";
-import { isUsed, listSigned } from "../../mirror/releases/signed-releases.ts";
+import { listUnder } from "../../mirror/releases/records.ts";
 import { findExclusion } from "../../mirror/trust/admission-rules.ts";
 import type { NamespaceBody } from "../../mirror/trust/trust-records.ts";
 import type { Candidate } from "../../trust/candidates.ts";
@@ -108,15 +108,11 @@ async function findEffect(
     isKnown(before, asked) ||
     earlier !== undefined ||
     // The list of candidates is bounded, and can be lost.
-    (await isUsed(
-      ...([
-        parts.records,
-        scope,
-        scope.type ?? undefined,
-        fingerprint,
-      ] as const),
-      (one) => covers(scope, one),
-    ));
+    (
+      await listUnder(parts.records, scope, fingerprint, "offered", (one) =>
+        covers(scope, one),
+      )
+    ).length > 0;
   if (deed === "revoke")
     return isFelt
       ? describeRefused(served)
@@ -200,8 +196,8 @@ async function findServed(
 ): Promise<readonly string[]> {
   // Thousands may be candidates, most of which were never admitted.
   const { scope, fingerprint } = asked;
-  const signed = await listSigned(
-    ...([parts.records, scope, scope.type ?? undefined, fingerprint] as const),
+  const signed = await listUnder(
+    ...([parts.records, scope, fingerprint, "admitted"] as const),
     (one) => covers(scope, one) && !isCandidate(one),
   );
   const approved = offered.filter(

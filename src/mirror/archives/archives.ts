@@ -59,7 +59,6 @@ interface ArchiveEvents {
     name: string,
     error: unknown,
     host: string | undefined,
-    isOrigin: boolean,
   ) => void;
 }
 
@@ -208,7 +207,7 @@ export class Archives {
       // Before any reader hears of it, so that who asks again starts another.
       this.#forget(download);
       await download.end(error);
-      this.#events.onFailed(name, error, from.host, from.near !== true);
+      this.#events.onFailed(name, error, from.host);
     }
   }
 

@@ -4,7 +4,7 @@ import { open } from "node:fs/promises";
 import { extract, type Header } from "tar-stream";
 import type { Sha256 } from "../../address/hash.ts";
 import { failure, type Failure } from "../../errors/index.ts";
-import type { ReleaseEvidence } from "../releases/verdict.ts";
+import type { ReleaseEvidence } from "../releases/evidence.ts";
 import {
   listMembers,
   manifestName,

@@ -13,10 +13,13 @@ import { receiveWhole, refuseForRoom, type Reserve } from "../archives/room.ts";
 import type { ModuleMirror } from "../modules/module-mirror.ts";
 import { formatModuleRelease, isArchive } from "../modules/release.ts";
 import {
-  goodEvidence,
+  judgeEvidence,
+  type StoredEvidence,
+  prepareProof,
+} from "../releases/evidence.ts";
+import {
   isKept,
   type KnownRelease,
-  type StoredEvidence,
   unknownRelease,
 } from "../releases/known-release.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
@@ -26,7 +29,6 @@ import {
   type ReleaseAddress,
   type ReleasePackage,
 } from "../releases/release.ts";
-import { judgeProof, prepareProof } from "../releases/verdict.ts";
 import { orderCandidates, writeContact } from "../standings/first-contacts.ts";
 import type { ProviderCatalog } from "../standings/provider-catalog.ts";
 import type { Admission } from "../trust/admission.ts";
@@ -191,8 +193,7 @@ async function findGrounds(
   const contact = await entry.findContact(provider.type);
   if (contact === undefined) throw new Error("first contact was not written");
   const list = await catalog.peekVersions(provider);
-  const present = new Set([address.version]);
-  return { contact, list: limitVersions(list, present) };
+  return { contact, list: limitVersions(list, address.version) };
 }
 
 /** Admits the release, as one that an origin offers. Throws its refusal, and release-conflict where other content is pinned. */
@@ -313,8 +314,7 @@ async function verify(
   const claim = await bundle.readProof(proof);
   const now = clock.now();
   const prepared = prepareProof(address, claim, policy, judge.library, now);
-  const checksums = await judgeProof(address, prepared, judge);
-  return goodEvidence(address, prepared, [], checksums);
+  return judgeEvidence(address, prepared, [], judge);
 }
 
 /**
@@ -328,7 +328,7 @@ function findSigned(
   claimed: Sha256,
 ): ReleasePackage {
   const platform = parsePlatform(name);
-  const found = checksums && bindPackages(address, checksums, [platform]);
+  const found = checksums && bindPackages(address, checksums);
   const signed = found?.get(name);
   if (signed === undefined) {
     const { provider, version } = address;

@@ -12,7 +12,7 @@ import { parseModuleAddress } from "../../address/specs/module-spec.ts";
 import { parseVersion } from "../../address/version.ts";
 import { formatModuleRelease } from "../modules/release.ts";
 import { formatRelease, type ReleaseProof } from "../releases/release.ts";
-import type { ReleaseEvidence } from "../releases/verdict.ts";
+import type { ReleaseEvidence } from "../releases/evidence.ts";
 
 export const manifestName = "manifest.json";
 

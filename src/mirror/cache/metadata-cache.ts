@@ -9,6 +9,13 @@ import { ageOf, type Clock, type Moment, readMoment } from "./clock.ts";
 import { getHeapStatistics } from "node:v8";
 import { LRUCache } from "lru-cache";
 
+/** Bytes for each kind of metadata; the kinds together take at most half of a small heap. */
+const memoryBytes = Math.min(
+  64 * 1024 * 1024,
+  getHeapStatistics().heap_size_limit / 8,
+);
+const absentEntries = 10_000;
+
 /** Asks the origin; gets what is known already, and gives that very value back where nothing is to be written. */
 type FetchValue<V> = (known: V | undefined, signal: AbortSignal) => Promise<V>;
 
@@ -34,12 +41,6 @@ export interface Within {
 const pauseAfterFailure = 5_000;
 
 /**
- * Hears that the origin failed, and that a value of `age` milliseconds is
- * served instead; never waited for.
- */
-type OnStale = (key: string, age: number, error: unknown) => void;
-
-/**
  * Cache of metadata: memory over records over the origin. Concurrent requests
  * share one request to the origin. While it fails, stale answers are served.
  */
@@ -49,19 +50,29 @@ export class MetadataCache<K, V extends object> {
   readonly #clock: Clock;
   readonly #offline: boolean;
   readonly #onUnwritten: (key: string, error: unknown) => void;
-  readonly #onStale: OnStale;
+  readonly #onStale: (key: string, age: number, error: unknown) => void;
   readonly #start: Moment;
-  readonly #memory: MetadataMemory<V>;
+  readonly #values = new LRUCache<string, Remembered<V>>({
+    maxSize: memoryBytes,
+  });
+  /** Values that are or were in memory. */
+  readonly #had = new WeakSet<V>();
+  // Unlike `max`, this takes memory for what is remembered alone.
+  readonly #absent = new LRUCache<string, Absence>({
+    maxSize: absentEntries,
+    sizeCalculation: () => 1,
+  });
   readonly #asking = new SingleFlight<string, Answer<V>>();
   #waiting = 0;
 
+  /** `onStale` hears that the origin failed, and that a value of `age` milliseconds is served instead; it is never waited for. */
   constructor(
     records: MetadataRecords<K, V>,
     limits: MetadataLimits,
     clock: Clock,
     offline: boolean,
     onUnwritten: (key: string, error: unknown) => void,
-    onStale: OnStale,
+    onStale: (key: string, age: number, error: unknown) => void,
   ) {
     this.#records = records;
     this.#limits = limits;
@@ -69,7 +80,6 @@ export class MetadataCache<K, V extends object> {
     this.#offline = offline;
     this.#onUnwritten = onUnwritten;
     this.#onStale = onStale;
-    this.#memory = new MetadataMemory((value) => records.weigh(value));
     this.#start = readMoment(clock);
   }
 
@@ -88,23 +98,16 @@ export class MetadataCache<K, V extends object> {
   ): Promise<Answer<V>> {
     const key = this.#records.format(subject);
     const fresh = Math.min(maxAge, this.#limits.versions);
-    const held = this.#offline ? undefined : this.#heldAnswer(key, fresh);
-    const answer = () => this.#answer(key, subject, fetch, fresh);
-    return held ?? this.#find(key, answer, absentFor);
-  }
-
-  async #find(
-    key: string,
-    answer: () => Promise<Answer<V>>,
-    absentFor: number,
-  ): Promise<Answer<V>> {
-    const absence = this.#offline
-      ? undefined
-      : this.#findAbsence(key, absentFor);
-    if (absence !== undefined) throw failure("not-found", absence.subject);
+    if (!this.#offline) {
+      const absence = this.#findAbsence(key, absentFor);
+      if (absence !== undefined) throw failure("not-found", absence.subject);
+      const held = this.#heldAnswer(key, fresh);
+      if (held !== undefined) return held;
+    }
     const asking = this.#asking.join(key);
-    if (asking !== undefined) return this.#join(asking);
-    return this.#asking.run(key, answer);
+    return asking === undefined
+      ? this.#asking.run(key, () => this.#answer(key, subject, fetch, fresh))
+      : this.#join(asking);
   }
 
   /** Askers that wait for the origin. */
@@ -117,35 +120,31 @@ export class MetadataCache<K, V extends object> {
     const key = this.#records.format(subject);
     // Other replicas may have written the record, so it is read.
     const looks = this.#limits.shared === true;
-    const held = looks ? undefined : this.#memory.get(key);
-    return held?.value ?? this.#peek(key, subject);
+    const held = looks ? undefined : this.#values.get(key);
+    return (held ?? (await this.#recall(key, subject)))?.value;
   }
 
   /** Returns what memory has by now in place of a value that came from it; any other value itself. */
   latest(subject: K, value: V): V {
-    const held = this.#memory.get(this.#records.format(subject));
-    return held !== undefined && this.#memory.had(value) ? held.value : value;
+    const held = this.#values.get(this.#records.format(subject));
+    return held !== undefined && this.#had.has(value) ? held.value : value;
   }
 
   /** Writes what was made of a known value, and remembers what is kept. */
   async amend(subject: K, value: V, known: V): Promise<V> {
     const key = this.#records.format(subject);
-    const held = this.#memory.get(key);
+    const held = this.#values.get(key);
     const confirmedAt = held?.confirmedAt ?? this.#clock.now();
     const ours = { value, confirmedAt };
     const kept = await this.#records.write(subject, ours, known);
-    this.#memory.forgetAbsence(key);
+    this.#absent.delete(key);
     const checkedAt = held?.checkedAt ?? this.#clock.monotonic();
-    return this.#memory.set(key, { spareUntil: 0, checkedAt, ...kept }).value;
-  }
-
-  async #peek(key: string, subject: K): Promise<V | undefined> {
-    return (await this.#recall(key, subject))?.value;
+    return this.#remember(key, { spareUntil: 0, checkedAt, ...kept }).value;
   }
 
   #heldAnswer(key: string, fresh: number): Answer<V> | undefined {
     const now = this.#clock.monotonic();
-    const known = this.#memory.get(key);
+    const known = this.#values.get(key);
     if (known === undefined || this.#findAbsence(key) !== undefined)
       return undefined;
     const age = now - known.checkedAt;
@@ -157,7 +156,7 @@ export class MetadataCache<K, V extends object> {
 
   /** What the origin said not to exist less than `within` milliseconds ago. */
   #findAbsence(key: string, within = Infinity): Absence | undefined {
-    const absence = this.#memory.getAbsence(key);
+    const absence = this.#absent.get(key);
     if (absence === undefined) return undefined;
     const age = this.#clock.monotonic() - absence.since;
     return age < Math.min(within, this.#limits.notFound) ? absence : undefined;
@@ -184,27 +183,20 @@ export class MetadataCache<K, V extends object> {
     fetch: FetchValue<V>,
     fresh: number,
   ): Promise<Answer<V>> {
-    const recalled = await this.#recall(key, subject, fresh);
-    const held = recalled && this.#heldAnswer(key, fresh);
+    const known = await this.#recall(key, subject, fresh);
+    const held = known && this.#heldAnswer(key, fresh);
     if (held !== undefined) return held;
-    if (this.#offline) return this.#answerOffline(key, recalled);
-    const signal = AbortSignal.timeout(this.#limits.answer);
-    const ask = (known: V | undefined) => fetch(known, signal);
-    return this.#ask(key, subject, ask, recalled);
-  }
-
-  async #ask(
-    key: string,
-    subject: K,
-    fetch: (known: V | undefined) => Promise<V>,
-    known: Remembered<V> | undefined,
-  ): Promise<Answer<V>> {
     const start = this.#clock.monotonic();
+    if (this.#offline) {
+      if (known === undefined) throw failure("not-stored", key);
+      return { ...asHit(known.value), age: start - known.checkedAt };
+    }
     try {
-      const value = await fetch(known?.value);
-      const kept = await this.#keep(key, subject, value, known?.value);
+      const signal = AbortSignal.timeout(this.#limits.answer);
+      const fetched = await fetch(known?.value, signal);
+      const value = await this.#keep(key, subject, fetched, known?.value);
       const originTime = this.#clock.monotonic() - start;
-      return { value: kept, outcome: "fetched", age: 0, originTime };
+      return { value, outcome: "fetched", age: 0, originTime };
     } catch (error) {
       return this.#answerFailure(key, known, error, start);
     }
@@ -216,7 +208,7 @@ export class MetadataCache<K, V extends object> {
     subject: K,
     fresh = this.#limits.versions,
   ): Promise<Remembered<V> | undefined> {
-    const held = this.#memory.get(key);
+    const held = this.#values.get(key);
     const age = this.#clock.monotonic() - (held?.checkedAt ?? 0);
     // An offline replica asks no origin, and others write.
     const isOld =
@@ -230,12 +222,6 @@ export class MetadataCache<K, V extends object> {
     }
   }
 
-  #answerOffline(key: string, known: Remembered<V> | undefined): Answer<V> {
-    if (known === undefined) throw failure("not-stored", key);
-    const age = this.#clock.monotonic() - known.checkedAt;
-    return { value: known.value, outcome: "hit", age, originTime: 0 };
-  }
-
   #answerFailure(
     key: string,
     known: Remembered<V> | undefined,
@@ -244,28 +230,28 @@ export class MetadataCache<K, V extends object> {
   ): Answer<V> {
     const now = this.#clock.monotonic();
     if (isFailure(error, "not-found"))
-      this.#memory.noteAbsent(key, { subject: error.subject, since: now });
+      this.#absent.set(key, { subject: error.subject, since: now });
     const age = now - (known?.checkedAt ?? 0);
     const usable = known !== undefined && age <= this.#limits.staleFor;
     if (!usable || !isOriginFailure(error)) throw error;
     const pause = Math.min(pauseAfterFailure, this.#limits.versions);
-    this.#memory.set(key, { ...known, spareUntil: now + pause });
+    this.#remember(key, { ...known, spareUntil: now + pause });
     this.#onStale(key, age, error);
     const originTime = now - start;
     return { value: known.value, outcome: "stale", age, originTime };
   }
 
   async #load(key: string, subject: K): Promise<Remembered<V> | undefined> {
-    const before = this.#memory.get(key);
+    const before = this.#values.get(key);
     const kept = await this.#records.read(subject);
-    const held = this.#memory.get(key);
+    const held = this.#values.get(key);
     // A value that was written meanwhile is newer than the one that was read.
     if (held !== undefined && held !== before) return held;
     if (kept === undefined) return undefined;
     const fresh = this.#limits.versions;
     const age = ageOf(kept.confirmedAt, this.#clock, this.#start, fresh);
     const checkedAt = this.#clock.monotonic() - age;
-    return this.#remember(key, kept, checkedAt);
+    return this.#remember(key, { ...kept, checkedAt, spareUntil: 0 });
   }
 
   async #keep(
@@ -274,22 +260,25 @@ export class MetadataCache<K, V extends object> {
     value: V,
     known: V | undefined,
   ): Promise<V> {
-    const ours = { value, confirmedAt: this.#clock.now() };
-    const written =
-      value === known ? ours : this.#records.write(subject, ours, known);
-    const kept = await Promise.resolve(written).catch((error: unknown) => {
+    let kept: Kept<V> = { value, confirmedAt: this.#clock.now() };
+    try {
+      if (value !== known)
+        kept = await this.#records.write(subject, kept, known);
+    } catch (error) {
       // A disk that is full must not turn a good answer into a failure.
       if (isFailure(error, "record-unreadable")) throw error;
       this.#onUnwritten(key, error);
-      return ours;
-    });
-    this.#memory.forgetAbsence(key);
-    this.#remember(key, kept, this.#clock.monotonic());
-    return kept.value;
+    }
+    this.#absent.delete(key);
+    const checkedAt = this.#clock.monotonic();
+    return this.#remember(key, { ...kept, checkedAt, spareUntil: 0 }).value;
   }
 
-  #remember(key: string, kept: Kept<V>, checkedAt: number): Remembered<V> {
-    return this.#memory.set(key, { ...kept, checkedAt, spareUntil: 0 });
+  #remember(key: string, remembered: Remembered<V>): Remembered<V> {
+    const size = Math.max(1, this.#records.weigh(remembered.value));
+    this.#values.set(key, remembered, { size });
+    this.#had.add(remembered.value);
+    return remembered;
   }
 }
 
@@ -305,59 +294,6 @@ interface Absence {
   readonly subject: string;
   /** Time on the monotonic clock. */
   readonly since: number;
-}
-
-/** Bytes for each kind of metadata; the kinds together take at most half of a small heap. */
-const memoryBytes = Math.min(
-  64 * 1024 * 1024,
-  getHeapStatistics().heap_size_limit / 8,
-);
-const absentEntries = 10_000;
-
-/** Recent answers of origins, within bounds: values and absences. */
-class MetadataMemory<V extends object> {
-  readonly #weigh: (value: V) => number;
-  readonly #values = new LRUCache<string, Remembered<V>>({
-    maxSize: memoryBytes,
-  });
-  readonly #had = new WeakSet<V>();
-  // Unlike `max`, this takes memory for what is remembered alone.
-  readonly #absent = new LRUCache<string, Absence>({
-    maxSize: absentEntries,
-    sizeCalculation: () => 1,
-  });
-
-  constructor(weigh: (value: V) => number) {
-    this.#weigh = weigh;
-  }
-
-  get(key: string): Remembered<V> | undefined {
-    return this.#values.get(key);
-  }
-
-  set(key: string, remembered: Remembered<V>): Remembered<V> {
-    const size = Math.max(1, this.#weigh(remembered.value));
-    this.#values.set(key, remembered, { size });
-    this.#had.add(remembered.value);
-    return remembered;
-  }
-
-  /** True for a value that is or was in memory. */
-  had(value: V): boolean {
-    return this.#had.has(value);
-  }
-
-  noteAbsent(key: string, absence: Absence): void {
-    this.#absent.set(key, absence);
-  }
-
-  forgetAbsence(key: string): void {
-    this.#absent.delete(key);
-  }
-
-  getAbsence(key: string): Absence | undefined {
-    return this.#absent.get(key);
-  }
 }
 
 /** A value and when the origin last confirmed it. */

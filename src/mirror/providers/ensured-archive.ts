@@ -1,10 +1,15 @@
+import { LRUCache } from "lru-cache";
 import type { PackageHash, Sha256 } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import { untilAborted } from "../../concurrency/in-time.ts";
+import { KeyedLimit } from "../../concurrency/keyed-limit.ts";
 import type { Outcome } from "../cache/metadata-cache.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
-import type { ProviderMirror, AdmittedPackage } from "./provider-mirror.ts";
-import type { ReleaseAddress } from "../releases/release.ts";
+import type {
+  AdmittedPackage,
+  AdmittedRelease,
+  ProviderMirror,
+} from "./provider-mirror.ts";
 
 /** An archive that is stored or on its way into the store. */
 interface EnsuredArchive {
@@ -30,19 +35,6 @@ interface EnsureOptions {
 export interface ArchiveEnsurer {
   readonly providers: ProviderMirror;
   readonly hashes: PackageHashes;
-}
-
-/** A package that clients may have; nothing is asked of the origin for what is known. */
-export async function recallPackage(
-  providers: ProviderMirror,
-  address: ReleaseAddress,
-  platform: Platform,
-): Promise<AdmittedPackage> {
-  const { request, release } = await providers.recallRelease(address);
-  const found = release.packages.get(formatPlatform(platform));
-  if (found !== undefined) return { request, release, found };
-  // Platforms may have been added to a release since.
-  return (await providers.findPackage(address, platform)).value;
 }
 
 /**
@@ -98,4 +90,51 @@ async function findKept(
   const { filename, sha256 } = found;
   const done = Promise.resolve(h1);
   return { filename, sha256, outcome: "hit", size, received: size, done };
+}
+
+/** Clients that wait come first, so few are fetched at once. */
+const atOnce = 3;
+const ofOneNamespace = 2;
+const mostWaiting = 1024;
+const mostRemembered = 10_000;
+
+/**
+ * Fetches and hashes archives of some platforms in the background, for every
+ * version that clients request.
+ * So its `h1:` is known for all of them, and the first client of another
+ * platform finds its archive stored.
+ */
+export class PlatformArchives {
+  readonly #names: readonly string[];
+  readonly #ensurer: ArchiveEnsurer;
+  readonly #turn = new KeyedLimit(atOnce, ofOneNamespace);
+  /** Stored, or on their way. */
+  readonly #known = new LRUCache<Sha256, true>({ max: mostRemembered });
+
+  constructor(platforms: readonly Platform[], ensurer: ArchiveEnsurer) {
+    this.#names = platforms.map(formatPlatform);
+    this.#ensurer = ensurer;
+  }
+
+  /** Returns at once. What cannot be had is tried again when the version is asked for again. */
+  want({ request, release }: AdmittedRelease): void {
+    for (const name of this.#names) {
+      const found = release.packages.get(name);
+      if (found === undefined || this.#known.has(found.sha256)) continue;
+      if (this.#turn.pendingCount >= mostWaiting) return;
+      this.#known.set(found.sha256, true);
+      const { hostname, namespace } = request.provider;
+      void this.#turn
+        .run(`${hostname}/${namespace}`, async () => {
+          const wanted = { request, release, found };
+          const archive = await ensureArchive(this.#ensurer, wanted);
+          await archive.done;
+        })
+        .catch(() => this.#known.delete(found.sha256));
+    }
+  }
+
+  close(): void {
+    this.#turn.clearQueue();
+  }
 }

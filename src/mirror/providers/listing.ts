@@ -93,16 +93,10 @@ interface Listed extends State {
 }
 
 /** `absent`: neither listed nor stored. */
-type Verdict = "good" | "absent" | Refused;
-
-interface Refused extends LeftOut {
-  readonly availableAt?: Date | undefined;
-}
+type Verdict = "good" | "absent" | LeftOut;
 
 interface Judged {
-  readonly allowed: readonly ReleaseRequest[];
   readonly verdicts: ReadonlyMap<Version, Verdict>;
-  readonly denied: readonly LeftOut[];
   readonly wanted: readonly ReleaseRequest[];
   /** Of first contact that may still be verified for this list, because of their keys. */
   readonly left: number;
@@ -164,8 +158,7 @@ export class Listings {
       const verdict = await this.#look(one, true);
       if (verdict !== undefined) verdicts.set(one.address.version, verdict);
     });
-    const judged = { allowed, verdicts, denied, wanted: [], left: 0 };
-    const { versions, refused } = divideJudged(request, judged);
+    const { versions, refused } = select(request, allowed, verdicts, denied);
     const name = formatProviderAddress(request.provider);
     if (versions.length === 0)
       throw refused.length > 0
@@ -179,55 +172,50 @@ export class Listings {
     list: VersionList,
     memory: Memory,
   ): Promise<Listing> {
-    const { standings } = this.#parts;
+    const { standings, releases } = this.#parts;
+    const name = formatProviderAddress(request.provider);
     const deadline = performance.now() + patience;
-    const recorded = await this.#parts.releases.list(request.provider);
+    const recorded = await releases.list(request.provider);
     const isListed = (version: Version) =>
       list.versions.get(version)?.listed === true;
     const listed = [...list.versions.keys()].filter(isListed);
-    const versions = newestFirst([...new Set([...listed, ...recorded])]);
-    const { allowed, denied: all } = requestVersions(request, versions);
+    const known = newestFirst([...new Set([...listed, ...recorded])]);
+    const { allowed, denied: all } = requestVersions(request, known);
     const denied = all.filter(({ version }) => isListed(version));
     const contact =
       allowed.length === 0 ? undefined : await standings.meet(request);
     let state: State;
     let judged: Judged = {
-      ...{ allowed, denied, verdicts: new Map(), wanted: [] },
-      left: mostOfContact,
+      ...{ verdicts: new Map(), wanted: [], left: mostOfContact },
     };
     let waits = false;
     do {
       state = await this.#readState(request, list, memory);
-      if (contact !== undefined)
-        judged = await this.#judge(request, judged, state, contact, memory);
+      if (contact !== undefined) {
+        const { left } = judged;
+        const { attempts } = memory;
+        const by = { state, contact, attempts, left };
+        judged = await this.#judge(request, allowed, by);
+      }
       waits = await this.#awaitFirst(judged.wanted, memory, deadline);
     } while (waits);
-    const result = this.#conclude(request, judged, list, memory);
-    memory.listed = { ...state, ...result, wanted: judged.wanted };
-    return result.listing;
-  }
-
-  #conclude(
-    request: ProviderRequest,
-    judged: Judged,
-    list: VersionList,
-    { attempts }: Memory,
-  ): Pick<Listed, "listing" | "until"> {
-    const name = formatProviderAddress(request.provider);
-    const { versions, refused, until } = divideJudged(request, judged);
+    const { verdicts, wanted } = judged;
+    const selected = select(request, allowed, verdicts, denied);
+    const { versions, refused, until } = selected;
     const isAny =
-      judged.denied.length > 0 ||
-      judged.verdicts.values().some((verdict) => verdict !== "absent");
+      denied.length > 0 ||
+      verdicts.values().some((verdict) => verdict !== "absent");
     if (!isAny && list.versions.size > 0) throw failure("not-found", name);
     // An empty list would send clients on to their next installation method.
     if (isAny && versions.length === 0) {
-      const failed = judged.wanted.flatMap(
-        ({ address }) => attempts.peek(address.version)?.failure ?? [],
+      const failed = wanted.flatMap(
+        ({ address }) => memory.attempts.peek(address.version)?.failure ?? [],
       );
       throw failed[0] ?? nothingAdmitted(name, refused);
     }
     const listing = { versions, ...divide(refused, isReporting(request)) };
-    return { listing, until };
+    memory.listed = { ...state, listing, until, wanted };
+    return listing;
   }
 
   /**
@@ -237,10 +225,17 @@ export class Listings {
    */
   async #judge(
     request: ProviderRequest,
-    { allowed, denied, left }: Judged,
-    { list, refusals }: State,
-    contact: FirstContact,
-    { attempts }: Memory,
+    allowed: readonly ReleaseRequest[],
+    {
+      state: { list, refusals },
+      contact,
+      attempts,
+      left,
+    }: Pick<Judged, "left"> &
+      Pick<Memory, "attempts"> & {
+        readonly state: State;
+        readonly contact: FirstContact;
+      },
   ): Promise<Judged> {
     const { provider, rules, entry } = request;
     const { decisions } = entry.trust;
@@ -292,7 +287,7 @@ export class Listings {
     const ordered = allowed
       .filter((one) => wanted.has(one))
       .slice(0, mostVersions);
-    return { allowed, denied, verdicts, wanted: ordered, left: mayAsk };
+    return { verdicts, wanted: ordered, left: mayAsk };
   }
 
   /** True where the newest three vanished together: what an origin that fails lists stays listed, with an alarm. */
@@ -318,19 +313,13 @@ export class Listings {
     try {
       const { release, age } = await this.#parts.standings.look(request);
       if (isStoredOnly && !(await this.#isStored(release))) return "absent";
-      if (age.old) return "good";
-      const { availableAt } = age;
-      return { ...leaveOutYoung(version, age), availableAt };
+      return age.old ? "good" : leaveOutYoung(version, age);
     } catch (error) {
       if (!(error instanceof ProvenderError)) throw error;
-      if (isFailure(error, "too-young"))
-        return {
-          ...leaveOutYoung(version, error),
-          availableAt: error.availableAt,
-        };
-      if (isFailure(error, "not-stored") || saysNothing(error))
-        return undefined;
-      return leaveOutRefused(version, error);
+      if (isFailure(error, "too-young")) return leaveOutYoung(version, error);
+      return isFailure(error, "not-stored") || saysNothing(error)
+        ? undefined
+        : leaveOutRefused(version, error);
     }
   }
 
@@ -451,14 +440,12 @@ function lineOf({ address: { version }, decision }: ReleaseRequest): string {
 }
 
 /** The versions that are listed, all that a policy refuses, and when the next one of these is old enough. */
-function divideJudged(
+function select(
   request: ProviderRequest,
-  { allowed, verdicts, denied }: Judged,
-): {
-  readonly versions: readonly Version[];
-  readonly refused: readonly LeftOut[];
-  readonly until: number;
-} {
+  allowed: readonly ReleaseRequest[],
+  verdicts: ReadonlyMap<Version, Verdict>,
+  denied: readonly LeftOut[],
+) {
   const versions: Version[] = [];
   const refused: LeftOut[] = [...denied];
   let until = Infinity;
@@ -469,9 +456,8 @@ function divideJudged(
       verdict === "good" || (verdict.kind === "young" && isReporting(request));
     if (isListed) versions.push(address.version);
     if (verdict === "good") continue;
-    const { availableAt, ...leftOut } = verdict;
-    refused.push(leftOut);
-    until = Math.min(until, availableAt?.getTime() ?? Infinity);
+    refused.push(verdict);
+    until = Math.min(until, verdict.availableAt?.getTime() ?? Infinity);
   }
   return { versions, refused, until };
 }

@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import type { Sha256 } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import {
   formatProviderAddress,
@@ -19,13 +20,19 @@ import {
 } from "../releases/release.ts";
 import type { ProviderCatalog } from "../standings/provider-catalog.ts";
 import type { Standings } from "../standings/standings.ts";
-import { admitElsewhere, admitSubject } from "../trust/admission-rules.ts";
+import {
+  admitElsewhere,
+  admitSubject,
+  refuseByPolicy,
+  youthOf,
+} from "../trust/admission-rules.ts";
 import type { Admission } from "../trust/admission.ts";
 import type {
   ProviderRequest,
   ReleaseRequest,
   Served,
 } from "../trust/request.ts";
+import type { SettledRelease } from "../trust/settlements.ts";
 import type { VersionList } from "../versions/version-list.ts";
 import {
   describePackage,
@@ -34,11 +41,10 @@ import {
 import { type Listing, Listings } from "./listing.ts";
 import type { OriginArchive } from "../../origin/http/http-client.ts";
 import { verifyRegistryDigest } from "../../verification/signed-checksums.ts";
-import type { ReleaseOrigin } from "../releases/verdict.ts";
+import type { ReleaseOrigin } from "../releases/evidence.ts";
 
 /** The versions that clients may have, with what that was decided by. */
 interface AdmittedVersions extends Listing {
-  readonly request: ProviderRequest;
   /** Version list of the origin; undefined for a mirror that never asked it. */
   readonly list: VersionList | undefined;
 }
@@ -73,13 +79,8 @@ interface ProviderMirrorParts {
 /** Milliseconds for which lists and absences are good enough for a person, who may ask for what came out this minute. */
 export const justNow = 1_000;
 
-interface TriedArchive {
-  /** At least one platform's is. */
-  readonly isStored: boolean;
-  readonly failure: unknown;
-  /** The archive that was asked for. */
-  readonly filename?: string;
-}
+/** Milliseconds for which an archive that came wrong is refused at once. */
+const refusedFor = 300_000;
 
 /**
  * Read-through core of the network mirror, for admitted content. Each request
@@ -88,12 +89,22 @@ interface TriedArchive {
 export class ProviderMirror {
   readonly #parts: ProviderMirrorParts;
   readonly #listings: Listings;
-  readonly #described: DescribedPackages;
+  readonly #described = new WeakMap<
+    Release,
+    {
+      readonly packages: Promise<readonly MirroredPackage[]>;
+      readonly revision: number;
+    }
+  >();
   /**
-   * SHA-256 of what came in place of an archive in the last minutes, by provider and digest, so that nobody's lies refuse
-   * another one's archive: a client whose body was cut learns why at its next try.
+   * SHA-256 of what came in place of an archive, and until when that refuses it, by provider and digest, so that nobody's
+   * lies refuse another one's archive: a client whose body was cut learns why at its next try.
    */
-  readonly #wrong = new LRUCache<string, string>({ max: 1_000, ttl: 300_000 });
+  readonly #wrong = new LRUCache<
+    string,
+    { readonly got: string; readonly until: number }
+  >({ max: 1_000 });
+
   /** By digest; `tryArchive`'s. */
   readonly #tried = new LRUCache<string, Promise<unknown>>({
     max: 1_000,
@@ -102,7 +113,6 @@ export class ProviderMirror {
 
   constructor(parts: ProviderMirrorParts) {
     this.#parts = parts;
-    this.#described = new DescribedPackages(parts.hashes);
     this.#listings = new Listings(parts);
   }
 
@@ -120,9 +130,23 @@ export class ProviderMirror {
     );
   }
 
-  /** All platforms that were signed and are offered, by name; no archive is waited for. */
-  describePackages(admitted: Describable): Promise<readonly MirroredPackage[]> {
-    return this.#described.of(admitted);
+  /** All platforms that were signed and are offered, by name; no archive is waited for. They are described again once a hash was computed. */
+  describePackages({
+    release,
+  }: Pick<AdmittedRelease, "release">): Promise<readonly MirroredPackage[]> {
+    const { hashes } = this.#parts;
+    const { revision } = hashes;
+    const kept = this.#described.get(release);
+    if (kept?.revision === revision) return kept.packages;
+    const all = release.packages.values();
+    const packages = Promise.all(
+      all.map((found) => describePackage(hashes, found)),
+    ).then((some) =>
+      some.toSorted((a, b) => (a.filename < b.filename ? -1 : 1)),
+    );
+    this.#described.set(release, { packages, revision });
+    packages.catch(() => this.#described.delete(release));
+    return packages;
   }
 
   /** The digest that was signed for a package; throws not-found when none was. */
@@ -130,10 +154,21 @@ export class ProviderMirror {
     address: ReleaseAddress,
     platform: Platform,
   ): Promise<Answer<AdmittedPackage>> {
-    const { value, ...answer } = await this.findRelease(address);
-    const { request, release } = value;
-    const found = packageOf(address, release, platform);
-    return { ...answer, value: { request, release, found } };
+    const answer = await this.findRelease(address);
+    const found = packageOf(address, answer.value.release, platform);
+    return { ...answer, value: { ...answer.value, found } };
+  }
+
+  /** The same; nothing is asked of the origin for what is known. */
+  async recallPackage(
+    address: ReleaseAddress,
+    platform: Platform,
+  ): Promise<AdmittedPackage> {
+    const { request, release } = await this.recallRelease(address);
+    const found = release.packages.get(formatPlatform(platform));
+    if (found !== undefined) return { request, release, found };
+    // Platforms may have been added to a release since.
+    return (await this.findPackage(address, platform)).value;
   }
 
   /** Starts or joins the download of what is not stored; the caller closes it. */
@@ -143,14 +178,15 @@ export class ProviderMirror {
     found,
   }: AdmittedPackage): Promise<OpenArchive> {
     const { archives, offline } = this.#parts;
-    const name = `${formatProviderAddress(address.provider)} ${found.sha256}`;
+    const name = nameArchive(address, found.sha256);
     const wrong = this.#wrong.get(name);
-    if (wrong !== undefined && (await this.findSize(found)) === undefined)
-      throw failure("archive-digest", found.filename, found.sha256, wrong);
+    const isRefused = wrong !== undefined && performance.now() < wrong.until;
+    if (isRefused && (await this.findSize(found)) === undefined)
+      throw failure("archive-digest", found.filename, found.sha256, wrong.got);
     if (offline && (await this.findSize(found)) === undefined)
       throw failure("not-stored", found.filename);
     const place = release.places.get(formatPlatform(found.platform));
-    return archives.open(found.sha256, {
+    const archive = await archives.open(found.sha256, {
       name: found.filename,
       hostname: address.provider.hostname,
       open: async (signal) => {
@@ -158,8 +194,14 @@ export class ProviderMirror {
         if (offline) throw failure("not-stored", found.filename);
         return openPackage(origin, address, found, place, signal);
       },
-      onWrong: (got) => this.#wrong.set(name, got),
+      onWrong: (got) =>
+        this.#wrong.set(name, { got, until: performance.now() + refusedFor }),
     });
+    archive.stored.then(
+      () => this.#wrong.delete(name),
+      () => undefined,
+    );
+    return archive;
   }
 
   /** Bytes, when they are known without asking the origin. */
@@ -168,35 +210,47 @@ export class ProviderMirror {
   }
 
   /**
-   * The answer to a client that asks for an archive of a release now: the first one that is not stored is asked for as
-   * a client would ask for it, and its body is left. Pages ask, so it is remembered for a moment.
+   * The answer to a client that asks for the archives of a release now: why one that is not stored came wrong last, however
+   * long ago; else the first such one is asked for, and its body is left. Pages ask, so it is remembered for a moment.
    */
-  async tryArchive(admitted: AdmittedRelease): Promise<TriedArchive> {
-    const packages = [...admitted.release.packages.values()];
-    const sizes = await Promise.all(packages.map((one) => this.findSize(one)));
-    const found = packages.find((_, index) => sizes[index] === undefined);
-    const isStored = sizes.some((size) => size !== undefined);
-    if (found === undefined) return { isStored, failure: undefined };
-    const failing =
-      this.#tried.get(found.sha256) ??
-      this.#tryOne(admitted, found).then(
+  async tryArchive({
+    request: { address, origin },
+    release: { packages, places },
+  }: AdmittedRelease): Promise<{
+    /** At least one platform's is, and none came wrong. */
+    readonly isStored: boolean;
+    readonly filename?: string;
+    readonly error?: unknown;
+  }> {
+    const all = [...packages.values()];
+    const sizes = await Promise.all(all.map((one) => this.findSize(one)));
+    const missing = all.filter((_, index) => sizes[index] === undefined);
+    const isStored = missing.length < all.length;
+    for (const { filename, sha256 } of missing) {
+      const wrong = this.#wrong.get(nameArchive(address, sha256));
+      if (wrong === undefined) continue;
+      const error = failure("archive-digest", filename, sha256, wrong.got);
+      return { isStored: false, filename, error };
+    }
+    const [found] = missing;
+    if (found === undefined) return { isStored };
+    const { filename, platform, sha256 } = found;
+    const open = async () => {
+      if (this.#parts.offline) throw failure("not-stored", filename);
+      const place = places.get(formatPlatform(platform));
+      const done = new AbortController();
+      await openPackage(origin, address, found, place, done.signal).finally(
+        () => done.abort(),
+      );
+    };
+    const tried =
+      this.#tried.get(sha256) ??
+      open().then(
         () => undefined,
         (error: unknown) => error,
       );
-    this.#tried.set(found.sha256, failing);
-    return { isStored, failure: await failing, filename: found.filename };
-  }
-
-  async #tryOne(
-    { request: { address, origin }, release }: AdmittedRelease,
-    found: ReleasePackage,
-  ): Promise<void> {
-    if (this.#parts.offline) throw failure("not-stored", found.filename);
-    const place = release.places.get(formatPlatform(found.platform));
-    const done = new AbortController();
-    await openPackage(origin, address, found, place, done.signal).finally(() =>
-      done.abort(),
-    );
+    this.#tried.set(sha256, tried);
+    return { isStored, filename, error: await tried };
   }
 
   /** A release that clients may have; the rules are asked before the origin is. */
@@ -206,19 +260,22 @@ export class ProviderMirror {
   ): Promise<Answer<AdmittedRelease>> {
     const { standings } = this.#parts;
     const request = await this.#open(address);
-    const { value: release, ...answer } = await standings.find(request, within);
+    const { value, ...answer } = await standings.lookUp(request, within);
+    const release = report(request, value);
     return { ...answer, value: await this.#admitted(request, release) };
   }
 
   /** The same for a version that an operator named exactly; asks the origin only for a release that is not known as good. */
   async recallRelease(address: ReleaseAddress): Promise<AdmittedRelease> {
-    const request = await this.#open(address);
-    const known = await this.#parts.standings
-      .recall(request)
-      .catch(noneIfRefused);
     const { standings } = this.#parts;
+    const request = await this.#open(address);
+    const known = await standings
+      .look(request)
+      .then((settled) => report(request, settled))
+      .catch(noneIfRefused);
     const asked = { maxAge: justNow, absentFor: justNow };
-    const release = known ?? (await standings.find(request, asked)).value;
+    const release =
+      known ?? report(request, (await standings.lookUp(request, asked)).value);
     return this.#admitted(request, release);
   }
 
@@ -227,27 +284,21 @@ export class ProviderMirror {
     return this.#parts.admission.openVersion(address, served);
   }
 
+  /** A release outlives its removal as far as it is stored, as lists have it. Throws not-found and not-stored. */
   async #admitted(
     request: ReleaseRequest,
     release: Release,
   ): Promise<AdmittedRelease> {
-    const list = await this.#parts.catalog.peekVersions(request.provider);
-    const isListed = list?.versions.get(request.address.version)?.listed;
+    const { catalog, offline } = this.#parts;
+    const { address, provider } = request;
+    const list = await catalog.peekVersions(provider);
+    const isListed = list?.versions.get(address.version)?.listed;
     const isOffered = isListed === true || release.places.size > 0;
-    if (this.#parts.offline || !isOffered)
-      await this.#expectStored(request, release);
-    return { request, release, list };
-  }
-
-  /** A release outlives its removal as far as it is stored, as lists have it. Throws not-found and not-stored. */
-  async #expectStored(
-    { address }: ReleaseRequest,
-    { packages }: Release,
-  ): Promise<void> {
-    for (const found of packages.values())
-      if ((await this.findSize(found)) !== undefined) return;
-    const code = this.#parts.offline ? "not-stored" : "not-found";
-    throw failure(code, formatRelease(address));
+    if (isOffered && !offline) return { request, release, list };
+    for (const found of release.packages.values())
+      if ((await this.findSize(found)) !== undefined)
+        return { request, release, list };
+    throw failure(offline ? "not-stored" : "not-found", formatRelease(address));
   }
 
   /** The origin of a provider and the rules of this moment. Throws origin-not-served; a rule that denies the provider comes first, so that clients never look for it elsewhere. */
@@ -271,7 +322,7 @@ export class ProviderMirror {
     const list = answer.value;
     const listing = await this.#listings.list(request, list);
     admission.noteLeftOut(request.provider, listing);
-    return { ...answer, value: { request, list, ...listing } };
+    return { ...answer, value: { list, ...listing } };
   }
 
   /** A provider that its origin does not have is listed as it is served: as far as a bundle brought it. Throws what the origin said. */
@@ -298,8 +349,12 @@ export class ProviderMirror {
     if (kept.length === 0)
       throw failure("not-stored", formatProviderAddress(request.provider));
     const listing = await this.#listings.listStored(request, kept);
-    return asHit({ request, list, ...listing });
+    return asHit({ list, ...listing });
   }
+}
+
+function nameArchive({ provider }: ReleaseAddress, sha256: Sha256): string {
+  return `${formatProviderAddress(provider)} ${sha256}`;
 }
 
 /** A release that is refused as it is known has to be asked for. */
@@ -311,44 +366,14 @@ function noneIfRefused(error: unknown): undefined {
     throw error;
 }
 
-/** Release that clients may have, as far as descriptions need it. */
-type Describable = Pick<AdmittedRelease, "release">;
-
-interface Described {
-  readonly packages: Promise<readonly MirroredPackage[]>;
-  readonly revision: number;
-}
-
-/**
- * Descriptions of a release's packages for clients. The disk is read again
- * after a hash was computed, for any number of requests.
- */
-class DescribedPackages {
-  readonly #hashes: PackageHashes;
-  readonly #kept = new WeakMap<Release, Described>();
-
-  constructor(hashes: PackageHashes) {
-    this.#hashes = hashes;
-  }
-
-  of({ release }: Describable): Promise<readonly MirroredPackage[]> {
-    const { revision } = this.#hashes;
-    const kept = this.#kept.get(release);
-    if (kept?.revision === revision) return kept.packages;
-    const packages = this.#describeAll(release);
-    this.#kept.set(release, { packages, revision });
-    packages.catch(() => this.#kept.delete(release));
-    return packages;
-  }
-
-  async #describeAll({
-    packages,
-  }: Release): Promise<readonly MirroredPackage[]> {
-    const described = await Promise.all(
-      packages.values().map((found) => describePackage(this.#hashes, found)),
-    );
-    return described.toSorted((a, b) => (a.filename < b.filename ? -1 : 1));
-  }
+/** A policy that only reports hears of a release that is too young. */
+function report(
+  { rules, decision, address: { provider, version } }: ReleaseRequest,
+  { release, age }: SettledRelease,
+): Release {
+  if (!age.old)
+    refuseByPolicy(rules, youthOf(provider, version, decision, age));
+  return release;
 }
 
 /**

@@ -1,32 +1,36 @@
-import { hash } from "node:crypto";
-import type { Sha256 } from "../../address/hash.ts";
-import type { ProvenderError } from "../../errors/index.ts";
-import type { KeyLabel } from "../../origin/registries/registry-answers.ts";
-import { parseChecksumsDocument } from "../../verification/checksums-document.ts";
-import type { SignedChecksums } from "../../verification/signed-checksums.ts";
-import type { Content } from "../../trust/content.ts";
-import { isInAgreement, type Served } from "../../trust/standing.ts";
+import { formatPlatform, type Platform } from "../../address/platform.ts";
+import {
+  isFailure,
+  isOriginFailure,
+  ProvenderError,
+} from "../../errors/index.ts";
+import type { OriginChecksums } from "../../origin/registries/provider-origin.ts";
+import type { OriginPackage } from "../../origin/registries/registry-answers.ts";
+import { addEvidence } from "../../trust/settle.ts";
+import {
+  isCandidate,
+  isInAgreement,
+  type Served,
+} from "../../trust/standing.ts";
 import type { Evidence, ReleaseTrust } from "../../trust/state.ts";
+import { readKeyNames } from "../../verification/fingerprints.ts";
+import {
+  findTrustedDigest,
+  verifyRegistryDigest,
+} from "../../verification/signed-checksums.ts";
+import { laterOf } from "../cache/clock.ts";
+import {
+  judgeEvidence,
+  prepareProof,
+  type ReleaseOrigin,
+  type StoredEvidence,
+} from "./evidence.ts";
 import {
   bindPackages,
-  checksumsSubject,
-  pickNames,
   type Release,
   type ReleaseAddress,
   type ReleasePackage,
-  type ReleaseProof,
 } from "./release.ts";
-
-/** Evidence with everything that is needed to verify it again. */
-export interface StoredEvidence extends Evidence {
-  readonly proof: ReleaseProof;
-  /** One for each of the proof's keys, or none. */
-  readonly keyLabels: readonly KeyLabel[];
-  /** Undefined while it is not good. */
-  readonly checksums: SignedChecksums | undefined;
-  /** Reason why it is not good. */
-  readonly fault: ProvenderError | undefined;
-}
 
 /** A release as the origin offered it over time, not yet admitted. */
 export interface KnownRelease {
@@ -60,65 +64,13 @@ export function isKept({
     (pinned !== undefined && isInAgreement(pinned, one));
 }
 
-/** Names the content of a SHA256SUMS, as operators see it. */
-export function digestOf(document: Uint8Array): string {
-  return hash("sha256", document);
-}
-
-/** Builds the evidence of an accepted signature, or of an exemption. */
-export function goodEvidence(
-  address: ReleaseAddress,
-  proof: ReleaseProof,
-  keyLabels: readonly KeyLabel[],
-  checksums: SignedChecksums,
-): StoredEvidence {
-  const { signedBy, signedAt, exemption, sha256ByFilename } = checksums;
-  return {
-    ...identify(proof),
-    ...{ proof, keyLabels, checksums, signedBy, signedAt, exemption },
-    content: contentOf(address, sha256ByFilename),
-    isGood: true,
-    fault: undefined,
-    noted: undefined,
-  };
-}
-
-/** Recorded evidence that does not hold today; its content is still known. */
-export function faultyEvidence(
-  address: ReleaseAddress,
-  proof: ReleaseProof,
-  keyLabels: readonly KeyLabel[],
-  signed: Pick<Evidence, "signedBy" | "signedAt">,
-  fault: ProvenderError,
-): StoredEvidence {
-  return {
-    ...identify(proof),
-    ...{ proof, keyLabels, fault },
-    ...{ signedBy: signed.signedBy, signedAt: signed.signedAt },
-    exemption: proof.exemption,
-    content: readContent(address, proof),
-    isGood: false,
-    checksums: undefined,
-    noted: undefined,
-  };
-}
-
-/** Reads which archives a document names; nothing is verified. */
-export function readContent(
-  address: ReleaseAddress,
-  { document }: Pick<ReleaseProof, "document">,
-): Content {
-  const subject = checksumsSubject(address);
-  return contentOf(address, parseChecksumsDocument(subject, document));
-}
-
 /** The release as clients see it; its digests come from verified checksums alone. */
 export function viewOf(
   address: ReleaseAddress,
   known: KnownRelease,
   { evidence, packages }: Served<StoredEvidence>,
 ): Release | undefined {
-  const { offered, places, trust } = known;
+  const { offered, places } = known;
   const { checksums, proof, keyLabels } = evidence;
   if (checksums === undefined) return undefined;
   const bound = new Map<string, ReleasePackage>();
@@ -127,9 +79,7 @@ export function viewOf(
     if (found !== undefined && (offered?.has(name) ?? true))
       bound.set(name, found);
   }
-  const firstSeen = trust.pinned?.at ?? proof.verifiedAt;
-  const rest = { firstSeen, places, keyLabels };
-  return { checksums, proof, packages: bound, ...rest };
+  return { checksums, proof, packages: bound, places, keyLabels };
 }
 
 const bindings = new WeakMap<
@@ -147,27 +97,174 @@ function bindOnce(
   const bound =
     checksums === undefined
       ? new Map<string, ReleasePackage>()
-      : bindPackages(address, checksums, undefined);
+      : bindPackages(address, checksums);
   bindings.set(evidence, bound);
   return bound;
 }
 
-/** A signature that nobody checked is no part of what was admitted: once there are keys for it, it is another piece of evidence. */
-function identify({ document, signature, exemption }: ReleaseProof) {
-  const sha256sums = digestOf(document);
-  const checked = exemption === undefined ? signature : undefined;
-  const parts = [Buffer.from(sha256sums), checked ?? new Uint8Array()];
-  return { id: digestOf(Buffer.concat(parts)), sha256sums };
+/**
+ * Reasons that revoke a signature. An unreadable block, or one with other keys,
+ * does not.
+ */
+const takesAway: ReadonlySet<string> = new Set([
+  "revoked",
+  "key-expired",
+  "signature-expired",
+]);
+
+/** True when asking for the checksums again could teach nothing new. */
+export function isConfirmed(
+  { trust, keys, offered }: KnownRelease,
+  found: OriginPackage,
+  platforms: readonly Platform[] | undefined,
+): boolean {
+  const newest = trust.evidence.at(-1);
+  if (newest === undefined || !isSameList(found.signingKeys, keys))
+    return false;
+  const names = (platforms ?? []).map(formatPlatform);
+  const { checksums, noted } = newest;
+  return (
+    checksums !== undefined &&
+    !isCandidate(noted) &&
+    checksums.sha256ByFilename.get(found.filename) === found.shasum &&
+    names.every((name) => offered?.has(name) ?? true)
+  );
 }
 
-function contentOf(
+/** Verifies SHA256SUMS by its signature, and compares the digest that the registry names. */
+export async function verifyOffer(
+  { policy, judge, clock }: ReleaseOrigin,
   address: ReleaseAddress,
-  digests: ReadonlyMap<string, Sha256>,
-): Content {
-  const content = new Map<string, Sha256>();
-  for (const [platform, filename] of pickNames(address, digests)) {
-    const sha256 = digests.get(filename);
-    if (sha256 !== undefined) content.set(platform, sha256);
-  }
-  return content;
+  found: OriginPackage,
+  fetched: OriginChecksums,
+): Promise<StoredEvidence> {
+  const { filename, shasum, keyLabels, signingKeys: keys } = found;
+  const claim = { ...fetched, keys };
+  const { library } = judge;
+  const proof = prepareProof(address, claim, policy, library, clock.now());
+  const evidence = await judgeEvidence(address, proof, keyLabels, judge);
+  const trusted = findTrustedDigest(evidence.checksums, filename);
+  verifyRegistryDigest(filename, trusted, shasum);
+  return evidence;
+}
+
+/** The refusal of an offer; throws a failure that says nothing of it. */
+export function asRefusal(error: unknown): ProvenderError {
+  const isRefusal =
+    error instanceof ProvenderError &&
+    !isOriginFailure(error) &&
+    !isFailure(error, "signature-undecided");
+  if (!isRefusal) throw error;
+  return error;
+}
+
+/** Adds a verified offer to what is known. Nothing is admitted thereby. */
+export function takeOffer(
+  known: KnownRelease | undefined,
+  evidence: StoredEvidence,
+  found: OriginPackage,
+  platforms: readonly Platform[] | undefined,
+): KnownRelease {
+  const before = known ?? unknownRelease;
+  const { pinned } = before.trust;
+  const published = listPublished(before, found.signingKeys, evidence);
+  const trust = addEvidence(before.trust, evidence, isKept(before.trust));
+  const isServed = isInAgreement(pinned, evidence);
+  return {
+    trust: { ...trust, published },
+    keys: found.signingKeys,
+    offered: joinOffered(before.offered, platforms, known === undefined),
+    // The places of other content are not those of the pinned one.
+    places: isServed ? placesOf(found, evidence) : new Map(),
+  };
+}
+
+/** Copies from an answer the facts beside the checksums. */
+export function refreshKnown(
+  known: KnownRelease,
+  found: OriginPackage,
+): KnownRelease {
+  const newest = known.trust.evidence.at(-1);
+  if (newest === undefined || !isInAgreement(known.trust.pinned, newest))
+    return known;
+  return { ...known, places: placesOf(found, newest) };
+}
+
+/**
+ * Verifies evidence again with the keys that the registry publishes now, and
+ * with the profile of today. Keys that decide replace those that decided
+ * before. So a revocation lasts until a registry publishes the key as good
+ * again. A wall clock that was set back revokes nothing.
+ */
+export async function rejudge(
+  known: KnownRelease,
+  address: ReleaseAddress,
+  { signingKeys: keys, keyLabels }: OriginPackage,
+  { judge, clock, policy: { profile } }: ReleaseOrigin,
+): Promise<KnownRelease> {
+  if (keys.length === 0 || isSameList(keys, known.keys)) return known;
+  const now = clock.now();
+  const judged = known.trust.evidence.map(async (one) => {
+    if (one.proof.exemption !== undefined) return one;
+    const verifiedAt = laterOf(one.proof.verifiedAt, now);
+    const proof = { ...one.proof, keys, profile, verifiedAt };
+    try {
+      const { noted } = one;
+      return {
+        ...(await judgeEvidence(address, proof, keyLabels, judge)),
+        noted,
+      };
+    } catch (fault) {
+      if (!isFailure(fault, "signature-refused")) throw fault;
+      return takesAway.has(fault.reason)
+        ? { ...one, proof, fault, isGood: false, checksums: undefined }
+        : one;
+    }
+  });
+  const evidence = await Promise.all(judged);
+  return { ...known, keys, trust: { ...known.trust, evidence } };
+}
+
+export function isSameList(
+  a: readonly string[],
+  b: readonly string[],
+): boolean {
+  return a.length === b.length && a.every((text, index) => text === b[index]);
+}
+
+/**
+ * Lists the published keys. An unreadable answer keeps the keys known before.
+ */
+function listPublished(
+  { trust }: KnownRelease,
+  keys: readonly string[],
+  { signedBy }: StoredEvidence,
+): ReadonlySet<string> {
+  const named = [...readKeyNames(keys).keys()];
+  const published = signedBy === undefined ? named : [...named, signedBy];
+  return published.length > 0 || keys.length === 0
+    ? new Set(published)
+    : trust.published;
+}
+
+/** Platforms that were offered once stay. */
+function joinOffered(
+  before: ReadonlySet<string> | undefined,
+  platforms: readonly Platform[] | undefined,
+  isFirst: boolean,
+): ReadonlySet<string> | undefined {
+  if (platforms === undefined || (before === undefined && !isFirst))
+    return undefined;
+  return new Set([...(before ?? []), ...platforms.map(formatPlatform)]);
+}
+
+function placesOf(
+  { places }: OriginPackage,
+  { content }: StoredEvidence,
+): KnownRelease["places"] {
+  const found = [...content].flatMap(([name, sha256]) => {
+    const url = places.get(sha256);
+    return url === undefined ? [] : [[name, url.href] as const];
+  });
+  return new Map(found);
 }

@@ -54,25 +54,25 @@ export class PackageHashes {
 
   /** The h1 of a stored archive; undefined when it is not stored, has none, or is not computed yet. */
   async find(sha256: Sha256): Promise<PackageHash | undefined> {
-    const found =
-      this.#memory.get(sha256) ??
-      (await this.#read(sha256)) ??
-      (await this.#compute(sha256));
-    return found !== undefined && "hash" in found ? found.hash : undefined;
+    const known = await this.#read(sha256);
+    if (known !== undefined) return hashIn(known);
+    const isExpected =
+      this.#computing.has(sha256) ||
+      (await this.#blobs.size(sha256)) !== undefined;
+    if (!isExpected) return undefined;
+    const computing = this.#computeOnce(sha256);
+    return hashIn(await inTime(computing, this.#patience, () => undefined));
   }
 
   /** Like find, but waits for a hash that is being computed, however long that takes. */
   async wait(sha256: Sha256): Promise<PackageHash | undefined> {
-    const found =
-      this.#memory.get(sha256) ??
-      (await this.#read(sha256)) ??
-      (await this.#computeOnce(sha256));
-    return found !== undefined && "hash" in found ? found.hash : undefined;
+    const known = await this.#read(sha256);
+    return hashIn(known ?? (await this.#computeOnce(sha256)));
   }
 
   /** The reason why a stored archive has no h1; undefined when it has one, or was not hashed to the end. */
   async whyNone(sha256: Sha256): Promise<string | undefined> {
-    const found = this.#memory.get(sha256) ?? (await this.#read(sha256));
+    const found = await this.#read(sha256);
     return found !== undefined && "unhashable" in found
       ? found.unhashable
       : undefined;
@@ -84,17 +84,11 @@ export class PackageHashes {
   }
 
   async #read(sha256: Sha256): Promise<Found | undefined> {
+    const held = this.#memory.get(sha256);
+    if (held !== undefined) return held;
     const found = await this.#records.read(recordKey(sha256), readBody);
     if (found !== undefined) this.#memory.set(sha256, found);
     return found;
-  }
-
-  async #compute(sha256: Sha256): Promise<Found | undefined> {
-    const expected =
-      this.#computing.has(sha256) ||
-      (await this.#blobs.size(sha256)) !== undefined;
-    if (!expected) return undefined;
-    return inTime(this.#computeOnce(sha256), this.#patience, () => undefined);
   }
 
   #computeOnce(
@@ -151,6 +145,10 @@ export class PackageHashes {
     // Other replicas compare with the first one that is created.
     return "hash" in kept ? this.#records.create(key, kept, readBody) : kept;
   }
+}
+
+function hashIn(found: Found | undefined): PackageHash | undefined {
+  return found !== undefined && "hash" in found ? found.hash : undefined;
 }
 
 const readBody = (body: unknown): Found => shape.parse(body);

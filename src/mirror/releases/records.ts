@@ -7,56 +7,42 @@ import {
 } from "../../address/provider-address.ts";
 import { parseSha256, type Sha256 } from "../../address/hash.ts";
 import { formatArchiveName } from "../../address/archive-name.ts";
-import { parsePlatform, type Platform } from "../../address/platform.ts";
+import { parsePlatform } from "../../address/platform.ts";
 import { isVersion, type Version } from "../../address/version.ts";
 import { failure, ifAddress, ProvenderError } from "../../errors/index.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import { laterOf, type Clock } from "../cache/clock.ts";
 import type { Kept, MetadataRecords } from "../cache/metadata-cache.ts";
+import type { Candidate } from "../../trust/candidates.ts";
 import { agrees, widen } from "../../trust/content.ts";
+import type { ReleaseName } from "../../trust/decisions.ts";
+import { isCandidate } from "../../trust/standing.ts";
 import type { PinnedChecksums } from "../../trust/state.ts";
 import {
+  digestOf,
   faultyEvidence,
-  goodEvidence,
+  judgeEvidence,
   readContent,
-  type KnownRelease,
   type StoredEvidence,
-} from "./known-release.ts";
-import {
-  formatRelease,
-  type ReleaseAddress,
-  type ReleaseProof,
-} from "./release.ts";
-import {
-  judgeProof,
   matchesPolicy,
   ownBytes,
   prepareProof,
   type SignatureJudge,
   type SignaturePolicy,
-} from "./verdict.ts";
+} from "./evidence.ts";
+import type { KnownRelease } from "./known-release.ts";
+import {
+  formatRelease,
+  type ReleaseAddress,
+  type ReleaseProof,
+} from "./release.ts";
 
 /** Terms on which evidence that is read back has to hold. */
 interface JudgingTerms {
   readonly judge: SignatureJudge;
   readonly policyOf: (hostname: Hostname) => SignaturePolicy;
   readonly clock: Clock;
-}
-
-/** A record of a release for people: nothing of it is judged. */
-export interface DescribedRelease {
-  readonly firstSeen: Date | undefined;
-  /** Fingerprint of the primary key that it was admitted under. */
-  readonly signedBy: string | undefined;
-  /** Pinned digests, by platform. */
-  readonly packages: readonly DescribedPackage[];
-}
-
-export interface DescribedPackage {
-  readonly platform: Platform;
-  readonly filename: string;
-  readonly sha256: Sha256;
 }
 
 /** Releases on disk with their evidence, which is judged again when it is read. */
@@ -103,21 +89,11 @@ export class ReleaseRecords implements MetadataRecords<
     return { value, confirmedAt };
   }
 
-  async describe(
+  /** The content that was admitted first, as it is on record. */
+  async readPinned(
     address: ReleaseAddress,
-  ): Promise<DescribedRelease | undefined> {
-    const pinned = (await this.#readBody(address))?.pinned;
-    if (pinned === undefined) return undefined;
-    const { provider, version } = address;
-    const packages = [...pinned.content]
-      .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, sha256]) => {
-        const platform = parsePlatform(name);
-        const filename = formatArchiveName(provider, version, platform);
-        return { platform, filename, sha256 };
-      });
-    const { at: firstSeen, signedBy } = pinned;
-    return { firstSeen, signedBy, packages };
+  ): Promise<PinnedChecksums | undefined> {
+    return (await this.#readBody(address))?.pinned;
   }
 
   /** Lists the archives that the record names, pinned or not, by digest with their file names. */
@@ -125,20 +101,18 @@ export class ReleaseRecords implements MetadataRecords<
     address: ReleaseAddress,
   ): Promise<ReadonlyMap<Sha256, string>> {
     const body = await this.#readBody(address);
-    if (body === undefined) return new Map();
-    const offered = body.evidence.map((one) =>
+    const offered = body?.evidence.map((one) =>
       readContent(address, readProof(one)),
     );
+    const contents = [...(offered ?? []), body?.pinned?.content ?? []];
     const { provider, version } = address;
     return new Map(
-      [...offered, body.pinned?.content ?? new Map<string, Sha256>()].flatMap(
-        (content) =>
-          [...content].map(([name, sha256]) => {
-            const platform = parsePlatform(name);
-            const filename = formatArchiveName(provider, version, platform);
-            return [sha256, filename] as const;
-          }),
-      ),
+      contents
+        .flatMap((content) => [...content])
+        .map(([name, sha256]) => [
+          sha256,
+          formatArchiveName(provider, version, parsePlatform(name)),
+        ]),
     );
   }
 
@@ -167,18 +141,15 @@ export class ReleaseRecords implements MetadataRecords<
     return joined.isRead ? own : ((await this.read(address)) ?? own);
   }
 
-  /** The first `most` providers with a release on record, by name. */
-  async listProviders(most: number): Promise<readonly ProviderAddress[]> {
+  /** The providers with a release on record, by name. */
+  async listProviders(): Promise<readonly ProviderAddress[]> {
     const found: ProviderAddress[] = [];
-    for (const hostname of await this.#folders("providers"))
-      for (const namespace of await this.#folders("providers", hostname))
-        for (const type of await this.#folders(
-          "providers",
-          hostname,
-          namespace,
-        ))
-          if (found.length < most)
-            found.push(...asProvider(hostname, namespace, type));
+    const list = async (...prefix: RecordKey) =>
+      (await this.#records.folders(prefix)).toSorted();
+    for (const hostname of await list("providers"))
+      for (const namespace of await list("providers", hostname))
+        for (const type of await list("providers", hostname, namespace))
+          found.push(...asProvider(hostname, namespace, type));
     return found;
   }
 
@@ -192,17 +163,29 @@ export class ReleaseRecords implements MetadataRecords<
     return this.#records.read(recordKey(address), readReleaseBody);
   }
 
-  /** Evidence that does not hold on today's terms is kept: it may hold again. */
+  /**
+   * A verdict that was reached under another profile is renewed, as of now or,
+   * where the clock was set back, as of then. Evidence that does not hold on
+   * today's terms is kept: it may hold again.
+   */
   async #judge(
     address: ReleaseAddress,
     body: EvidenceBody,
   ): Promise<StoredEvidence> {
     const { keyLabels, noted } = body;
+    const { judge, clock, policyOf } = this.#terms;
+    const policy = policyOf(address.provider.hostname);
     const recorded = readProof(body);
     try {
-      const proof = this.#onPresentTerms(address, recorded);
-      const checksums = await judgeProof(address, proof, this.#terms.judge);
-      return { ...goodEvidence(address, proof, keyLabels, checksums), noted };
+      const { library } = judge;
+      const now = laterOf(recorded.verifiedAt, clock.now());
+      const proof = matchesPolicy(recorded, policy)
+        ? recorded
+        : prepareProof(address, recorded, policy, library, now);
+      return {
+        ...(await judgeEvidence(address, proof, keyLabels, judge)),
+        noted,
+      };
     } catch (error) {
       if (!(error instanceof ProvenderError)) throw error;
       return {
@@ -210,28 +193,6 @@ export class ReleaseRecords implements MetadataRecords<
         noted,
       };
     }
-  }
-
-  /**
-   * Renews a verdict that was reached under another profile, as of now or,
-   * where the clock was set back, as of then.
-   */
-  #onPresentTerms(
-    address: ReleaseAddress,
-    proof: StoredEvidence["proof"],
-  ): StoredEvidence["proof"] {
-    const { judge, clock, policyOf } = this.#terms;
-    const policy = policyOf(address.provider.hostname);
-    return matchesPolicy(proof, policy)
-      ? proof
-      : prepareProof(
-          ...([address, proof, policy, judge.library] as const),
-          laterOf(proof.verifiedAt, clock.now()),
-        );
-  }
-
-  async #folders(...prefix: RecordKey): Promise<readonly string[]> {
-    return (await this.#records.folders(prefix)).toSorted();
   }
 }
 
@@ -251,7 +212,7 @@ function recordFolderKey(provider: ProviderAddress): RecordKey {
   return ["providers", hostname, namespace, type, "releases"];
 }
 
-export function recordKey({ provider, version }: ReleaseAddress): RecordKey {
+function recordKey({ provider, version }: ReleaseAddress): RecordKey {
   return [...recordFolderKey(provider), version];
 }
 
@@ -321,7 +282,7 @@ const releaseShape = z.object({
 type ReleaseBody = Readonly<z.infer<typeof releaseShape>>;
 type EvidenceBody = ReleaseBody["evidence"][number];
 
-export function readReleaseBody(body: unknown): ReleaseBody {
+function readReleaseBody(body: unknown): ReleaseBody {
   return releaseShape.parse(body);
 }
 
@@ -476,4 +437,57 @@ function asUnread(
   const { keyLabels, noted } = body;
   const proof = readProof(body);
   return { ...faultyEvidence(address, proof, keyLabels, body, fault), noted };
+}
+
+/** A namespace, or one provider of it. */
+interface Scope {
+  readonly hostname: Hostname;
+  readonly namespace: string;
+  readonly type: string | null;
+}
+
+/** Lists the releases that are meant and were admitted under a key, or have content under it, admitted or not; by their records alone, nothing is judged. */
+export async function listUnder(
+  records: RecordStore,
+  { hostname, namespace, type }: Scope,
+  fingerprint: string,
+  how: "admitted" | "offered",
+  isMeant: (release: ReleaseName) => boolean,
+): Promise<readonly ReleaseName[]> {
+  const folder = ["providers", hostname, namespace];
+  const types = type === null ? await records.folders(folder) : [type];
+  const found: ReleaseName[] = [];
+  for (const name of types.toSorted())
+    for (const version of await records.list([...folder, name, "releases"])) {
+      const one = { type: name, version };
+      if (!isMeant(one)) continue;
+      // A record that cannot be read names no key; it refuses where it is asked for.
+      const body = await records
+        .read([...folder, name, "releases", version], readReleaseBody)
+        .catch(() => undefined);
+      const offered = how === "offered" ? (body?.evidence ?? []) : [];
+      const signed = [body?.pinned, ...offered];
+      if (signed.some((by) => by?.signedBy === fingerprint)) found.push(one);
+    }
+  return found;
+}
+
+/** Lists the contents that the record of a release has, also candidates that the bounds of `trust list` left out. */
+export async function listRecorded(
+  records: RecordStore,
+  address: ReleaseAddress,
+): Promise<
+  readonly (Pick<Candidate, "sha256sums" | "fingerprint"> & {
+    /** Undefined unless it is a candidate. */
+    readonly reason: Candidate["reason"] | undefined;
+  })[]
+> {
+  const body = await records.read(recordKey(address), readReleaseBody);
+  return (body?.evidence ?? []).map(
+    ({ document, signedBy: fingerprint, noted }) => {
+      const sha256sums = digestOf(Buffer.from(document, "utf8"));
+      const reason = isCandidate(noted) ? noted : undefined;
+      return { sha256sums, fingerprint, reason };
+    },
+  );
 }

@@ -56,7 +56,6 @@ export interface ReleasePackage {
 export interface Release {
   readonly checksums: SignedChecksums;
   readonly proof: ReleaseProof;
-  readonly firstSeen: Date;
   /** Packages by OS_ARCH that are both signed and offered by the registry. */
   readonly packages: ReadonlyMap<string, ReleasePackage>;
   /**
@@ -97,19 +96,17 @@ const mostPlatforms = 256;
 
 /**
  * Binds the signed archives of this provider and version to OS_ARCH. Names of other providers or versions are
- * skipped. One key signs many, so the name is what binds a digest to a package. `offered` limits the platforms.
+ * skipped. One key signs many, so the name is what binds a digest to a package.
  */
 export function bindPackages(
   { provider, version }: ReleaseAddress,
   { sha256ByFilename }: SignedChecksums,
-  offered: readonly Platform[] | undefined,
 ): ReadonlyMap<string, ReleasePackage> {
-  const wanted = offered && new Set(offered.map(formatPlatform));
   const bound = new Map<string, ReleasePackage>();
   const names = pickNames({ provider, version }, sha256ByFilename);
   for (const [platform, signedName] of names) {
     const sha256 = sha256ByFilename.get(signedName);
-    if (sha256 === undefined || wanted?.has(platform) === false) continue;
+    if (sha256 === undefined) continue;
     const parsed = parsePlatform(platform);
     const filename = formatArchiveName(provider, version, parsed);
     bound.set(platform, { platform: parsed, filename, signedName, sha256 });

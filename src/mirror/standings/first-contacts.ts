@@ -29,17 +29,10 @@ const pause = 1_000;
 /** Providers in memory; bounded because clients may request any. */
 const mostRemembered = 1_000;
 
-interface Failed {
-  readonly error: ProvenderError;
-  readonly rules: AdmissionRules;
-  /** End on the monotonic clock. */
-  readonly until: number;
-}
-
 interface FirstContactsParts {
-  readonly catalog: Pick<ProviderCatalog, "listVersions" | "findRelease">;
+  readonly catalog: ProviderCatalog;
   readonly events: TrustEvents;
-  readonly refused: Pick<RefusedVersions, "note">;
+  readonly refused: RefusedVersions;
   readonly clock: Clock;
   readonly offline: boolean;
   /** Milliseconds that an answer waits for first contact, which goes on for the next one. */
@@ -50,7 +43,10 @@ interface FirstContactsParts {
 export class FirstContacts {
   readonly #parts: FirstContactsParts;
   readonly #making = new SingleFlight<string, FirstContact>();
-  readonly #failed = new LRUCache<string, Failed>({ max: mostRemembered });
+  readonly #failed = new LRUCache<
+    string,
+    { readonly error: ProvenderError; readonly rules: AdmissionRules }
+  >({ max: mostRemembered, ttl: pause });
 
   constructor(parts: FirstContactsParts) {
     this.#parts = parts;
@@ -70,18 +66,14 @@ export class FirstContacts {
     if (known !== undefined)
       return this.#making.run(name, () => noteOnce(events, request, known));
     if (this.#parts.offline) throw failure("not-stored", name);
+    const failed = this.#failed.get(name);
     // Only a list, which names no release, waits for a while before it tries again.
-    if (wanted === undefined) this.#expectNoFailure(request, name);
+    if (wanted === undefined && failed?.rules === request.rules)
+      throw failed.error;
     const making = this.#making.run(name, () => this.#make(request, wanted));
     return inTime(making, this.#parts.patience, () => {
       throw failure("origin-timeout", name, "its newest release");
     });
-  }
-
-  #expectNoFailure({ rules }: ProviderRequest, name: string): void {
-    const failed = this.#failed.get(name);
-    const isLate = failed !== undefined && performance.now() < failed.until;
-    if (isLate && failed.rules === rules) throw failed.error;
   }
 
   async #make(
@@ -89,20 +81,28 @@ export class FirstContacts {
     wanted: ReleaseRequest | undefined,
   ): Promise<FirstContact> {
     const { provider, rules } = request;
+    const { catalog, events, refused, clock } = this.#parts;
     const name = formatProviderAddress(provider);
     try {
-      const { value: list } = await this.#parts.catalog.listVersions(request);
+      const { value: list } = await catalog.listVersions(request);
       if (list.versions.size === 0) throw failure("not-found", name);
       const newest = await this.#findNewest(request, list, wanted);
-      const contact = await this.#write(request, list, newest);
+      const { trust } = newest.known;
+      const contact = await writeContact(events, request, {
+        id: randomUUID(),
+        at: clock.now(),
+        by: "list",
+        versions: new Set(listedIn(list)),
+        published: trust.published,
+        key: trust.evidence.at(-1)?.signedBy,
+        newest: newest.version,
+      });
       for (const [version, code] of newest.skipped)
-        await this.#parts.refused.note(provider, version, code);
+        await refused.note(provider, version, code);
       return contact;
     } catch (error) {
-      if (wanted === undefined && error instanceof ProvenderError) {
-        const until = performance.now() + pause;
-        this.#failed.set(name, { error, rules, until });
-      }
+      if (wanted === undefined && error instanceof ProvenderError)
+        this.#failed.set(name, { error, rules });
       throw error;
     }
   }
@@ -112,7 +112,12 @@ export class FirstContacts {
     request: ProviderRequest,
     list: VersionList,
     wanted: ReleaseRequest | undefined,
-  ): Promise<Newest> {
+  ): Promise<{
+    readonly version: Version;
+    readonly known: KnownRelease;
+    /** Newer ones that could not be had, with the code of their refusal. */
+    readonly skipped: ReadonlyMap<Version, string>;
+  }> {
     const { catalog } = this.#parts;
     const errors: ProvenderError[] = [];
     const skipped = new Map<Version, string>();
@@ -124,8 +129,8 @@ export class FirstContacts {
           saysNothing(error) ? find() : Promise.reject(error as Error),
         );
         const fault = value.trust.evidence.at(-1)?.fault;
-        if (fault === undefined)
-          return { request: candidate, known: value, skipped };
+        const { version } = candidate.address;
+        if (fault === undefined) return { version, known: value, skipped };
         errors.push(fault);
       } catch (error) {
         if (!(error instanceof ProvenderError)) throw error;
@@ -143,24 +148,6 @@ export class FirstContacts {
       error ??
       failure("nothing-admitted", name, "no release of it can be had", [])
     );
-  }
-
-  async #write(
-    request: ProviderRequest,
-    list: VersionList,
-    { request: { address }, known }: Newest,
-  ): Promise<FirstContact> {
-    const { trust } = known;
-    const contact: FirstContact = {
-      id: randomUUID(),
-      at: this.#parts.clock.now(),
-      by: "list",
-      versions: new Set(listedIn(list)),
-      published: trust.published,
-      key: trust.evidence.at(-1)?.signedBy,
-      newest: address.version,
-    };
-    return writeContact(this.#parts.events, request, contact);
   }
 }
 
@@ -201,13 +188,6 @@ async function noteOnce(
   if (isReset) events.raiseReset(request, contact);
   await entry.noteContact(type, contact);
   return contact;
-}
-
-interface Newest {
-  readonly request: ReleaseRequest;
-  readonly known: KnownRelease;
-  /** Newer ones that could not be had, with the code of their refusal. */
-  readonly skipped: ReadonlyMap<Version, string>;
 }
 
 /** Releases before prereleases, newest first, as far as the rules allow them. */

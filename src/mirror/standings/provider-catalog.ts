@@ -6,23 +6,23 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
-import { failure, isFailure, type ProvenderError } from "../../errors/index.ts";
+import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
 import type { OriginPackage } from "../../origin/registries/registry-answers.ts";
 import type { Answer, MetadataCache, Within } from "../cache/metadata-cache.ts";
-import { digestOf, type KnownRelease } from "../releases/known-release.ts";
+import { digestOf, type ReleaseOrigin } from "../releases/evidence.ts";
 import {
-  asOffer,
+  type KnownRelease,
+  asRefusal,
   isConfirmed,
   refreshKnown,
   rejudge,
   takeOffer,
   verifyOffer,
-} from "../releases/offers.ts";
-import type { ReleaseOrigin } from "../releases/verdict.ts";
+} from "../releases/known-release.ts";
 import { formatRelease, type ReleaseAddress } from "../releases/release.ts";
 import { refreshVersions, type VersionList } from "../versions/version-list.ts";
 import { listApproved } from "../../trust/decisions.ts";
-import type { Notebook, TrustEvents } from "../trust/trust-events.ts";
+import type { TrustEvents } from "../trust/trust-events.ts";
 import type { ProviderRequest, ReleaseRequest } from "../trust/request.ts";
 
 interface ProviderCatalogParts {
@@ -30,10 +30,8 @@ interface ProviderCatalogParts {
   readonly versions: MetadataCache<ProviderAddress, VersionList>;
   readonly releases: MetadataCache<ReleaseAddress, KnownRelease>;
   readonly events: TrustEvents;
-  readonly notebook: Notebook;
   /** Milliseconds for which a version that the origin did not list is taken to be absent. */
   readonly notFound: number;
-  /** Unlisted hostnames are answered so that clients go on to their next installation method. */
   /** Reports versions that were listed until now, when they are more than are withdrawn now and then. */
   readonly onVanished: (
     provider: ProviderAddress,
@@ -157,23 +155,19 @@ export class ProviderCatalog {
     const { address, origin } = request;
     const { registry } = origin;
     const fetching = registry.fetchChecksums(found, signal, address.provider);
-    const offer = await asOffer(
-      fetching.then((fetched) => verifyOffer(origin, address, found, fetched)),
-    );
+    const offer = await fetching
+      .then((fetched) => verifyOffer(origin, address, found, fetched))
+      .catch(asRefusal);
     const judged = known && (await rejudge(known, address, found, origin));
-    if ("evidence" in offer) {
+    if (!(offer instanceof ProvenderError)) {
       this.#refusedOffers.delete(formatRelease(address));
-      return takeOffer(judged, offer.evidence, found, platforms);
+      return takeOffer(judged, offer, found, platforms);
     }
-    const { refused } = offer;
-    if (judged === undefined || !isAdmitted(request, judged)) throw refused;
-    if (isFailure(refused, "not-found"))
-      return { ...judged, places: new Map() };
-    const document = await fetching.then(
-      (fetched) => fetched.document,
-      () => undefined,
-    );
-    await this.#noteRefused(address, judged, refused, document);
+    if (judged === undefined || !isAdmitted(request, judged)) throw offer;
+    if (!isFailure(offer, "not-found")) {
+      const fetched = await fetching.catch(() => undefined);
+      await this.#noteRefused(address, judged, offer, fetched?.document);
+    }
     return { ...judged, places: new Map() };
   }
 

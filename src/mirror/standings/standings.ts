@@ -1,8 +1,7 @@
 import { failure } from "../../errors/index.ts";
 import type { FirstContact } from "../../trust/state.ts";
 import type { Answer, Within } from "../cache/metadata-cache.ts";
-import { formatRelease, type Release } from "../releases/release.ts";
-import { refuseByPolicy, youthOf } from "../trust/admission-rules.ts";
+import { formatRelease } from "../releases/release.ts";
 import type { ProviderRequest, ReleaseRequest } from "../trust/request.ts";
 import type { SettledRelease, Settlements } from "../trust/settlements.ts";
 import type { FirstContacts } from "./first-contacts.ts";
@@ -31,20 +30,6 @@ export class Standings {
     this.#parts = parts;
   }
 
-  /** Finds a release that clients may have. */
-  async find(
-    request: ReleaseRequest,
-    within: Within = {},
-  ): Promise<Answer<Release>> {
-    const { value, ...answer } = await this.lookUp(request, within);
-    return { ...answer, value: report(request, value) };
-  }
-
-  /** The same by what is known, without asking the origin. */
-  async recall(request: ReleaseRequest): Promise<Release> {
-    return report(request, await this.look(request));
-  }
-
   /** Makes first contact, where there was none. */
   meet(request: ProviderRequest): Promise<FirstContact> {
     return this.#parts.contacts.find(request);
@@ -62,7 +47,7 @@ export class Standings {
     return this.#parts.refused.list(provider);
   }
 
-  /** Like `find`, for a list: a policy that reports hears nothing of it. */
+  /** Finds a release that clients may have, too young only where the policy reports. */
   async lookUp(
     request: ReleaseRequest,
     within: Within = {},
@@ -82,7 +67,7 @@ export class Standings {
     });
   }
 
-  /** Like `recall`, for a list. */
+  /** The same by what is known, without asking the origin. */
   async look(request: ReleaseRequest): Promise<SettledRelease> {
     const { catalog, contacts, settlements } = this.#parts;
     const known = await catalog.peekRelease(request.address);
@@ -122,14 +107,4 @@ export class Standings {
       throw error;
     }
   }
-}
-
-/** A policy that only reports hears of a release that is too young. */
-function report(
-  { rules, decision, address: { provider, version } }: ReleaseRequest,
-  { release, age }: SettledRelease,
-): Release {
-  if (!age.old)
-    refuseByPolicy(rules, youthOf(provider, version, decision, age));
-  return release;
 }

@@ -17,6 +17,8 @@ export interface LeftOut {
    * key that holds it back.
    */
   readonly cause: string;
+  /** When one that is too young is old enough, where that is known. */
+  readonly availableAt?: Date | undefined;
 }
 
 /** Numbers by kind; undefined when nothing is left out. */
@@ -47,7 +49,7 @@ export function leaveOutYoung(
     availableAt === undefined
       ? "nothing says how old it is"
       : `until ${availableAt.toISOString()}`;
-  return { version, kind: "young", cause };
+  return { version, kind: "young", cause, availableAt };
 }
 
 /** By its refusal, or the code of one that was recorded; undefined for a version that was not asked for yet. */

@@ -1,6 +1,6 @@
 import type { ProviderAddress } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
-import type { ReleaseOrigin } from "../releases/verdict.ts";
+import type { ReleaseOrigin } from "../releases/evidence.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import type { AdmissionRules } from "./admission-rules.ts";
 import { leaveOutDenied, type LeftOut } from "./left-out.ts";

@@ -20,11 +20,8 @@ import type {
   ReleaseTrust,
 } from "../../trust/state.ts";
 import type { MetadataCache } from "../cache/metadata-cache.ts";
-import {
-  viewOf,
-  type KnownRelease,
-  type StoredEvidence,
-} from "../releases/known-release.ts";
+import type { StoredEvidence } from "../releases/evidence.ts";
+import { viewOf, type KnownRelease } from "../releases/known-release.ts";
 import {
   formatRelease,
   type Release,

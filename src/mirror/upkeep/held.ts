@@ -1,5 +1,7 @@
 import type { Sha256 } from "../../address/hash.ts";
+import { formatArchiveName } from "../../address/archive-name.ts";
 import type { ModuleAddress } from "../../address/module-address.ts";
+import { parsePlatform, type Platform } from "../../address/platform.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
 import { newestFirst, type Version } from "../../address/version.ts";
 import { type Failure, isFailure } from "../../errors/index.ts";
@@ -7,11 +9,7 @@ import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { ModuleTrustRecords } from "../modules/records.ts";
 import type { ModuleReleaseAddress } from "../modules/release.ts";
 import { findServed } from "../modules/pins.ts";
-import type {
-  DescribedPackage,
-  DescribedRelease,
-  ReleaseRecords,
-} from "../releases/records.ts";
+import type { ReleaseRecords } from "../releases/records.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import type { TrustStore } from "../trust/trust-store.ts";
 
@@ -23,8 +21,13 @@ export interface HeldParts {
 }
 
 /** Recorded package, as first verified; its archive may be stored. */
-export interface HeldPackage
-  extends ReleaseAddress, DescribedPackage, Omit<DescribedRelease, "packages"> {
+export interface HeldPackage extends ReleaseAddress {
+  readonly platform: Platform;
+  readonly filename: string;
+  readonly sha256: Sha256;
+  readonly firstSeen: Date;
+  /** Fingerprint of the primary key that it was admitted under. */
+  readonly signedBy: string | undefined;
   readonly stored: StoredArchive | undefined;
 }
 
@@ -57,7 +60,7 @@ export async function listHeld(
   const { releases, modules } = parts;
   const stored = await findStored(parts.blobs);
   const packages = await gather(
-    asked.providers ?? (await releases.listProviders(Infinity)),
+    asked.providers ?? (await releases.listProviders()),
     async (provider) => choose(newestFirst(await releases.list(provider))),
     (provider, version) =>
       describePackages(parts, { provider, version }, stored),
@@ -98,13 +101,18 @@ async function describePackages(
   address: ReleaseAddress,
   stored: Stored,
 ): Promise<readonly HeldPackage[]> {
-  const described = await releases.describe(address);
-  if (described === undefined) return [];
-  const { packages, ...facts } = described;
-  return packages.map((one) => ({
-    ...{ ...address, ...one, ...facts },
-    stored: stored.get(one.sha256),
-  }));
+  const pinned = await releases.readPinned(address);
+  if (pinned === undefined) return [];
+  const { provider, version } = address;
+  const { content, at: firstSeen, signedBy } = pinned;
+  return [...content]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, sha256]) => {
+      const platform = parsePlatform(name);
+      const filename = formatArchiveName(provider, version, platform);
+      const facts = { platform, filename, sha256, firstSeen, signedBy };
+      return { ...address, ...facts, stored: stored.get(sha256) };
+    });
 }
 
 async function describeModule(

@@ -108,7 +108,7 @@ export async function listIrreplaceable(
 ): Promise<ReadonlySet<Sha256>> {
   const { releases } = kept;
   const found = new Set<Sha256>();
-  for (const provider of await releases.listProviders(Infinity))
+  for (const provider of await releases.listProviders())
     for (const version of await listUnlisted(kept, provider)) {
       const digests = await releases
         .readDigests({ provider, version })

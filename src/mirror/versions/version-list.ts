@@ -136,26 +136,17 @@ function earlier(a: Date, b: Date): Date {
   return a < b ? a : b;
 }
 
-/** Only these versions; one that the list does not know was kept before any list was. */
+/** This version alone; one that the list does not know was kept before any list was. */
 export function limitVersions(
   list: VersionList | undefined,
-  present: ReadonlySet<Version>,
+  version: Version,
 ): VersionList {
-  const versions = [...present].map((version): [Version, ListedVersion] => [
-    version,
-    list?.versions.get(version) ?? {
-      version,
-      protocols: [],
-      platforms: undefined,
-      appeared: undefined,
-      listed: true,
-    },
-  ]);
-  return {
-    firstContact: list?.firstContact ?? new Date(0),
-    versions: new Map(versions),
-    warnings: [],
+  const entry = list?.versions.get(version) ?? {
+    ...{ version, protocols: [], platforms: undefined },
+    ...{ appeared: undefined, listed: true },
   };
+  const { firstContact = new Date(0) } = list ?? {};
+  return { firstContact, versions: new Map([[version, entry]]), warnings: [] };
 }
 
 /**
@@ -177,24 +168,13 @@ export async function refreshVersions(
   });
   const list = mergeVersions(subject, known, answer, clock.now());
   if (known === undefined) return list;
-  const vanished = findVanished(known, list);
   const before = [...known.versions.values()].filter(({ listed }) => listed);
+  const vanished = before
+    .map(({ version }) => version)
+    .filter((version) => list.versions.get(version)?.listed !== true);
   if (isAlarming(vanished.length, before.length)) onVanished(vanished);
   // A folder's list is read every few seconds, and written only when it changed.
   return freshFor !== undefined && isSameList(list, known) ? known : list;
-}
-
-/** Lists the versions that `later` no longer has though `earlier` had them listed. */
-function findVanished(
-  earlier: VersionList,
-  later: VersionList,
-): readonly Version[] {
-  return [...later.versions.values()]
-    .filter(
-      ({ version, listed }) =>
-        !listed && earlier.versions.get(version)?.listed === true,
-    )
-    .map(({ version }) => version);
 }
 
 /** Some versions are withdrawn now and then; more than five or a tenth at once is an accident or an attack. */
@@ -226,7 +206,7 @@ export function isSameList(
 }
 
 /** Versions share their lists of platforms, so that each is put in words once. */
-function namingPlatforms() {
+export function namingPlatforms() {
   const names = new Map<readonly Platform[], string>();
   return (platforms: readonly Platform[] | undefined): string | undefined => {
     if (platforms === undefined) return undefined;

@@ -1,9 +1,5 @@
 import { z } from "zod";
-import {
-  formatPlatform,
-  parsePlatform,
-  type Platform,
-} from "../../address/platform.ts";
+import { parsePlatform, type Platform } from "../../address/platform.ts";
 import {
   formatProviderAddress,
   type ProviderAddress,
@@ -17,7 +13,12 @@ import {
 } from "../../store/records/marked-record.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Kept, MetadataRecords } from "../cache/metadata-cache.ts";
-import { isSameList, joinLists, type VersionList } from "./version-list.ts";
+import {
+  isSameList,
+  joinLists,
+  namingPlatforms,
+  type VersionList,
+} from "./version-list.ts";
 
 /** Names of one kind of version list, in text and on disk. */
 interface VersionNaming<A> {
@@ -132,12 +133,19 @@ function readVersionListBody(body: unknown): Kept<VersionList> {
  * versions, they would block the event loop.
  */
 function writeVersionListBody({ value, confirmedAt }: Kept<VersionList>) {
-  const lists = new PlatformLists();
+  const nameOf = namingPlatforms();
+  const places = new Map<string, number>();
+  const place = (platforms: readonly Platform[] | undefined) => {
+    const names = nameOf(platforms);
+    if (names === undefined) return null;
+    const found = places.get(names) ?? places.size;
+    places.set(names, found);
+    return found;
+  };
   const versions = [...value.versions.values()].map((entry) => ({
     version: entry.version,
     protocols: entry.protocols,
-    platforms:
-      entry.platforms === undefined ? null : lists.add(entry.platforms),
+    platforms: place(entry.platforms),
     appeared: entry.appeared?.toISOString() ?? null,
     ...(entry.published && { published: entry.published.toISOString() }),
     listed: entry.listed,
@@ -146,29 +154,9 @@ function writeVersionListBody({ value, confirmedAt }: Kept<VersionList>) {
     confirmedAt: confirmedAt.toISOString(),
     firstContact: value.firstContact.toISOString(),
     warnings: value.warnings,
-    platformLists: lists.listAll(),
+    platformLists: [...places.keys()].map((names) =>
+      names === "" ? [] : names.split(","),
+    ),
     versions,
   };
-}
-
-class PlatformLists {
-  readonly #places = new Map<string, number>();
-  /** Versions share their lists, so that each is looked at once. */
-  readonly #known = new Map<readonly Platform[], number>();
-
-  add(list: readonly Platform[]): number {
-    const known = this.#known.get(list);
-    if (known !== undefined) return known;
-    const names = list.map(formatPlatform).join();
-    const place = this.#places.get(names) ?? this.#places.size;
-    this.#places.set(names, place);
-    this.#known.set(list, place);
-    return place;
-  }
-
-  listAll(): readonly (readonly string[])[] {
-    return [...this.#places.keys()].map((names) =>
-      names === "" ? [] : names.split(","),
-    );
-  }
 }

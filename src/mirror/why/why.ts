@@ -1,14 +1,16 @@
+import semver from "semver";
 import {
   formatModuleAddress,
-  moduleAddress,
   type ModuleAddress,
 } from "../../address/module-address.ts";
 import {
   formatProviderAddress,
-  parseProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import { readEitherSpec, type SpecHosts } from "../../address/specs/spec.ts";
+import { typeOfModule } from "../../address/specs/trust-scope.ts";
+import { formatDuration } from "../../address/units.ts";
+import { formatVersionConstraint } from "../../address/version-constraint.ts";
 import {
   isVersion,
   parseVersion,
@@ -21,6 +23,21 @@ import {
   isOriginFailure,
   ProvenderError,
 } from "../../errors/index.ts";
+import { decideByRules, type Policy } from "../../trust/policy.ts";
+import type { Answer } from "../cache/metadata-cache.ts";
+import type { ModuleMirror } from "../modules/module-mirror.ts";
+import { justNow, type ProviderMirror } from "../providers/provider-mirror.ts";
+import type { ReleaseAddress } from "../releases/release.ts";
+import type { Standings } from "../standings/standings.ts";
+import type { Admission } from "../trust/admission.ts";
+import { formatLeftOut, formatNewer, type LeftOut } from "../trust/left-out.ts";
+import { explainPending, readPending } from "../trust/pending-decisions.ts";
+import type { TrustStore } from "../trust/trust-store.ts";
+
+/** The subject of a question: a provider or module, or one version of it. */
+export type WhyQuestion = (
+  { readonly provider: ProviderAddress } | { readonly module: ModuleAddress }
+) & { readonly version: Version | undefined };
 
 /** Current answer to clients, with its reasons. */
 export interface Why {
@@ -35,6 +52,15 @@ export interface Why {
   readonly reasons: readonly string[];
 }
 
+/** What answers clients, and what is known beside its answers. */
+interface Mirror {
+  readonly providers: ProviderMirror;
+  readonly modules: ModuleMirror;
+  readonly admission: Admission;
+  readonly standings: Standings;
+  readonly trust: TrustStore;
+}
+
 const titles = {
   served: "Clients get it",
   refused: "This mirror refuses it",
@@ -42,71 +68,227 @@ const titles = {
   failing: "This mirror cannot tell now",
 } as const satisfies Record<Why["verdict"], string>;
 
-/** The document that commands and the page give in JSON. */
-export function renderWhy({ code, ...why }: Why): object {
-  return { version: 1, ...why, code: code ?? null };
+/** Candidates that an answer names. */
+const mostTold = 20;
+
+/**
+ * The one answer to "why": asks as a client does, and says what it is answered,
+ * by which line of the configuration, and what waits for a decision.
+ */
+export async function explain(
+  mirror: Mirror,
+  question: WhyQuestion,
+): Promise<Why> {
+  const subject = formatQuestion(question, " ");
+  const answer =
+    "provider" in question
+      ? explainProvider(mirror, subject, question)
+      : explainModule(mirror, subject, question);
+  const why = await answer.catch((error: unknown) =>
+    explainError(subject, error),
+  );
+  const candidates = await tellCandidates(mirror, question);
+  return { ...why, reasons: [...why.reasons, ...candidates] };
 }
 
-export function serve(
+async function explainProvider(
+  mirror: Mirror,
   subject: string,
-  reasons: readonly string[],
-  headline: string = titles.served,
-): Why {
+  { provider, version }: ReleaseQuestion,
+): Promise<Why> {
+  if (version !== undefined)
+    return explainRelease(mirror, subject, { provider, version });
+  const asked = { maxAge: justNow };
+  const answer = await mirror.providers.listVersions(provider, asked);
+  const { versions, leftOut } = answer.value;
+  const facts = tellListed(answer);
+  // What clients choose, unless they ask for another.
+  const chosen =
+    versions.find((one) => semver.prerelease(one) === null) ?? versions[0];
+  if (chosen === undefined) return serve(subject, facts);
+  const address = { provider, version: chosen };
+  const why = await explainRelease(mirror, subject, address);
+  const newer = formatNewer(chosen, leftOut);
+  const answered = why.verdict === "served" ? "is served" : "cannot be had";
+  const headline = [`${chosen} ${answered}`, ...(newer ? [newer] : [])];
+  const reasons = [...why.reasons, ...facts];
+  return { ...why, headline: headline.join("; "), reasons };
+}
+
+/** What clients get of a release: the decision, then an archive that is not stored. */
+async function explainRelease(
+  { providers, standings, admission }: Mirror,
+  subject: string,
+  address: ReleaseAddress,
+): Promise<Why> {
+  const { policy, mode } = admission.rules;
+  const rules = [tellRule(policy, address)];
+  if (mode === "report")
+    rules.push(
+      "The policy only reports: what it denies or finds too young is served all the same.",
+    );
+  try {
+    const asked = { absentFor: justNow };
+    const answer = await providers.findRelease(address, asked);
+    const { signedBy } = answer.value.release.checksums;
+    const facts = [
+      signedBy === undefined
+        ? "It is not signed, which the configuration allows."
+        : `It is signed with the key ${signedBy}.`,
+      ...tellStale(answer),
+    ];
+    const { isStored, filename, error } = await providers.tryArchive(
+      answer.value,
+    );
+    if (error === undefined) return serve(subject, [...facts, ...rules]);
+    const why = explainError(subject, error);
+    if (!isStored)
+      return { ...why, reasons: [...why.reasons, ...facts, ...rules] };
+    const missing = `${filename} is not stored: ${why.reasons.join(" ")}`;
+    return serve(subject, [...facts, missing, ...rules]);
+  } catch (error) {
+    const why = explainError(subject, error);
+    const refusals = await standings.listRefused(address);
+    const since = refusals.get(address.version)?.since.toISOString();
+    const isListed = why.code === "not-found" && since !== undefined;
+    const documents = `Its registry lists it without having its documents (404 or 410), as seen first at ${since}: lists of this mirror leave it out until they come, and the registry is asked again once in "freshness.versions".`;
+    const more = isListed ? [documents] : [];
+    return { ...why, reasons: [...why.reasons, ...more, ...rules] };
+  }
+}
+
+async function explainModule(
+  { modules }: Mirror,
+  subject: string,
+  { module, version }: ModuleQuestion,
+): Promise<Why> {
+  if (version === undefined)
+    return serve(subject, tellListed(await modules.listVersions(module)));
+  const answer = await modules.findLocation({ module, version });
+  const how =
+    answer.value.kind === "archive"
+      ? "The mirror keeps its archive."
+      : "It is passed through: the mirror cannot fetch from where its registry leads, so clients are sent there.";
+  return serve(subject, [how, ...tellStale(answer)]);
+}
+
+type ReleaseQuestion = Extract<WhyQuestion, { provider: ProviderAddress }>;
+type ModuleQuestion = Extract<WhyQuestion, { module: ModuleAddress }>;
+
+/** Names candidates, each with the command that takes it. */
+async function tellCandidates(
+  { trust, admission }: Mirror,
+  question: WhyQuestion,
+): Promise<readonly string[]> {
+  const asked =
+    "provider" in question ? question.provider : typeOfModule(question.module);
+  // A record that cannot be read is the reason of the refusal.
+  const pending = await readPending(trust, asked, admission.rules).catch(
+    () => [],
+  );
+  return pending
+    .filter((one) => (question.version ?? one.version) === one.version)
+    .slice(0, mostTold)
+    .map((one) => {
+      const remedy =
+        one.command === undefined
+          ? `change "${one.setting}" if it is good`
+          : `"${one.command}" takes it`;
+      return `${one.version} is offered as a candidate since ${one.since} (${explainPending(one)}), which clients do not get: after checking with the publisher, ${remedy}.`;
+    });
+}
+
+/** Describes the version list of a provider or module. */
+function tellListed(
+  answer: Answer<{
+    readonly versions: readonly Version[];
+    readonly leftOut: readonly LeftOut[];
+  }>,
+): readonly string[] {
+  const { versions, leftOut } = answer.value;
+  const count = `Clients get ${versions.length} of its versions, the newest is ${versions[0] ?? "none"}.`;
+  const left = formatLeftOut(leftOut).map((line) => `${line}.`);
+  return [count, ...left, ...tellStale(answer)];
+}
+
+function tellStale({ outcome, age }: Answer<unknown>): readonly string[] {
+  if (outcome !== "stale") return [];
+  const seconds = Math.round(age / 1000);
+  return [
+    `The origin registry is failing; this is what it said ${seconds} s ago.`,
+  ];
+}
+
+/** The line of the configuration that decides about a version: `denied by policy.rules[0] (deny example.com/acme/*, versions >= 3.0.0)`. */
+export function tellRule(
+  policy: Policy,
+  { provider, version }: ReleaseAddress,
+): string {
+  const { action, rule, minimumAge, minimumAgeRule } = decideByRules(
+    policy,
+    provider,
+    version,
+  );
+  const found = policy.rules.find((one) => one.rule === rule);
+  const range =
+    found?.versions && `, versions ${formatVersionConstraint(found.versions)}`;
+  const line =
+    found && ` (${found.action} ${found.pattern.text}${range ?? ""})`;
+  const age =
+    action === "deny" || minimumAge === 0
+      ? ""
+      : `, once it is ${formatDuration(minimumAge)} old (${minimumAgeRule})`;
+  const verb = action === "deny" ? "denied" : "allowed";
+  return `${formatProviderAddress(provider)} ${version} is ${verb} by ${rule}${line ?? ""}${age}.`;
+}
+
+function serve(subject: string, reasons: readonly string[]): Why {
+  const headline = titles.served;
   return { subject, verdict: "served", headline, code: undefined, reasons };
 }
 
-export function refuse(
-  subject: string,
-  verdict: Exclude<Why["verdict"], "served">,
-  code: ErrorCode,
-  reasons: readonly string[],
-): Why {
-  return { subject, verdict, headline: titles[verdict], code, reasons };
-}
-
+/** The row of the error table, but no path of the machine, which is for its operator alone. */
 export function explainError(subject: string, error: unknown): Why {
   if (!(error instanceof ProvenderError)) throw error;
+  const { code } = error;
+  const isOperators = /^(?:store-|record-|stored-|bucket-)/.test(code);
   const isUnknown =
-    isOriginFailure(error) ||
-    isFailure(error, "too-busy") ||
-    isOperators(error.code);
+    isOperators || isOriginFailure(error) || isFailure(error, "too-busy");
   const verdict = isAbsence(error)
     ? "absent"
     : isUnknown
       ? "failing"
       : "refused";
-  const reasons = [isOperators(error.code) ? untold(error) : error.message];
-  return refuse(subject, verdict, error.code, reasons);
-}
-
-/** Paths of the machine are for its operator alone. */
-function untold(error: ProvenderError): string {
-  const what = isFailure(error, "record-unreadable")
+  const untold = isFailure(error, "record-unreadable")
     ? "What this mirror saw first of it cannot be read"
     : "The store of this mirror cannot be used now";
-  return `${what}: the operator finds the reason in the log.`;
+  const reasons = [
+    isOperators
+      ? `${untold}: the operator finds the reason in the log.`
+      : error.message,
+  ];
+  if (isFailure(error, "nothing-admitted"))
+    reasons.push(...error.reasons.map((line) => `${line}.`));
+  if (isFailure(error, "too-young"))
+    reasons.push(
+      `If it is urgent, the mirror's operator serves the content that its registry offers now by "provender trust approve ${error.provider}@${error.version} --because TEXT".`,
+    );
+  return { subject, verdict, headline: titles[verdict], code, reasons };
 }
 
-function isOperators(code: ErrorCode): boolean {
-  return /^(?:store-|record-|stored-|bucket-)/.test(code);
+/** The document that commands and the page give in JSON. */
+export function renderWhy({ code, ...why }: Why): object {
+  return { version: 1, ...why, code: code ?? null };
 }
 
-/** The subject of a question: a provider or module, or one version of it. */
-export type WhyQuestion = (
-  { readonly provider: ProviderAddress } | { readonly module: ModuleAddress }
-) & { readonly version: Version | undefined };
-
-/**
- * `HOSTNAME/NAMESPACE/TYPE[/VERSION]`, or `HOSTNAME/NAMESPACE/NAME/SYSTEM[/VERSION]`: no target system has the dots
- * of a version.
- */
+/** Reads `HOSTNAME/NAMESPACE/TYPE[/VERSION]`, or `HOSTNAME/NAMESPACE/NAME/SYSTEM[/VERSION]`: no target system has the dots of a version. */
 export function parseWhyPath(path: string): WhyQuestion {
   const parts = path.split("/");
-  const last = parts.at(-1) ?? "";
-  const isVersioned = parts.length > 4 || (parts.length > 3 && isVersion(last));
-  return isVersioned
-    ? readQuestion(parts.slice(0, -1), last)
-    : readQuestion(parts, undefined);
+  const [hostname = "", , , fourth = ""] = parts;
+  const isVersioned = parts.length > 4 || isVersion(fourth);
+  const spec = isVersioned ? path.replace(/\/(?=[^/]*$)/, "@") : path;
+  const configured = new Set([hostname]);
+  return parseWhySpec(spec, { configured, allowsOthers: true });
 }
 
 /** Reads the SPEC of a provider or module, with one version or none. */
@@ -114,17 +296,6 @@ export function parseWhySpec(spec: string, hosts: SpecHosts): WhyQuestion {
   const { chosen, ...subject } = readEitherSpec(spec, hosts);
   const version = chosen === undefined ? undefined : parseVersion(chosen);
   return { ...subject, version };
-}
-
-function readQuestion(
-  name: readonly string[],
-  written: string | undefined,
-): WhyQuestion {
-  const version = written === undefined ? undefined : parseVersion(written);
-  const [hostname = "", namespace = "", module = "", system = ""] = name;
-  return name.length === 4
-    ? { module: moduleAddress(hostname, namespace, module, system), version }
-    : { provider: parseProviderAddress(name.join("/")), version };
 }
 
 /**

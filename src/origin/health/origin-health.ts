@@ -54,11 +54,6 @@ export class OriginHealth {
     return this.#breakers.peek(hostAndPort(url))?.isSuspended ?? false;
   }
 
-  /** Milliseconds for which every answer of the host was a failure; undefined while all is well. */
-  failingFor(url: URL): number | undefined {
-    return this.#breakers.peek(hostAndPort(url))?.failingFor;
-  }
-
   /** Number of suspended hosts. */
   get suspended(): number {
     return [...this.#breakers.values()].filter((one) => one.isSuspended).length;
@@ -99,7 +94,6 @@ class Breaker {
   #failures = 0;
   /** Namespaces of these failures, two at most; undefined is among them when one was the host's own. */
   readonly #failed = new Set<string | undefined>();
-  #failingSince: number | undefined;
 
   constructor(
     host: string,
@@ -115,11 +109,6 @@ class Breaker {
 
   get isSuspended(): boolean {
     return this.#opening !== undefined && this.#opening.only === undefined;
-  }
-
-  get failingFor(): number | undefined {
-    const since = this.#failingSince;
-    return since === undefined ? undefined : this.#now() - since;
   }
 
   admit(namespace: string | undefined): Passage {
@@ -161,7 +150,6 @@ class Breaker {
   #succeed(probed: Opening | undefined): void {
     this.#failures = 0;
     this.#failed.clear();
-    this.#failingSince = undefined;
     if (probed === undefined || probed !== this.#opening) return;
     this.#opening = undefined;
     this.#events.onResumed(this.#host, probed.only);
@@ -171,7 +159,6 @@ class Breaker {
     const isStatus = isFailure(failure, "origin-status");
     const isLost = isFailure(failure, "origin-unreachable", "origin-timeout");
     if (!isLost && !(isStatus && failure.status >= 500)) return;
-    this.#failingSince ??= this.#now();
     this.#failures++;
     if (this.#failed.size < 2)
       this.#failed.add(isStatus ? namespace : undefined);
@@ -203,7 +190,6 @@ class Breaker {
     const until = now + milliseconds;
     const step = this.#step(only);
     this.#opening = { only, until, step, because, isProbed: false };
-    if (only === undefined) this.#failingSince ??= now;
     const reason = typeof because === "string" ? because : because.code;
     const { onSuspended } = this.#events;
     onSuspended({ host: this.#host, namespace: only, milliseconds, reason });

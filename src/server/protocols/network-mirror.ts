@@ -10,7 +10,7 @@ import type {
   AdmittedPackage,
   ProviderMirror,
 } from "../../mirror/providers/provider-mirror.ts";
-import type { PlatformArchives } from "../../mirror/providers/platform-archives.ts";
+import type { PlatformArchives } from "../../mirror/providers/ensured-archive.ts";
 import {
   archiveTag,
   confirmArchive,

@@ -10,18 +10,22 @@ import {
 } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
-import type { PlatformArchives } from "../../mirror/providers/platform-archives.ts";
-import type { ProviderMirror } from "../../mirror/providers/provider-mirror.ts";
+import type { PlatformArchives } from "../../mirror/providers/ensured-archive.ts";
+import type { MirroredPackage } from "../../mirror/providers/package-description.ts";
+import type {
+  AdmittedPackage,
+  AdmittedRelease,
+  ProviderMirror,
+} from "../../mirror/providers/provider-mirror.ts";
 import {
-  describePublished,
-  type PublishedKey,
-  type PublishedPackage,
-  publishedProof,
-  type SizedPackage,
-} from "../../mirror/providers/published-package.ts";
-import type { ReleaseAddress } from "../../mirror/releases/release.ts";
+  formatRelease,
+  packageOf,
+  type Release,
+  type ReleaseAddress,
+} from "../../mirror/releases/release.ts";
 import { formatLeftOut, type LeftOut } from "../../mirror/trust/left-out.ts";
 import type { VersionList } from "../../mirror/versions/version-list.ts";
+import { unlabelled } from "../../origin/registries/registry-answers.ts";
 import {
   renderBytes,
   renderDocument,
@@ -85,16 +89,37 @@ export class ProviderRegistryProtocol {
     const address = readRelease(ctx);
     const platform = parsePlatform(`${ctx.params.os}_${ctx.params.arch}`);
     const answer = await this.#mirror.findRelease(address);
-    const found = await describePublished(this.#mirror, answer.value, platform);
-    this.#platforms.want(answer.value);
+    const found = packageOf(address, answer.value.release, platform);
+    const admitted = { ...answer.value, found };
+    expectVerifiable(admitted);
+    const packages = await this.#listSized(admitted);
+    this.#platforms.want(admitted);
     noteAnswer(ctx.state, answer);
     const { authentication, publicAddress } = this.#parts;
     const { asker, path } = ctx.state;
     const root = publicAddress.rootFor(ctx.req, path);
     const locate = (folder: string, filename: string) =>
       `${root}${folder.slice(1)}${authentication.locate(folder, filename, asker.token)}`;
-    const document = renderDocument(renderPackage(address, found, locate));
+    const document = renderDocument(renderPackage(admitted, packages, locate));
     sendDocument(ctx, document, answer);
+  }
+
+  /** Packages of all platforms that are stored; none without the package's own size, because clients measure the archive by it. */
+  async #listSized(
+    admitted: AdmittedRelease & AdmittedPackage,
+  ): Promise<readonly SizedPackage[]> {
+    const { release, found } = admitted;
+    const described = await this.#mirror.describePackages(admitted);
+    const sized = await Promise.all(
+      described.map(async (one): Promise<readonly SizedPackage[]> => {
+        const own = release.packages.get(formatPlatform(one.platform));
+        const size = own && (await this.#mirror.findSize(own));
+        return size === undefined ? [] : [{ ...one, size }];
+      }),
+    );
+    const packages = sized.flat();
+    const isMeasured = packages.some((one) => one.filename === found.filename);
+    return isMeasured ? packages : [];
   }
 
   /** SHA256SUMS or its signature, as they were verified. */
@@ -105,12 +130,13 @@ export class ProviderRegistryProtocol {
     if (filename !== name && filename !== `${name}.sig`)
       throw failure("no-such-page");
     const answer = await this.#mirror.findRelease(address);
-    const { document, signature } = publishedProof(answer.value);
+    expectVerifiable(answer.value);
+    const { document, signature } = answer.value.release.proof;
     noteAnswer(ctx.state, answer);
     const rendered =
       filename === name
         ? renderBytes("text/plain", document)
-        : renderBytes("application/octet-stream", signature);
+        : renderBytes("application/octet-stream", signature ?? "");
     sendDocument(ctx, rendered, answer);
   }
 }
@@ -167,14 +193,15 @@ type LocateFile = (folder: string, filename: string) => string;
 
 /** `VERSION/download/OS/ARCH` ("Find a Provider Package"), with `packages` as registry.opentofu.org has it. */
 function renderPackage(
-  address: ReleaseAddress,
-  { found, protocols, keys, packages }: PublishedPackage,
+  { request, release, list, found }: AdmittedRelease & AdmittedPackage,
+  packages: readonly SizedPackage[],
   locate: LocateFile,
 ): object {
+  const { address } = request;
   const { platform, filename, signedName, sha256 } = found;
   const urls = locateFiles(address, filename, locate);
   return {
-    protocols,
+    protocols: list?.versions.get(address.version)?.protocols ?? [],
     os: platform.os,
     arch: platform.arch,
     // Clients look it up in SHA256SUMS.
@@ -183,7 +210,7 @@ function renderPackage(
     shasums_url: urls.checksums,
     shasums_signature_url: urls.signature,
     shasum: sha256,
-    signing_keys: { gpg_public_keys: keys.map(renderKey) },
+    signing_keys: { gpg_public_keys: renderKeys(release) },
     ...(packages.length > 0 && { packages: renderPackages(packages) }),
   };
 }
@@ -211,14 +238,49 @@ function locateFiles(
   };
 }
 
-function renderKey(key: PublishedKey): object {
-  return {
-    key_id: key.id,
-    ascii_armor: key.armor,
-    trust_signature: key.trustSignature ?? "",
-    source: key.source ?? "",
-    source_url: key.sourceUrl ?? null,
-  };
+/** The keys as their registry published them. */
+function renderKeys({
+  proof: { keys },
+  checksums: { signedBy },
+  keyLabels,
+}: Release): readonly object[] {
+  const only = keys.length === 1 && signedBy ? keyId(signedBy) : undefined;
+  return keys.map((armor, index) => {
+    const label = keyLabels[index] ?? { ...unlabelled, id: only };
+    return {
+      key_id: label.id,
+      ascii_armor: armor,
+      trust_signature: label.trustSignature ?? "",
+      source: label.source ?? "",
+      source_url: label.sourceUrl ?? null,
+    };
+  });
+}
+
+/** The low 64 bits of a version 4 fingerprint, the high ones of a version 6 fingerprint (RFC 9580, 5.5.4). */
+function keyId(fingerprint: string): string {
+  return fingerprint.length === 40
+    ? fingerprint.slice(-16)
+    : fingerprint.slice(0, 16);
+}
+
+interface SizedPackage extends MirroredPackage {
+  /** Bytes. */
+  readonly size: number;
+}
+
+/** The registry of which clients take packages without signing keys (OpenTofu, "ShouldEnforceGPGValidationForProvider"). */
+const unsignedRegistry = "registry.opentofu.org";
+
+/** Throws nothing-to-verify for a release that clients could not judge. */
+function expectVerifiable({ request, release }: AdmittedRelease): void {
+  const { address } = request;
+  const { keys, signature } = release.proof;
+  const name = formatRelease(address);
+  if (keys.length === 0 && address.provider.hostname !== unsignedRegistry)
+    throw failure("nothing-to-verify", name, "signing key");
+  if (keys.length > 0 && signature === undefined)
+    throw failure("nothing-to-verify", name, "signature");
 }
 
 function renderPackages(packages: readonly SizedPackage[]): object {

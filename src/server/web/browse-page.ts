@@ -39,7 +39,7 @@ export class BrowsePage {
   constructor(parts: BrowseParts) {
     this.#parts = parts;
     this.#listHeld = remembered(rememberedFor, async () => {
-      const providers = await parts.releases.listProviders(Infinity);
+      const providers = await parts.releases.listProviders();
       const modules = await parts.modules.listModules();
       return [
         ...providers.map((one) => ["provider", formatProviderAddress(one)]),

@@ -1,6 +1,10 @@
 import type { Context } from "koa";
-import type { Explanations } from "../../mirror/why/explanations.ts";
-import { parseWhyPath, renderWhy, type Why } from "../../mirror/why/why.ts";
+import {
+  parseWhyPath,
+  renderWhy,
+  type Why,
+  type WhyQuestion,
+} from "../../mirror/why/why.ts";
 import { pathOf } from "../http/raw-request.ts";
 import { html, type Html } from "./html.ts";
 import { sendPage } from "./page.ts";
@@ -10,10 +14,10 @@ const prefix = "/why/";
 /** Answers `/why/…`: the reasons for answers to clients, as HTML or JSON. */
 export async function answerWhy(
   ctx: Context,
-  explanations: Explanations,
+  explain: (question: WhyQuestion) => Promise<Why>,
 ): Promise<void> {
   const path = pathOf(ctx.req.url ?? "").slice(prefix.length);
-  const why = await explanations.explain(parseWhyPath(path));
+  const why = await explain(parseWhyPath(path));
   ctx.vary("Accept");
   if (ctx.accepts("html", "json") !== "json") {
     const up = "../".repeat(path.split("/").length);

@@ -7,8 +7,7 @@ import {
   readFigures,
   type Status,
 } from "../../commands/operate/status.ts";
-import { parseWhySpec } from "../../mirror/why/why.ts";
-import { wireExplanations } from "../core.ts";
+import { explain as explainHere, parseWhySpec } from "../../mirror/why/why.ts";
 import { hostsOf } from "./hosts.ts";
 import { flag, verb, type RunningDaemon } from "./verb.ts";
 
@@ -46,10 +45,8 @@ async function findStatus(
 export const explain = verb(
   { spec: z.string(), json: flag },
   ({ spec, json }, mirror, { stdout }) => {
-    const { configuration } = mirror;
-    const question = parseWhySpec(spec, hostsOf(configuration));
-    const explanations = wireExplanations(configuration, mirror);
-    const ask = explanations.explain.bind(explanations);
+    const question = parseWhySpec(spec, hostsOf(mirror.configuration));
+    const ask = () => explainHere(mirror, question);
     return runExplain(ask, question, json, stdout);
   },
 );

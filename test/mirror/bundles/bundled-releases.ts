@@ -1,5 +1,5 @@
 import type { JudgedRelease } from "../../../src/mirror/bundles/import-bundle.ts";
-import { verifyOffer } from "../../../src/mirror/releases/offers.ts";
+import { verifyOffer } from "../../../src/mirror/releases/known-release.ts";
 import type { Signer } from "../../fakes/signing.ts";
 import type { MirrorInProcess } from "../../scenes/mirror-in-process.ts";
 import { TestRegistry } from "../../scenes/test-registry.ts";

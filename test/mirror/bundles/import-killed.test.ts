@@ -17,10 +17,7 @@ import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { parseProviderAddress } from "../../../src/address/provider-address.ts";
 import { parseVersion } from "../../../src/address/version.ts";
 import { loadConfiguration } from "../../../src/config/load.ts";
-import {
-  ensureArchive,
-  recallPackage,
-} from "../../../src/mirror/providers/ensured-archive.ts";
+import { ensureArchive } from "../../../src/mirror/providers/ensured-archive.ts";
 import { openMirror } from "../../../src/wiring/commands/store.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry } from "../../fakes/registry.ts";
@@ -132,7 +129,7 @@ async function makeLargeBundle() {
     const release = await registry.publish({ version, size: each });
     digests.push(release.archive("linux_amd64").sha256);
     const address = { provider, version: parseVersion(version) };
-    const found = await recallPackage(core.providers, address, linux);
+    const found = await core.providers.recallPackage(address, linux);
     await (
       await ensureArchive(core, found)
     ).done;

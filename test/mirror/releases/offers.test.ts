@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { failure } from "../../../src/errors/index.ts";
 import {
-  asOffer,
+  asRefusal,
   refreshKnown,
   takeOffer,
-} from "../../../src/mirror/releases/offers.ts";
+} from "../../../src/mirror/releases/known-release.ts";
 import { failing } from "../../scenes/failing.ts";
 import { createSigner, type Signer } from "../../fakes/signing.ts";
 import { sha256Of } from "../../scenes/test-registry.ts";
@@ -60,8 +60,8 @@ describe("an offer", () => {
     failure("signature-refused", "it", "revoked", "it is revoked"),
     failure("checksums-malformed", "it", 1, "nonsense"),
     failure("not-found", "it"),
-  ])("is a refusal for $code", async (refused) => {
-    expect(await asOffer(Promise.reject(refused))).toEqual({ refused });
+  ])("is a refusal for $code", (refused) => {
+    expect(asRefusal(refused)).toBe(refused);
   });
 
   it.each([
@@ -69,7 +69,9 @@ describe("an offer", () => {
     failure("signature-undecided", "it", "too slow"),
     new Error("a fault"),
   ])("is none where nothing is known for %s", async (failure) => {
-    await expect(asOffer(Promise.reject(failure))).rejects.toBe(failure);
+    await expect(Promise.reject(failure).catch(asRefusal)).rejects.toBe(
+      failure,
+    );
   });
 });
 

@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { failure, type Failure } from "../../../src/errors/index.ts";
-import type { KnownRelease } from "../../../src/mirror/releases/known-release.ts";
-import { rejudge } from "../../../src/mirror/releases/offers.ts";
+import {
+  type KnownRelease,
+  rejudge,
+} from "../../../src/mirror/releases/known-release.ts";
 import { createSigner, type Signer } from "../../fakes/signing.ts";
 import { address } from "../../scenes/believed-releases.ts";
 import {

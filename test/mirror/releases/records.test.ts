@@ -1,16 +1,18 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
 import type { Version } from "../../../src/address/version.ts";
+import type {
+  SignatureJudge,
+  SignaturePolicy,
+} from "../../../src/mirror/releases/evidence.ts";
 import {
   unknownRelease,
   type KnownRelease,
 } from "../../../src/mirror/releases/known-release.ts";
-import { ReleaseRecords } from "../../../src/mirror/releases/records.ts";
-import { listSigned } from "../../../src/mirror/releases/signed-releases.ts";
-import type {
-  SignatureJudge,
-  SignaturePolicy,
-} from "../../../src/mirror/releases/verdict.ts";
+import {
+  listUnder,
+  ReleaseRecords,
+} from "../../../src/mirror/releases/records.ts";
 import { unlabelled } from "../../../src/origin/registries/registry-answers.ts";
 import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import { address } from "../../scenes/believed-releases.ts";
@@ -107,7 +109,7 @@ describe("a release", () => {
     const value = { ...unknownRelease, trust };
     await releases.write(address, kept(value), undefined);
     expect((await releases.read(address))?.value.trust).toEqual(trust);
-    expect(await releases.describe(address)).toBeUndefined();
+    expect(await releases.readPinned(address)).toBeUndefined();
   });
 });
 
@@ -201,27 +203,6 @@ describe("recorded evidence", () => {
   });
 });
 
-it("is described by its pinned checksums, for any later offer", async () => {
-  const { releases } = await prepare();
-  expect(await releases.describe(address)).toBeUndefined();
-  const value = await knownOf(
-    { by: "K", content: "linux=a" },
-    { by: "K", content: "linux=b" },
-  );
-  await releases.write(address, kept(value), undefined);
-  expect(await releases.describe(address)).toEqual({
-    firstSeen: value.trust.pinned?.at,
-    signedBy: "K",
-    packages: [
-      {
-        filename: fileOf("linux"),
-        platform: { os: "linux", arch: "amd64" },
-        sha256: digestOf("a"),
-      },
-    ],
-  });
-});
-
 it("names every archive of it, pinned or a candidate's, by its digest", async () => {
   const { releases } = await prepare();
   expect((await releases.readDigests(address)).size).toBe(0);
@@ -255,7 +236,7 @@ it.each([
   expect(isDeepStrictEqual(after, before)).toBe(!isWritten);
 });
 
-it("the first providers and all versions are listed, and no other file", async () => {
+it("the providers and all versions are listed, and no other file", async () => {
   const { releases, records } = await prepare();
   const value = kept(await knownOf({ by: "K" }));
   for (const one of ["c", "a", "b"]) {
@@ -264,23 +245,25 @@ it("the first providers and all versions are listed, and no other file", async (
   }
   const folder = ["providers", hostname, namespace, "a", "releases"];
   await records.create([...folder, "no-version"], {}, (body) => body);
-  const found = await releases.listProviders(2);
-  expect(found.map((one) => one.type)).toEqual(["a", "b"]);
+  const found = await releases.listProviders();
+  expect(found.map((one) => one.type)).toEqual(["a", "b", "c"]);
   const [first] = found;
   expect(first && (await releases.list(first))).toEqual(["1.0.0"]);
 });
 
 it.each([
   ["of a provider under its key", "thing", "K", ["thing"]],
-  ["of a namespace under its key", undefined, "K", ["other", "thing"]],
-  ["under another key", undefined, "S", []],
+  ["of a namespace under its key", null, "K", ["other", "thing"]],
+  ["under another key", null, "S", []],
 ])("the releases %s are listed by their signer", async (_, of, by, found) => {
   const { releases, records } = await prepare();
   const value = kept(await knownOf({ by: "K" }));
   const other = { ...address.provider, type: "other" };
   await releases.write(address, value, undefined);
   await releases.write({ ...address, provider: other }, value, undefined);
-  const signed = await listSigned(records, address.provider, of, by);
+  const scope = { ...address.provider, type: of };
+  const all = () => true;
+  const signed = await listUnder(records, scope, by, "admitted", all);
   expect(signed.map((one) => one.type)).toEqual(found);
 });
 

@@ -84,10 +84,10 @@ describe("a release whose key the registry revokes for a while", () => {
   it("is served by its name as soon as the registry takes that back", async () => {
     const { mirror, heal } = await fall();
     heal();
-    const { value } = await mirror.standings.find(
+    const { value } = await mirror.standings.lookUp(
       await mirror.request("1.0.0"),
     );
-    expect(value.packages.size).toBe(1);
+    expect(value.release.packages.size).toBe(1);
     expect(await mirror.index()).toBe("2.0.0 1.0.0");
   });
 

@@ -38,9 +38,7 @@ it.each([
     const parts = await prepare([key]);
     const { names } = await readNamedArchives(parts);
     expect([...names.keys()]).toEqual([digestOf("a")]);
-    expect(await parts.releases.listProviders(Infinity)).toEqual([
-      address.provider,
-    ]);
+    expect(await parts.releases.listProviders()).toEqual([address.provider]);
   },
 );
 

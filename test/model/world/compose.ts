@@ -12,10 +12,10 @@ import { ProviderCatalog } from "../../../src/mirror/standings/provider-catalog.
 import { ProviderMirror } from "../../../src/mirror/providers/provider-mirror.ts";
 import { RefusedVersions } from "../../../src/mirror/standings/refusals.ts";
 import { Standings } from "../../../src/mirror/standings/standings.ts";
+import type { ReleaseOrigin } from "../../../src/mirror/releases/evidence.ts";
 import type { KnownRelease } from "../../../src/mirror/releases/known-release.ts";
 import type { PackageHashes } from "../../../src/mirror/releases/package-hashes.ts";
 import { ReleaseRecords } from "../../../src/mirror/releases/records.ts";
-import type { ReleaseOrigin } from "../../../src/mirror/releases/verdict.ts";
 import type { ReleaseAddress } from "../../../src/mirror/releases/release.ts";
 import type { VersionList } from "../../../src/mirror/versions/version-list.ts";
 import {
@@ -101,7 +101,7 @@ export function composeMirror(
   const catalog = new ProviderCatalog({
     origins: new Map([[hostname as Hostname, origin]]),
     versions: cacheOf<ProviderAddress, VersionList>(versionRecords),
-    ...{ releases, events, notebook },
+    ...{ releases, events },
     notFound: modelTimes.freshness.notFound,
     onVanished: () => undefined,
     onMalformed: () => undefined,

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { SignatureJudge } from "../../../src/mirror/releases/verdict.ts";
+import type { SignatureJudge } from "../../../src/mirror/releases/evidence.ts";
 import type { Fingerprint } from "../../../src/verification/fingerprints.ts";
 import type {
   SignatureDecision,

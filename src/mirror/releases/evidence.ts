@@ -1,8 +1,14 @@
-import { failure } from "../../errors/index.ts";
+import { hash } from "node:crypto";
+import type { Sha256 } from "../../address/hash.ts";
+import { failure, type ProvenderError } from "../../errors/index.ts";
 import type {
   OriginChecksums,
   ProviderOrigin,
 } from "../../origin/registries/provider-origin.ts";
+import type { KeyLabel } from "../../origin/registries/registry-answers.ts";
+import type { Content } from "../../trust/content.ts";
+import type { Evidence } from "../../trust/state.ts";
+import { parseChecksumsDocument } from "../../verification/checksums-document.ts";
 import type {
   SignatureDecision,
   SignatureProfile,
@@ -18,6 +24,7 @@ import type { Clock } from "../cache/clock.ts";
 import {
   checksumsSubject,
   formatRelease,
+  pickNames,
   type ReleaseAddress,
   type ReleaseProof,
 } from "./release.ts";
@@ -101,7 +108,7 @@ export function matchesPolicy(
 }
 
 /** Decides on a proof as of `verifiedAt`: the same answer today and when it is read back years later. */
-export async function judgeProof(
+async function judgeProof(
   release: ReleaseAddress,
   proof: ReleaseProof,
   judge: SignatureJudge,
@@ -138,4 +145,88 @@ function findExemption(
   if (keys.length === 0 && signatures === "when-published")
     return "unsigned-when-published";
   throw failure("signature-missing", formatRelease(release), missing);
+}
+
+/** Evidence with everything that is needed to verify it again. */
+export interface StoredEvidence extends Evidence {
+  readonly proof: ReleaseProof;
+  /** One for each of the proof's keys, or none. */
+  readonly keyLabels: readonly KeyLabel[];
+  /** Undefined while it is not good. */
+  readonly checksums: SignedChecksums | undefined;
+  /** Reason why it is not good. */
+  readonly fault: ProvenderError | undefined;
+}
+
+/** Names the content of a SHA256SUMS, as operators see it. */
+export function digestOf(document: Uint8Array): string {
+  return hash("sha256", document);
+}
+
+/** The evidence of an accepted signature, or of an exemption. Throws why there is none. */
+export async function judgeEvidence(
+  address: ReleaseAddress,
+  proof: ReleaseProof,
+  keyLabels: readonly KeyLabel[],
+  judge: SignatureJudge,
+): Promise<StoredEvidence & { readonly checksums: SignedChecksums }> {
+  const checksums = await judgeProof(address, proof, judge);
+  const { signedBy, signedAt, exemption, sha256ByFilename } = checksums;
+  return {
+    ...identify(proof),
+    ...{ proof, keyLabels, checksums, signedBy, signedAt, exemption },
+    content: contentOf(address, sha256ByFilename),
+    isGood: true,
+    fault: undefined,
+    noted: undefined,
+  };
+}
+
+/** Recorded evidence that does not hold today; its content is still known. */
+export function faultyEvidence(
+  address: ReleaseAddress,
+  proof: ReleaseProof,
+  keyLabels: readonly KeyLabel[],
+  signed: Pick<Evidence, "signedBy" | "signedAt">,
+  fault: ProvenderError,
+): StoredEvidence {
+  return {
+    ...identify(proof),
+    ...{ proof, keyLabels, fault },
+    ...{ signedBy: signed.signedBy, signedAt: signed.signedAt },
+    exemption: proof.exemption,
+    content: readContent(address, proof),
+    isGood: false,
+    checksums: undefined,
+    noted: undefined,
+  };
+}
+
+/** Reads which archives a document names; nothing is verified. */
+export function readContent(
+  address: ReleaseAddress,
+  { document }: Pick<ReleaseProof, "document">,
+): Content {
+  const subject = checksumsSubject(address);
+  return contentOf(address, parseChecksumsDocument(subject, document));
+}
+
+/** A signature that nobody checked is no part of what was admitted: once there are keys for it, it is another piece of evidence. */
+function identify({ document, signature, exemption }: ReleaseProof) {
+  const sha256sums = digestOf(document);
+  const checked = exemption === undefined ? signature : undefined;
+  const parts = [Buffer.from(sha256sums), checked ?? new Uint8Array()];
+  return { id: digestOf(Buffer.concat(parts)), sha256sums };
+}
+
+function contentOf(
+  address: ReleaseAddress,
+  digests: ReadonlyMap<string, Sha256>,
+): Content {
+  const content = new Map<string, Sha256>();
+  for (const [platform, filename] of pickNames(address, digests)) {
+    const sha256 = digests.get(filename);
+    if (sha256 !== undefined) content.set(platform, sha256);
+  }
+  return content;
 }

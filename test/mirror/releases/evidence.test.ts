@@ -5,7 +5,7 @@ import {
   prepareProof,
   type ReleaseEvidence,
   type SignaturePolicy,
-} from "../../../src/mirror/releases/verdict.ts";
+} from "../../../src/mirror/releases/evidence.ts";
 import type { ReleaseProof } from "../../../src/mirror/releases/release.ts";
 import { address as thing } from "../../scenes/believed-releases.ts";
 import { sketch as believe, digestOf } from "../../scenes/release-sketches.ts";
