@@ -6,7 +6,7 @@ import { playInThreads } from "./play/threads.ts";
 import { worldNames, type WorldName } from "./play/worlds.ts";
 
 // npm run model -- --sequences N --seed S [--world W] [--steps K] [--threads T]
-//   [--until-broken] | --replay S [--world W]
+//   [--until-broken] | --exhaustive LETTERS [--world W] | --replay S [--world W]
 
 const { values } = parseArgs({
   options: {
@@ -14,6 +14,7 @@ const { values } = parseArgs({
     seed: { type: "string", default: "1" },
     steps: { type: "string", default: "40" },
     world: { type: "string" },
+    exhaustive: { type: "string" },
     threads: { type: "string", default: `${availableParallelism()}` },
     "until-broken": { type: "boolean", default: false },
     replay: { type: "string" },
@@ -41,8 +42,14 @@ async function replay(
 }
 
 async function playAll(): Promise<void> {
-  const first = Number(values.seed);
-  const sequences = { first, count: Number(values.sequences), steps };
+  const sequences =
+    values.exhaustive === undefined
+      ? {
+          first: Number(values.seed),
+          count: Number(values.sequences),
+          steps,
+        }
+      : { longest: Number(values.exhaustive) };
   const began = performance.now();
   const played = await playInThreads(
     { sequences, world, untilBroken: values["until-broken"] },

@@ -1,5 +1,6 @@
 import { invariants } from "../oracle/violation.ts";
 import { formatAction, type Action } from "../world/actions.ts";
+import { listWords, spell } from "./exhaustive.ts";
 import { generate } from "./generate.ts";
 import { play } from "./play.ts";
 import { shrink } from "./shrink.ts";
@@ -7,12 +8,10 @@ import { worldOf, type WorldName } from "./worlds.ts";
 
 /** Sequences that are played one after the other. */
 export interface Batch {
-  /** Seeds from the first on. */
-  readonly sequences: {
-    readonly first: number;
-    readonly count: number;
-    readonly steps: number;
-  };
+  /** Seeds from the first on, or all words of at most so many letters. */
+  readonly sequences:
+    | { readonly first: number; readonly count: number; readonly steps: number }
+    | { readonly longest: number };
   /** Undefined: the one that the seed chooses. */
   readonly world: WorldName | undefined;
   /** Plays every `of`th sequence, from `index` on. */
@@ -81,13 +80,16 @@ function describe(
   ].join("\n");
 }
 
-/** Finds the sequence that has a name: its seed. */
+/** Finds the sequence that has a name: a seed, or letters between commas. */
 export function findSequence(
   name: string,
   world: WorldName | undefined,
   steps: number,
 ): Sequence {
-  return makeSequence(Number(name), world, steps);
+  const seed = Number(name);
+  return Number.isNaN(seed)
+    ? makeWord(name.split(", "), world)
+    : makeSequence(seed, world, steps);
 }
 
 function indentAction(action: Action): string {
@@ -99,8 +101,20 @@ function* listSequences({
   world,
   share: { index, of },
 }: Batch): Generator<Sequence> {
-  for (let at = index; at < sequences.count; at += of)
-    yield makeSequence(sequences.first + at, world, sequences.steps);
+  if ("longest" in sequences) {
+    let at = 0;
+    for (const letters of listWords(sequences.longest))
+      if (at++ % of === index) yield makeWord(letters, world);
+  } else
+    for (let at = index; at < sequences.count; at += of)
+      yield makeSequence(sequences.first + at, world, sequences.steps);
+}
+
+function makeWord(
+  letters: readonly string[],
+  world: WorldName = "online",
+): Sequence {
+  return { name: letters.join(", "), world, actions: spell(letters) };
 }
 
 function makeSequence(
