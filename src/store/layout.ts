@@ -31,8 +31,6 @@ export interface StoreLayout {
   readonly archiveUrlKeys: string;
   /** Id of the bucket's store that this replica works on. */
   readonly bucketIdentity: string;
-  /** Id of this directory among those of all replicas. */
-  readonly replicaId: string;
   /** The names of archives that are to be brought into the bucket. */
   readonly outbox: string;
   readonly tls: {
@@ -64,7 +62,6 @@ export function layOutStore(directory: string): StoreLayout {
     },
     archiveUrlKeys: join(directory, "auth", "v1", "archive-url-keys.json"),
     bucketIdentity: join(directory, "bucket.v1.json"),
-    replicaId: join(directory, "replica.v1.json"),
     outbox: join(directory, "outbox", "v1"),
     tls: {
       directory: tls,

@@ -13,22 +13,11 @@ import { LineLimit } from "./line-limit.ts";
 
 export type { AuditEntry, AuditEvent } from "./audit-entry.ts";
 
-/** Lets one process at a time append to a log. */
-type AuditGuard = Required<Pick<AuditLinesSettings, "exclusively">>;
-
-interface AuditLogSettings extends Omit<
-  AuditLinesSettings,
-  "path" | keyof AuditGuard
-> {
+interface AuditLogSettings extends Omit<AuditLinesSettings, "path"> {
   /** The current file of requests; older ones lie beside it as `path.1` (the newest), `path.2` and so on. */
   readonly requests: string;
   /** The same for decisions. */
   readonly decisions: string;
-  /** Needed where several processes append. */
-  readonly guards?: {
-    readonly requests: AuditGuard;
-    readonly decisions: AuditGuard;
-  };
 }
 
 /** Events of single requests, which clients can repeat without limit. */
@@ -55,17 +44,9 @@ export class AuditLog {
   readonly #decisions: AuditLines;
   readonly #offers = new LineLimit(mostOfferLines);
 
-  constructor({ requests, decisions, guards, ...settings }: AuditLogSettings) {
-    this.#requests = new AuditLines({
-      ...settings,
-      ...guards?.requests,
-      path: requests,
-    });
-    this.#decisions = new AuditLines({
-      ...settings,
-      ...guards?.decisions,
-      path: decisions,
-    });
+  constructor({ requests, decisions, ...settings }: AuditLogSettings) {
+    this.#requests = new AuditLines({ ...settings, path: requests });
+    this.#decisions = new AuditLines({ ...settings, path: decisions });
   }
 
   /**
@@ -111,8 +92,6 @@ export interface AuditLinesSettings {
   readonly maxWaiting?: number | undefined;
   /** fdatasync(2). */
   readonly sync?: ((handle: FileHandle) => Promise<void>) | undefined;
-  /** Needed where several processes append. */
-  readonly exclusively?: AuditFileSettings["exclusively"] | undefined;
 }
 
 interface Line {
@@ -140,9 +119,8 @@ export class AuditLines {
   constructor(settings: AuditLinesSettings) {
     const { path, maxSize = 2 ** 26, keep = filesKept } = settings;
     const sync = settings.sync ?? ((handle: FileHandle) => handle.datasync());
-    const exclusively = settings.exclusively ?? ((work) => work());
     this.#settings = settings;
-    this.#file = new AuditFile({ path, maxSize, keep, sync, exclusively });
+    this.#file = new AuditFile({ path, maxSize, keep, sync });
     this.#maxWaiting = settings.maxWaiting ?? 2 ** 22;
   }
 
@@ -250,8 +228,6 @@ interface AuditFileSettings {
   readonly keep: number;
   /** Brings what was written to the disk. */
   readonly sync: (handle: FileHandle) => Promise<void>;
-  /** Does the work while nothing else appends to the file or opens it. */
-  readonly exclusively: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 /** Bytes in which the end of a line is looked for at once. */
@@ -277,7 +253,7 @@ class AuditFile {
 
   /** `entries` are objects of JSON in ASCII. `durable` ones have reached the disk when this resolves. Rejects with the system's error; some may be written then. */
   async append(entries: readonly string[], durable: boolean): Promise<void> {
-    await this.#settings.exclusively(() => this.#appendAll(entries));
+    await this.#appendAll(entries);
     // Other lines are appended meanwhile, because the disk takes longest.
     if (durable && this.#current)
       await this.#settings.sync(this.#current.handle);

@@ -1,16 +1,6 @@
 import { type FileHandle, open } from "node:fs/promises";
 import type { AuditEntry } from "./audit-entry.ts";
 
-/** Log as its readers see it beside processes that append to it. */
-export interface LogToRead {
-  /** The current file. */
-  readonly path: string;
-  /** Does the work while no process appends. */
-  readonly exclusively: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Older files; 8. */
-  readonly keep?: number | undefined;
-}
-
 /** An entry of this version or an earlier one. */
 export interface WrittenEntry {
   /** Entry as it was written, one object of JSON in ASCII. */
@@ -21,14 +11,14 @@ export interface WrittenEntry {
 }
 
 /**
- * Yields the entries of a log, oldest first, up to its end at the start of the
- * call; other lines, and those that are not wanted by their bytes, are skipped.
+ * Yields the entries of the log whose current file is `path`, oldest first, up to its end at the start of the call; other
+ * lines, and those that are not wanted by their bytes, are skipped.
  */
 export async function* readEntries(
-  { path, exclusively, keep = filesKept }: LogToRead,
+  path: string,
   isWanted: (line: Buffer) => boolean = () => true,
 ): AsyncGenerator<WrittenEntry, undefined> {
-  const files = await exclusively(() => openLogFiles(path, keep));
+  const files = await openLogFiles(path);
   try {
     for (const file of files)
       for await (const lines of readLines(file))
@@ -97,18 +87,17 @@ async function* readLines({
 /** Older files that a log keeps by default. */
 export const filesKept = 8;
 
-/** The files of a log that are there, oldest first. */
-async function openLogFiles(
-  path: string,
-  keep: number,
-): Promise<readonly LogFile[]> {
-  const files: LogFile[] = [];
-  for (let number = keep; number >= 0; number--) {
+/** The files of a log that are there, oldest first. They are opened newest first, so that none is missed that moves aside meanwhile, but seen twice. */
+async function openLogFiles(path: string): Promise<readonly LogFile[]> {
+  const files = new Map<number, LogFile>();
+  for (let number = 0; number <= filesKept; number++) {
     const handle = await openIfThere(number === 0 ? path : `${path}.${number}`);
     if (handle === undefined) continue;
-    files.push({ handle, size: (await handle.stat()).size });
+    const { ino, size } = await handle.stat();
+    if (files.has(ino)) await handle.close();
+    else files.set(ino, { handle, size });
   }
-  return files;
+  return [...files.values()].toReversed();
 }
 
 async function openIfThere(path: string): Promise<FileHandle | undefined> {

@@ -27,7 +27,6 @@ import {
   type DaemonTelemetry,
   type Telemetry,
   wireTelemetry,
-  wireAuditLogs,
 } from "./telemetry.ts";
 
 /**
@@ -147,10 +146,9 @@ async function tellUndone(
   layout: StoreLayout,
   { alarms, logger }: Telemetry,
 ): Promise<void> {
-  const { decisions } = wireAuditLogs(layout);
   try {
     const undone = await findUndone(
-      readEntries(decisions, tellsDecision),
+      readEntries(layout.audit.decisions, tellsDecision),
       trust,
     );
     for (const { repeat, subject, decision, key, content, at, by } of undone)

@@ -1,22 +1,12 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import pLimit, { type LimitFunction } from "p-limit";
 import { expect } from "vitest";
 import type { AuditEntry } from "../../src/telemetry/audit-entry.ts";
 import {
   AuditLines,
   type AuditLinesSettings,
 } from "../../src/telemetry/audit-log.ts";
-
-const turns = new Map<string, LimitFunction>();
-
-/** Lets one at a time append to a log or open it for reading, as in a store. */
-export function guarding(path: string) {
-  const exclusively = turns.get(path) ?? pLimit(1);
-  turns.set(path, exclusively);
-  return { exclusively };
-}
 
 export const durable = { durable: true };
 export const at = new Date("2026-11-21T10:00:00.000Z");

@@ -11,7 +11,6 @@ import { isVersion } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
 import { escapeUnit } from "../../telemetry/audit-entry.ts";
 import {
-  type LogToRead,
   readEntries,
   type WrittenEntry,
 } from "../../telemetry/audit-reader.ts";
@@ -30,7 +29,7 @@ const gathered = 2 ** 16;
  * `print` resolves when its text was taken, with false when it has no reader any longer.
  */
 export async function printAudit(
-  logs: readonly LogToRead[],
+  logs: readonly string[],
   question: AuditQuestion,
   { json, now, hosts }: AuditOptions,
   print: (text: string) => Promise<boolean>,

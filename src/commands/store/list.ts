@@ -38,7 +38,7 @@ function describe(held: HeldPackage) {
   return {
     ...namePackage(held),
     ...describeStored(stored),
-    firstSeen: firstSeen?.toISOString() ?? null,
+    firstSeen: firstSeen.toISOString(),
     signedBy: signedBy ?? null,
   };
 }
@@ -62,7 +62,7 @@ function formatPackages(packages: readonly HeldPackage[]): string {
     return [
       ...[provider, version, platform],
       stored === undefined ? "listed" : formatAmount(stored.size),
-      firstSeen === undefined ? "-" : minuteOf(firstSeen),
+      minuteOf(firstSeen),
       formatLastUse(stored),
       signedBy,
     ];

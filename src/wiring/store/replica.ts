@@ -11,13 +11,10 @@ import { Bucket } from "../../store/bucket/bucket.ts";
 import { ReplicaClock } from "../../store/bucket/replica-clock.ts";
 import type { StoreLayout } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
-import { readReplicaId } from "../../store/replica-id.ts";
 import type { Telemetry } from "../telemetry.ts";
 
 /** This process as one of many on a bucket. */
 export interface Replica {
-  /** Id of this storage directory alone. */
-  readonly id: string;
   readonly bucket: Bucket;
   readonly identity: BucketIdentity;
   readonly blobs: BucketBlobs;
@@ -38,7 +35,6 @@ export async function openReplica(
 ): Promise<Replica | undefined> {
   if (s3 === undefined) return undefined;
   const bucket = wireBucket(s3);
-  const id = await readReplicaId(layout);
   const identity = await identifyBucket(bucket, layout).catch(
     async (error: unknown) => {
       await bucket.close();
@@ -58,7 +54,7 @@ export async function openReplica(
   await watch.begin().catch(() => undefined);
   await watch.start();
   return {
-    ...{ id, bucket, identity },
+    ...{ bucket, identity },
     blobs: new BucketBlobs(bucket),
     url: s3.endpoint,
     clock: new ReplicaClock(bucket.connection),

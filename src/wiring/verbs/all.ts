@@ -1,9 +1,7 @@
-import { audit } from "./audit.ts";
-import { list } from "./held.ts";
 import { exportPackages, importFile, prefetch } from "./packages.ts";
 import { explain, status } from "./status.ts";
 import { approve, forget, list as listTrust, reset, revoke } from "./trust.ts";
-import { prune, verify } from "./upkeep.ts";
+import { audit, list, prune, verify } from "./store.ts";
 
 /** The verbs by name; one module, because each that is loaded by itself adds files to the program's bundle. */
 export const all = {
