@@ -19,7 +19,6 @@ interface Known {
   readonly listed: readonly string[];
   readonly most: number;
   readonly owner: number;
-  readonly perMinute: number;
   readonly missing: "signature" | "signing key";
   readonly reasons: readonly string[];
   readonly release: ProviderRelease;

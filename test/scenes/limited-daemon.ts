@@ -1,5 +1,5 @@
-import { runServe } from "../../src/commands/operate/serve.ts";
 import { loadConfiguration } from "../../src/config/load.ts";
+import { run } from "../../src/main/operate/serve.ts";
 import { version } from "../../src/main/version.ts";
 import { listenerLimits } from "../../src/server/http/listener.ts";
 import { wireDaemon } from "../../src/wiring/daemon.ts";
@@ -13,7 +13,4 @@ const load = () => {
   return { ...configuration, limits };
 };
 const within = { ...listenerLimits, ...changed };
-process.exitCode = await runServe(
-  await wireDaemon(load, version, within),
-  process,
-);
+process.exitCode = await run(await wireDaemon(load, version, within));

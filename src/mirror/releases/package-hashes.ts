@@ -70,14 +70,6 @@ export class PackageHashes {
     return hashIn(known ?? (await this.#computeOnce(sha256)));
   }
 
-  /** The reason why a stored archive has no h1; undefined when it has one, or was not hashed to the end. */
-  async whyNone(sha256: Sha256): Promise<string | undefined> {
-    const found = await this.#read(sha256);
-    return found !== undefined && "unhashable" in found
-      ? found.unhashable
-      : undefined;
-  }
-
   /** Computes in the background once the archive is `stored`; askers wait for it from now on. */
   schedule(sha256: Sha256, stored: Promise<void>): void {
     void this.#computeOnce(sha256, stored);

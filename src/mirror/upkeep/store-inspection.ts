@@ -1,7 +1,7 @@
+import pLimit from "p-limit";
 import { parseSha256, type Sha256 } from "../../address/hash.ts";
 import { providerAddress } from "../../address/provider-address.ts";
 import { parseVersion } from "../../address/version.ts";
-import { forEach } from "../../concurrency/in-time.ts";
 import { ifAddress } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { ListedBlob } from "../../store/blobs/listing.ts";
@@ -63,11 +63,12 @@ export async function inspectStore(
   const bytes = sumOf(listed);
   options.onSize(bytes);
   const { signal } = options;
-  const turns = { atOnce, signal };
+  const turn = pLimit(atOnce);
   const findings: Finding[] = [];
   const named = new Set<Sha256>();
   const keys = await Array.fromAsync(parts.records.listAll());
-  await forEach(keys, turns, async (key) => {
+  await turn.map(keys, async (key) => {
+    signal.throwIfAborted();
     const { problems, digests } = await judgeRecord(parts, key, options);
     for (const digest of digests) named.add(digest);
     for (const { text: problem, dropped } of problems)
@@ -75,7 +76,8 @@ export async function inspectStore(
   });
   const orphans: { sha256: Sha256; size: number }[] = [];
   let archives = 0;
-  await forEach(listed, turns, async (one) => {
+  await turn.map(listed, async (one) => {
+    signal.throwIfAborted();
     const { sha256, size } = one;
     const finding = await inspectFile(parts.blobs, one, options);
     if (finding === "gone") return;

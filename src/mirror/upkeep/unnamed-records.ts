@@ -1,5 +1,5 @@
+import pLimit from "p-limit";
 import { isSha256, type Sha256 } from "../../address/hash.ts";
-import { forEach } from "../../concurrency/in-time.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import { isRebuildable, type RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
@@ -40,7 +40,7 @@ export async function readNamedArchives(
     if (!isRebuildable(key)) others.push(key);
     else if (isSha256(sha256)) rebuildable.push({ key, sha256 });
   }
-  await forEach(others, { atOnce }, async (key) => {
+  await pLimit(atOnce).map(others, async (key) => {
     for (const [digest, name] of await readNames(parts, key))
       names.set(digest, name);
   });
