@@ -68,6 +68,9 @@ const titles = {
   failing: "This mirror cannot tell now",
 } as const satisfies Record<Why["verdict"], string>;
 
+const onlyReports =
+  "The policy only reports: what it denies or finds too young is served all the same.";
+
 /** Candidates that an answer names. */
 const mostTold = 20;
 
@@ -88,7 +91,10 @@ export async function explain(
     explainError(subject, error),
   );
   const candidates = await tellCandidates(mirror, question);
-  return { ...why, reasons: [...why.reasons, ...candidates] };
+  const isReporting =
+    "provider" in question && mirror.admission.rules.mode === "report";
+  const more = isReporting ? [onlyReports] : [];
+  return { ...why, reasons: [...why.reasons, ...candidates, ...more] };
 }
 
 async function explainProvider(
@@ -121,12 +127,7 @@ async function explainRelease(
   subject: string,
   address: ReleaseAddress,
 ): Promise<Why> {
-  const { policy, mode } = admission.rules;
-  const rules = [tellRule(policy, address)];
-  if (mode === "report")
-    rules.push(
-      "The policy only reports: what it denies or finds too young is served all the same.",
-    );
+  const rules = [tellRule(admission.rules.policy, address)];
   try {
     const asked = { absentFor: justNow };
     const answer = await providers.findRelease(address, asked);

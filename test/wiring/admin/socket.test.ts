@@ -28,7 +28,7 @@ describe("requests that no command of this version sends", () => {
     ["list", { spec: 5 }, /^provender: spec: .* expected string, .* number/],
     ["list", { verbose: true }, /^provender: arguments: .* "verbose"/],
     ["explain", {}, /^provender: spec: .* expected string, .* undefined/],
-    ["verify", { sample: "many" }, /^provender: sample: .* expected number/],
+    ["verify", { repair: "many" }, /^provender: repair: .* expected boolean/],
     ["prefetch", { spec: [], lockFile: [5], list: [] }, /: lockFile\.0: /],
     ["toString", {}, /^provender: toString: it is no verb: give one of audit/],
   ])("are refused with a sentence: %s %j", async (verb, input, sentence) => {
