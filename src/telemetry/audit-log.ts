@@ -350,7 +350,8 @@ class AuditFile {
 }
 
 async function openToAppend(path: string): Promise<FileHandle> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  // A storage directory that is away is not made anew.
+  await mkdir(dirname(path), { mode: 0o700 }).catch(unlessThere);
   const handle = await open(path, "a+", 0o600);
   try {
     await syncFolder(dirname(path));
@@ -381,6 +382,10 @@ function isAt(handle: FileHandle, path: string): boolean {
   const held = fstatSync(handle.fd);
   const there = statSync(path, { throwIfNoEntry: false });
   return there?.ino === held.ino && there.dev === held.dev;
+}
+
+function unlessThere(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EEXIST") throw error;
 }
 
 async function exists(path: string): Promise<boolean> {

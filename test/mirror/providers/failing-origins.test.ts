@@ -80,7 +80,10 @@ const failures: Readonly<Record<string, Fault>> = {
 const table = kinds.flatMap((kind) =>
   Object.entries(failures).map(([name, fault]) => [kind, name, fault] as const),
 );
-const counted = { right: 0, stale: 0, errors: 0, falsehoods: 0, recovered: 0 };
+const counted = {
+  ...{ right: 0, stale: 0, errors: 0 },
+  ...{ falsehoods: 0, recovered: 0, remembered: 0 },
+};
 
 describe("an origin", () => {
   it.each(table)(
@@ -116,13 +119,22 @@ describe("an origin", () => {
         counted[
           status !== 200 ? "errors" : outcome === "stale" ? "stale" : "right"
         ]++;
-      await expectRecovery(type, sha256Of(second));
+      // An archive that came with other bytes is refused for minutes.
+      if (kind === "archive" && newArchive.status === 451) {
+        registry.heal();
+        expect((await mirror.archive(type, "2.0.0")).status).toBe(451);
+        counted.remembered++;
+      } else await expectRecovery(type, sha256Of(second));
     },
   );
 
   it("in all of this was answered for as it should", () => {
     expect(table).toHaveLength(60);
-    expect(counted).toMatchObject({ falsehoods: 0, recovered: 60 });
+    expect(counted).toMatchObject({
+      falsehoods: 0,
+      recovered: 59,
+      remembered: 1,
+    });
     console.log(`${table.length} origin faults: ${JSON.stringify(counted)}`);
   });
 });
