@@ -273,7 +273,7 @@ export class ProviderMirror {
       .look(request)
       .then((settled) => report(request, settled))
       .catch(noneIfRefused);
-    const asked = { maxAge: justNow, absentFor: justNow };
+    const asked = { absentFor: justNow };
     const release =
       known ?? report(request, (await standings.lookUp(request, asked)).value);
     return this.#admitted(request, release);

@@ -35,8 +35,10 @@ export async function surveyFaces(
 ): Promise<Survey> {
   // Replicas see what others did once they look again.
   if (world.size > 1) world.outlast();
-  // The first survey may change the list, so a second one follows.
-  await surveyReleases(world, index, type);
+  // The first survey may change the list, and a command asks for what came out since, so a second one follows.
+  const { served } = await surveyReleases(world, index, type);
+  for (const version of served.keys())
+    await world.askFor(index, "recall", { type, version });
   const survey = await surveyReleases(world, index, type);
   for (const [version, answer] of survey.served) {
     const isAsked = world.oracle.isAnswering(type) || world.settings.offline;
