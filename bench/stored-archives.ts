@@ -1,15 +1,10 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import type { Sha256 } from "../src/address/hash.ts";
-import {
-  blobPath,
-  isRebuildable,
-  layOutStore,
-  recordPaths,
-  type RecordKey,
-} from "../src/store/layout.ts";
-import { seal } from "../src/store/records/seal.ts";
+import { blobPath, layOutStore, type RecordKey } from "../src/store/layout.ts";
+import { openDatabase } from "../src/store/database/database.ts";
 import { scratch } from "./scratch.ts";
 
 const platforms = 5;
@@ -19,11 +14,16 @@ export function fillStore(archives: number): string {
   const directory = scratch("store");
   const layout = layOutStore(directory);
   const write = makeWriter();
-  const record = (key: RecordKey, body: unknown) => {
-    const revision = isRebuildable(key) ? 0 : 1;
-    const text = seal(key, { revision, body: JSON.stringify(body) });
-    for (const path of recordPaths(layout, key)) write(path, text);
-  };
+  openDatabase(layout).close();
+  const database = new DatabaseSync(layout.database);
+  database.exec("BEGIN");
+  const insert = database.prepare("INSERT INTO records VALUES (?, ?, 1, ?)");
+  const record = (key: RecordKey, body: unknown) =>
+    insert.run(
+      key.slice(0, -1).join("/"),
+      key.at(-1) ?? "",
+      JSON.stringify(body),
+    );
   for (let n = 0; n < archives; n++) {
     const content = `archive ${n}`;
     const sha256 = digestOf(content);
@@ -42,6 +42,8 @@ export function fillStore(archives: number): string {
     ]);
     record(release, { firstDigests: Object.fromEntries(named) as unknown });
   }
+  database.exec("COMMIT");
+  database.close();
   return directory;
 }
 

@@ -59,7 +59,7 @@ const storeys: Readonly<Record<string, readonly string[]>> = {
   verification: ["archives", ""],
   store: [
     "",
-    ...["records", "blobs", "bucket"],
+    ...["records", "database", "blobs", "bucket"],
     ...["bucket/archives", "bucket/upkeep"],
     "bucket/carrying",
   ],

@@ -10,7 +10,7 @@
 //    none of them (mirror/archives/download.ts);
 // 5. the disk: hashing of stored files, and writes (store/blobs/verified-blobs.ts,
 //    store/durable-file.ts), changes of one record one after the other
-//    (store/records/disk-records.ts);
+//    (store/database/database-records.ts);
 // 6. threads: signatures, packages and modules, each kind with a pool and a
 //    queue of its own, which wait for nothing.
 

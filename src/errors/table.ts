@@ -514,6 +514,25 @@ const storeErrors = {
     remedy: ({ known }) =>
       `restore it from a backup, or write {"version":${known}} into it if no newer provender worked on the store`,
   }),
+  "store-too-old": row(["directory"], {
+    sentence:
+      "The storage directory {directory} has records in files, as provender kept them before it had a database",
+    remedy: `set another, empty "storage.directory"; its tls/ can be copied there`,
+  }),
+  "backup-unwritable": row(["file", "reason"], {
+    sentence: "{file} was not written ({reason})",
+    remedy: "name a file that is not there, in a directory that can be written",
+  }),
+  "database-damaged": row(["file", "problem"], {
+    sentence: "The database {file} cannot be used ({problem})",
+    remedy: "restore it from a backup",
+  }),
+  "database-missing": row(["file"], {
+    sentence:
+      "{file}, which says what of the archives beside it may be served, is missing",
+    remedy:
+      "restore it from a backup; to begin again with first contacts, remove blobs/, too",
+  }),
   "store-unusable": row(["directory", "reason"], {
     sentence: "The storage directory {directory} cannot be used ({reason})",
     remedy: `make it a directory that can be written, or set another "storage.directory"`,

@@ -247,6 +247,16 @@ export function addStore(program: Command): void {
   addList(program);
   addVerify(program);
   addPrune(program);
+  addBackup(program);
+}
+
+function addBackup(program: Command): void {
+  withConfig(program.command("backup"))
+    .description(
+      "write a consistent copy of the database, also beside a daemon",
+    )
+    .argument("<file>", "to be made")
+    .action(run(async () => (await import("./operate/backup.ts")).backUp));
 }
 
 const specText =

@@ -28,6 +28,19 @@ const failures: Readonly<Record<string, FileFailure>> = {
   EFBIG: "full",
 };
 
+/** SQLite's primary result codes (sqlite.org/rescode.html). */
+const sqliteFailures: Readonly<Record<number, FileFailure>> = {
+  5: "short-of-means",
+  6: "short-of-means",
+  7: "short-of-means",
+  8: "broken",
+  10: "broken",
+  11: "broken",
+  13: "full",
+  14: "broken",
+  26: "broken",
+};
+
 const remedies: Readonly<Record<FileFailure, string>> = {
   full: "try again shortly, and make room on the mirror's disk",
   broken: "look at the mirror's disk and at how it is mounted",
@@ -67,8 +80,24 @@ export function describeFailure(error: unknown): string {
 /** Undefined for what is no failure of a system call. */
 export function classifyFileFailure(error: unknown): FileFailure | undefined {
   const { code, syscall } = (firstOf(error) ?? {}) as NodeJS.ErrnoException;
+  const sqlite = sqliteCode(error);
+  if (sqlite !== undefined) return sqliteFailures[sqlite];
   if (code === undefined || syscall === undefined) return undefined;
   return failures[code] ?? "broken";
+}
+
+/** True where SQLite found that what is there is no database of its own, or a damaged one. */
+export function isDamage(error: unknown): boolean {
+  return [11, 26].includes(sqliteCode(error) ?? 0);
+}
+
+/** Undefined for what is no failure of SQLite. */
+function sqliteCode(error: unknown): number | undefined {
+  const { code, errcode } = (error ?? {}) as {
+    readonly code?: unknown;
+    readonly errcode?: number;
+  };
+  return code === "ERR_SQLITE_ERROR" ? (errcode ?? 0) & 0xff : undefined;
 }
 
 /** Returns the first failure, where closing the file failed too. */

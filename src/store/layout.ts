@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Sha256 } from "../address/hash.ts";
 
-/** The parts of a record's name; each part becomes one folder or file name. */
+/** The parts of a record's name. */
 export type RecordKey = readonly string[];
 
 /**
@@ -10,9 +10,8 @@ export type RecordKey = readonly string[];
 export interface StoreLayout {
   readonly directory: string;
   readonly blobs: string;
-  readonly records: string;
-  /** The second copies of records. */
-  readonly recordCopies: string;
+  /** Everything that the mirror knows; archives are files beside it. */
+  readonly database: string;
   readonly staging: string;
   readonly lock: string;
   /** Name of the process that has the lock. */
@@ -47,8 +46,7 @@ export function layOutStore(directory: string): StoreLayout {
   return {
     directory,
     blobs: join(directory, "blobs", "v1", "sha256"),
-    records: join(directory, "records", "v1"),
-    recordCopies: join(directory, "record-copies", "v1"),
+    database: join(directory, "provender.db"),
     staging: join(directory, "staging"),
     lock: join(directory, "daemon.lock"),
     holder: join(directory, "daemon.lock.holder"),
@@ -77,10 +75,7 @@ export function blobPath(layout: StoreLayout, sha256: Sha256): string {
   return join(layout.blobs, sha256.slice(0, 2), sha256);
 }
 
-/**
- * True for records that can be rebuilt, or whose content will show again. All
- * others are trust and decisions, and are kept twice.
- */
+/** True for records that can be rebuilt, or whose content will show again. All others are trust and decisions. */
 export function isRebuildable([room]: RecordKey): boolean {
   return room === "package-hashes";
 }
@@ -88,24 +83,6 @@ export function isRebuildable([room]: RecordKey): boolean {
 /** True for records of keys and decisions. */
 export function isTrust([room]: RecordKey): boolean {
   return room === "trust";
-}
-
-/** Returns the paths of a record, in the order in which they are written. */
-export function recordPaths(
-  layout: StoreLayout,
-  key: RecordKey,
-): readonly string[] {
-  return recordFolders(layout, key).map((folder) => `${folder}.json`);
-}
-
-/** Returns the folders of the records whose keys start with `prefix`. */
-export function recordFolders(
-  { records, recordCopies }: StoreLayout,
-  prefix: RecordKey,
-): readonly string[] {
-  checkParts(prefix);
-  const roots = isRebuildable(prefix) ? [records] : [records, recordCopies];
-  return roots.map((root) => join(root, ...prefix));
 }
 
 const recordSuffix = ".json";
@@ -141,7 +118,8 @@ export function isKeyPart(name: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._:+-]*$/.test(name);
 }
 
-function checkParts(key: RecordKey): void {
+/** Throws RangeError for what is not the key of a record. */
+export function checkParts(key: RecordKey): void {
   for (const part of key)
     if (!isKeyPart(part))
       throw new RangeError(`not a part of a record key: ${part}`);

@@ -1,6 +1,7 @@
 import {
   chmodSync,
   closeSync,
+  existsSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -60,8 +61,8 @@ export async function prepareStorageDirectory(
 }
 
 async function makeFolders(layout: StoreLayout): Promise<void> {
-  const { blobs, records, recordCopies, staging, audit } = layout;
-  const kept = [blobs, records, recordCopies, staging];
+  const { blobs, staging, audit } = layout;
+  const kept = [blobs, staging];
   for (const folder of [...kept, dirname(audit.requests)]) {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -142,20 +143,21 @@ function reasonOf(error: unknown): string {
  * Version of the stores that this program writes. It grows when an older
  * program would misunderstand a store, or overlook parts of it.
  */
-const storeVersion = 1;
+const storeVersion = 2;
 
 const shape = z.object({ version: z.int().positive() });
 
 /**
- * Refuses a store that a newer program wrote, before anything in it is touched.
- * A store without its file is of the first version: a full disk takes no mark.
- * Throws store-too-new and store-version-unreadable.
+ * Refuses a store of another version, before anything in it is touched. A store without its file is of this one: a full
+ * disk takes no mark. Throws store-too-new, store-too-old and store-version-unreadable.
  */
 export async function checkStoreVersion(layout: StoreLayout): Promise<void> {
-  const marked = await readVersion(layout);
-  const newest = Math.max(marked ?? 0, ...(await listRecordVersions(layout)));
-  if (newest > storeVersion)
-    throw failure("store-too-new", layout.directory, newest, storeVersion);
+  const { directory } = layout;
+  const version = (await readVersion(layout)) ?? storeVersion;
+  if (version > storeVersion)
+    throw failure("store-too-new", directory, version, storeVersion);
+  if (version < storeVersion || existsSync(join(directory, "records")))
+    throw failure("store-too-old", directory);
 }
 
 /** Says which version a store is of, once. A full disk leaves that to the next start, and what is there is served. */
@@ -182,20 +184,6 @@ async function readVersion({
       cause: error,
     });
   }
-}
-
-/**
- * Lists the versions in the names of the records' folders, so that a backup of
- * them alone has its version, too.
- */
-async function listRecordVersions({
-  records,
-}: StoreLayout): Promise<readonly number[]> {
-  const names = await readdir(dirname(records)).catch(unlessMissing);
-  return (names ?? []).flatMap((name) => {
-    const [, digits] = /^v([1-9][0-9]{0,5})$/.exec(name) ?? [];
-    return digits === undefined ? [] : [Number(digits)];
-  });
 }
 
 /** SQLITE_BUSY. */

@@ -1,5 +1,4 @@
 import { statSync } from "node:fs";
-import { dirname } from "node:path";
 import { failure } from "../errors/index.ts";
 import type { StoreLayout } from "./layout.ts";
 
@@ -26,9 +25,9 @@ export function actAsOwner(layout: StoreLayout): void {
   }
 }
 
-/** Returns the owner of the records, or else of their directory. */
-function findOwner({ records, directory }: StoreLayout) {
-  return ownerOf(dirname(records)) ?? ownerOf(directory);
+/** Returns the owner of the database, or else of its directory. */
+function findOwner({ database, directory }: StoreLayout) {
+  return ownerOf(database) ?? ownerOf(directory);
 }
 
 /** Undefined for what is not there or not to be seen, which the folder above it tells. */

@@ -27,7 +27,8 @@ import { BucketRecords } from "../store/bucket/bucket-records.ts";
 import { RecordMemory } from "../store/bucket/record-memory.ts";
 import { ReplicaRecords } from "../store/bucket/replica-records.ts";
 import type { RecordKey, StoreLayout } from "../store/layout.ts";
-import { DiskRecords } from "../store/records/disk-records.ts";
+import { openDatabase, type Database } from "../store/database/database.ts";
+import { DatabaseRecords } from "../store/database/database-records.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
 import { signaturePolicyOf } from "./origins.ts";
 import type { Replica } from "./store/replica.ts";
@@ -77,11 +78,10 @@ export function wireKept(
   telemetry: Telemetry,
   parts: KeptParts = {},
 ): Kept {
-  const {
-    replica,
-    clock = replica?.clock ?? systemClock,
-    records = wireRecords(layout, telemetry, replica),
-  } = parts;
+  const { replica, clock = replica?.clock ?? systemClock } = parts;
+  const database = openDatabase(layout);
+  const local = wireLocalRecords(database, telemetry);
+  const { records = wireRecords(local, telemetry, replica) } = parts;
   const signatures = wireSignatures();
   const judge = wireJudge(signatures);
   const trust = new TrustStore(records, replica && (() => clock.monotonic()));
@@ -98,7 +98,7 @@ export function wireKept(
   });
   const kept = keepIn(records);
   // Eviction goes by the records on this disk: to ask the bucket for each would cost too much.
-  const own = replica && keepIn(wireRecords(layout, telemetry, undefined));
+  const own = replica && keepIn(local);
   const store = wireStore(configuration, layout, own ?? kept, telemetry);
   const { blobs } = store;
   const { archive } = configuration.limits;
@@ -108,6 +108,7 @@ export function wireKept(
     await nearest?.outbox.close();
     await Promise.all([signatures.close(), blobs.usage.close()]);
     await replica?.close();
+    database.close();
   };
   return {
     ...kept,
@@ -208,48 +209,32 @@ function wireNearest(
 /** Milliseconds between two reports on the same file. */
 const quiet = 60_000;
 
-/**
- * Opens the records of a storage directory, or of the bucket that it is a
- * replica of. A problem is reported once a minute, for any number of requests.
- */
-function wireRecords(
-  layout: StoreLayout,
+/** Reports a problem of a record once a minute, for any number of requests. */
+function wireLocalRecords(
+  database: Database,
   { logger, alarms }: Telemetry,
-  replica: Replica | undefined,
-): RecordStore {
-  const reported = new LRUCache<string, true>({ max: 1_000, ttl: quiet });
-  const reportOnce = (about: string, say: () => void) => {
-    if (reported.has(about)) return;
-    reported.set(about, true);
-    say();
-  };
-  const onUnreadable = ({
-    file,
-    problem,
-    remedy,
-  }: Failure<"record-unreadable">) =>
-    reportOnce(file, () =>
-      alarms.raise("record-unreadable", { file, problem, remedy }),
-    );
-  const local = new DiskRecords(layout, {
-    onUnreadable,
-    onDamaged: (file, problem, healed) => {
-      const text = healed
-        ? "a copy of a record was no good; it was made again from the other copy"
-        : "a copy of a record is no good and cannot be made again now; the other copy is used";
-      reportOnce(`${file} ${healed}`, () =>
-        logger.warn({ file, problem }, text),
-      );
-    },
-    onPassedOver: (file, problem) =>
-      reportOnce(file, () =>
-        logger.warn({ file, problem }, "a damaged record is passed over"),
+): DatabaseRecords {
+  const reportOnce = makeQuiet();
+  return new DatabaseRecords(database, {
+    onUnreadable: raiseUnreadable(alarms),
+    onPassedOver: (record, problem) =>
+      reportOnce(record, () =>
+        logger.warn({ record, problem }, "a damaged record is passed over"),
       ),
   });
+}
+
+/** The records of the bucket that this is a replica of, or else its own. */
+function wireRecords(
+  local: DatabaseRecords,
+  { alarms }: Telemetry,
+  replica: Replica | undefined,
+): RecordStore {
   if (replica === undefined) return local;
   const { bucket, identity, watch, uncopied: compared } = replica;
-  const seen = new RecordMemory(layout);
+  const seen = new RecordMemory(local);
   const { etagForm } = identity;
+  const onUnreadable = raiseUnreadable(alarms);
   const shared = new BucketRecords(bucket, etagForm, onUnreadable, seen);
   const onDiffering = (key: RecordKey, computed: unknown, first: unknown) =>
     alarms.raise("package-hash-conflict", {
@@ -258,6 +243,24 @@ function wireRecords(
     });
   const own = { seen, local, watch };
   return new ReplicaRecords({ ...own, shared, compared, onDiffering });
+}
+
+function raiseUnreadable(alarms: Telemetry["alarms"]) {
+  const reportOnce = makeQuiet();
+  return ({ file, problem, remedy }: Failure<"record-unreadable">) =>
+    reportOnce(file, () =>
+      alarms.raise("record-unreadable", { file, problem, remedy }),
+    );
+}
+
+/** Says what is about the same only once a minute. */
+function makeQuiet() {
+  const reported = new LRUCache<string, true>({ max: 1_000, ttl: quiet });
+  return (about: string, say: () => void) => {
+    if (reported.has(about)) return;
+    reported.set(about, true);
+    say();
+  };
 }
 
 /** Milliseconds to decide about one signature. */

@@ -1,6 +1,7 @@
 import { KeyedLimit } from "../../src/concurrency/keyed-limit.ts";
-import type { RecordKey } from "../../src/store/layout.ts";
-import { DiskRecords } from "../../src/store/records/disk-records.ts";
+import type { RecordKey, StoreLayout } from "../../src/store/layout.ts";
+import { openDatabase } from "../../src/store/database/database.ts";
+import { DatabaseRecords } from "../../src/store/database/database-records.ts";
 import type { ReadBody } from "../../src/store/records/record-store.ts";
 import { AuditLog, type AuditEntry } from "../../src/telemetry/audit-log.ts";
 
@@ -116,16 +117,13 @@ function failure(code: string): Error {
 /** Turns of changes by directory: processes here are replicas, which write on conditions. */
 const turnsOf = new Map<string, KeyedLimit>();
 
-/** Records on a disk whose writes may fail. */
-export class FailingRecords extends DiskRecords {
+/** Records whose writes may fail. */
+export class FailingRecords extends DatabaseRecords {
   readonly #writes: Writes;
   readonly #turns: KeyedLimit;
 
-  constructor(
-    layout: ConstructorParameters<typeof DiskRecords>[0],
-    writes: Writes,
-  ) {
-    super(layout);
+  constructor(layout: StoreLayout, writes: Writes) {
+    super(openDatabase(layout));
     this.#writes = writes;
     const { directory } = layout;
     this.#turns = turnsOf.get(directory) ?? new KeyedLimit(16, 1);

@@ -3,10 +3,9 @@ import { parseSha256, type Sha256 } from "../../src/address/hash.ts";
 import { PackageHashes } from "../../src/mirror/releases/package-hashes.ts";
 import { BlobStore } from "../../src/store/blobs/blob-store.ts";
 import { blobPath } from "../../src/store/layout.ts";
-import { DiskRecords } from "../../src/store/records/disk-records.ts";
 import { ArchiveThreads } from "../../src/verification/archives/threads.ts";
 import { hashOf } from "../fakes/archive.ts";
-import { makeLayout } from "../store/stores.ts";
+import { makeLayout, openRecords } from "../store/stores.ts";
 import { zipBytes } from "../verification/archives/zip-bytes.ts";
 
 /** Threads that tell how often they were asked, and what a test does around their work. */
@@ -61,7 +60,7 @@ export async function prepareHashes(
 ) {
   const layout = await makeLayout();
   const blobs = new BlobStore(layout);
-  const records = new DiskRecords(layout);
+  const records = openRecords(layout);
   const failures: { readonly sha256: Sha256; readonly error: unknown }[] = [];
   /** Opens the hashes as another process would, or this one after a start. */
   const open = () =>

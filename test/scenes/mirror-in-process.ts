@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
-import type { Sha256 } from "../../src/address/hash.ts";
+import { parseSha256, type Sha256 } from "../../src/address/hash.ts";
 import { providerAddress } from "../../src/address/provider-address.ts";
 import { parseVersion } from "../../src/address/version.ts";
 import { isFailure, ProvenderError } from "../../src/errors/index.ts";
@@ -34,7 +34,7 @@ import { Settlements } from "../../src/mirror/trust/settlements.ts";
 import { TrustEvents } from "../../src/mirror/trust/trust-events.ts";
 import { TrustStore } from "../../src/mirror/trust/trust-store.ts";
 import { BlobStore } from "../../src/store/blobs/blob-store.ts";
-import type { StoreLayout } from "../../src/store/layout.ts";
+import { blobPath, type StoreLayout } from "../../src/store/layout.ts";
 import { Alarms } from "../../src/telemetry/alarms.ts";
 import { parsePolicy } from "../../src/trust/policy.ts";
 import { decideSignature } from "../../src/verification/signature-worker.ts";
@@ -44,8 +44,10 @@ import { TestClock } from "../mirror/cache/metadata.ts";
 import { createSigner, type Signer } from "../fakes/signing.ts";
 import { address } from "./believed-releases.ts";
 import { FailingAudit, FailingRecords, Writes } from "./failing-writes.ts";
-import { plantArchive } from "./planted-store.ts";
 import { sha256Of, TestRegistry } from "./test-registry.ts";
+import { createHash } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 
 export const acme = address.provider;
 const { hostname, namespace } = acme;
@@ -111,7 +113,13 @@ export class MirrorScene {
 
   /** Stores the archive of a letter. */
   store(letter: string): Sha256 {
-    return plantArchive(this.layout, Buffer.from(letter));
+    const sha256 = parseSha256(
+      createHash("sha256").update(letter).digest("hex"),
+    );
+    const path = blobPath(this.layout, sha256);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, letter);
+    return sha256;
   }
 
   /** Returns the decisions in the audit log: event, verdict and version. */

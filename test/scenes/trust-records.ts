@@ -1,13 +1,12 @@
-import { rmSync, writeFileSync } from "node:fs";
 import { TrustEntry } from "../../src/mirror/trust/trust-entry.ts";
 import {
   contactKey,
   namespaceKey,
 } from "../../src/mirror/trust/trust-records.ts";
 import { TrustStore } from "../../src/mirror/trust/trust-store.ts";
-import { recordPaths, type RecordKey } from "../../src/store/layout.ts";
+import type { RecordKey } from "../../src/store/layout.ts";
 import type { Decisions } from "../../src/trust/decisions.ts";
-import { makeLayout } from "../store/stores.ts";
+import { damageRecord, loseRecord, makeLayout } from "../store/stores.ts";
 import { K, keyDecision } from "../trust/releases.ts";
 import { address } from "./believed-releases.ts";
 import { FailingRecords, Writes } from "./failing-writes.ts";
@@ -38,7 +37,6 @@ export async function prepareTrust() {
   const records = new FailingRecords(layout, writes);
   let time = 0;
   const now = () => time;
-  const pathsOf = (key: RecordKey) => recordPaths(layout, key);
   return {
     layout,
     records,
@@ -49,12 +47,8 @@ export async function prepareTrust() {
     reopen: () => new FailingRecords(layout, new Writes()),
     openStore: () => new TrustStore(records, now),
     pass: (milliseconds: number) => (time += milliseconds),
-    lose: (key: RecordKey) => {
-      for (const path of pathsOf(key)) rmSync(path);
-    },
-    damage: (key: RecordKey) => {
-      for (const path of pathsOf(key)) writeFileSync(path, "no record");
-    },
+    lose: (key: RecordKey) => loseRecord(layout, key),
+    damage: (key: RecordKey) => damageRecord(layout, key),
     /** A release on record, of which only that matters. */
     record: (type?: string) => records.create(place.release(type), {}, asItIs),
   };

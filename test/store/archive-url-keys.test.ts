@@ -2,10 +2,10 @@ import { chmod, readFile, stat, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { failure } from "../../src/errors/index.ts";
 import { ArchiveUrlKeys } from "../../src/store/archive-url-keys.ts";
-import { DiskRecords } from "../../src/store/records/disk-records.ts";
 import { layOutStore, type StoreLayout } from "../../src/store/layout.ts";
 import { prepareStorageDirectory } from "../../src/store/storage-directory.ts";
 import { scratch } from "../running-mirror.ts";
+import { openRecords } from "./stores.ts";
 
 const day = 24 * 60 * 60 * 1000;
 const start = new Date("2026-01-01T00:00:00Z");
@@ -103,7 +103,7 @@ describe("the keys of archive URLs of replicas", () => {
   );
 
   it("never sign with one that another replica has not seen, also after a restart", async () => {
-    const shared = new DiskRecords(await makeLayout());
+    const shared = openRecords(await makeLayout());
     const own = await makeLayout();
     const layouts = [own, await makeLayout(), await makeLayout()];
     const open = (layout: StoreLayout, now: Date) =>

@@ -68,12 +68,6 @@ function blobOf(release: Release): string {
   return join(directory, "blobs", "v1", "sha256", sha256.slice(0, 2), sha256);
 }
 
-function recordOf({ type }: Release): string {
-  const provider = join("registry.terraform.io", "acme", type);
-  const folder = join(directory, "records", "v1", "providers", provider);
-  return join(folder, "releases", "1.0.0.json");
-}
-
 function pathOf({ type }: Release, document: string): string {
   return `/providers/registry.terraform.io/acme/${type}/${document}`;
 }
@@ -153,17 +147,5 @@ describe(title, () => {
     console.log(
       `damaged archives: ${cases.length}, healed: ${cases.length}, of them unseen by the client: ${unseen}, false bodies: 0`,
     );
-  });
-
-  it("to records are found, and what they said is asked again", async () => {
-    damageAll(recordOf);
-    const mirror = await startMirror({ config: config(), directory });
-    await forEachCase(async ({ release }) => {
-      const answer = await mirror.get(pathOf(release, "1.0.0.json"));
-      expect(answer.status).toBe(200);
-      expect(answer.body.toString()).toContain(`zh:${sha256Of(release)}`);
-      expectRight(await askArchive(mirror, release), release);
-    });
-    await mirror.stop();
   });
 });

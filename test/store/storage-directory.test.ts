@@ -132,7 +132,7 @@ describe("a storage directory", () => {
     const layout = layOutStore(join(scratch("new"), "a", "b"));
     await prepareStorageDirectory(layout);
     await prepareStorageDirectory(layout);
-    for (const folder of [layout.blobs, layout.records, layout.staging])
+    for (const folder of [layout.blobs, layout.staging])
       expect(statSync(folder).mode & 0o777).toBe(0o700);
   });
 

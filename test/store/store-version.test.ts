@@ -1,13 +1,19 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { failure } from "../../src/errors/index.ts";
 import { failing } from "../scenes/failing.ts";
 import { layOutStore } from "../../src/store/layout.ts";
-import { DiskRecords } from "../../src/store/records/disk-records.ts";
 import { prepareStorageDirectory } from "../../src/store/storage-directory.ts";
 import { runHere } from "../running-here.ts";
 import { scratch } from "../running-mirror.ts";
+import { makeLayout, openRecords } from "./stores.ts";
 
 const asItIs = (body: unknown) => body;
 const empty = () => layOutStore(scratch("version"));
@@ -16,38 +22,37 @@ describe("the version of a store", () => {
   it("is said in a new one", async () => {
     const layout = empty();
     await prepareStorageDirectory(layout);
-    expect(readFileSync(layout.version, "utf8")).toBe('{"version":1}\n');
+    expect(readFileSync(layout.version, "utf8")).toBe('{"version":2}\n');
   });
 
-  it("is the first one where nothing says it, and what is there stays", async () => {
-    const layout = empty();
+  it("is this one where nothing says it, and what is there stays", async () => {
+    const layout = await makeLayout();
     const key = ["trust", "seen", "a.example", "acme"];
-    mkdirSync(layout.records, { recursive: true });
-    mkdirSync(layout.staging);
-    await new DiskRecords(layout).create(key, { notes: [1] }, asItIs);
+    await openRecords(layout).create(key, { notes: [1] }, asItIs);
+    rmSync(layout.version);
     await prepareStorageDirectory(layout);
-    const kept = await new DiskRecords(layout).read(key, asItIs);
+    const kept = await openRecords(layout).read(key, asItIs);
     expect(kept).toEqual({ notes: [1] });
-    expect(readFileSync(layout.version, "utf8")).toBe('{"version":1}\n');
+    expect(readFileSync(layout.version, "utf8")).toBe('{"version":2}\n');
   });
 
   it.each([
-    ["says so", "store.json", '{"version":2}'],
-    ["has records of another form", "records/v2/of", "it"],
-  ])("is refused untouched when a newer one %s", async (_, name, text) => {
+    ["store-too-new", "says so", "store.json", '{"version":3}'],
+    ["store-too-old", "says so", "store.json", '{"version":1}'],
+    ["store-too-old", "has records in files", "records/v1/a.json", "it"],
+  ] as const)("is refused untouched: %s %s", async (code, _, name, text) => {
     const layout = empty();
     const path = join(layout.directory, name);
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);
     const before = readdirSync(layout.directory, { recursive: true });
     const prepared = prepareStorageDirectory(layout);
-    await expect(prepared).rejects.toThrow(failing("store-too-new"));
-    await expect(prepared).rejects.toThrow("knows stores up to version 1");
+    await expect(prepared).rejects.toThrow(failing(code));
     expect(readdirSync(layout.directory, { recursive: true })).toEqual(before);
   });
 
   it.each(["", "{", '{"version":"1"}', '{"version":1.5}'])(
-    "is unknown, and not the first one, when its file says %j",
+    "is unknown, and not this one, when its file says %j",
     async (text) => {
       const layout = empty();
       writeFileSync(layout.version, text);
@@ -64,7 +69,7 @@ describe("the version of a store", () => {
     "ends `%s` with one sentence and status 2 when it is a newer one",
     async (command) => {
       const layout = empty();
-      writeFileSync(layout.version, '{"version":2}');
+      writeFileSync(layout.version, '{"version":3}');
       const config = join(layout.directory, "provender.yaml");
       writeFileSync(
         config,
@@ -77,7 +82,7 @@ describe("the version of a store", () => {
       const { status, stdout, stderr } = await runHere(args);
       expect([status, stdout]).toEqual([2, ""]);
       expect(stderr).toBe(
-        `provender: ${failure("store-too-new", layout.directory, 2, 1).message}\n`,
+        `provender: ${failure("store-too-new", layout.directory, 3, 2).message}\n`,
       );
     },
   );

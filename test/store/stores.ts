@@ -1,4 +1,12 @@
-import { layOutStore, type StoreLayout } from "../../src/store/layout.ts";
+import { copyFileSync, existsSync, rmSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { openDatabase } from "../../src/store/database/database.ts";
+import { DatabaseRecords } from "../../src/store/database/database-records.ts";
+import {
+  layOutStore,
+  type RecordKey,
+  type StoreLayout,
+} from "../../src/store/layout.ts";
 import { prepareStorageDirectory } from "../../src/store/storage-directory.ts";
 import { scratch } from "../running-mirror.ts";
 
@@ -7,4 +15,82 @@ export async function makeLayout(): Promise<StoreLayout> {
   const layout = layOutStore(scratch("store"));
   await prepareStorageDirectory(layout);
   return layout;
+}
+
+/** The records of a directory, as another process has them. */
+export function openRecords(layout: StoreLayout): DatabaseRecords {
+  return new DatabaseRecords(openDatabase(layout));
+}
+
+/** Asks the database of a directory as another program would. */
+export function askDatabase(
+  { database }: Pick<StoreLayout, "database">,
+  text: string,
+  ...values: readonly string[]
+) {
+  const file = new DatabaseSync(database, { timeout: 5_000 });
+  try {
+    return file.prepare(text).all(...values);
+  } finally {
+    file.close();
+  }
+}
+
+const where = "WHERE folder || '/' || name = ?";
+
+/** Takes a record away; returns what puts it back. */
+export function loseRecord(
+  layout: Pick<StoreLayout, "database">,
+  key: RecordKey,
+): () => void {
+  const name = key.join("/");
+  const text = `DELETE FROM records ${where} RETURNING revision, body`;
+  const [found] = askDatabase(layout, text, name);
+  if (found === undefined) throw new Error(`there is no ${name}`);
+  const put =
+    "INSERT INTO records (folder, name, revision, body) VALUES (?, ?, ?, ?)";
+  const folder = key.slice(0, -1).join("/");
+  const values = [folder, key.at(-1) ?? "", String(found.revision)];
+  return () => askDatabase(layout, put, ...values, String(found.body));
+}
+
+/** The body of a record as it is stored; undefined where there is none. */
+export function readRecord(directory: string, key: RecordKey): unknown {
+  const text = `SELECT body FROM records ${where}`;
+  const [found] = askDatabase(layOutStore(directory), text, key.join("/"));
+  return found && (JSON.parse(String(found.body)) as unknown);
+}
+
+/** Every record by its name, with its revision and body. */
+export function listRecords(directory: string): readonly [string, string][] {
+  const layout = layOutStore(directory);
+  if (!existsSync(layout.database)) return [];
+  return askDatabase(
+    layout,
+    "SELECT folder || '/' || name AS name, revision || ' ' || body AS body FROM records",
+  ).map(({ name, body }) => [String(name), String(body)]);
+}
+
+/** Puts a copy of the database back, while no process works on the directory. */
+export function restoreBackup(directory: string, backup: string): void {
+  const { database } = layOutStore(directory);
+  for (const end of ["-wal", "-shm"])
+    rmSync(`${database}${end}`, { force: true });
+  copyFileSync(backup, database);
+}
+
+/** Leaves it in a form that no program writes. */
+export function damageRecord(
+  layout: Pick<StoreLayout, "database">,
+  key: RecordKey,
+): void {
+  const text = `UPDATE records SET body = 'no record' ${where}`;
+  askDatabase(layout, text, key.join("/"));
+}
+
+/** Counts the records of a room. */
+export function countRecords(directory: string, room: string): number {
+  const layout = layOutStore(directory);
+  const text = "SELECT count(*) AS n FROM records WHERE folder LIKE ? || '/%'";
+  return Number(askDatabase(layout, text, room)[0]?.n);
 }

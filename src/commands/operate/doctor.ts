@@ -65,7 +65,7 @@ export async function examineStorage(
   layout: StoreLayout,
   minFree: number,
 ): Promise<Check> {
-  const { directory, blobs, records, recordCopies, staging } = layout;
+  const { directory, blobs, staging } = layout;
   const file = stagingPath(layout, "doctor");
   try {
     actAsOwner(layout);
@@ -73,7 +73,7 @@ export async function examineStorage(
     const there = findExisting(directory);
     await readdir(there);
     const audit = dirname(layout.audit.requests);
-    const folders = [there, blobs, records, recordCopies, staging, audit];
+    const folders = [there, blobs, staging, audit];
     for (const folder of folders.filter((one) => existsSync(one)))
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     const { bavail, bsize, files, ffree } = await statfs(there);

@@ -37,7 +37,7 @@ client-config: there is no CA yet
   provender client-config  # blocks for ~/.terraformrc, and how to trust the CA
   provender client-config --github  # a step of a workflow
   provender client-config --pem > ca.pem  # the CA alone
-audit: with --verify: a log is not what was written
+audit: the program itself failed
   provender audit --since 12h hashicorp/aws  # who got or was refused it
   provender audit --event refused --json  # for programs
 status: the mirror does not run or is not ready, or something needs a person
@@ -69,6 +69,8 @@ verify: something bad was found and is still there
 prune: more is stored than may be
   provender prune --dry-run  # what would leave
   provender prune hashicorp/aws@5.0.0  # to have it fetched again
+backup: the file is there already or cannot be written
+  provender backup /srv/backup/provender.db  # put it back as provender.db, while no daemon runs
 `;
 
 /** Adds examples and exit status to the help of every command. */

@@ -236,7 +236,7 @@ export class TrustEntry {
   async #markFound(mark: RecordKey): Promise<void> {
     if (this.#isMarked) return;
     this.#isMarked =
-      (await this.#records.sizeOf(mark)) > 0 ||
+      (await this.#records.read(mark, () => true)) === true ||
       (await this.#records.create(mark, {}, () => true).catch(() => false));
   }
 

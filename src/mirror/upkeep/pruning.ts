@@ -28,7 +28,7 @@ interface PrunedArchive extends UsedBlob {
 
 /** Deletions, with the archives and bytes that are stored before. */
 export interface PrunePlan extends BlobCount {
-  /** Bytes of records with their copies; they count for `maxSize`, too. */
+  /** Bytes of the database; they count for `maxSize`, too. */
   readonly recordBytes: number;
   readonly removed: readonly PrunedArchive[];
   /** Records of archives that nothing names; they can be rebuilt. */
@@ -62,7 +62,6 @@ export async function planPrune(
   const leaving = new Set(orphans.map(({ sha256 }) => sha256));
   const removedRecords = await listUnnamedRecords(parts, named, leaving);
   let left = total.bytes + recordBytes - sumOf(orphans) - (maxSize ?? Infinity);
-  for (const key of removedRecords) left -= await records.sizeOf(key);
   const oldest: UsedBlob[] = [];
   for (const blob of order.filter((one) => !isOrphan(one))) {
     if (left <= 0) break;

@@ -5,7 +5,7 @@ import { parseVersion } from "../../address/version.ts";
 import { ifAddress } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { ListedBlob } from "../../store/blobs/listing.ts";
-import { isRebuildable, type RecordKey } from "../../store/layout.ts";
+import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
@@ -23,7 +23,7 @@ interface Finding {
   /** A digest, a record's key or a path. */
   readonly name: string;
   readonly problem: string;
-  /** It is gone: healed from its copy, or fetched again when it is asked for. */
+  /** It is gone, and is fetched or made again when it is asked for. */
   readonly dropped: boolean;
 }
 
@@ -116,7 +116,7 @@ interface RecordJudgement {
 
 interface RecordProblem {
   readonly text: string;
-  /** It is gone by now: healed from the other copy, or dropped and asked for again. */
+  /** It is gone by now, and is made again when it is asked for. */
   readonly dropped: boolean;
 }
 
@@ -125,42 +125,26 @@ interface JudgingParts {
   readonly releases: ReleaseRecords;
 }
 
-const restore = "restore it from a backup";
-
 /**
- * Reads a record as a request would, and verifies the evidence of a release
- * again. `repair` restores a damaged copy from a good one, and deletes a
- * damaged record that can be rebuilt. Damaged pinned checksums and decisions
- * stay as they are.
+ * Reads a record as a request would, and verifies the evidence of a release again. `repair` deletes a damaged record
+ * that can be rebuilt; damaged pinned checksums and decisions stay as they are.
  */
 async function judgeRecord(
   parts: JudgingParts,
   key: RecordKey,
   { repair }: { readonly repair: boolean },
 ): Promise<RecordJudgement> {
+  const { records } = parts;
   try {
-    const { problems, readable } = await parts.records.inspect(key, { repair });
-    if (!readable) return await judgeUnreadable(parts, key, problems, repair);
-    const found = problems.map((text) => ({ text, dropped: repair }));
-    const judged = await judgeBody(parts, key);
-    return { ...judged, problems: [...found, ...judged.problems] };
+    if ((await records.read(key, asItIs)) !== undefined)
+      return await judgeBody(parts, key);
+    if (repair) await records.remove(key);
+    const text = "it is damaged, and is computed again";
+    return { digests: [], problems: [{ text, dropped: repair }] };
   } catch (error) {
     const text = (error as Error).message;
     return { digests: [], problems: [{ text, dropped: false }] };
   }
-}
-
-async function judgeUnreadable(
-  { records }: JudgingParts,
-  key: RecordKey,
-  problems: readonly string[],
-  repair: boolean,
-): Promise<RecordJudgement> {
-  const dropped = repair && isRebuildable(key);
-  if (dropped) await records.remove(key);
-  const advice = isRebuildable(key) ? "" : `, and so is its copy: ${restore}`;
-  const text = `${problems.join(", ")}${advice}`;
-  return { digests: [], problems: [{ text, dropped }] };
 }
 
 async function judgeBody(

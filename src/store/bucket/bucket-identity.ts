@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { failure, isFailure } from "../../errors/index.ts";
+import { findAnyRecord } from "../database/database.ts";
 import { writeDurably } from "../durable-file.ts";
 import { readJson, readJsonFile } from "../json-text.ts";
-import { stagingPath, type RecordKey, type StoreLayout } from "../layout.ts";
-import { listRecords } from "../records/listing.ts";
+import { stagingPath, type StoreLayout } from "../layout.ts";
 import { proofFolder, proveBucket } from "./bucket-proof.ts";
 import type { Bucket } from "./bucket.ts";
 
@@ -54,12 +54,13 @@ export async function checkBucket(
 ): Promise<Marker | undefined> {
   const known = await readKnown(layout);
   const found = await findStore(bucket, known);
-  const own = known ? undefined : await findOwnRecord(layout);
+  // First contacts of its own would be repeated in the bucket.
+  const own = known ? undefined : findAnyRecord(layout);
   if (own !== undefined)
     throw failure(
       "bucket-foreign",
       bucket.name,
-      `${layout.directory} has records of its own, such as ${own.join("/")}`,
+      `${layout.directory} has records of its own, such as ${own}`,
       `set an empty "storage.directory"`,
     );
   return found;
@@ -131,17 +132,6 @@ async function expectEmpty(bucket: Bucket): Promise<Marker | undefined> {
       `restore ${marker}, or set a "storage.s3.prefix" below which there is nothing`,
     );
   }
-  return undefined;
-}
-
-/**
- * Finds a record in the directory. First contacts of its own would be repeated
- * in the bucket.
- */
-async function findOwnRecord(
-  layout: StoreLayout,
-): Promise<RecordKey | undefined> {
-  for await (const key of listRecords(layout)) return key;
   return undefined;
 }
 

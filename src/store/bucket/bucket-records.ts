@@ -8,13 +8,14 @@ import {
   recordObjects,
   type RecordKey,
 } from "../layout.ts";
-import { openSettled } from "../records/record-copies.ts";
-import type {
-  ReadBody,
-  RecordInspection,
-  RecordStore,
-} from "../records/record-store.ts";
-import { seal, nextSealed, unseal, type Sealed } from "../records/seal.ts";
+import type { ReadBody, RecordStore } from "../records/record-store.ts";
+import {
+  nextSealed,
+  openSettled,
+  seal,
+  type Sealed,
+  unseal,
+} from "../records/seal.ts";
 import { unchanged, type EtagForm } from "./bucket-proof.ts";
 import type { Bucket, Condition } from "./bucket.ts";
 
@@ -140,13 +141,6 @@ export class BucketRecords implements RecordStore {
     await this.#bucket.delete(recordObject(key));
   }
 
-  async inspect(key: RecordKey): Promise<RecordInspection> {
-    const found = await this.#find(key);
-    return found.kind === "bad"
-      ? { problems: [found.problem], readable: false }
-      : { problems: [], readable: true };
-  }
-
   async *listAll(): AsyncGenerator<RecordKey> {
     for await (const { key } of this.#bucket.list(recordObjects([]))) {
       const record = parseRecordObject(key);
@@ -159,10 +153,6 @@ export class BucketRecords implements RecordStore {
     for await (const { size } of this.#bucket.list(recordObjects([])))
       bytes += size;
     return bytes;
-  }
-
-  async sizeOf(key: RecordKey): Promise<number> {
-    return (await this.#bucket.head(recordObject(key)))?.size ?? 0;
   }
 
   async list(prefix: RecordKey): Promise<readonly string[]> {

@@ -2,19 +2,15 @@ import { isDeepStrictEqual } from "node:util";
 import { LRUCache } from "lru-cache";
 import { isBucketFailure } from "../../errors/index.ts";
 import { isRebuildable, isTrust, type RecordKey } from "../layout.ts";
-import { openSettled } from "../records/record-copies.ts";
-import type {
-  ReadBody,
-  RecordInspection,
-  RecordStore,
-} from "../records/record-store.ts";
+import type { ReadBody, RecordStore } from "../records/record-store.ts";
+import { openSettled } from "../records/seal.ts";
 import type { BucketRecords, SeenRecords } from "./bucket-records.ts";
 
 interface ReplicaParts {
   readonly shared: BucketRecords;
   readonly seen: SeenRecords;
   /**
-   * Records in the replica's own directory: the files that `seen` keeps, and
+   * Records in the replica's own directory: what `seen` keeps, and
    * rebuildable records.
    */
   readonly local: RecordStore;
@@ -150,24 +146,12 @@ export class ReplicaRecords implements RecordStore {
     await local.remove(key);
   }
 
-  /** Inspects the records of this replica. */
-  inspect(
-    key: RecordKey,
-    options: { readonly repair: boolean },
-  ): Promise<RecordInspection> {
-    return this.#parts.local.inspect(key, options);
-  }
-
   listAll(): AsyncIterable<RecordKey> {
     return this.#parts.local.listAll();
   }
 
   measure(): Promise<number> {
     return this.#parts.local.measure();
-  }
-
-  sizeOf(key: RecordKey): Promise<number> {
-    return this.#parts.local.sizeOf(key);
   }
 
   list(prefix: RecordKey): Promise<readonly string[]> {

@@ -3,14 +3,6 @@ import type { RecordKey } from "../layout.ts";
 /** Parses a body. */
 export type ReadBody<T> = (body: unknown) => T;
 
-/** Problems of one record; none for a good one. */
-export interface RecordInspection {
-  /** Problems of the stored copies, one by one. */
-  readonly problems: readonly string[];
-  /** True when the record can be read all the same, or again. */
-  readonly readable: boolean;
-}
-
 /**
  * Small JSON documents by key, for all replicas that work on a store at once.
  *
@@ -51,23 +43,10 @@ export interface RecordStore {
   refuse(key: RecordKey, problem: string): never;
   /** Succeeds also when there is none. */
   remove(key: RecordKey): Promise<void>;
-  /** Looks at everything that is stored of a record; with `repair` makes it whole from what is good. */
-  inspect(
-    key: RecordKey,
-    options: { readonly repair: boolean },
-  ): Promise<RecordInspection>;
   /** The key of every record, also of those that cannot be read. */
   listAll(): AsyncIterable<RecordKey>;
-  /**
-   * Measures the bytes of storage of all records with their copies; it reads
-   * every directory.
-   */
+  /** Bytes of storage that all records take. */
   measure(): Promise<number>;
-  /**
-   * Returns the bytes of storage of one record with its copies; 0 when there is
-   * none.
-   */
-  sizeOf(key: RecordKey): Promise<number>;
   /** The last parts of the keys directly below `prefix`, in no order. */
   list(prefix: RecordKey): Promise<readonly string[]>;
   /** The parts below `prefix` that have keys of their own below them, in no order. */

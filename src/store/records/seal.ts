@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
 import { isRebuildable, type RecordKey } from "../layout.ts";
+import type { ReadBody } from "./record-store.ts";
 
-/** Content of a record's file. */
+/** Content of a record. */
 export interface Sealed {
   /** Number of changes; 0 for records that are written once. */
   readonly revision: number;
@@ -9,9 +10,37 @@ export interface Sealed {
   readonly body: string;
 }
 
+/** What is there of a record. */
+export type Settled =
+  | { readonly kind: "absent" }
+  | { readonly kind: "good"; readonly sealed: Sealed }
+  | { readonly kind: "bad"; readonly problem: string };
+
 /**
- * Formats a file of two lines: a seal and the body. The seal has the record's
- * key, its revision and a SHA-256 of revision and body. So a file that was cut,
+ * Parses the body of a record. Without a valid one, `passOver` gets the
+ * reason, and throws if that matters.
+ */
+export function openSettled<T>(
+  found: Settled,
+  readBody: ReadBody<T>,
+  passOver: (problem: string, cause?: unknown) => void,
+): T | undefined {
+  if (found.kind === "absent") return undefined;
+  if (found.kind === "bad") {
+    passOver(found.problem);
+    return undefined;
+  }
+  try {
+    return readBody(JSON.parse(found.sealed.body));
+  } catch (error) {
+    passOver("it is not in the form of its kind", error);
+    return undefined;
+  }
+}
+
+/**
+ * Formats an object of two lines: a seal and the body. The seal has the record's
+ * key, its revision and a SHA-256 of revision and body. So an object that was cut,
  * changed or renamed is recognized.
  */
 export function seal(key: RecordKey, { revision, body }: Sealed): string {

@@ -142,7 +142,7 @@ export const definitions = {
   storeRecordBytes: {
     type: "gauge",
     name: "provender_store_record_bytes",
-    help: "Bytes of disk that the records in the store take, with their copies; NaN until they were counted.",
+    help: "Bytes of disk that the database takes; NaN until they were counted.",
   },
   storeFreeBytes: {
     type: "gauge",

@@ -6,7 +6,7 @@ import {
   makeModuleScene,
   type ModuleScene,
 } from "../../scenes/module-scene.ts";
-import { plantRecord } from "../../scenes/planted-records.ts";
+import { plantRecords } from "../../scenes/planted-records.ts";
 import { runCommand } from "../../scenes/provider-requests.ts";
 import { expectDocument } from "../documents.ts";
 
@@ -33,10 +33,11 @@ async function fill(module: string): Promise<Buffer> {
   const place = ["registry.terraform.io", "acme", module, "aws"];
   const key = ["modules", ...place, "archives", "1.1.0"];
   const digest = "a".repeat(40);
-  plantRecord(mirror.directory, key, {
+  const body = {
     pinned: { digest, at: "2026-01-01T00:00:00.000Z", isAudited: true },
     evidence: [{ digest, commit: digest, foreign: "it has submodules" }],
-  });
+  };
+  plantRecords(mirror.directory, [[key, body]]);
   expect((await getArchive(mirror, module)).body.equals(bytes)).toBe(true);
   return bytes;
 }

@@ -1,5 +1,3 @@
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startLooseBucket } from "../../fakes/loose-bucket.ts";
@@ -12,6 +10,9 @@ import { canBeOthers, user } from "../../scenes/other-user.ts";
 import { outcomeOf, runCommand } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 import { expectDocument } from "../documents.ts";
+import { layOutStore } from "../../../src/store/layout.ts";
+import { plantRecords } from "../../scenes/planted-records.ts";
+import { loseRecord } from "../../store/stores.ts";
 
 const platforms = ["darwin_arm64", "linux_amd64"];
 
@@ -111,22 +112,19 @@ describe("provender list", () => {
 
   it("names a damaged record, lists the others, and then nothing is forgotten", async () => {
     await fill("damaged");
-    const record = (copies: string) =>
-      join(
-        ...[scene.mirror.directory, copies, "v1", "providers"],
-        ...["registry.terraform.io", "damaged", "thing", "releases"],
-        "1.1.0.json",
-      );
-    const files = ["records", "record-copies"].map(record);
-    const were = files.map((file) => readFileSync(file));
-    for (const file of files) writeFileSync(file, "{}");
+    const layout = layOutStore(scene.mirror.directory);
+    const provider = ["registry.terraform.io", "damaged", "thing"];
+    const key = ["providers", ...provider, "releases", "1.1.0"];
+    const putBack = loseRecord(layout, key);
+    plantRecords(layout.directory, [[key, {}]]);
     const listed = await list("damaged/thing");
     const purged = await command("prune", "damaged/thing");
-    for (const [n, file] of files.entries()) writeFileSync(file, were[n] ?? "");
+    loseRecord(layout, key);
+    putBack();
     expect(listed.status).toBe(1);
     expect(listed.packages).toHaveLength(platforms.length);
     expect(listed.problems).toMatchObject([{ code: "record-unreadable" }]);
-    expect(listed.stderr).toContain("damaged/thing/releases/1.1.0.json");
+    expect(listed.stderr).toContain("damaged/thing/releases/1.1.0");
     expect([purged.status, purged.stdout]).toEqual([1, ""]);
     expect((await list("damaged/thing")).packages).toContainEqual(
       expect.objectContaining({ stored: true }),

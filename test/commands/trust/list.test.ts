@@ -1,12 +1,14 @@
-import { rmSync, writeFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Hostname } from "../../../src/address/hostname.ts";
 import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
-import { recordPaths } from "../../../src/store/layout.ts";
-import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import { addCandidate } from "../../../src/trust/candidates.ts";
 import { runHere } from "../../running-here.ts";
-import { makeLayout } from "../../store/stores.ts";
+import {
+  damageRecord,
+  loseRecord,
+  makeLayout,
+  openRecords,
+} from "../../store/stores.ts";
 import { expectDocument } from "../documents.ts";
 import { makeStorage } from "../storage.ts";
 
@@ -17,7 +19,7 @@ const sha256sums = "0123456789abcdef".repeat(4);
 /** `last` has a candidate; records of the others are damaged or gone. */
 async function prepareStore() {
   const layout = await makeLayout();
-  const records = new DiskRecords(layout);
+  const records = openRecords(layout);
   const trust = new TrustStore(records);
   const at = new Date("2026-01-01T00:00:00Z");
   for (const namespace of [
@@ -44,16 +46,13 @@ async function prepareStore() {
   };
   const last = { hostname, namespace: "last", type };
   await trust.changeCandidates(last, (all) => addCandidate(all, candidate));
-  const pathsOf = (...key: readonly string[]) =>
-    recordPaths(layout, ["trust", ...key]);
-  for (const path of pathsOf("namespaces", hostname, "damaged"))
-    writeFileSync(path, "{}");
-  for (const path of [
-    ...pathsOf("namespaces", hostname, "gone"),
-    ...pathsOf("contacts", hostname, "uncontacted", type),
-    ...pathsOf("contacts", hostname, "unreleased", type),
+  damageRecord(layout, ["trust", "namespaces", hostname, "damaged"]);
+  for (const key of [
+    ["namespaces", hostname, "gone"],
+    ["contacts", hostname, "uncontacted", type],
+    ["contacts", hostname, "unreleased", type],
   ])
-    rmSync(path);
+    loseRecord(layout, ["trust", ...key]);
   return makeStorage({}, layout.directory);
 }
 
@@ -64,10 +63,10 @@ const unknown = [
   "gone",
 ];
 const files = [
-  `namespaces/${hostname}/damaged.json`,
-  `contacts/${hostname}/uncontacted/${type}.json`,
-  `contacts/${hostname}/unreleased/${type}.json`,
-  `namespaces/${hostname}/gone.json`,
+  `namespaces/${hostname}/damaged`,
+  `contacts/${hostname}/uncontacted/${type}`,
+  `contacts/${hostname}/unreleased/${type}`,
+  `namespaces/${hostname}/gone`,
 ];
 const command = `provender trust approve ${hostname}/last/thing@1.1.0 0123456789abcdef`;
 

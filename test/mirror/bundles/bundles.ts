@@ -7,6 +7,7 @@ import { originsOf } from "../../origins.ts";
 import type { CommandRun } from "../../running-command.ts";
 import { runHere } from "../../running-here.ts";
 import { scratch, writeConfiguration } from "../../running-mirror.ts";
+import { listRecords } from "../../store/stores.ts";
 
 /** A store, its configuration, and `provender` working on it. */
 export interface Site {
@@ -61,18 +62,19 @@ export function siteOf({ config = {}, ...options }: SiteOptions): Site {
 
 /** The audit log grows with every refusal and is no part of what is served. */
 function snapshot(directory: string): ReadonlyMap<string, string> {
-  const files = globSync("{blobs,records,staging}/**", { cwd: directory })
+  const files = globSync("{blobs,staging}/**", { cwd: directory })
     .map((path) => ({ path, stat: statSync(join(directory, path)) }))
     .filter(({ stat }) => stat.isFile());
-  return new Map(
-    files
-      .map(({ path, stat }): [string, string] => {
-        const bytes = readFileSync(join(directory, path));
-        const digest = createHash("sha256").update(bytes).digest("hex");
-        return [path, `${digest} ${stat.mtimeMs}`];
-      })
-      .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  const digests = files.map(({ path, stat }): [string, string] => {
+    const bytes = readFileSync(join(directory, path));
+    const digest = createHash("sha256").update(bytes).digest("hex");
+    return [path, `${digest} ${stat.mtimeMs}`];
+  });
+  const records = listRecords(directory).map(
+    ([name, body]): [string, string] => [`records/${name}`, body],
   );
+  const all = [...digests, ...records];
+  return new Map(all.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** A bundle taken apart, to be put together otherwise. */

@@ -6,7 +6,6 @@ import {
   globSync,
   mkdirSync,
   readdirSync,
-  readFileSync,
   rmSync,
   statSync,
   watch,
@@ -29,6 +28,7 @@ import {
   type Site,
 } from "./bundles.ts";
 import { endingWithTests } from "../../child-process.ts";
+import { listRecords } from "../../store/stores.ts";
 
 vi.setConfig({ testTimeout: 300_000 });
 
@@ -186,16 +186,14 @@ async function blobsOf({ directory }: Site): Promise<readonly string[]> {
 }
 
 function recordsOf({ directory }: Site): readonly string[] {
-  const cwd = join(directory, "records");
-  return globSync("v1/providers/**/releases/*.json", { cwd }).map((path) =>
-    join(cwd, path),
+  return listRecords(directory).flatMap(([name, text]) =>
+    name.includes("/releases/") ? [text.slice(text.indexOf(" ") + 1)] : [],
   );
 }
 
 /** A record never speaks of what is not stored. */
 function expectRecordsStored(site: Site): void {
-  for (const path of recordsOf(site)) {
-    const [, body = ""] = readFileSync(path, "utf8").split("\n");
+  for (const body of recordsOf(site)) {
     const { evidence } = JSON.parse(body) as {
       evidence: readonly { document: string }[];
     };

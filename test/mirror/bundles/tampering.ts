@@ -22,16 +22,17 @@ import {
   type ManifestDocument,
   type Site,
 } from "./bundles.ts";
+import { readRecord } from "../../store/stores.ts";
 
 export const linux = "linux_amd64";
 export const darwin = "darwin_arm64";
 
 const widget = "registry.terraform.io/acme/widget";
 const heldBackFiles = {
-  release: `records/v1/providers/${widget}/releases/1.2.3.json`,
-  candidates: `records/v1/trust/candidates/${widget}.json`,
-  contact: `records/v1/trust/contacts/${widget}.json`,
-  namespace: "records/v1/trust/namespaces/registry.terraform.io/acme.json",
+  release: `records/providers/${widget}/releases/1.2.3`,
+  candidates: `records/trust/candidates/${widget}`,
+  contact: `records/trust/contacts/${widget}`,
+  namespace: "records/trust/namespaces/registry.terraform.io/acme",
 } as const;
 
 type RecordBody = Readonly<Record<string, unknown>>;
@@ -173,8 +174,10 @@ export class Tampering {
   }
 
   #read(file: string): RecordBody {
-    const text = readFileSync(join(this.#site.directory, file), "utf8");
-    return JSON.parse(text.split("\n")[1] ?? "") as RecordBody;
+    return readRecord(
+      this.#site.directory,
+      file.split("/").slice(1),
+    ) as RecordBody;
   }
 
   /** The files that are there, gone or other than before. */

@@ -1,4 +1,3 @@
-import { rm, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { failure, isAbsence } from "../../../src/errors/index.ts";
 import { failing } from "../../scenes/failing.ts";
@@ -11,6 +10,7 @@ import {
   minute,
   prepare,
 } from "./metadata.ts";
+import { askDatabase } from "../../store/stores.ts";
 
 describe("what the origin said", () => {
   it("is a hit until it is old, and then asked for again with what is known", async () => {
@@ -168,8 +168,10 @@ describe("while the origin fails", () => {
 describe("a disk that takes nothing more", () => {
   it("does not turn a good answer into a outage", async () => {
     const { layout, origin, get, unwritten } = await prepare();
-    await rm(layout.staging, { recursive: true });
-    await writeFile(layout.staging, "not a folder");
+    askDatabase(
+      layout,
+      "CREATE TRIGGER none BEFORE INSERT ON records BEGIN SELECT RAISE(ABORT, 'full'); END",
+    );
     origin.answer = listOf("1.0.0");
     expect(await get()).toMatchObject({ outcome: "fetched" });
     expect(await get()).toMatchObject({ outcome: "hit" });

@@ -8,8 +8,8 @@ import {
   providerVersionNaming,
   VersionRecords,
 } from "../../../src/mirror/versions/version-records.ts";
-import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import { makeLayout } from "../archives/archives.ts";
+import { openRecords } from "../../store/stores.ts";
 
 export const minute = 60_000;
 export const limits = {
@@ -97,7 +97,7 @@ export async function prepare(
   const unwritten: string[] = [];
   const stale: number[] = [];
   const open = (nowOffline = offline) => {
-    const store = new DiskRecords(layout);
+    const store = openRecords(layout);
     const cache = new MetadataCache(
       new VersionRecords(store, providerVersionNaming),
       { ...limits, ...settings },

@@ -1,12 +1,7 @@
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-} from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { layOutStore } from "../../../src/store/layout.ts";
+import { loseRecord, readRecord } from "../../store/stores.ts";
 import { tarGz } from "../../fakes/module-archive.ts";
 import {
   scratch,
@@ -81,25 +76,12 @@ async function importFirst(module: string, directory: string): Promise<void> {
   });
 }
 
-const fileOf = (module: string, name = "versions") =>
-  join("v1", "modules", nameOf(module), `${name}.json`);
-const copiesOf = ({ directory }: RunningMirror, module: string) =>
-  ["records", "record-copies"].map((copy) =>
-    join(directory, copy, fileOf(module)),
-  );
-
-/** Removes both copies of the list; returns what puts one of them back. */
-function lose(mirror: RunningMirror, module: string): () => void {
-  const [first = "", second = ""] = copiesOf(mirror, module);
-  const backup = join(scratch("backup"), "versions.json");
-  copyFileSync(first, backup);
-  rmSync(first);
-  rmSync(second);
-  return () => {
-    mkdirSync(dirname(first), { recursive: true });
-    copyFileSync(backup, first);
-  };
-}
+const keyOf = (module: string) => [
+  ...["modules", ...nameOf(module).split("/")],
+  "versions",
+];
+const listOf = ({ directory }: RunningMirror, module: string) =>
+  readRecord(directory, keyOf(module));
 
 const kinds = Object.keys(policies) as readonly Kind[];
 const cases = kinds.flatMap((kind) =>
@@ -119,7 +101,8 @@ async function loseList({ kind, how, module }: (typeof cases)[number]) {
   expect(await versionsOf(before, module)).toEqual(["1.0.0"]);
   expect((await locate(before, module)).status).toBe(204);
   await before.kill();
-  const restore = lose(before, module);
+  const layout = layOutStore(directory);
+  const restore = loseRecord(layout, keyOf(module));
   await publish(module, "1.0.0", "2.0.0");
   return { mirror: await startMirror(options), restore };
 }
@@ -143,7 +126,7 @@ describe.each(cases)("a list that was lost $kind, $how", (one) => {
     try {
       const unknown = [503, unreadable, unreadable];
       expect(await outcomes(mirror, module)).toEqual(unknown);
-      const file = join("records", fileOf(module));
+      const file = keyOf(module).join("/");
       const alarm = () =>
         mirror.log.find((line) => "alarm" in line && line.file === file);
       await expect.poll(alarm).toMatchObject({
@@ -152,11 +135,10 @@ describe.each(cases)("a list that was lost $kind, $how", (one) => {
           `missing, and a record that was written after it exists: restore it from a backup, or run "provender trust reset ${nameOf(module)}"`,
         ) as unknown,
       });
-      expect(copiesOf(mirror, module).map(existsSync)).toEqual([false, false]);
+      expect(listOf(mirror, module)).toBeUndefined();
       restore();
       const listed = isAging ? ["1.0.0"] : ["2.0.0", "1.0.0"];
       expect(await versionsOf(mirror, module)).toEqual(listed);
-      expect(copiesOf(mirror, module).map(existsSync)).toEqual([true, true]);
     } finally {
       await mirror.kill();
     }
@@ -193,8 +175,7 @@ describe("provender trust reset of a module", () => {
       const again = await runCommand(mirror, ...command);
       expect(again.status).toBe(1);
       expect(again.stderr).toContain("has no list of versions that was lost");
-      const [list = ""] = copiesOf(mirror, module);
-      expect(readFileSync(list, "utf8")).toContain("2.0.0");
+      expect(JSON.stringify(listOf(mirror, module))).toContain("2.0.0");
     } finally {
       await mirror.kill();
     }

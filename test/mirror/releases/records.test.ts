@@ -14,7 +14,6 @@ import {
   ReleaseRecords,
 } from "../../../src/mirror/releases/records.ts";
 import { unlabelled } from "../../../src/origin/registries/registry-answers.ts";
-import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import { address } from "../../scenes/believed-releases.ts";
 import {
   digestOf,
@@ -22,7 +21,7 @@ import {
   judgeFor,
   knownOf,
 } from "../../scenes/release-sketches.ts";
-import { makeLayout } from "../../store/stores.ts";
+import { makeLayout, openRecords } from "../../store/stores.ts";
 
 const now = new Date("2026-05-01T00:00:00Z");
 const confirmedAt = new Date("2026-04-01T00:00:00Z");
@@ -36,7 +35,7 @@ const refusing: SignatureJudge = {
 };
 
 async function prepare() {
-  const records = new DiskRecords(await makeLayout());
+  const records = openRecords(await makeLayout());
   const open = (
     policy: Partial<SignaturePolicy> = {},
     judge: SignatureJudge = judgeFor("K"),

@@ -1,6 +1,5 @@
+import { rmSync } from "node:fs";
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { json, onlyFor } from "../../fakes/faults.ts";
 import { createSigner } from "../../fakes/signing.ts";
@@ -10,6 +9,7 @@ import {
   requestsFor,
 } from "../../scenes/provider-requests.ts";
 import { SeenReleases } from "../../scenes/seen-releases.ts";
+import { readRecord } from "../../store/stores.ts";
 
 let scene: SeenReleases;
 
@@ -156,13 +156,12 @@ describe("when the terms change", () => {
 describe("the record of a release", () => {
   it("keeps all that the decision needs to be repeated", async () => {
     const first = await scene.seen("proof");
-    const path = join(
+    const provider = ["providers", "registry.terraform.io", "acme", "proof"];
+    const key = [...provider, "releases", "1.0.0"];
+    const { pinned, evidence, published } = readRecord(
       scene.mirror.directory,
-      "records/v1/providers/registry.terraform.io/acme/proof/releases/1.0.0.json",
-    );
-    expect(existsSync(path)).toBe(true);
-    const [, body = ""] = readFileSync(path, "utf8").split("\n");
-    const { pinned, evidence, published } = JSON.parse(body) as {
+      key,
+    ) as {
       pinned: Record<string, unknown>;
       evidence: readonly Record<string, unknown>[];
       published: readonly string[];

@@ -1,5 +1,3 @@
-import { copyFileSync, existsSync, mkdirSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Release } from "../../fakes/release.ts";
 import type { Signer } from "../../fakes/signing.ts";
@@ -9,6 +7,8 @@ import {
   listedIn,
   runCommand,
 } from "../../scenes/provider-requests.ts";
+import { layOutStore } from "../../../src/store/layout.ts";
+import { loseRecord, readRecord } from "../../store/stores.ts";
 import { TrustScene, signer } from "../../scenes/trust-scene.ts";
 
 let scene: TrustScene;
@@ -22,7 +22,6 @@ beforeAll(async () => {
 });
 afterAll(() => scene.stop());
 
-const copies = ["records", "record-copies"];
 const nameOf = (namespace: string) => `registry.terraform.io/${namespace}`;
 
 /** Records by their path, as the log names them. */
@@ -35,25 +34,11 @@ const records = {
     `providers/${nameOf(namespace)}/thing/versions`,
 } as const;
 
-function pathsOf(record: string): readonly string[] {
-  const file = join("v1", `${record}.json`);
-  return copies.map((copy) => join(scene.mirror.directory, copy, file));
-}
+const isThere = (record: string) =>
+  readRecord(scene.mirror.directory, record.split("/")) !== undefined;
 
-const copiesOf = (record: string) => pathsOf(record).map(existsSync);
-
-/** Removes both copies; returns what puts one of them back. */
-function lose(record: string): () => void {
-  const [first = "", ...others] = pathsOf(record);
-  const name = record.replaceAll("/", "-");
-  const backup = join(scene.mirror.directory, `${name}.backup`);
-  copyFileSync(first, backup);
-  for (const path of [first, ...others]) rmSync(path);
-  return () => {
-    mkdirSync(dirname(first), { recursive: true });
-    copyFileSync(backup, first);
-  };
-}
+const lose = (record: string) =>
+  loseRecord(layOutStore(scene.mirror.directory), record.split("/"));
 
 async function statuses(namespace: string, version: string) {
   const ask = scene.ask(namespace);
@@ -78,8 +63,7 @@ async function revoke(namespace: string): Promise<void> {
 
 const alarmsFor = (record: string) =>
   scene.mirror.log.filter(
-    ({ alarm, file }) =>
-      alarm === "record-unreadable" && file === `records/v1/${record}.json`,
+    ({ alarm, file }) => alarm === "record-unreadable" && file === record,
   );
 
 const missing = expect.objectContaining({
@@ -88,7 +72,7 @@ const missing = expect.objectContaining({
 }) as unknown;
 
 describe.each(["namespace", "contact"] as const)(
-  "without both copies of the record of a %s",
+  "without the record of a %s",
   (kind) => {
     it("what was held back is not served, no other first contact is made, and a restored copy cures it", async () => {
       const namespace = `lost-${kind}`;
@@ -103,12 +87,11 @@ describe.each(["namespace", "contact"] as const)(
       await expect.poll(() => alarmsFor(record)[0]).toEqual(missing);
       const listed = await runCommand(scene.mirror, "trust", "list");
       expect(listed.status).toBe(1);
-      expect(listed.stderr).toContain(`records/v1/${record}.json`);
-      expect(copiesOf(record)).toEqual([false, false]);
+      expect(listed.stderr).toContain(record);
+      expect(isThere(record)).toBe(false);
       restore();
       await expect.poll(() => statuses(namespace, "1.0.1")).toEqual([451, 451]);
       expect(await statuses(namespace, "1.0.0")).toEqual([200, 200]);
-      expect(copiesOf(record)).toEqual([true, true]);
     });
 
     it("the next first contact counts after a reset, with an alarm, and pinned checksums still hold", async () => {
@@ -144,7 +127,7 @@ describe.each(["namespace", "contact"] as const)(
   },
 );
 
-describe("without both copies of the record of a namespace", () => {
+describe("without the record of a namespace", () => {
   it("what was revoked is not served, nothing is decided, and a restored copy cures it", async () => {
     const record = records.namespace("lost-decisions");
     await revoke("lost-decisions");
@@ -160,7 +143,7 @@ describe("without both copies of the record of a namespace", () => {
     );
     expect(again.status).toBe(1);
     expect(again.stderr).toContain("restore it from a backup");
-    expect(copiesOf(record)).toEqual([false, false]);
+    expect(isThere(record)).toBe(false);
     restore();
     await expect
       .poll(() => statuses("lost-decisions", "1.0.0"))
@@ -168,7 +151,7 @@ describe("without both copies of the record of a namespace", () => {
   });
 });
 
-describe("without both copies of the record of", () => {
+describe("without the record of", () => {
   it("a list, what was held back stays so, and so does what came since", async () => {
     await holdBack("lost-list");
     await scene.mirror.kill();

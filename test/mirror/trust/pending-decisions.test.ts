@@ -9,10 +9,9 @@ import {
 } from "../../../src/mirror/trust/pending-decisions.ts";
 import { readNamespace } from "../../../src/mirror/trust/trust-records.ts";
 import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
-import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import { addCandidate, type Candidate } from "../../../src/trust/candidates.ts";
 import { parsePolicy } from "../../../src/trust/policy.ts";
-import { makeLayout } from "../../store/stores.ts";
+import { makeLayout, openRecords } from "../../store/stores.ts";
 
 const hostname = "registry.terraform.io" as Hostname;
 const namespace = "acme";
@@ -95,7 +94,7 @@ it.each([
 });
 
 it("of every namespace are listed beside those that cannot be read", async () => {
-  const records = new DiskRecords(await makeLayout());
+  const records = openRecords(await makeLayout());
   const store = new TrustStore(records);
   for (const one of ["acme", "other"]) {
     await store.decide({ hostname, namespace: one }, ({ keys }) => ({

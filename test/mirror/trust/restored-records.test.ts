@@ -1,10 +1,11 @@
-import { cpSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { awaitMessage } from "../../scenes/log-lines.ts";
-import { outcomeOf } from "../../scenes/provider-requests.ts";
+import { outcomeOf, runCommand } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 import { scratch } from "../../running-mirror.ts";
+import { restoreBackup } from "../../store/stores.ts";
 
 let scene: TrustScene;
 
@@ -22,20 +23,18 @@ async function alarms() {
     .map(({ subject, decision, repeat }) => ({ subject, decision, repeat }));
 }
 
-/** Puts `records/` of a backup back, as docs/storage.md says, while the daemon is down. */
 async function restore(backup: string): Promise<void> {
   const { directory } = scene.mirror;
-  await scene.revive({}, () => {
-    for (const copies of ["records", "record-copies"])
-      rmSync(join(directory, copies), { recursive: true });
-    cpSync(backup, join(directory, "records"), { recursive: true });
-  });
+  await scene.revive({}, () => restoreBackup(directory, backup));
 }
 
-function backUp(): string {
-  const backup = join(scratch("backup"), "records");
-  cpSync(join(scene.mirror.directory, "records"), backup, { recursive: true });
-  return backup;
+/** Beside the running daemon. */
+async function backUp(): Promise<string> {
+  const file = join(scratch("backup"), "provender.db");
+  const run = await runCommand(scene.mirror, "backup", file);
+  expect(run).toMatchObject({ status: 0, stderr: "" });
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  return file;
 }
 
 it("decisions that an older backup takes back are told at the start, with the commands that make them again", async () => {
@@ -44,7 +43,7 @@ it("decisions that an older backup takes back are told at the start, with the co
   await scene.contact("stolen", known);
   await scene.contact("kept", fine);
   await scene.trust("revoke", "--key", fine.fingerprint, "--for", "kept/thing");
-  const backup = backUp();
+  const backup = await backUp();
 
   const key = known.fingerprint;
   await scene.trust("revoke", "--key", key, "--for", "stolen");
@@ -69,10 +68,10 @@ it("approvals of contents are told likewise, and approvals that were taken back"
   await scene.refuseNext("content");
   const [candidate] = await scene.candidatesOf("content");
   const digest = candidate?.sha256sums ?? "";
-  const before = backUp();
+  const before = await backUp();
   const named = ["content/thing@1.1.0", digest];
   await scene.trust("approve", ...named);
-  const approved = backUp();
+  const approved = await backUp();
 
   await restore(before);
   expect(await alarms()).toEqual([
@@ -101,4 +100,17 @@ it("a log of decisions that is not there tells nothing", async () => {
   });
   expect(await alarms()).toEqual([]);
   expect(readFileSync(join(directory, "store.json"), "utf8")).not.toBe("");
+});
+
+it.each([
+  ["a file that is there", () => scene.mirror.configFile],
+  ["a folder that is not", () => join(scratch("none"), "none", "x")],
+  ["the database itself", () => join(scene.mirror.directory, "provender.db")],
+])("is not written over %s", async (_, place) => {
+  const file = place();
+  const before = existsSync(file) ? readFileSync(file) : undefined;
+  const run = await runCommand(scene.mirror, "backup", file);
+  expect([run.status, run.stdout]).toEqual([1, ""]);
+  expect(run.stderr).toContain(`${file} was not written`);
+  expect(existsSync(file) ? readFileSync(file) : undefined).toEqual(before);
 });

@@ -17,10 +17,11 @@ import {
 } from "../../running-mirror.ts";
 import { sha256Of } from "../../scenes/failing-origin.ts";
 import {
-  countRecords,
-  plantPackageHash,
-  plantNamespace,
+  namespaceOf,
+  packageHash,
+  plantRecords,
 } from "../../scenes/planted-records.ts";
+import { countRecords } from "../../store/stores.ts";
 import { requestsFor, runCommand } from "../../scenes/provider-requests.ts";
 import type { Release } from "../../fakes/release.ts";
 
@@ -78,6 +79,9 @@ async function metric(mirror: RunningMirror, name: string): Promise<number> {
   return Number(line?.split(" ")[1]);
 }
 
+const times = <T>(count: number, make: (n: number) => T) =>
+  Array.from({ length: count }, (_, n) => make(n));
+
 /** Longer ago than an import takes to name what it brought. */
 function age(path: string, by: number): void {
   const at = new Date(Date.now() - by);
@@ -91,7 +95,10 @@ async function flooded(count: number) {
   const releases = [await publish(MiB), await publish(MiB), await publish(MiB)];
   for (const release of releases) await keep(mirror, release);
   await mirror.stop();
-  for (let n = 0; n < count; n++) plantPackageHash(directory, `flood ${n}`);
+  plantRecords(
+    directory,
+    times(count, (n) => packageHash(`flood ${n}`)),
+  );
   expect(countRecords(directory, "package-hashes")).toBe(count + 3);
   return { directory, releases, configFile: mirror.configFile };
 }
@@ -99,7 +106,7 @@ async function flooded(count: number) {
 describe("records of archives that nothing names", () => {
   it("are removed by prune, and nothing else is; --dry-run counts them", async () => {
     const { directory, releases, configFile } = await flooded(500);
-    plantNamespace(directory, "nobody");
+    plantRecords(directory, [namespaceOf("nobody")]);
     const kept = () => [
       countRecords(directory, "trust"),
       countRecords(directory, "providers"),
@@ -125,7 +132,10 @@ describe("records of archives that nothing names", () => {
     const directory = scratch("grown");
     const mirror = await start(directory);
     await mirror.stop();
-    for (let n = 0; n < 50; n++) plantPackageHash(directory, `alone ${n}`);
+    plantRecords(
+      directory,
+      times(50, (n) => packageHash(`alone ${n}`)),
+    );
     await runCommand(mirror, "prune");
     expect(countRecords(directory, "package-hashes")).toBe(0);
   });
@@ -150,7 +160,10 @@ describe("records of archives that nothing names", () => {
 describe("records of what was seen", () => {
   it("count for storage.maxSize: archives are evicted for them, and they for nothing", async () => {
     const { directory, releases } = await flooded(0);
-    for (let n = 0; n < 300; n++) plantNamespace(directory, `seen${n}`);
+    plantRecords(
+      directory,
+      times(300, (n) => namespaceOf(`seen${n}`)),
+    );
     const before = countRecords(directory, "trust");
     const [oldest, ...others] = releases;
     if (oldest === undefined) throw new Error("there are three");
@@ -171,7 +184,10 @@ describe("records of what was seen", () => {
 
   it("count for prune, which says so when they alone are more than may be", async () => {
     const { directory, releases, configFile } = await flooded(0);
-    for (let n = 0; n < 300; n++) plantNamespace(directory, `seen${n}`);
+    plantRecords(
+      directory,
+      times(300, (n) => namespaceOf(`seen${n}`)),
+    );
     const before = countRecords(directory, "trust");
     const config = readFileSync(configFile, "utf8");
     writeFileSync(

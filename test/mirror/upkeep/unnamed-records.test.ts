@@ -2,17 +2,16 @@ import { expect, it } from "vitest";
 import { ModuleTrustRecords } from "../../../src/mirror/modules/records.ts";
 import { ReleaseRecords } from "../../../src/mirror/releases/records.ts";
 import { readNamedArchives } from "../../../src/mirror/upkeep/unnamed-records.ts";
-import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import { address } from "../../scenes/believed-releases.ts";
 import { digestOf, judgeFor, knownOf } from "../../scenes/release-sketches.ts";
-import { makeLayout } from "../../store/stores.ts";
+import { makeLayout, openRecords } from "../../store/stores.ts";
 
 const now = new Date("2026-05-01T00:00:00Z");
 const { hostname, namespace, type } = address.provider;
 
 /** A release, and beside it what a person left there who set something aside. */
 async function prepare(aside: readonly (readonly string[])[]) {
-  const records = new DiskRecords(await makeLayout());
+  const records = openRecords(await makeLayout());
   const releases = new ReleaseRecords(records, {
     judge: judgeFor("K"),
     policyOf: () => ({ signatures: "required", profile: "terraform" }),

@@ -2,7 +2,6 @@ import { failure } from "../../../src/errors/index.ts";
 import { isRebuildable, type RecordKey } from "../../../src/store/layout.ts";
 import type {
   ReadBody,
-  RecordInspection,
   RecordStore,
 } from "../../../src/store/records/record-store.ts";
 import type { Life } from "./life.ts";
@@ -91,12 +90,6 @@ export class MemoryRecords implements RecordStore {
       await this.#write(() => this.#disk.remove(key));
   }
 
-  async inspect(key: RecordKey): Promise<RecordInspection> {
-    await this.#life.wait(slowest);
-    const isDamaged = this.#disk.find(key)?.isDamaged === true;
-    return { problems: isDamaged ? ["damaged"] : [], readable: !isDamaged };
-  }
-
   async *listAll(): AsyncGenerator<RecordKey> {
     await this.#life.wait(slowest);
     yield* this.#disk.list();
@@ -105,11 +98,6 @@ export class MemoryRecords implements RecordStore {
   async measure(): Promise<number> {
     await this.#life.wait(slowest);
     return this.#disk.list().length;
-  }
-
-  async sizeOf(key: RecordKey): Promise<number> {
-    await this.#life.wait(slowest);
-    return this.#disk.find(key)?.text.length ?? 0;
   }
 
   list(prefix: RecordKey): Promise<readonly string[]> {

@@ -17,7 +17,6 @@ import {
   type RecordKey,
   type StoreLayout,
 } from "../../../src/store/layout.ts";
-import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import { seal } from "../../../src/store/records/seal.ts";
 import { bucketLimits } from "../../fakes/loose-bucket.ts";
 import {
@@ -29,7 +28,7 @@ import { makePart } from "../../scenes/bucket-configuration.ts";
 import { failing } from "../../scenes/failing.ts";
 import { itIsABlobStore } from "../blobs/blob-compliance.ts";
 import { asItIs, itIsARecordStore } from "../records/record-compliance.ts";
-import { makeLayout } from "../stores.ts";
+import { makeLayout, openRecords } from "../stores.ts";
 
 let loose: LooseBucket;
 const opened: Bucket[] = [];
@@ -55,9 +54,10 @@ function makeReplica(
   layout: StoreLayout,
   epoch = NaN,
 ): ReplicaRecords {
-  const seen = new RecordMemory(layout);
+  const local = openRecords(layout);
+  const seen = new RecordMemory(local);
   return new ReplicaRecords({
-    ...{ seen, local: new DiskRecords(layout) },
+    ...{ seen, local },
     shared: recordsOf(bucket, seen),
     compared: recordsOf(bucket),
     onDiffering: () => undefined,

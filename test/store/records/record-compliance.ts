@@ -159,16 +159,6 @@ export function itIsARecordStore(make: () => Promise<RecordsUnderTest>): void {
       await store.remove(key);
       expect(await store.read(key, asItIs)).toBeUndefined();
     });
-
-    it("has nothing wrong with it", async () => {
-      const store = (await make()).open();
-      await store.create(key, body, asItIs);
-      for (const repair of [false, true])
-        expect(await store.inspect(key, { repair })).toEqual({
-          problems: [],
-          readable: true,
-        });
-    });
   });
 
   describe("a record key", () => {

@@ -1,0 +1,265 @@
+import { sql } from "kysely";
+import { KeyedLimit } from "../../concurrency/keyed-limit.ts";
+import { failure, type Failure } from "../../errors/index.ts";
+import { classifyFileFailure, describeFailure } from "../file-failure.ts";
+import { checkParts, isRebuildable, type RecordKey } from "../layout.ts";
+import type { ReadBody, RecordStore } from "../records/record-store.ts";
+import { openSettled, type Sealed } from "../records/seal.ts";
+import type { Database } from "./database.ts";
+
+/** Events that the store reports to the wiring, without waiting. */
+interface RecordEvents {
+  /** A record cannot be used, and the request is refused. */
+  readonly onUnreadable: (error: Failure<"record-unreadable">) => void;
+  /** Hears of a damaged record that is ignored because it can be rebuilt. */
+  readonly onPassedOver: (record: string, problem: string) => void;
+}
+
+/** Records that change at once. */
+const mostChanges = 16;
+/** Attempts at a change while other processes change the same record. */
+const mostTries = 100;
+/** Keys of one page of the list of all. */
+const pageSize = 1_000;
+
+const restore = "restore provender.db from a backup";
+
+const untold: RecordEvents = {
+  onUnreadable: () => undefined,
+  onPassedOver: () => undefined,
+};
+
+/** Records as rows; each write is one statement, which is durable when it returns. */
+export class DatabaseRecords implements RecordStore {
+  readonly #database: Database;
+  readonly #events: RecordEvents;
+  readonly #turns = new KeyedLimit(mostChanges, 1);
+
+  constructor(database: Database, events: Partial<RecordEvents> = {}) {
+    this.#database = database;
+    this.#events = { ...untold, ...events };
+  }
+
+  async read<T>(key: RecordKey, readBody: ReadBody<T>): Promise<T | undefined> {
+    return this.#open(key, await this.#find(key), readBody);
+  }
+
+  async create<T>(
+    key: RecordKey,
+    body: unknown,
+    readBody: ReadBody<T>,
+  ): Promise<T> {
+    let first: unknown = body;
+    await this.#change(key, readBody, (before) => (first = before ?? body));
+    return first === body
+      ? readBody(JSON.parse(JSON.stringify(body)))
+      : (first as T);
+  }
+
+  change<T>(
+    key: RecordKey,
+    readBody: ReadBody<T>,
+    change: (before: T | undefined) => unknown,
+  ): Promise<void> {
+    return this.#change(key, readBody, change);
+  }
+
+  async #change<T>(
+    key: RecordKey,
+    readBody: ReadBody<T>,
+    change: (before: T | undefined) => unknown,
+  ): Promise<void> {
+    await this.#turns.run(key.join("/"), async () => {
+      for (let tries = 0; tries < mostTries; tries++) {
+        const found = await this.#find(key);
+        const before = this.#open(key, found, readBody);
+        const after = change(before);
+        if (after === before) return;
+        if (await this.#replace(key, found, JSON.stringify(after))) return;
+      }
+      throw failure("too-busy", "processes that change one record");
+    });
+  }
+
+  async write(key: RecordKey, body: unknown): Promise<void> {
+    if (!isRebuildable(key))
+      throw new RangeError(`not to be written over: ${key.join("/")}`);
+    await this.keep(key, { revision: 1, body: JSON.stringify(body) });
+  }
+
+  refuse(key: RecordKey, problem: string, cause?: unknown): never {
+    const name = key.join("/");
+    const options = { cause };
+    const error = failure("record-unreadable", name, problem, restore, options);
+    this.#events.onUnreadable(error);
+    throw error;
+  }
+
+  async remove(key: RecordKey): Promise<void> {
+    const { folder, name } = placeOf(key);
+    await this.#queries
+      .deleteFrom("records")
+      .where("folder", "=", folder)
+      .where("name", "=", name)
+      .execute();
+  }
+
+  async *listAll(): AsyncGenerator<RecordKey> {
+    let after = { folder: "", name: "" };
+    for (;;) {
+      const { folder, name } = after;
+      const page = await this.#reading([], () =>
+        this.#queries
+          .selectFrom("records")
+          .select(["folder", "name"])
+          .where((where) =>
+            where.eb(
+              where.refTuple("folder", "name"),
+              ">",
+              where.tuple(folder, name),
+            ),
+          )
+          .orderBy("folder")
+          .orderBy("name")
+          .limit(pageSize)
+          .execute(),
+      );
+      for (const one of page) yield [...one.folder.split("/"), one.name];
+      after = page.at(-1) ?? after;
+      if (page.length < pageSize) return;
+    }
+  }
+
+  async measure(): Promise<number> {
+    const { rows } = await sql<{ readonly bytes: number }>`
+      SELECT (page_count - freelist_count) * page_size AS bytes
+      FROM pragma_page_count, pragma_freelist_count, pragma_page_size
+    `.execute(this.#queries);
+    return rows[0]?.bytes ?? 0;
+  }
+
+  async list(prefix: RecordKey): Promise<readonly string[]> {
+    checkParts(prefix);
+    const rows = await this.#reading(prefix, () =>
+      this.#queries
+        .selectFrom("records")
+        .select("name")
+        .where("folder", "=", prefix.join("/"))
+        .execute(),
+    );
+    return rows.map(({ name }) => name);
+  }
+
+  async folders(prefix: RecordKey): Promise<readonly string[]> {
+    checkParts(prefix);
+    const below = prefix.map((part) => `${part}/`).join("");
+    const rows = await this.#reading(prefix, () =>
+      this.#queries
+        .selectFrom("records")
+        .select("folder")
+        .distinct()
+        .where("folder", ">=", below)
+        .where("folder", "<", `${below}\u{10ffff}`)
+        .execute(),
+    );
+    return [
+      ...new Set(
+        rows.map(
+          ({ folder }) => folder.slice(below.length).split("/")[0] ?? "",
+        ),
+      ),
+    ];
+  }
+
+  /** The record as it is; undefined when there is none. */
+  async recall(key: RecordKey): Promise<Sealed | undefined> {
+    return this.#find(key);
+  }
+
+  /** Writes a record whose truth is elsewhere; one of a later revision stays. */
+  async keep(key: RecordKey, { revision, body }: Sealed): Promise<void> {
+    await this.#queries
+      .insertInto("records")
+      .values({ ...placeOf(key), revision, body })
+      .onConflict((conflict) =>
+        conflict
+          .columns(["folder", "name"])
+          .doUpdateSet({ revision, body })
+          .where("records.revision", "<=", revision),
+      )
+      .execute();
+  }
+
+  get #queries() {
+    return this.#database.queries;
+  }
+
+  #find(key: RecordKey): Promise<Sealed | undefined> {
+    const { folder, name } = placeOf(key);
+    return this.#reading(key, () =>
+      this.#queries
+        .selectFrom("records")
+        .select(["revision", "body"])
+        .where("folder", "=", folder)
+        .where("name", "=", name)
+        .executeTakeFirst(),
+    );
+  }
+
+  /** Writes a record unless another process changed it since it was `found`; false then. */
+  async #replace(
+    key: RecordKey,
+    found: Sealed | undefined,
+    body: string,
+  ): Promise<boolean> {
+    const { folder, name } = placeOf(key);
+    const revision = (found?.revision ?? 0) + 1;
+    if (found === undefined) {
+      const { numInsertedOrUpdatedRows: written } = await this.#queries
+        .insertInto("records")
+        .values({ folder, name, revision, body })
+        .onConflict((conflict) =>
+          conflict.columns(["folder", "name"]).doNothing(),
+        )
+        .executeTakeFirstOrThrow();
+      return written === 1n;
+    }
+    const { numUpdatedRows: written } = await this.#queries
+      .updateTable("records")
+      .set({ revision, body })
+      .where("folder", "=", folder)
+      .where("name", "=", name)
+      .where("revision", "=", found.revision)
+      .where("body", "=", found.body)
+      .executeTakeFirstOrThrow();
+    return written === 1n;
+  }
+
+  /** Parses a record. An invalid one is skipped only if it can be rebuilt. */
+  #open<T>(
+    key: RecordKey,
+    sealed: Sealed | undefined,
+    readBody: ReadBody<T>,
+  ): T | undefined {
+    if (sealed === undefined) return undefined;
+    return openSettled({ kind: "good", sealed }, readBody, (problem, cause) => {
+      if (!isRebuildable(key)) return this.refuse(key, problem, cause);
+      this.#events.onPassedOver(key.join("/"), problem);
+    });
+  }
+
+  /** What cannot be read is unknown, not absent; a passing shortage says nothing of it. */
+  async #reading<T>(key: RecordKey, ask: () => Promise<T>): Promise<T> {
+    try {
+      return await ask();
+    } catch (error) {
+      if (classifyFileFailure(error) !== "broken") throw error;
+      return this.refuse(key, describeFailure(error), error);
+    }
+  }
+}
+
+function placeOf(key: RecordKey) {
+  checkParts(key);
+  return { folder: key.slice(0, -1).join("/"), name: key.at(-1) ?? "" };
+}

@@ -1,0 +1,170 @@
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  statSync,
+} from "node:fs";
+import { backup, DatabaseSync, type StatementSync } from "node:sqlite";
+import { Kysely, SqliteDialect } from "kysely";
+import { LRUCache } from "lru-cache";
+import { failure, ProvenderError } from "../../errors/index.ts";
+import { isDamage } from "../file-failure.ts";
+import type { StoreLayout } from "../layout.ts";
+
+/** Tables of a store. */
+interface Schema {
+  readonly records: RecordTable;
+}
+
+/** What the mirror knows, one row for each namespace, first contact, release, list and hash. */
+interface RecordTable {
+  /** All parts of the key but the last one, between slashes. */
+  readonly folder: string;
+  /** The last part. */
+  readonly name: string;
+  /** Counts the changes, from 1. */
+  readonly revision: number;
+  /** JSON. */
+  readonly body: string;
+}
+
+/** An open database. */
+export interface Database {
+  readonly queries: Kysely<Schema>;
+  /** Nothing can be asked from then on. */
+  close(): void;
+}
+
+/** Counts the layouts of the database; it is kept in `user_version`. */
+const schemaVersion = 1;
+
+const schema = `
+  CREATE TABLE records (
+    folder TEXT NOT NULL,
+    name TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (folder, name)
+  ) STRICT;
+  PRAGMA user_version = ${schemaVersion};
+`;
+
+/** Milliseconds for which one process waits until another one has written. */
+const busyTimeout = 5_000;
+
+/** Pages of the log after which it is written back: bounds what a start after a kill reads. */
+const checkpointPages = 1_000;
+
+/**
+ * Opens the database of a storage directory, and makes it where there is none. What was committed survives a power cut.
+ * Throws database-missing where
+ * there are archives without one, database-damaged, store-too-new and store-unusable.
+ */
+export function openDatabase({
+  database: path,
+  directory,
+  blobs,
+}: StoreLayout): Database {
+  try {
+    if (isEmpty(path) && existsSync(blobs) && readdirSync(blobs).length > 0)
+      throw failure("database-missing", path);
+    makeFile(path);
+    const file = new DatabaseSync(path, { timeout: busyTimeout });
+    try {
+      prepare(file, path);
+    } catch (error) {
+      file.close();
+      throw error;
+    }
+    const dialect = new SqliteDialect({ database: adapt(file) });
+    const queries = new Kysely<Schema>({ dialect });
+    return { queries, close: () => file.close() };
+  } catch (error) {
+    if (error instanceof ProvenderError) throw error;
+    const { message } = error as Error;
+    throw isDamage(error)
+      ? failure("database-damaged", path, message, { cause: error })
+      : failure("store-unusable", directory, message, { cause: error });
+  }
+}
+
+/** Name of one record of a directory that is not open; undefined where there is none. */
+export function findAnyRecord({ database }: StoreLayout): string | undefined {
+  if (!existsSync(database)) return undefined;
+  const file = new DatabaseSync(database, { readOnly: true });
+  try {
+    const [found] = file
+      .prepare("SELECT folder || '/' || name AS found FROM records LIMIT 1")
+      .all();
+    return found && String(found.found);
+  } finally {
+    file.close();
+  }
+}
+
+/** Copies the database of a directory while others may use it. Throws database-missing where there is none. */
+export async function backUpDatabase(
+  { database }: StoreLayout,
+  path: string,
+): Promise<void> {
+  if (isEmpty(database)) throw failure("database-missing", database);
+  const file = new DatabaseSync(database, { timeout: busyTimeout });
+  try {
+    await backup(file, path, { rate: backupPages });
+  } finally {
+    file.close();
+  }
+}
+
+/** Pages that are copied at once, while writers wait. */
+const backupPages = 500;
+
+function prepare(file: DatabaseSync, path: string): void {
+  file.exec(
+    `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${checkpointPages}`,
+  );
+  const [check] = file.prepare("PRAGMA quick_check(1)").all();
+  const found = check?.quick_check;
+  if (found !== "ok") throw failure("database-damaged", path, String(found));
+  const version = Number(
+    file.prepare("PRAGMA user_version").get()?.user_version,
+  );
+  if (version > schemaVersion)
+    throw failure("store-too-new", path, version, schemaVersion);
+  if (version === 0) file.exec(`BEGIN IMMEDIATE; ${schema} COMMIT`);
+}
+
+function isEmpty(path: string): boolean {
+  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
+}
+
+/** SQLite would make it readable for others. */
+function makeFile(path: string): void {
+  try {
+    closeSync(openSync(path, "ax", 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+}
+
+/** Texts of statements that are kept prepared; there are a few dozen. */
+const mostPrepared = 200;
+
+/** What Kysely expects of a driver, over Node's own. */
+function adapt(file: DatabaseSync) {
+  const prepared = new LRUCache<string, StatementSync>({ max: mostPrepared });
+  const prepare = (text: string) => {
+    const statement = prepared.get(text) ?? file.prepare(text);
+    prepared.set(text, statement);
+    type Values = Parameters<StatementSync["all"]>;
+    return {
+      reader: statement.columns().length > 0,
+      all: (values: readonly unknown[]) => statement.all(...(values as Values)),
+      run: (values: readonly unknown[]) => statement.run(...(values as Values)),
+      iterate: (values: readonly unknown[]) =>
+        statement.iterate(...(values as Values)),
+    };
+  };
+  return { prepare, close: () => file.close() };
+}

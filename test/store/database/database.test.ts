@@ -1,0 +1,145 @@
+import { hash } from "node:crypto";
+import {
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import { describe, expect, it } from "vitest";
+import { openDatabase } from "../../../src/store/database/database.ts";
+import { DatabaseRecords } from "../../../src/store/database/database-records.ts";
+import { blobPath } from "../../../src/store/layout.ts";
+import type { Sha256 } from "../../../src/address/hash.ts";
+import { failing } from "../../scenes/failing.ts";
+import { asItIs, itIsARecordStore } from "../records/record-compliance.ts";
+import {
+  askDatabase,
+  damageRecord,
+  makeLayout,
+  openRecords,
+} from "../stores.ts";
+
+const key = ["trust", "namespaces", "a.example", "acme"];
+const hashes = ["package-hashes", "ab", "abc"];
+
+describe("records in the database", () => {
+  itIsARecordStore(async () => {
+    const layout = await makeLayout();
+    return { open: () => openRecords(layout) };
+  });
+
+  it("are unknown, never absent, when they are damaged, and say so", async () => {
+    const layout = await makeLayout();
+    const told: string[] = [];
+    const records = new DatabaseRecords(openDatabase(layout), {
+      onUnreadable: ({ message }) => told.push(message),
+    });
+    await records.create(key, { n: 1 }, asItIs);
+    damageRecord(layout, key);
+    for (const act of [
+      () => records.read(key, asItIs),
+      () => records.create(key, { n: 2 }, asItIs),
+      () => records.change(key, asItIs, () => ({ n: 2 })),
+    ])
+      await expect(act()).rejects.toThrow(failing("record-unreadable"));
+    expect(told).toHaveLength(3);
+    expect(told[0]).toContain(key.join("/"));
+    expect(told[0]).toContain("restore provender.db from a backup");
+  });
+
+  it("are made again when they can be", async () => {
+    const layout = await makeLayout();
+    const passed: string[] = [];
+    const records = new DatabaseRecords(openDatabase(layout), {
+      onPassedOver: (record) => passed.push(record),
+    });
+    await records.create(hashes, { n: 1 }, asItIs);
+    damageRecord(layout, hashes);
+    expect(await records.read(hashes, asItIs)).toBeUndefined();
+    expect(await records.create(hashes, { n: 2 }, asItIs)).toEqual({ n: 2 });
+    expect(passed).toContain(hashes.join("/"));
+  });
+
+  it("are all listed, however many there are", async () => {
+    const records = openRecords(await makeLayout());
+    const names = Array.from({ length: 2_500 }, (_, n) => `v${n}`);
+    for (const name of names) await records.create(["x", name], {}, asItIs);
+    const listed = await Array.fromAsync(records.listAll());
+    expect(listed.map(([, name]) => name).toSorted()).toEqual(names.toSorted());
+  });
+});
+
+/** Fixed, as the damages of a test are. */
+function* noise(): Generator<number> {
+  for (let n = 1; ; n = (n * 48_271) % 0x7fffffff) yield n;
+}
+
+describe("a database", () => {
+  const pageSize = 4_096;
+
+  /** A closed database with some pages. */
+  async function fill() {
+    const layout = await makeLayout();
+    const database = openDatabase(layout);
+    const records = new DatabaseRecords(database);
+    for (let n = 0; n < 200; n++)
+      await records.create(["x", `r${n}`], { text: "x".repeat(1_000) }, asItIs);
+    database.close();
+    return layout;
+  }
+
+  it.each<[string, (path: string) => void]>([
+    ["is cut short", (path) => truncateSync(path, statSync(path).size / 2)],
+    [
+      "has overwritten pages",
+      (path) => {
+        const bytes = readFileSync(path);
+        const pages = bytes.length / pageSize;
+        for (const n of noise().take(20))
+          bytes.fill(
+            n % 256,
+            (n % pages) * pageSize,
+            ((n % pages) + 1) * pageSize,
+          );
+        writeFileSync(path, bytes);
+      },
+    ],
+    [
+      "is another program's file",
+      (path) => writeFileSync(path, "PK\x03\x04".repeat(2_000)),
+    ],
+  ])(
+    "that %s is refused at the start, and left as it is",
+    async (_, damage) => {
+      const layout = await fill();
+      damage(layout.database);
+      const before = readFileSync(layout.database);
+      expect(() => openDatabase(layout)).toThrow(failing("database-damaged"));
+      expect(() => openDatabase(layout)).toThrow(layout.database);
+      expect(readFileSync(layout.database).equals(before)).toBe(true);
+    },
+  );
+
+  it.each([
+    ["missing", (path: string) => rmSync(path)],
+    ["emptied", (path: string) => truncateSync(path)],
+  ])("that is %s beside archives is not begun again", async (_, damage) => {
+    const layout = await fill();
+    const archive = blobPath(layout, hash("sha256", "x") as Sha256);
+    mkdirSync(dirname(archive), { recursive: true });
+    writeFileSync(archive, "x");
+    damage(layout.database);
+    expect(() => openDatabase(layout)).toThrow(failing("database-missing"));
+    expect(() => openDatabase(layout)).toThrow(failing("database-missing"));
+  });
+
+  it("is for its owner alone, and a later version of it is refused", async () => {
+    const layout = await fill();
+    expect(statSync(layout.database).mode & 0o777).toBe(0o600);
+    askDatabase(layout, "PRAGMA user_version = 2");
+    expect(() => openDatabase(layout)).toThrow(failing("store-too-new"));
+  });
+});
