@@ -91,6 +91,11 @@ export function isDamage(error: unknown): boolean {
   return [11, 26].includes(sqliteCode(error) ?? 0);
 }
 
+/** True where SQLite could not write a file. */
+export function lacksRoom(error: unknown): boolean {
+  return [10, 13].includes(sqliteCode(error) ?? 0);
+}
+
 /** Undefined for what is no failure of SQLite. */
 function sqliteCode(error: unknown): number | undefined {
   const { code, errcode } = (error ?? {}) as {

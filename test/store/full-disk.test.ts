@@ -123,10 +123,14 @@ describe.runIf(canMount)("a small disk", { timeout: 120_000 }, () => {
       expect((await mirror.get(pathOf(next, document))).status).toBe(503);
     expect(isStored(mirror, next)).toBe(false);
     expect((await mirror.get("/readyz")).status).toBe(503);
-    rmSync(filler);
-    expect((await mirror.get("/readyz")).status).toBe(200);
-    await keep(mirror, next);
     await mirror.stop();
+    const again = await start(mirror.directory);
+    expect(await ask(again, small)).toBe("right");
+    expect(await ask(again, next)).toBe("503");
+    rmSync(filler);
+    expect((await again.get("/readyz")).status).toBe(200);
+    await keep(again, next);
+    await again.stop();
   });
 
   it.each([

@@ -9,7 +9,7 @@ import { backup, DatabaseSync, type StatementSync } from "node:sqlite";
 import { Kysely, SqliteDialect } from "kysely";
 import { LRUCache } from "lru-cache";
 import { failure, ProvenderError } from "../../errors/index.ts";
-import { isDamage } from "../file-failure.ts";
+import { isDamage, lacksRoom } from "../file-failure.ts";
 import type { StoreLayout } from "../layout.ts";
 
 /** Tables of a store. */
@@ -70,13 +70,7 @@ export function openDatabase({
     if (isEmpty(path) && existsSync(blobs) && readdirSync(blobs).length > 0)
       throw failure("database-missing", path);
     makeFile(path);
-    const file = new DatabaseSync(path, { timeout: busyTimeout });
-    try {
-      prepare(file, path);
-    } catch (error) {
-      file.close();
-      throw error;
-    }
+    const file = openFile(path);
     const dialect = new SqliteDialect({ database: adapt(file) });
     const queries = new Kysely<Schema>({ dialect });
     return { queries, close: () => file.close() };
@@ -86,6 +80,23 @@ export function openDatabase({
     throw isDamage(error)
       ? failure("database-damaged", path, message, { cause: error })
       : failure("store-unusable", directory, message, { cause: error });
+  }
+}
+
+/**
+ * A full disk has no room for the memory that processes share beside the database. A start on one reads all the same, as
+ * the only process.
+ */
+function openFile(path: string, isAlone = false): DatabaseSync {
+  const file = new DatabaseSync(path, { timeout: busyTimeout });
+  try {
+    if (isAlone) file.exec("PRAGMA locking_mode = EXCLUSIVE");
+    prepare(file, path);
+    return file;
+  } catch (error) {
+    file.close();
+    if (isAlone || !lacksRoom(error)) throw error;
+    return openFile(path, true);
   }
 }
 
