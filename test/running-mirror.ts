@@ -180,8 +180,10 @@ async function readInstructions(
       `provender ended with ${String(status)}: ${JSON.stringify(log)}`,
     );
   });
+  // Set-up of a file has no limit of its own.
+  const signal = AbortSignal.timeout(120_000);
   while (!printed.includes("serves on "))
-    await Promise.race([once(child.stdout ?? child, "data"), dead]);
+    await Promise.race([once(child.stdout ?? child, "data", { signal }), dead]);
   dead.catch(() => undefined);
   return printed;
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { scratch } from "../running-mirror.ts";
 import { TrustScene } from "../scenes/trust-scene.ts";
 import {
@@ -12,11 +12,7 @@ import {
 const clients = await findClients();
 const host = "registry.terraform.io";
 
-let scene: TrustScene;
-
-beforeAll(async () => {
-  scene = await TrustScene.start();
-});
+const scene = await TrustScene.start();
 
 afterAll(() => scene.stop());
 

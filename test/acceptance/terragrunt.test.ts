@@ -1,9 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { createAuthority } from "../fakes/authority.ts";
+import { describe, expect, it, vi } from "vitest";
 import { tarGz } from "../fakes/module-archive.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
 import { issueToken } from "../client-token.ts";
 import { originsOf } from "../origins.ts";
 import { scratch, startMirror } from "../running-mirror.ts";
@@ -17,6 +15,7 @@ import {
   runClient,
   writeConfiguration,
 } from "./clients.ts";
+import { startOrigin } from "../scenes/world.ts";
 
 vi.setConfig({ testTimeout: 300_000 });
 
@@ -35,24 +34,16 @@ const token = issueToken("units");
 const unitCount = 20;
 const types = ["alpha", "beta", "gamma", "delta", "epsilon"];
 
-let registry: Registry;
-let config: { readonly origins: object };
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  for (const type of types)
-    await registry.publish({ type, version: "1.0.0", size: 200_000 });
-  const hosts = Object.values(defaultHosts);
-  const origins = hosts.map((host) => originsOf(authority, registry, {}, host));
-  config = {
-    origins: Object.fromEntries(
-      origins.flatMap((one) => Object.entries(one.origins)),
-    ),
-  };
-});
-
-afterAll(() => registry.stop());
+const { authority, registry } = await startOrigin();
+for (const type of types)
+  await registry.publish({ type, version: "1.0.0", size: 200_000 });
+const hosts = Object.values(defaultHosts);
+const origins = hosts.map((host) => originsOf(authority, registry, {}, host));
+const config = {
+  origins: Object.fromEntries(
+    origins.flatMap((one) => Object.entries(one.origins)),
+  ),
+};
 
 /** Each requires two of the providers, so that each is required by eight. */
 async function makeUnits(

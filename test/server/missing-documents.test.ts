@@ -1,11 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority, type Authority } from "../fakes/authority.ts";
+import { afterEach, describe, expect, it } from "vitest";
 import { hang, onlyFor, status, type Fault } from "../fakes/faults.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
 import type { RequestKind } from "../fakes/request-log.ts";
-import { createSigner, type Signer } from "../fakes/signing.ts";
+import { createSigner } from "../fakes/signing.ts";
 import { originsOf } from "../origins.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import {
@@ -15,29 +13,22 @@ import {
   requestsFor,
   runCommand,
 } from "../scenes/provider-requests.ts";
+import { startOrigin } from "../scenes/world.ts";
 
 const host = "registry.terraform.io";
 
-let authority: Authority;
-let registry: Registry;
-let signer: Signer;
-let config: object;
 const running: RunningMirror[] = [];
 
-beforeAll(async () => {
-  authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  signer = await createSigner({ name: "Known" });
-  config = {
-    ...originsOf(authority, registry),
-    freshness: { versions: "500ms" },
-  };
-});
+const { authority, registry } = await startOrigin();
+const signer = await createSigner({ name: "Known" });
+const config = {
+  ...originsOf(authority, registry),
+  freshness: { versions: "500ms" },
+};
 afterEach(async () => {
   registry.heal();
   await Promise.all(running.splice(0).map((one) => one.stop()));
 });
-afterAll(() => registry.stop());
 
 const start = async (changes: object = {}, directory?: string) => {
   const mirror = await startMirror({

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { runCommand } from "../../running-command.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import { bearer } from "../../client-token.ts";
@@ -11,13 +11,8 @@ import {
 import { expectDocument } from "../documents.ts";
 import { ci, DoctorScene } from "./doctor-scene.ts";
 
-let scene: DoctorScene;
-
-beforeAll(async () => {
-  scene = await DoctorScene.start();
-  const release = await scene.registry.publish({ version: "1.0.0" });
-  await ask(`widget/${release.archive("linux_amd64").filename}`);
-});
+const scene = await DoctorScene.start();
+const release = await scene.registry.publish({ version: "1.0.0" });
 afterAll(() => scene.stop());
 
 const ask = (path: string) =>
@@ -25,6 +20,7 @@ const ask = (path: string) =>
     `/providers/registry.terraform.io/acme/${path}`,
     bearer(ci.token),
   );
+await ask(`widget/${release.archive("linux_amd64").filename}`);
 
 interface Status {
   readonly running: boolean;

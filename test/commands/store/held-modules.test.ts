@@ -1,24 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { tarGz } from "../../fakes/module-archive.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
-import {
-  getArchive,
-  makeModuleScene,
-  type ModuleScene,
-} from "../../scenes/module-scene.ts";
+import { startMirror } from "../../running-mirror.ts";
+import { getArchive, makeModuleScene } from "../../scenes/module-scene.ts";
 import { plantRecord } from "../../scenes/planted-records.ts";
 import { runCommand } from "../../scenes/provider-requests.ts";
 import { expectDocument } from "../documents.ts";
 
 const spec = (module: string) => `registry.terraform.io/acme/${module}/aws`;
 
-let scene: ModuleScene;
-let mirror: RunningMirror;
-
-beforeAll(async () => {
-  scene = await makeModuleScene();
-  mirror = await startMirror({ config: scene.configOf() });
-});
+const scene = await makeModuleScene();
+const mirror = await startMirror({ config: scene.configOf() });
 
 afterAll(async () => {
   await mirror.stop();

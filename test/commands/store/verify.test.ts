@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { layOutStore } from "../../../src/store/layout.ts";
 import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import type { Release } from "../../fakes/release.ts";
@@ -11,13 +11,8 @@ import { sha256Of } from "../../scenes/failing-origin.ts";
 import { blobOf, FilledSites, plantOrphan } from "../../scenes/filled-sites.ts";
 import { damages } from "../../store/damage.ts";
 
-let scene: FilledSites;
-let releases: readonly Release[];
-
-beforeAll(async () => {
-  scene = await FilledSites.start(damages.length + 1);
-  releases = scene.releases;
-});
+const scene = await FilledSites.start(damages.length + 1);
+const releases = scene.releases;
 afterAll(() => scene.stop());
 
 const fill = () => scene.fill();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import {
   listedIn,
   outcomeOf,
@@ -8,11 +8,7 @@ import {
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 import type { RunningMirror } from "../../running-mirror.ts";
 
-let scene: TrustScene;
-
-beforeAll(async () => {
-  scene = await TrustScene.start();
-});
+const scene = await TrustScene.start();
 
 afterAll(() => scene.stop());
 

@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { runCommand } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 
 const host = "registry.terraform.io";
 const stolen = "A".repeat(40);
 
-let scene: TrustScene;
-
-beforeAll(async () => {
-  scene = await TrustScene.start();
-});
+const scene = await TrustScene.start();
 
 afterAll(() => scene.stop());
 

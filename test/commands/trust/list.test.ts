@@ -1,5 +1,5 @@
 import { rmSync, writeFileSync } from "node:fs";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Hostname } from "../../../src/address/hostname.ts";
 import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
 import { recordPaths } from "../../../src/store/layout.ts";
@@ -71,10 +71,7 @@ const files = [
 ];
 const command = `provender trust approve ${hostname}/last/thing@1.1.0 0123456789abcdef`;
 
-let store: Awaited<ReturnType<typeof prepareStore>>;
-beforeAll(async () => {
-  store = await prepareStore();
-});
+const store = await prepareStore();
 /** Without what the log has of the same. */
 const sentencesOf = (stderr: string) =>
   stderr.split("\n").filter((line) => /^[^{]/.test(line));

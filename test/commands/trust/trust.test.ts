@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { requestsFor, runCommand } from "../../scenes/provider-requests.ts";
 import { TrustScene } from "../../scenes/trust-scene.ts";
 import { makeStorage } from "../storage.ts";
@@ -7,11 +7,7 @@ const host = "registry.terraform.io";
 const nothing = { command: "nothing", sha256sums: "nothing" };
 const stolen = "A".repeat(40);
 
-let scene: TrustScene;
-
-beforeAll(async () => {
-  scene = await TrustScene.start();
-});
+const scene = await TrustScene.start();
 
 afterAll(() => scene.stop());
 

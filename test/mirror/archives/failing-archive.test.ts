@@ -1,6 +1,6 @@
 import { globSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { barrier } from "../../fakes/barrier.ts";
 import { collect, openOnce } from "../../fakes/fetching.ts";
 import * as faults from "../../fakes/faults.ts";
@@ -13,14 +13,9 @@ import {
   expectRefusal,
   sha256Of,
   startFailingOrigin,
-  type FailingOrigin,
 } from "../../scenes/failing-origin.ts";
 
-let origin: FailingOrigin;
-
-beforeAll(async () => {
-  origin = await startFailingOrigin();
-});
+const origin = await startFailingOrigin();
 
 afterEach(() => origin.registry.heal());
 

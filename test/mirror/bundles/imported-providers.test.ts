@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { createAuthority, type Authority } from "../../fakes/authority.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { afterAll, expect, it } from "vitest";
+import { createAuthority } from "../../fakes/authority.ts";
+import { startRegistry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
 import { startMirror } from "../../running-mirror.ts";
 import {
@@ -12,14 +12,9 @@ import {
 import { RegistryRequests } from "../../scenes/registry-requests.ts";
 import { connectedSite, exportBundle } from "./bundles.ts";
 
-let authority: Authority;
-let full: Registry;
-let empty: Registry;
-beforeAll(async () => {
-  authority = await createAuthority();
-  full = await startRegistry({ authority });
-  empty = await startRegistry({ authority });
-});
+const authority = await createAuthority();
+const full = await startRegistry({ authority });
+const empty = await startRegistry({ authority });
 afterAll(() => Promise.all([full.stop(), empty.stop()]));
 
 it("a provider that the origin does not have is listed as a bundle brought it, and is absent once nothing of it is stored", async () => {

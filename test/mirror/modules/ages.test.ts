@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import {
   codeOf,
@@ -7,17 +7,12 @@ import {
   moduleBase,
   versionsOf,
   withMirror,
-  type ModuleScene,
 } from "../../scenes/module-scene.ts";
 
 const day = 86_400_000;
 const ago = (days: number) => new Date(Date.now() - days * day).toISOString();
 
-let scene: ModuleScene;
-
-beforeAll(async () => {
-  scene = await makeModuleScene();
-});
+const scene = await makeModuleScene();
 
 afterAll(() => scene.origin.stop());
 

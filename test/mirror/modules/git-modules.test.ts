@@ -3,13 +3,9 @@ import { text } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
 import { extract } from "tar-stream";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
-import {
-  scratch,
-  startMirror,
-  type RunningMirror,
-} from "../../running-mirror.ts";
+import { scratch, startMirror } from "../../running-mirror.ts";
 import { awaitLine } from "../../scenes/log-lines.ts";
 import {
   countFiles,
@@ -19,18 +15,11 @@ import {
   makeModuleScene,
   removeBlobs,
   withMirror,
-  type ModuleScene,
 } from "../../scenes/module-scene.ts";
 
-let scene: ModuleScene;
-let mirror: RunningMirror;
-let root: string;
-
-beforeAll(async () => {
-  root = scratch("git");
-  scene = await makeModuleScene(gitBackend(root));
-  mirror = await startMirror({ config: scene.configOf() });
-});
+const root = scratch("git");
+const scene = await makeModuleScene(gitBackend(root));
+const mirror = await startMirror({ config: scene.configOf() });
 
 afterAll(async () => {
   await mirror.stop();

@@ -6,7 +6,7 @@ import {
   rmSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { tarGz } from "../../fakes/module-archive.ts";
 import {
   scratch,
@@ -18,7 +18,6 @@ import {
   makeModuleScene,
   versionsOf,
   withMirror,
-  type ModuleScene,
 } from "../../scenes/module-scene.ts";
 import {
   outcomeOf,
@@ -31,10 +30,7 @@ const ago = (days: number) => new Date(Date.now() - days * day).toISOString();
 const hostname = "registry.terraform.io";
 const nameOf = (module: string) => `${hostname}/acme/${module}/aws`;
 
-let scene: ModuleScene;
-beforeAll(async () => {
-  scene = await makeModuleScene();
-});
+const scene = await makeModuleScene();
 afterAll(() => scene.origin.stop());
 
 /** Serves these versions, all of them old by what the registry says. */

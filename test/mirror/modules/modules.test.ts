@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { tarGz, zip } from "../../fakes/module-archive.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import {
@@ -11,16 +11,10 @@ import {
   removeBlobs,
   versionsOf,
   withMirror,
-  type ModuleScene,
 } from "../../scenes/module-scene.ts";
 
-let scene: ModuleScene;
-let mirror: RunningMirror;
-
-beforeAll(async () => {
-  scene = await makeModuleScene();
-  mirror = await startMirror({ config: scene.configOf() });
-});
+const scene = await makeModuleScene();
+let mirror: RunningMirror = await startMirror({ config: scene.configOf() });
 
 afterAll(async () => {
   await mirror.stop();

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { tarGz } from "../../fakes/module-archive.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { startMirror } from "../../running-mirror.ts";
 import { awaitLine, awaitLineOf } from "../../scenes/log-lines.ts";
 import {
   codeOf,
@@ -9,18 +9,13 @@ import {
   moduleBase,
   versionsOf,
   withMirror,
-  type ModuleScene,
 } from "../../scenes/module-scene.ts";
 import { eventually, readAudit } from "../../scenes/provider-requests.ts";
 
 const hostname = "registry.terraform.io";
-let scene: ModuleScene;
-let mirror: RunningMirror;
 
-beforeAll(async () => {
-  scene = await makeModuleScene();
-  mirror = await startMirror({ config: scene.configOf() });
-});
+const scene = await makeModuleScene();
+const mirror = await startMirror({ config: scene.configOf() });
 
 afterAll(async () => {
   await mirror.stop();

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
 import { tarGz } from "../../fakes/module-archive.ts";
 import { scratch } from "../../running-mirror.ts";
@@ -10,26 +10,18 @@ import {
   makeModuleScene,
   removeBlobs,
   withMirror,
-  type ModuleScene,
 } from "../../scenes/module-scene.ts";
 
-let scene: ModuleScene;
-let root: string;
-let withSubmodules: string;
-let without: string;
-
-beforeAll(async () => {
-  root = scratch("git");
-  scene = await makeModuleScene(gitBackend(root));
-  const plain = await GitRepository.create(join(root, "plain"));
-  await plain.commit({ "main.tf": "# plain" }, "v1");
-  without = `git::${scene.origin.url}git/plain/.git?ref=v1`;
-  const parent = await GitRepository.create(join(root, "parent"));
-  await parent.commit({ "main.tf": "# parent" });
-  await parent.addSubmodule("sub");
-  await parent.commit({}, "v1");
-  withSubmodules = `git::${scene.origin.url}git/parent/.git?ref=v1`;
-});
+const root = scratch("git");
+const scene = await makeModuleScene(gitBackend(root));
+const plain = await GitRepository.create(join(root, "plain"));
+await plain.commit({ "main.tf": "# plain" }, "v1");
+const without = `git::${scene.origin.url}git/plain/.git?ref=v1`;
+const parent = await GitRepository.create(join(root, "parent"));
+await parent.commit({ "main.tf": "# parent" });
+await parent.addSubmodule("sub");
+await parent.commit({}, "v1");
+const withSubmodules = `git::${scene.origin.url}git/parent/.git?ref=v1`;
 
 afterAll(() => scene.origin.stop());
 

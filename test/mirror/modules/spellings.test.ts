@@ -1,21 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { tarGz } from "../../fakes/module-archive.ts";
 import {
   codeOf,
   makeModuleScene,
   withMirror,
-  type ModuleScene,
 } from "../../scenes/module-scene.ts";
 
 const hostname = "registry.terraform.io";
 
-let scene: ModuleScene;
-let first: Buffer;
-
-beforeAll(async () => {
-  scene = await makeModuleScene();
-  first = await tarGz([["main.tf", "# first"]]);
-});
+const scene = await makeModuleScene();
+const first = await tarGz([["main.tf", "# first"]]);
 
 afterAll(() => scene.origin.stop());
 

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import {
   blobOf,
   commitOf,
@@ -25,7 +25,6 @@ import {
   locate,
   makeModuleScene,
   withMirror,
-  type ModuleScene,
 } from "../../scenes/module-scene.ts";
 
 const MiB = 2 ** 20;
@@ -37,18 +36,15 @@ type Place = readonly [
   size: number,
 ];
 
-let scene: ModuleScene;
 let open: GitBackend;
 let published = 0;
 
-beforeAll(async () => {
-  scene = await makeModuleScene((request, response) => {
-    const [, kind = "", size = ""] =
-      /^\/git\/(\w+)-([\d.]+)-/.exec(request.url ?? "") ?? [];
-    if (kind === "open") return open(request, response);
-    const send = kind === "git" ? sendPack : sendUnannounced;
-    return send(Number(size))(request, response);
-  });
+const scene = await makeModuleScene((request, response) => {
+  const [, kind = "", size = ""] =
+    /^\/git\/(\w+)-([\d.]+)-/.exec(request.url ?? "") ?? [];
+  if (kind === "open") return open(request, response);
+  const send = kind === "git" ? sendPack : sendUnannounced;
+  return send(Number(size))(request, response);
 });
 
 afterAll(() => scene.origin.stop());

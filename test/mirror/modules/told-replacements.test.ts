@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
 import { tarGz } from "../../fakes/module-archive.ts";
 import { scratch, type RunningMirror } from "../../running-mirror.ts";
@@ -9,18 +9,13 @@ import {
   makeModuleScene,
   removeBlobs,
   withMirror,
-  type ModuleScene,
 } from "../../scenes/module-scene.ts";
 import { countAlarms, readAudit } from "../../scenes/provider-requests.ts";
 
 const kind = "module-replaced";
-let scene: ModuleScene;
-let root: string;
 
-beforeAll(async () => {
-  root = scratch("git");
-  scene = await makeModuleScene(gitBackend(root));
-});
+const root = scratch("git");
+const scene = await makeModuleScene(gitBackend(root));
 
 afterAll(() => scene.origin.stop());
 

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { createSigner, type Signer } from "../../fakes/signing.ts";
 import { createCertifiedSigner } from "../../scenes/certified-signers.ts";
 import { outcomeOf } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 
-let scene: TrustScene;
-
-beforeAll(async () => {
-  scene = await TrustScene.start();
-});
+const scene = await TrustScene.start();
 
 afterAll(() => scene.stop());
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { rmSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { alteredByte, onlyFor } from "../../fakes/faults.ts";
 import type { Release } from "../../fakes/release.ts";
 import {
@@ -12,8 +12,6 @@ import {
   runCommand,
 } from "../../scenes/provider-requests.ts";
 import { digestsOf, SeenReleases } from "../../scenes/seen-releases.ts";
-
-let scene: SeenReleases;
 
 const decide = (decision: "approve" | "forget", type: string) =>
   runCommand(scene.mirror, "trust", decision, `acme/${type}@1.0.0`);
@@ -31,9 +29,7 @@ async function listCandidates(): Promise<readonly string[]> {
   );
 }
 
-beforeAll(async () => {
-  scene = await SeenReleases.start();
-});
+const scene = await SeenReleases.start();
 
 afterAll(() => scene.stop());
 

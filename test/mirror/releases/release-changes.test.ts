@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { json, onlyFor } from "../../fakes/faults.ts";
 import { createSigner } from "../../fakes/signing.ts";
 import {
@@ -11,11 +11,7 @@ import {
 } from "../../scenes/provider-requests.ts";
 import { SeenReleases } from "../../scenes/seen-releases.ts";
 
-let scene: SeenReleases;
-
-beforeAll(async () => {
-  scene = await SeenReleases.start();
-});
+const scene = await SeenReleases.start();
 
 afterAll(() => scene.stop());
 

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { failure } from "../../../src/errors/index.ts";
 import type { Signer } from "../../fakes/signing.ts";
 import type { Fate } from "../../scenes/failing-writes.ts";
@@ -12,12 +12,7 @@ import {
 import { place } from "../../scenes/trust-records.ts";
 import { unreachable } from "../../scenes/test-registry.ts";
 
-let K: Signer;
-let L: Signer;
-let E: Signer;
-beforeAll(async () => {
-  ({ K, L, E } = await makeSigners());
-});
+const { K, L, E } = await makeSigners();
 
 /** A registry with these releases; each signed by its own key. */
 async function offering(

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import type { Signer } from "../../fakes/signing.ts";
 import {
   countAlarms,
@@ -10,17 +10,10 @@ import {
 import { signer, soon, TrustScene } from "../../scenes/trust-scene.ts";
 import { eventually } from "../../scenes/provider-requests.ts";
 
-let scene: TrustScene;
-let first: Signer;
-let own: Signer;
-let stranger: Signer;
-
-beforeAll(async () => {
-  [first, own, stranger] = (await Promise.all(
-    ["First", "Own", "Stranger"].map(signer),
-  )) as [Signer, Signer, Signer];
-  scene = await TrustScene.start();
-});
+const [first, own, stranger] = (await Promise.all(
+  ["First", "Own", "Stranger"].map(signer),
+)) as [Signer, Signer, Signer];
+const scene = await TrustScene.start();
 
 afterAll(() => scene.stop());
 

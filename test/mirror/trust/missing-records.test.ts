@@ -1,8 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import type { Release } from "../../fakes/release.ts";
-import type { Signer } from "../../fakes/signing.ts";
 import {
   countAlarms,
   digestsIn,
@@ -11,15 +10,9 @@ import {
 } from "../../scenes/provider-requests.ts";
 import { TrustScene, signer } from "../../scenes/trust-scene.ts";
 
-let scene: TrustScene;
-let known: Signer;
-let stranger: Signer;
-
-beforeAll(async () => {
-  scene = await TrustScene.start();
-  known = await signer("known");
-  stranger = await signer("stranger");
-});
+const scene = await TrustScene.start();
+const known = await signer("known");
+const stranger = await signer("stranger");
 afterAll(() => scene.stop());
 
 const copies = ["records", "record-copies"];

@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Signer } from "../../fakes/signing.ts";
+import { afterAll, expect, it } from "vitest";
 import {
   awaitLine,
   awaitLineOf,
@@ -19,26 +18,20 @@ const whole = { match: "*/whole/*", action: "deny" };
 const policy = { rules: [deny, age, whole] };
 const reporting = { ...policy, mode: "report" };
 
-let scene: TrustScene;
-let own: Signer;
-let other: Signer;
-
-beforeAll(async () => {
-  [own, other] = await Promise.all([signer("own"), signer("other")]);
-  scene = await TrustScene.start();
-  const old = { signedAt: new Date("2024-01-01T00:00:00Z") };
-  for (const version of ["0.1.0", "1.0.0"])
-    await scene.publish("some", version, own, old);
-  await scene.publish("whole", "1.0.0", own, old);
-  await scene.ask("some").index();
-  await scene.publish("some", "1.1.0", own, { signedAt: new Date() });
-  await scene.publish("some", "2.0.0", other, old);
-  await scene.ask("some").index();
-  // Fresh for so long that no origin is asked.
-  await scene.revive({
-    policy: reporting,
-    freshness: { versions: "1h" },
-  });
+const [own, other] = await Promise.all([signer("own"), signer("other")]);
+const scene = await TrustScene.start();
+const old = { signedAt: new Date("2024-01-01T00:00:00Z") };
+for (const version of ["0.1.0", "1.0.0"])
+  await scene.publish("some", version, own, old);
+await scene.publish("whole", "1.0.0", own, old);
+await scene.ask("some").index();
+await scene.publish("some", "1.1.0", own, { signedAt: new Date() });
+await scene.publish("some", "2.0.0", other, old);
+await scene.ask("some").index();
+// Fresh for so long that no origin is asked.
+await scene.revive({
+  policy: reporting,
+  freshness: { versions: "1h" },
 });
 
 afterAll(() => scene.stop());

@@ -1,6 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority, type Authority } from "../../fakes/authority.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { describe, expect, it } from "vitest";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import { originsOf } from "../../origins.ts";
 import {
@@ -8,26 +6,19 @@ import {
   outcomeOf,
   requestsFor,
 } from "../../scenes/provider-requests.ts";
+import { startOrigin } from "../../scenes/world.ts";
 
-let authority: Authority;
-let registry: Registry;
-
-beforeAll(async () => {
-  authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  await registry.publish({ type: "partly", version: "1.0.0" });
-  for (const version of ["1.0.0", "2.0.0"])
-    await registry.publish({ type: "wanted", version });
-  const old = new Date("2024-01-01T00:00:00Z");
-  const young = new Date(Date.now() - 60_000);
-  const old7 = "1.0.0 1.0.1 1.0.2 1.1.0 1.1.1 2.0.0 2.0.1".split(" ");
-  for (const version of old7)
-    await registry.publish({ type: "lines", version, signedAt: old });
-  for (const version of ["2.0.2", "2.1.0"])
-    await registry.publish({ type: "lines", version, signedAt: young });
-});
-
-afterAll(() => registry.stop());
+const { authority, registry } = await startOrigin();
+await registry.publish({ type: "partly", version: "1.0.0" });
+for (const version of ["1.0.0", "2.0.0"])
+  await registry.publish({ type: "wanted", version });
+const old = new Date("2024-01-01T00:00:00Z");
+const young = new Date(Date.now() - 60_000);
+const old7 = "1.0.0 1.0.1 1.0.2 1.1.0 1.1.1 2.0.0 2.0.1".split(" ");
+for (const version of old7)
+  await registry.publish({ type: "lines", version, signedAt: old });
+for (const version of ["2.0.2", "2.1.0"])
+  await registry.publish({ type: "lines", version, signedAt: young });
 
 describe("a policy of its own", () => {
   async function withPolicy(

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { createAuthority } from "../../fakes/authority.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { startRegistry } from "../../fakes/registry.ts";
 import { createSigner } from "../../fakes/signing.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import { originsOf } from "../../origins.ts";
@@ -53,11 +53,6 @@ const subjects: readonly Subject[] = [
   { row: "quarantine", type: "foreign", version: "1.0.0", listed: [] },
 ];
 const table = new Map<string, boolean>();
-
-let registry: Registry;
-let mirror: RunningMirror;
-let base: Readonly<Record<string, unknown>>;
-let rules: Readonly<Record<string, unknown>>;
 
 /** Documents stay as they are unless the rules say otherwise. */
 const lasting = { versions: "10m" };
@@ -122,85 +117,81 @@ async function restart(config: Readonly<Record<string, unknown>>) {
   mirror = await startMirror({ config, directory: mirror.directory });
 }
 
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  const known = await createSigner({ name: "Known" });
-  const other = await createSigner({ name: "Other" });
-  const publish = (type: string, version: string, options = {}) =>
-    registry.publish({
-      type,
-      version,
-      signer: known,
-      size: 20_000,
-      ...options,
-    });
-  const justNow = new Date(Date.now() - 60_000);
-  await publish("partly", "1.0.0");
-  await publish("partly", "2.0.0");
-  await publish("wholly", "1.0.0");
-  await publish("young", "1.0.0");
-  await publish("young", "1.1.0", { signedAt: justNow });
-  await publish("newborn", "1.0.0", { signedAt: justNow });
-  await publish("held", "1.0.0");
-  await publish("pinned", "1.0.0");
-  await publish("foreign", "1.0.0", { signer: other });
-  base = {
-    ...originsOf(authority, registry),
-    freshness: { versions: "1ms" },
-  };
-  rules = {
-    policy: {
-      rules: [
-        {
-          match: "registry.terraform.io/acme/partly",
-          action: "deny",
-          versions: ">= 2.0",
-        },
-        { match: "registry.terraform.io/acme/wholly", action: "deny" },
-        {
-          match: "registry.terraform.io/acme/young",
-          action: "allow",
-          minimumAge: "7d",
-        },
-        {
-          match: "registry.terraform.io/acme/newborn",
-          action: "allow",
-          minimumAge: "7d",
-        },
-      ],
-    },
-    trust: {
-      keys: ["pinned", "foreign"].map((type) => ({
-        match: `registry.terraform.io/acme/${type}`,
-        fingerprints: [known.fingerprint],
-      })),
-    },
-  };
-  mirror = await startMirror({ config: base });
-  for (const type of ["partly", "wholly", "young", "newborn", "held", "pinned"])
-    expect((await requestsFor(mirror, type).archive("1.0.0")).status).toBe(200);
-  await publish("young", "1.2.0");
-  await publish("pinned", "2.0.0", { signer: other });
-  // Only what was held back can be approved.
-  await requestsFor(mirror, "pinned").version("2.0.0");
-  const { status } = await runCommand(
-    mirror,
-    "trust",
-    "approve",
-    "acme/pinned@2.0.0",
+const authority = await createAuthority();
+const registry = await startRegistry({ authority });
+const known = await createSigner({ name: "Known" });
+const other = await createSigner({ name: "Other" });
+const publish = (type: string, version: string, options = {}) =>
+  registry.publish({
+    type,
+    version,
+    signer: known,
+    size: 20_000,
+    ...options,
+  });
+const justNow = new Date(Date.now() - 60_000);
+await publish("partly", "1.0.0");
+await publish("partly", "2.0.0");
+await publish("wholly", "1.0.0");
+await publish("young", "1.0.0");
+await publish("young", "1.1.0", { signedAt: justNow });
+await publish("newborn", "1.0.0", { signedAt: justNow });
+await publish("held", "1.0.0");
+await publish("pinned", "1.0.0");
+await publish("foreign", "1.0.0", { signer: other });
+let base: Readonly<Record<string, unknown>> = {
+  ...originsOf(authority, registry),
+  freshness: { versions: "1ms" },
+};
+const rules = {
+  policy: {
+    rules: [
+      {
+        match: "registry.terraform.io/acme/partly",
+        action: "deny",
+        versions: ">= 2.0",
+      },
+      { match: "registry.terraform.io/acme/wholly", action: "deny" },
+      {
+        match: "registry.terraform.io/acme/young",
+        action: "allow",
+        minimumAge: "7d",
+      },
+      {
+        match: "registry.terraform.io/acme/newborn",
+        action: "allow",
+        minimumAge: "7d",
+      },
+    ],
+  },
+  trust: {
+    keys: ["pinned", "foreign"].map((type) => ({
+      match: `registry.terraform.io/acme/${type}`,
+      fingerprints: [known.fingerprint],
+    })),
+  },
+};
+let mirror: RunningMirror = await startMirror({ config: base });
+for (const type of ["partly", "wholly", "young", "newborn", "held", "pinned"])
+  expect((await requestsFor(mirror, type).archive("1.0.0")).status).toBe(200);
+await publish("young", "1.2.0");
+await publish("pinned", "2.0.0", { signer: other });
+// Only what was held back can be approved.
+await requestsFor(mirror, "pinned").version("2.0.0");
+const { status } = await runCommand(
+  mirror,
+  "trust",
+  "approve",
+  "acme/pinned@2.0.0",
+);
+expect(status).toBe(0);
+for (const { type, version } of subjects.filter(({ type }) => type !== "held"))
+  await eventually(
+    () => requestsFor(mirror, type).archive(version),
+    (answer) => answer.status === 200,
   );
-  expect(status).toBe(0);
-  for (const { type, version } of subjects.filter(
-    ({ type }) => type !== "held",
-  ))
-    await eventually(
-      () => requestsFor(mirror, type).archive(version),
-      (answer) => answer.status === 200,
-    );
-  base = { ...base, freshness: lasting };
-  await restart(base);
-});
+base = { ...base, freshness: lasting };
+await restart(base);
 
 afterAll(async () => {
   await mirror.stop();

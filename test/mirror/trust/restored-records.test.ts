@@ -1,16 +1,12 @@
 import { cpSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { awaitMessage } from "../../scenes/log-lines.ts";
 import { outcomeOf } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 import { scratch } from "../../running-mirror.ts";
 
-let scene: TrustScene;
-
-beforeAll(async () => {
-  scene = await TrustScene.start();
-});
+const scene = await TrustScene.start();
 
 afterAll(() => scene.stop());
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import {
   countAlarms,
   eventually,
@@ -9,11 +9,7 @@ import {
 } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 
-let scene: TrustScene;
-
-beforeAll(async () => {
-  scene = await TrustScene.start();
-});
+const scene = await TrustScene.start();
 
 afterAll(() => scene.stop());
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import type { Release } from "../../fakes/release.ts";
 import {
   countAlarms,
@@ -15,11 +15,7 @@ import {
   unsignedHost,
 } from "../../scenes/trust-scene.ts";
 
-let scene: TrustScene;
-
-beforeAll(async () => {
-  scene = await TrustScene.start();
-});
+const scene = await TrustScene.start();
 
 afterAll(() => scene.stop());
 

@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { createCertifiedSigner } from "../../scenes/certified-signers.ts";
 import { listedIn, outcomeOf } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 
-let scene: TrustScene;
-
-beforeAll(async () => {
-  scene = await TrustScene.start();
-});
+const scene = await TrustScene.start();
 
 afterAll(() => scene.stop());
 

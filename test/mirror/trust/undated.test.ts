@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import {
   listedIn,
   outcomeOf,
@@ -6,11 +6,7 @@ import {
 } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene, unsignedHost } from "../../scenes/trust-scene.ts";
 
-let scene: TrustScene;
-
-beforeAll(async () => {
-  scene = await TrustScene.start();
-});
+const scene = await TrustScene.start();
 
 afterAll(() => scene.stop());
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { status } from "../../fakes/faults.ts";
 import {
   listedIn,
@@ -10,11 +10,7 @@ import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 const longAgo = new Date("2020-01-01T00:00:00Z");
 const policy = { minimumAge: "7d" };
 
-let scene: TrustScene;
-
-beforeAll(async () => {
-  scene = await TrustScene.start();
-});
+const scene = await TrustScene.start();
 
 afterAll(() => scene.stop());
 

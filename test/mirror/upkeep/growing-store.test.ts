@@ -6,9 +6,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority, type Authority } from "../../fakes/authority.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { describe, expect, it } from "vitest";
 import { originsOf } from "../../origins.ts";
 import {
   scratch,
@@ -23,19 +21,14 @@ import {
 } from "../../scenes/planted-records.ts";
 import { requestsFor, runCommand } from "../../scenes/provider-requests.ts";
 import type { Release } from "../../fakes/release.ts";
+import { startOrigin } from "../../scenes/world.ts";
 
 const MiB = 1024 * 1024;
 const hours = 60 * 60 * 1000;
 
-let authority: Authority;
-let registry: Registry;
 let names = 0;
 
-beforeAll(async () => {
-  authority = await createAuthority();
-  registry = await startRegistry({ authority });
-});
-afterAll(() => registry.stop());
+const { authority, registry } = await startOrigin();
 
 function start(
   directory: string,

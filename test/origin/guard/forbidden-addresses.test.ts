@@ -1,23 +1,17 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { afterAll, afterEach, expect, it } from "vitest";
 import { ProvenderError } from "../../../src/errors/index.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import * as faults from "../../fakes/faults.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { startRegistry } from "../../fakes/registry.ts";
 import { refused } from "./addresses.ts";
 import { makeClient, never } from "../clients.ts";
 
-let ca: string;
-let home: Registry;
-let canary: { readonly port: number; connections: number; stop(): void };
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  ca = authority.caPem;
-  home = await startRegistry({ authority });
-  canary = await startCanary();
-});
+const authority = await createAuthority();
+const ca = authority.caPem;
+const home = await startRegistry({ authority });
+const canary = await startCanary();
 
 afterEach(() => {
   home.heal();

@@ -7,24 +7,18 @@ import {
   gzipSync,
   zstdCompressSync,
 } from "node:zlib";
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { createAuthority, type Authority } from "../../fakes/authority.ts";
+import { afterAll, afterEach, expect, it } from "vitest";
+import { createAuthority } from "../../fakes/authority.ts";
 import * as faults from "../../fakes/faults.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { startRegistry } from "../../fakes/registry.ts";
 import { failing } from "../../scenes/failing.ts";
 import { makeClient, never, readAll } from "../clients.ts";
 
-let authority: Authority;
-let ca: string;
-let home: Registry;
-
-beforeAll(async () => {
-  authority = await createAuthority();
-  ca = authority.caPem;
-  home = await startRegistry({ authority });
-  home.serve("/document", '{"a":1}');
-  home.serve("/archive", Buffer.from("PK and more"), "application/zip");
-});
+const authority = await createAuthority();
+const ca = authority.caPem;
+const home = await startRegistry({ authority });
+home.serve("/document", '{"a":1}');
+home.serve("/archive", Buffer.from("PK and more"), "application/zip");
 afterEach(() => home.heal());
 afterAll(() => home.stop());
 

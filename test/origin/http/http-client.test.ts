@@ -1,22 +1,17 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { failing } from "../../scenes/failing.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { barrier } from "../../fakes/barrier.ts";
 import * as faults from "../../fakes/faults.ts";
 import type { Fault } from "../../fakes/faults.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { startRegistry } from "../../fakes/registry.ts";
 import { makeClient, never, readAll } from "../clients.ts";
 
-let ca: string;
-let home: Registry;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  ca = authority.caPem;
-  home = await startRegistry({ authority });
-  home.serve("/document", '{"a":1}');
-  home.serve("/large", Buffer.alloc(500_000, "x"), "application/zip");
-});
+const authority = await createAuthority();
+const ca = authority.caPem;
+const home = await startRegistry({ authority });
+home.serve("/document", '{"a":1}');
+home.serve("/large", Buffer.alloc(500_000, "x"), "application/zip");
 
 afterEach(() => {
   home.heal();

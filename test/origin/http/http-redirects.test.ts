@@ -1,24 +1,18 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { failing } from "../../scenes/failing.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import * as faults from "../../fakes/faults.ts";
 import type { Fault } from "../../fakes/faults.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { startRegistry } from "../../fakes/registry.ts";
 import { makeClient, never } from "../clients.ts";
 
-let ca: string;
-let home: Registry;
-let other: Registry;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  ca = authority.caPem;
-  home = await startRegistry({ authority });
-  other = await startRegistry({ authority });
-  for (const registry of [home, other]) {
-    registry.serve("/document", '{"a":1}');
-  }
-});
+const authority = await createAuthority();
+const ca = authority.caPem;
+const home = await startRegistry({ authority });
+const other = await startRegistry({ authority });
+for (const registry of [home, other]) {
+  registry.serve("/document", '{"a":1}');
+}
 
 afterEach(() => {
   for (const registry of [home, other]) {

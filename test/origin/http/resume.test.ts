@@ -1,23 +1,19 @@
 import { randomBytes } from "node:crypto";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { ProvenderError } from "../../../src/errors/index.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { barrier } from "../../fakes/barrier.ts";
 import * as faults from "../../fakes/faults.ts";
 import type { Fault } from "../../fakes/faults.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { startRegistry } from "../../fakes/registry.ts";
 import { makeClient, never, readAll } from "../clients.ts";
 
 const bytes = randomBytes(500_000);
-let ca: string;
-let home: Registry;
 
-beforeAll(async () => {
-  const authority = await createAuthority();
-  ca = authority.caPem;
-  home = await startRegistry({ authority });
-  home.serve("/archive", bytes, "application/zip");
-});
+const authority = await createAuthority();
+const ca = authority.caPem;
+const home = await startRegistry({ authority });
+home.serve("/archive", bytes, "application/zip");
 
 afterEach(() => {
   home.heal();

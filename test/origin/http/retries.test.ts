@@ -1,22 +1,17 @@
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { afterAll, afterEach, expect, it } from "vitest";
 import { ProvenderError } from "../../../src/errors/index.ts";
 import { failing } from "../../scenes/failing.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import * as faults from "../../fakes/faults.ts";
 import type { Fault } from "../../fakes/faults.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { startRegistry } from "../../fakes/registry.ts";
 import { makeClient, never } from "../clients.ts";
 
-let ca: string;
-let home: Registry;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  ca = authority.caPem;
-  home = await startRegistry({ authority });
-  home.serve("/document", '{"a":1}');
-  home.serve("/archive", Buffer.alloc(1_000), "application/zip");
-});
+const authority = await createAuthority();
+const ca = authority.caPem;
+const home = await startRegistry({ authority });
+home.serve("/document", '{"a":1}');
+home.serve("/archive", Buffer.alloc(1_000), "application/zip");
 
 afterEach(() => {
   home.heal();

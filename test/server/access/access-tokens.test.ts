@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { bearer, issueToken } from "../../client-token.ts";
-import { createAuthority, type Authority } from "../../fakes/authority.ts";
+import { createAuthority } from "../../fakes/authority.ts";
 import { Issuer } from "../../fakes/issuer.ts";
 import {
   scratch,
@@ -19,17 +19,13 @@ import { outcomeOf, reconfigure } from "../../scenes/provider-requests.ts";
 
 const ci = issueToken("ci");
 
-let authority: Authority;
-let caFile: string;
 let issuer: Issuer;
 let mirror: RunningMirror;
 
-beforeAll(async () => {
-  authority = await createAuthority();
-  caFile = join(scratch("ca"), "ca.pem");
-  writeFileSync(caFile, authority.caPem);
-  await startAnew();
-});
+const authority = await createAuthority();
+const caFile = join(scratch("ca"), "ca.pem");
+writeFileSync(caFile, authority.caPem);
+await startAnew();
 
 afterAll(stop);
 

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { request } from "node:https";
 import { awaitLine } from "../../scenes/log-lines.ts";
 import {
@@ -8,10 +8,7 @@ import {
   fileOf,
 } from "../../scenes/authentication-scene.ts";
 
-let scene: AuthenticationScene;
-beforeAll(async () => {
-  scene = await AuthenticationScene.start();
-});
+const scene = await AuthenticationScene.start();
 afterAll(() => scene.stop());
 
 /** Sends a path as it is written; the status, and the id of the answer. */

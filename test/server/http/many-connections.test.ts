@@ -1,26 +1,15 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority } from "../../fakes/authority.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import { originsOf } from "../../origins.ts";
+import { afterAll, describe, expect, it } from "vitest";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { startOrigin } from "../../scenes/world.ts";
 
-let registry: Registry;
-let config: ReturnType<typeof originsOf>;
 const started: RunningMirror[] = [];
 
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  await registry.publish({ type: "demo", version: "1.2.3" });
-  config = originsOf(authority, registry);
-});
+const { registry, config } = await startOrigin();
+await registry.publish({ type: "demo", version: "1.2.3" });
 
-afterAll(async () => {
-  await Promise.all(started.map((mirror) => mirror.stop()));
-  await registry.stop();
-});
+afterAll(() => Promise.all(started.map((mirror) => mirror.stop())));
 
 async function start(
   limits: Readonly<Record<string, unknown>>,

@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { afterAll, describe, expect, it } from "vitest";
+import { startMirror } from "../../running-mirror.ts";
 import { exchange, type RawAnswer } from "../../scenes/raw-connection.ts";
 
-let secure: RunningMirror;
-let plain: RunningMirror;
-
-beforeAll(async () => {
-  secure = await startMirror();
-  plain = await startMirror({ config: { listen: { port: 0, tls: "off" } } });
+const secure = await startMirror();
+const plain = await startMirror({
+  config: { listen: { port: 0, tls: "off" } },
 });
 
 afterAll(() => Promise.all([secure.stop(), plain.stop()]));

@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { issueToken } from "../../client-token.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { tarGz } from "../../fakes/module-archive.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { startRegistry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
-import {
-  makeModuleScene,
-  type ModuleScene,
-} from "../../scenes/module-scene.ts";
+import { startMirror } from "../../running-mirror.ts";
+import { makeModuleScene } from "../../scenes/module-scene.ts";
 import {
   digestsIn,
   listedIn,
@@ -20,37 +17,30 @@ const host = "registry.opentofu.org";
 const modules = "modules.example.com";
 const { token, configured } = issueToken("edge");
 
-let scene: ModuleScene;
-let registry: Registry;
+const authority = await createAuthority();
+const registry = await startRegistry({ authority });
+const scene = await makeModuleScene();
 /** Takes unsigned releases, and lets only clients with a token in. */
-let central: RunningMirror;
-let edge: RunningMirror;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  scene = await makeModuleScene();
-  central = await startMirror({
-    config: {
-      origins: {
-        ...originsOf(authority, registry, { signatures: "off" }, host).origins,
-        [modules]: { url: scene.origin.url, ca: scene.caFile },
-      },
-      auth: { tokens: [configured] },
+const central = await startMirror({
+  config: {
+    origins: {
+      ...originsOf(authority, registry, { signatures: "off" }, host).origins,
+      [modules]: { url: scene.origin.url, ca: scene.caFile },
     },
-  });
-  const behind = (hostname: string) => ({
-    url: `${central.url}registry/${hostname}/`,
-    ca: central.caFile,
-    token: { env: "EDGE_TOKEN" },
-  });
-  edge = await startMirror({
-    config: {
-      origins: { [host]: behind(host), [modules]: behind(modules) },
-      freshness: { versions: "1ms" },
-    },
-    env: { EDGE_TOKEN: token },
-  });
+    auth: { tokens: [configured] },
+  },
+});
+const behind = (hostname: string) => ({
+  url: `${central.url}registry/${hostname}/`,
+  ca: central.caFile,
+  token: { env: "EDGE_TOKEN" },
+});
+const edge = await startMirror({
+  config: {
+    origins: { [host]: behind(host), [modules]: behind(modules) },
+    freshness: { versions: "1ms" },
+  },
+  env: { EDGE_TOKEN: token },
 });
 
 afterAll(async () => {

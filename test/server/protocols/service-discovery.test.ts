@@ -1,16 +1,13 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { issueToken } from "../../client-token.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { startMirror } from "../../running-mirror.ts";
 
 const host = "b.example";
-let mirror: RunningMirror;
 
-beforeAll(async () => {
-  const { configured } = issueToken("ci");
-  const origins = { [host]: {}, "a.example": {} };
-  mirror = await startMirror({
-    config: { origins, auth: { tokens: [configured] } },
-  });
+const { configured } = issueToken("ci");
+const origins = { [host]: {}, "a.example": {} };
+const mirror = await startMirror({
+  config: { origins, auth: { tokens: [configured] } },
 });
 
 afterAll(() => mirror.stop());
