@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { scratch } from "../running-mirror.ts";
 import { TrustScene } from "../scenes/trust-scene.ts";
 import {
@@ -13,8 +13,6 @@ const clients = await findClients();
 const host = "registry.terraform.io";
 
 const scene = await TrustScene.start();
-
-afterAll(() => scene.stop());
 
 /** Whether `init` installs that version from the mirror. */
 async function installs(client: Client, namespace: string, version: string) {

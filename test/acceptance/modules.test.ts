@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { GitRepository, gitBackend } from "../fakes/git-http.ts";
 import { tarGz } from "../fakes/module-archive.ts";
 import { scratch, startMirror } from "../running-mirror.ts";
@@ -42,11 +42,6 @@ const packed = await tarGz([
 const url = scene.origin.serve("/files/packed.tar.gz", packed);
 scene.origin.publish("acme/packed/aws", "1.0.0", `${url}//module-1.0`);
 const mirror = await startMirror({ config: scene.configOf() });
-
-afterAll(async () => {
-  await mirror.stop();
-  await scene.origin.stop();
-});
 
 /** Reads the modules that `init` installed, with executable bits, without git's own files. */
 function installed(directory: string): Readonly<Record<string, string>> {

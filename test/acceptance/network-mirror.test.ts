@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import {
   directConfig,
@@ -27,8 +27,6 @@ const made = { platforms, size: 400_000, content: "half" } as const;
 const release = await registry.publish({ version: "1.2.3", ...made });
 const originCa = (config.origins["registry.terraform.io"] as { ca: string }).ca;
 let mirror: RunningMirror = await startMirror({ config });
-
-afterAll(() => mirror.stop());
 
 async function init(
   client: Client,

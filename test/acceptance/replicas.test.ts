@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { bearer, issueToken } from "../client-token.ts";
 import type { Sha256 } from "../../src/address/hash.ts";
 import type { BucketSettings } from "../../src/store/bucket/bucket-settings.ts";
@@ -46,7 +46,6 @@ describe("replicas on one bucket", () => {
     scene.bucket.ahead = 0;
     await scene.stopReplicas();
   });
-  afterAll(() => scene.stop());
 
   it("have from the bucket what another one fetched, also when the origin is gone and offers another content", async () => {
     const [one, other] = await startPair();

@@ -74,57 +74,48 @@ describe.each(clients)("terragrunt with $name $version", (client) => {
     scene.origin.publish("acme/network/aws", "1.0.0", url);
     const auth = { tokens: [token.configured] };
     const mirror = await startMirror({ config: scene.configOf({ auth }) });
-    try {
-      const directory = scratch("unit");
-      const source = "tfr:///acme/network/aws?version=1.0.0";
-      writeFileSync(
-        join(directory, "terragrunt.hcl"),
-        `terraform {\n  source = "${source}"\n}\n`,
-      );
-      const ran = await runClient(
-        { ...client, binary: terragrunt ?? "" },
-        ["init", "--non-interactive"],
-        {
-          ...{ directory, cliConfig: "", caFile: mirror.caFile },
-          env: {
-            TG_TF_PATH: client.binary,
-            TG_TF_DEFAULT_REGISTRY_HOST: new URL(mirror.url).host,
-            TG_TF_REGISTRY_TOKEN: token.token,
-          },
+    const directory = scratch("unit");
+    const source = "tfr:///acme/network/aws?version=1.0.0";
+    writeFileSync(
+      join(directory, "terragrunt.hcl"),
+      `terraform {\n  source = "${source}"\n}\n`,
+    );
+    const ran = await runClient(
+      { ...client, binary: terragrunt ?? "" },
+      ["init", "--non-interactive"],
+      {
+        ...{ directory, cliConfig: "", caFile: mirror.caFile },
+        env: {
+          TG_TF_PATH: client.binary,
+          TG_TF_DEFAULT_REGISTRY_HOST: new URL(mirror.url).host,
+          TG_TF_REGISTRY_TOKEN: token.token,
         },
-      );
-      expect(ran.status, ran.output.slice(-3_000)).toBe(0);
-      expect(scene.origin.count("/network.tar.gz")).toBe(1);
-    } finally {
-      await mirror.stop();
-      await scene.origin.stop();
-    }
+      },
+    );
+    expect(ran.status, ran.output.slice(-3_000)).toBe(0);
+    expect(scene.origin.count("/network.tar.gz")).toBe(1);
   });
 
   it(`runs init of ${unitCount} units with its provider cache, and the origin sends each package once`, async () => {
     const mirror = await startMirror({ config });
-    try {
-      registry.requests.clear();
-      const [root, units] = await makeUnits(defaultHosts[client.name]);
-      const binary = terragrunt ?? "";
-      const ran = await runClient(
-        { ...client, binary },
-        ["run", "--all", "--non-interactive", "init"],
-        {
-          directory: root,
-          cliConfig: networkMirrorConfig(`${mirror.url}providers/`),
-          caFile: mirror.caFile,
-          env: { TG_PROVIDER_CACHE: "1", TG_TF_PATH: client.binary },
-          timeout: 280_000,
-        },
-      );
-      expect(ran.status, ran.output.slice(-3_000)).toBe(0);
-      for (const unit of units) expect((await readLockFile(unit)).size).toBe(2);
-      expect(registry.requests.count("archive")).toBe(types.length);
-      const cache = join(root, ".home", ".cache", "terragrunt", "providers");
-      expect(existsSync(cache)).toBe(true);
-    } finally {
-      await mirror.stop();
-    }
+    registry.requests.clear();
+    const [root, units] = await makeUnits(defaultHosts[client.name]);
+    const binary = terragrunt ?? "";
+    const ran = await runClient(
+      { ...client, binary },
+      ["run", "--all", "--non-interactive", "init"],
+      {
+        directory: root,
+        cliConfig: networkMirrorConfig(`${mirror.url}providers/`),
+        caFile: mirror.caFile,
+        env: { TG_PROVIDER_CACHE: "1", TG_TF_PATH: client.binary },
+        timeout: 280_000,
+      },
+    );
+    expect(ran.status, ran.output.slice(-3_000)).toBe(0);
+    for (const unit of units) expect((await readLockFile(unit)).size).toBe(2);
+    expect(registry.requests.count("archive")).toBe(types.length);
+    const cache = join(root, ".home", ".cache", "terragrunt", "providers");
+    expect(existsSync(cache)).toBe(true);
   });
 });

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { scratch } from "../running-mirror.ts";
 import { requestsFor, runCommand } from "../scenes/provider-requests.ts";
 import { cases, host, WhyScene } from "../scenes/why-scene.ts";
@@ -14,8 +14,6 @@ import {
 const clients = await findClients();
 
 const scene = await WhyScene.start();
-
-afterAll(() => scene.stop());
 
 const ways = {
   "a network mirror": () =>

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { makeProgram } from "../../src/main/program.ts";
 import { commandsSchema, expectDocument } from "../commands/documents.ts";
 import { runCommand } from "../running-command.ts";
@@ -30,7 +30,6 @@ await scene.trust(
   ...["revoke", "--key", stranger.fingerprint],
   ...["--for", "registry.terraform.io/known"],
 );
-afterAll(() => scene.stop());
 
 /** The words of every command that takes `--json`. */
 function listSpeaking(command: Command, words: string): readonly string[] {

@@ -1,4 +1,3 @@
-import { afterAll } from "vitest";
 import { createAuthority } from "../fakes/authority.ts";
 import { startRegistry } from "../fakes/registry.ts";
 import { originsOf } from "../origins.ts";
@@ -8,7 +7,6 @@ import { startMirror, type MirrorOptions } from "../running-mirror.ts";
 export async function startOrigin() {
   const authority = await createAuthority();
   const registry = await startRegistry({ authority });
-  afterAll(() => registry.stop());
   return { authority, registry, config: originsOf(authority, registry) };
 }
 
@@ -20,6 +18,5 @@ export async function startWorld(
   const origin = await startOrigin();
   const config = { ...origin.config, ...settings };
   const mirror = await startMirror({ config, ...options });
-  afterAll(() => mirror.stop());
   return { ...origin, mirror };
 }

@@ -1,11 +1,9 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { AuthenticationScene } from "../scenes/authentication-scene.ts";
 import { awaitLineOf } from "../scenes/log-lines.ts";
 import { outcomeOf, readAudit } from "../scenes/provider-requests.ts";
 
 const scene = await AuthenticationScene.start();
-
-afterAll(() => scene.stop());
 
 /** The check that comes first answers a request with two faults. */
 describe("of what is wrong with a request", () => {

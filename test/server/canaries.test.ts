@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { makeRouter, type RoutedParts } from "../../src/server/app.ts";
 import { bearer, issueToken } from "../client-token.ts";
 import { createAuthority } from "../fakes/authority.ts";
@@ -63,11 +63,6 @@ const mirror = await startMirror({
   },
 });
 await fill();
-
-afterAll(async () => {
-  await mirror.stop();
-  await Promise.all([registry.stop(), modules.stop(), issuer.stop()]);
-});
 
 /** Fills the mirror with requests of another token, whose name the log then has. */
 async function fill(): Promise<void> {

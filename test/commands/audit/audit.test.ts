@@ -1,6 +1,6 @@
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { startMirror } from "../../running-mirror.ts";
 import { runCommand } from "../../scenes/provider-requests.ts";
 
@@ -14,8 +14,6 @@ for (const namespace of ["acme", "other"])
     ...["trust", "revoke", "--key", key],
     ...["--for", `registry.terraform.io/${namespace}`],
   );
-
-afterAll(() => mirror.stop());
 
 const logOf = (name: string) => join(mirror.directory, "audit", name);
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { runHere } from "../../running-here.ts";
 import { startMirror } from "../../running-mirror.ts";
 import {
@@ -16,11 +16,6 @@ const { modules, config } = scene;
 const elsewhere = "hg::https://hg.example.com/a";
 modules.publish("acme/elsewhere/aws", "1.0.0", elsewhere);
 const mirror = await startMirror({ config });
-
-afterAll(async () => {
-  await mirror.stop();
-  await scene.stop();
-});
 
 async function lock(text: string) {
   const directory = makeDirectory({ "main.tf": text });

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { RequestListener } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { findNginx, startServer } from "../../acceptance/nginx.ts";
 import {
   DoctorScene,
@@ -13,7 +13,6 @@ import {
 } from "./doctor-scene.ts";
 
 const scene = await DoctorScene.start();
-afterAll(() => scene.stop());
 
 /** By what is wrong: how it is built and looked at, and the name of the fault. */
 const brokenClients: Readonly<

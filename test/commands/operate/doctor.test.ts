@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { startLooseBucket } from "../../fakes/loose-bucket.ts";
 import * as faults from "../../fakes/faults.ts";
 import { runCommand } from "../../running-command.ts";
@@ -20,7 +20,6 @@ import {
 } from "./doctor-scene.ts";
 
 const scene = await DoctorScene.start();
-afterAll(() => scene.stop());
 
 /** By what is wrong: how it is built and looked at, and the name of the fault. */
 const brokenServers: Readonly<

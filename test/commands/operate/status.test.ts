@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { runCommand } from "../../running-command.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import { bearer } from "../../client-token.ts";
@@ -13,7 +13,6 @@ import { ci, DoctorScene } from "./doctor-scene.ts";
 
 const scene = await DoctorScene.start();
 const release = await scene.registry.publish({ version: "1.0.0" });
-afterAll(() => scene.stop());
 
 const ask = (path: string) =>
   scene.mirror.get(

@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry } from "../../fakes/registry.ts";
 import { createSigner } from "../../fakes/signing.ts";
@@ -33,7 +33,6 @@ const release = await registry.publish({
 });
 const here = connectedSite(authority, registry);
 const bundle = await exportBundle(here, ...both, "acme/widget@1.2.3");
-afterAll(() => registry.stop());
 
 function blobOf(site: Site, sha256: string): string {
   const folder = join(site.directory, "blobs", "v1", "sha256");

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { runHere } from "../../running-here.ts";
 import { startMirror } from "../../running-mirror.ts";
 import {
@@ -19,8 +19,6 @@ beforeEach(() => {
   scene.providers.requests.clear();
   scene.modules.requests.length = 0;
 });
-
-afterAll(() => scene.stop());
 
 interface Printed {
   readonly packages: readonly { provider: string; outcome: string }[];

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { tarGz } from "../../fakes/module-archive.ts";
 import { runHere } from "../../running-here.ts";
 import {
@@ -13,8 +13,6 @@ import { expectDocument } from "../documents.ts";
 import { makeDirectory, makeStorage } from "../storage.ts";
 
 const scene = await makeModuleCalls();
-
-afterAll(() => scene.stop());
 
 interface Printed {
   readonly packages: readonly { provider: string; version: string }[];

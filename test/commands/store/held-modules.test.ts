@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { tarGz } from "../../fakes/module-archive.ts";
 import { startMirror } from "../../running-mirror.ts";
 import { getArchive, makeModuleScene } from "../../scenes/module-scene.ts";
@@ -10,11 +10,6 @@ const spec = (module: string) => `registry.terraform.io/acme/${module}/aws`;
 
 const scene = await makeModuleScene();
 const mirror = await startMirror({ config: scene.configOf() });
-
-afterAll(async () => {
-  await mirror.stop();
-  await scene.origin.stop();
-});
 
 /** Version 1.0.0, whose archive is stored, and 1.1.0, which only clients can fetch. */
 async function fill(module: string): Promise<Buffer> {

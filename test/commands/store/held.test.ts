@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startLooseBucket } from "../../fakes/loose-bucket.ts";
 import { startRegistry } from "../../fakes/registry.ts";
@@ -17,7 +17,6 @@ const platforms = ["darwin_arm64", "linux_amd64"];
 const known = await signer("Known");
 // Commands of root act as the owner of the store.
 const scene = await TrustScene.start(canBeOthers ? { user } : {});
-afterAll(() => scene.stop());
 
 /** Two versions for two platforms, of which one archive is stored. */
 async function fill(namespace: string): Promise<readonly Release[]> {

@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { layOutStore } from "../../../src/store/layout.ts";
 import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import type { Release } from "../../fakes/release.ts";
@@ -13,7 +13,6 @@ import { damages } from "../../store/damage.ts";
 
 const scene = await FilledSites.start(damages.length + 1);
 const releases = scene.releases;
-afterAll(() => scene.stop());
 
 const fill = () => scene.fill();
 

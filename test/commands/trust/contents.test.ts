@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   digestsIn,
   eventually,
@@ -11,8 +11,6 @@ const host = "registry.terraform.io";
 const nothing = { command: "nothing", sha256sums: "nothing" };
 
 const scene = await TrustScene.start();
-
-afterAll(() => scene.stop());
 
 const run = (...args: readonly string[]) =>
   runCommand(scene.mirror, "trust", ...args);

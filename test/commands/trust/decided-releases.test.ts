@@ -1,4 +1,4 @@
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import {
   listedIn,
   outcomeOf,
@@ -9,8 +9,6 @@ import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 import type { RunningMirror } from "../../running-mirror.ts";
 
 const scene = await TrustScene.start();
-
-afterAll(() => scene.stop());
 
 /** What clients get of a version: in the index, VERSION.json and the archive. */
 async function facesOf(namespace: string, version: string, of = scene.mirror) {

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { runCommand } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 
@@ -6,8 +6,6 @@ const host = "registry.terraform.io";
 const stolen = "A".repeat(40);
 
 const scene = await TrustScene.start();
-
-afterAll(() => scene.stop());
 
 const run = (...args: readonly string[]) =>
   runCommand(scene.mirror, "trust", ...args);

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
 import { tarGz } from "../../fakes/module-archive.ts";
 import {
@@ -30,11 +30,6 @@ const root = scratch("git");
 const scene = await makeModuleScene(gitBackend(root));
 const config = scene.configOf({ freshness: { versions: "0s" } });
 let mirror: RunningMirror = await startMirror({ config });
-
-afterAll(async () => {
-  await mirror.stop();
-  await scene.origin.stop();
-});
 
 const run = (...args: readonly string[]) =>
   runCommand(mirror, "trust", ...args);

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { requestsFor, runCommand } from "../../scenes/provider-requests.ts";
 import { TrustScene } from "../../scenes/trust-scene.ts";
 import { makeStorage } from "../storage.ts";
@@ -8,8 +8,6 @@ const nothing = { command: "nothing", sha256sums: "nothing" };
 const stolen = "A".repeat(40);
 
 const scene = await TrustScene.start();
-
-afterAll(() => scene.stop());
 
 const run = (...args: readonly string[]) =>
   runCommand(scene.mirror, "trust", ...args);

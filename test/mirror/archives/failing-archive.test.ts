@@ -1,6 +1,6 @@
 import { globSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { barrier } from "../../fakes/barrier.ts";
 import { collect, openOnce } from "../../fakes/fetching.ts";
 import * as faults from "../../fakes/faults.ts";
@@ -18,8 +18,6 @@ import {
 const origin = await startFailingOrigin();
 
 afterEach(() => origin.registry.heal());
-
-afterAll(() => origin.stop());
 
 /** Nothing says what the rest would be the rest of. */
 const untagged: Fault = (reply) => {

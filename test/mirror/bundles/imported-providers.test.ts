@@ -1,4 +1,4 @@
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
@@ -15,7 +15,6 @@ import { connectedSite, exportBundle } from "./bundles.ts";
 const authority = await createAuthority();
 const full = await startRegistry({ authority });
 const empty = await startRegistry({ authority });
-afterAll(() => Promise.all([full.stop(), empty.stop()]));
 
 it("a provider that the origin does not have is listed as a bundle brought it, and is absent once nothing of it is stored", async () => {
   await full.publish({ version: "1.0.0" });

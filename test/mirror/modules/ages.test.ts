@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import {
   codeOf,
@@ -13,8 +13,6 @@ const day = 86_400_000;
 const ago = (days: number) => new Date(Date.now() - days * day).toISOString();
 
 const scene = await makeModuleScene();
-
-afterAll(() => scene.origin.stop());
 
 type Dates = Readonly<Record<string, string | undefined>>;
 

@@ -8,7 +8,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { tarGz } from "../../fakes/module-archive.ts";
 import { startMirror } from "../../running-mirror.ts";
 import {
@@ -19,10 +19,6 @@ import {
 
 const scene = await makeModuleScene();
 const mirror = await startMirror({ config: scene.configOf() });
-afterAll(async () => {
-  await mirror.stop();
-  await scene.origin.stop();
-});
 
 const damages: Readonly<Record<string, (file: string) => void>> = {
   flipped: (file) => {

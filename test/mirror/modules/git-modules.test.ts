@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
 import { extract } from "tar-stream";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
 import { scratch, startMirror } from "../../running-mirror.ts";
 import { awaitLine } from "../../scenes/log-lines.ts";
@@ -20,11 +20,6 @@ import {
 const root = scratch("git");
 const scene = await makeModuleScene(gitBackend(root));
 const mirror = await startMirror({ config: scene.configOf() });
-
-afterAll(async () => {
-  await mirror.stop();
-  await scene.origin.stop();
-});
 
 const repositoryAt = (name: string) => GitRepository.create(join(root, name));
 

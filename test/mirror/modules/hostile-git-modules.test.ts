@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
 import { scratch, startMirror } from "../../running-mirror.ts";
 import {
@@ -16,11 +16,6 @@ const scene = await makeModuleScene(gitBackend(root));
 const repository = await GitRepository.create(join(root, "good"));
 await repository.commit({ "main.tf": "# good" }, "v1");
 const mirror = await startMirror({ config: scene.configOf() });
-
-afterAll(async () => {
-  await mirror.stop();
-  await scene.origin.stop();
-});
 
 let published = 0;
 

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { join } from "node:path";
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
 import {
   blobOf,
@@ -64,11 +64,6 @@ const scene = await makeModuleScene((req, res) => backend(req, res));
 const mirror = await startMirror({ config: scene.configOf() });
 
 afterEach(() => scene.origin.requests.splice(0));
-
-afterAll(async () => {
-  await mirror.stop();
-  await scene.origin.stop();
-});
 
 /** The status and the sentence of a module that is packed from this repository. */
 async function ask(place = "git/repository") {

@@ -1,5 +1,5 @@
 import { gunzipSync, gzipSync } from "node:zlib";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { tar, tarGz, zip } from "../../fakes/module-archive.ts";
 import { startMirror } from "../../running-mirror.ts";
 import {
@@ -12,11 +12,6 @@ import {
 
 const scene = await makeModuleScene();
 const mirror = await startMirror({ config: scene.configOf() });
-
-afterAll(async () => {
-  await mirror.stop();
-  await scene.origin.stop();
-});
 
 describe("hostile archives", () => {
   const link = (linkname: string) => ({ type: "symlink", linkname }) as const;

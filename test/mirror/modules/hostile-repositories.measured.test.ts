@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { packBackend, packOf } from "../../fakes/git-pack.ts";
 import type { GitBackend } from "../../fakes/module-registry.ts";
 import { startMirror } from "../../running-mirror.ts";
@@ -31,11 +31,6 @@ const mirror = await startMirror({
 await measureHealthFor(mirror, enough, () =>
   locate(mirror, publish(harmlessRepository())),
 );
-
-afterAll(async () => {
-  await mirror.stop();
-  await scene.origin.stop();
-});
 
 function publish({ commit, objects }: HostileRepository): string {
   backend = packBackend(commit, packOf(objects));

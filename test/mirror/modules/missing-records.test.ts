@@ -6,7 +6,7 @@ import {
   rmSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { tarGz } from "../../fakes/module-archive.ts";
 import {
   scratch,
@@ -31,7 +31,6 @@ const hostname = "registry.terraform.io";
 const nameOf = (module: string) => `${hostname}/acme/${module}/aws`;
 
 const scene = await makeModuleScene();
-afterAll(() => scene.origin.stop());
 
 /** Serves these versions, all of them old by what the registry says. */
 async function publish(

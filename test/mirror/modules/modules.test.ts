@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { tarGz, zip } from "../../fakes/module-archive.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import {
@@ -15,11 +15,6 @@ import {
 
 const scene = await makeModuleScene();
 let mirror: RunningMirror = await startMirror({ config: scene.configOf() });
-
-afterAll(async () => {
-  await mirror.stop();
-  await scene.origin.stop();
-});
 
 describe("modules from archives", () => {
   it("are listed, located on the mirror, and served as they were", async () => {

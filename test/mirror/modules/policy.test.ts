@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { tarGz } from "../../fakes/module-archive.ts";
 import { startMirror } from "../../running-mirror.ts";
 import { awaitLine, awaitLineOf } from "../../scenes/log-lines.ts";
@@ -16,11 +16,6 @@ const hostname = "registry.terraform.io";
 
 const scene = await makeModuleScene();
 const mirror = await startMirror({ config: scene.configOf() });
-
-afterAll(async () => {
-  await mirror.stop();
-  await scene.origin.stop();
-});
 
 describe("policy", () => {
   const rulesFor = (rules: readonly unknown[], other = {}) =>

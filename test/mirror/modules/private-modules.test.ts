@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { afterAll, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
 import { scratch, startMirror } from "../../running-mirror.ts";
 import {
@@ -23,10 +23,6 @@ const mirror = await startMirror({ config: scene.configOf() });
 const repository = await GitRepository.create(join(root, "private"));
 const commit = await repository.commit({ "main.tf": "# private" }, "v1");
 beforeEach(() => (refusal = undefined));
-afterAll(async () => {
-  await mirror.stop();
-  await scene.origin.stop();
-});
 
 const sourceOf = (query: string) =>
   `git::${scene.origin.url}git/private/.git${query}`;

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
 import { tarGz } from "../../fakes/module-archive.ts";
 import { scratch } from "../../running-mirror.ts";
@@ -22,8 +22,6 @@ await parent.commit({ "main.tf": "# parent" });
 await parent.addSubmodule("sub");
 await parent.commit({}, "v1");
 const withSubmodules = `git::${scene.origin.url}git/parent/.git?ref=v1`;
-
-afterAll(() => scene.origin.stop());
 
 const url = (path: string) => `${scene.origin.url}${path}`;
 

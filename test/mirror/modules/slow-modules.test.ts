@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { arrivals } from "../../fakes/arrivals.ts";
 import {
   blobOf,
@@ -103,7 +103,6 @@ describe.each<Kind>(["archives", "repositories"])("eight slow %s", (kind) => {
   beforeAll(async () => {
     origin = await makeOrigin();
   });
-  afterAll(() => origin.scene.origin.stop());
 
   it(
     "left by their clients, do not keep another from coming",

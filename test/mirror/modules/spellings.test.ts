@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { tarGz } from "../../fakes/module-archive.ts";
 import {
   codeOf,
@@ -10,8 +10,6 @@ const hostname = "registry.terraform.io";
 
 const scene = await makeModuleScene();
 const first = await tarGz([["main.tf", "# first"]]);
-
-afterAll(() => scene.origin.stop());
 
 describe("policy", () => {
   it.each(["Evil/Net/*", "EVIL/*/*", "*/nEt/aws", "evil/net/aws"])(

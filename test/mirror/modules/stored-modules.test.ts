@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   blobOf,
   commitOf,
@@ -46,8 +46,6 @@ const scene = await makeModuleScene((request, response) => {
   const send = kind === "git" ? sendPack : sendUnannounced;
   return send(Number(size))(request, response);
 });
-
-afterAll(() => scene.origin.stop());
 
 const textOf = (size: number) => randomBytes(size * MiB).toString("base64");
 

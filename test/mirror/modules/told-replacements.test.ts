@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
 import { tarGz } from "../../fakes/module-archive.ts";
 import { scratch, type RunningMirror } from "../../running-mirror.ts";
@@ -16,8 +16,6 @@ const kind = "module-replaced";
 
 const root = scratch("git");
 const scene = await makeModuleScene(gitBackend(root));
-
-afterAll(() => scene.origin.stop());
 
 /** From now on the release's archive is this. */
 async function offer(module: string, content: string): Promise<void> {

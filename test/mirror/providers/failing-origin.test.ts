@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import * as faults from "../../fakes/faults.ts";
 import type { Fault } from "../../fakes/faults.ts";
 import type { RequestKind } from "../../fakes/request-log.ts";
@@ -13,8 +13,6 @@ import {
 const origin = await startFailingOrigin();
 
 afterEach(() => origin.registry.heal());
-
-afterAll(() => origin.stop());
 
 function toCanary(scheme: string): Fault {
   return (reply, request) => {

@@ -9,7 +9,7 @@ import {
 } from "../../../src/address/version.ts";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry } from "../../fakes/registry.ts";
 import { scratch, startMirror, type Answer } from "../../running-mirror.ts";
@@ -48,11 +48,6 @@ const mirror = await startMirror({
   },
   // Answers wait for the end of the work, so that it is measured whole.
   limits: { answer: 55_000 },
-});
-
-afterAll(async () => {
-  await mirror.stop();
-  await Promise.all([far.stop(), odd.stop()]);
 });
 
 /** First contact takes the newest release, so that it has to be there. */

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { rmSync } from "node:fs";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { alteredByte, onlyFor } from "../../fakes/faults.ts";
 import type { Release } from "../../fakes/release.ts";
 import {
@@ -30,8 +30,6 @@ async function listCandidates(): Promise<readonly string[]> {
 }
 
 const scene = await SeenReleases.start();
-
-afterAll(() => scene.stop());
 
 const digestOf = ({ checksums }: Release) =>
   createHash("sha256").update(checksums).digest("hex");

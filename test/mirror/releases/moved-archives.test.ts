@@ -29,8 +29,6 @@ afterEach(() => {
 
 afterAll(async () => {
   await mirror.close();
-  await files.stop();
-  await registry.stop();
 });
 
 /** Publishes a release that clients already know; its archive lies on a file server. */

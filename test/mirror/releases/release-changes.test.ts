@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { json, onlyFor } from "../../fakes/faults.ts";
 import { createSigner } from "../../fakes/signing.ts";
 import {
@@ -12,8 +12,6 @@ import {
 import { SeenReleases } from "../../scenes/seen-releases.ts";
 
 const scene = await SeenReleases.start();
-
-afterAll(() => scene.stop());
 
 describe("a release that only grows or shrinks", () => {
   it("takes a platform that is added later", async () => {

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { format } from "prettier";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
@@ -45,11 +45,6 @@ const config = {
   freshness: { versions: "1ms" },
 };
 const mirror = await startMirror({ config });
-
-afterAll(async () => {
-  await mirror.stop();
-  await registry.stop();
-});
 
 /** Name of a step in the table, and its code. */
 type Step = readonly [string, (rotation: Rotation) => unknown];

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Signer } from "../../fakes/signing.ts";
 import {
   countAlarms,
@@ -14,8 +14,6 @@ const [first, own, stranger] = (await Promise.all(
   ["First", "Own", "Stranger"].map(signer),
 )) as [Signer, Signer, Signer];
 const scene = await TrustScene.start();
-
-afterAll(() => scene.stop());
 
 const ask = (namespace: string, type = "thing") =>
   requestsFor(scene.mirror, type, namespace);

@@ -1,12 +1,10 @@
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { awaitLineOf } from "../../scenes/log-lines.ts";
 import { eventually, listedIn } from "../../scenes/provider-requests.ts";
 import { signer, soon, TrustScene } from "../../scenes/trust-scene.ts";
 
 const [own, other] = await Promise.all([signer("own"), signer("other")]);
 const scene = await TrustScene.start();
-
-afterAll(() => scene.stop());
 
 /** Returns the warnings of a `versions` answer. */
 async function warningsOf(namespace: string): Promise<readonly string[]> {

@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Release } from "../../fakes/release.ts";
 import {
   countAlarms,
@@ -13,7 +13,6 @@ import { TrustScene, signer } from "../../scenes/trust-scene.ts";
 const scene = await TrustScene.start();
 const known = await signer("known");
 const stranger = await signer("stranger");
-afterAll(() => scene.stop());
 
 const copies = ["records", "record-copies"];
 const nameOf = (namespace: string) => `registry.terraform.io/${namespace}`;

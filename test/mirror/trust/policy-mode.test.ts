@@ -1,4 +1,4 @@
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import {
   awaitLine,
   awaitLineOf,
@@ -33,8 +33,6 @@ await scene.revive({
   policy: reporting,
   freshness: { versions: "1h" },
 });
-
-afterAll(() => scene.stop());
 
 async function countReported(code: string): Promise<number> {
   const text = (await scene.mirror.get("/metrics")).body.toString();

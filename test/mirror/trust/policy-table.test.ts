@@ -193,9 +193,7 @@ for (const { type, version } of subjects.filter(({ type }) => type !== "held"))
 base = { ...base, freshness: lasting };
 await restart(base);
 
-afterAll(async () => {
-  await mirror.stop();
-  await registry.stop();
+afterAll(() => {
   const cells = [...table].map(
     ([cell, good]) => `${good ? "refused" : "SERVED "}  ${cell}`,
   );

@@ -1,14 +1,12 @@
 import { cpSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { awaitMessage } from "../../scenes/log-lines.ts";
 import { outcomeOf } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 import { scratch } from "../../running-mirror.ts";
 
 const scene = await TrustScene.start();
-
-afterAll(() => scene.stop());
 
 /** The alarms of the start, whose lines are all before the one of serving. */
 async function alarms() {

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   countAlarms,
   eventually,
@@ -10,8 +10,6 @@ import {
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 
 const scene = await TrustScene.start();
-
-afterAll(() => scene.stop());
 
 describe("trust.newKeys and trust.keys", () => {
   it("accept: takes a new key and raises one alarm for each release", async () => {

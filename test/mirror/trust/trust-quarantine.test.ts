@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Release } from "../../fakes/release.ts";
 import {
   countAlarms,
@@ -16,8 +16,6 @@ import {
 } from "../../scenes/trust-scene.ts";
 
 const scene = await TrustScene.start();
-
-afterAll(() => scene.stop());
 
 const digestOf = ({ checksums }: Release) =>
   createHash("sha256").update(checksums).digest("hex");

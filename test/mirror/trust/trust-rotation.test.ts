@@ -1,11 +1,9 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createCertifiedSigner } from "../../scenes/certified-signers.ts";
 import { listedIn, outcomeOf } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 
 const scene = await TrustScene.start();
-
-afterAll(() => scene.stop());
 
 describe("when a publisher changes keys", () => {
   it("a new subkey of the same primary key is the same key", async () => {

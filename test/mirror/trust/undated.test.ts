@@ -1,4 +1,4 @@
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import {
   listedIn,
   outcomeOf,
@@ -7,8 +7,6 @@ import {
 import { signer, TrustScene, unsignedHost } from "../../scenes/trust-scene.ts";
 
 const scene = await TrustScene.start();
-
-afterAll(() => scene.stop());
 
 const unsigned = { signingKeys: [], signature: "unlisted" } as const;
 

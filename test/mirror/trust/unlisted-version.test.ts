@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { status } from "../../fakes/faults.ts";
 import {
   listedIn,
@@ -11,8 +11,6 @@ const longAgo = new Date("2020-01-01T00:00:00Z");
 const policy = { minimumAge: "7d" };
 
 const scene = await TrustScene.start();
-
-afterAll(() => scene.stop());
 
 describe("while the list cannot be had, a version that no list ever showed", () => {
   it("is held back under minimumAge on every path, with any date of its signature", async () => {

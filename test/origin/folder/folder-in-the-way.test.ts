@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { defaultSigner } from "../../fakes/signing.ts";
 import { startMirror } from "../../running-mirror.ts";
 import {
@@ -32,8 +32,6 @@ rmSync(join(root, "acme", "signed", "2.0.0", signature));
 makePipe(join(root, "acme", "signed", "2.0.0", signature));
 const origins = { [folderHost]: { directory: root } };
 const mirror = await startMirror({ config: { origins } });
-
-afterAll(() => mirror.stop());
 
 /** `acme` has the keys that it was made with. */
 async function putNamespace(

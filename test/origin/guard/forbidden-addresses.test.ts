@@ -18,9 +18,8 @@ afterEach(() => {
   home.requests.clear();
 });
 
-afterAll(async () => {
+afterAll(() => {
   canary.stop();
-  await home.stop();
 });
 
 /** Hears every address of this machine. */

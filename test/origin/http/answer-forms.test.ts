@@ -7,7 +7,7 @@ import {
   gzipSync,
   zstdCompressSync,
 } from "node:zlib";
-import { afterAll, afterEach, expect, it } from "vitest";
+import { afterEach, expect, it } from "vitest";
 import { createAuthority } from "../../fakes/authority.ts";
 import * as faults from "../../fakes/faults.ts";
 import { startRegistry } from "../../fakes/registry.ts";
@@ -20,7 +20,6 @@ const home = await startRegistry({ authority });
 home.serve("/document", '{"a":1}');
 home.serve("/archive", Buffer.from("PK and more"), "application/zip");
 afterEach(() => home.heal());
-afterAll(() => home.stop());
 
 const urlOf = (path: string) => new URL(path, home.url);
 const encoded = (name: string, bytes: Uint8Array) =>

@@ -1,5 +1,4 @@
 import {
-  afterAll,
   afterEach,
   beforeAll,
   describe,
@@ -131,7 +130,6 @@ describe("an answer", () => {
   });
 
   afterEach(() => home.heal());
-  afterAll(() => home.stop());
 
   it("without an end is cut at its limit, however it is sent", async () => {
     const endless = faults.body(Buffer.alloc(8 * 1024 * 1024, " "));

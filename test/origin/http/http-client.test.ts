@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { failing } from "../../scenes/failing.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { barrier } from "../../fakes/barrier.ts";
@@ -17,8 +17,6 @@ afterEach(() => {
   home.heal();
   home.requests.clear();
 });
-
-afterAll(() => home.stop());
 
 function urlOf(path: string): URL {
   return new URL(path, home.url);

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { failing } from "../../scenes/failing.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import * as faults from "../../fakes/faults.ts";
@@ -19,11 +19,6 @@ afterEach(() => {
     registry.heal();
     registry.requests.clear();
   }
-});
-
-afterAll(async () => {
-  await home.stop();
-  await other.stop();
 });
 
 function urlOf(path: string, registry = home): URL {

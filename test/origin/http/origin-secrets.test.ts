@@ -37,8 +37,6 @@ afterEach(() => {
 
 afterAll(async () => {
   await mirror.close();
-  await home.stop();
-  await elsewhere.stop();
 });
 
 /** To the same path on another host, signed in the query. */

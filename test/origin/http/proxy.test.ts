@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { failing } from "../../scenes/failing.ts";
 import type { HttpClient } from "../../../src/origin/http/http-client.ts";
 import { createAuthority } from "../../fakes/authority.ts";
@@ -13,8 +13,6 @@ const authority = await createAuthority();
 const ca = authority.caPem;
 const registry = await startRegistry({ authority, hostname });
 registry.serve("/document", '{"a":1}');
-
-afterAll(() => registry.stop());
 
 async function behindProxy(options: ProxyOptions = {}, no?: string, user = "") {
   const routes = { [`${hostname}:443`]: `127.0.0.1:${registry.port}` };

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { ProvenderError } from "../../../src/errors/index.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { barrier } from "../../fakes/barrier.ts";
@@ -21,8 +21,6 @@ afterEach(() => {
   home.ranges = true;
   home.etags = true;
 });
-
-afterAll(() => home.stop());
 
 const urlOf = (path: string) => new URL(path, home.url);
 

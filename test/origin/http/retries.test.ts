@@ -1,4 +1,4 @@
-import { afterAll, afterEach, expect, it } from "vitest";
+import { afterEach, expect, it } from "vitest";
 import { ProvenderError } from "../../../src/errors/index.ts";
 import { failing } from "../../scenes/failing.ts";
 import { createAuthority } from "../../fakes/authority.ts";
@@ -17,8 +17,6 @@ afterEach(() => {
   home.heal();
   home.requests.clear();
 });
-
-afterAll(() => home.stop());
 
 const urlOf = (path: string) => new URL(path, home.url);
 

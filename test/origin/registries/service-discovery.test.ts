@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { failing } from "../../scenes/failing.ts";
 import { ServiceDiscovery } from "../../../src/origin/registries/service-discovery.ts";
 import { createAuthority } from "../../fakes/authority.ts";
@@ -18,8 +18,6 @@ afterEach(() => {
   registry.requests.clear();
   registry.services = services;
 });
-
-afterAll(() => registry.stop());
 
 function discover(freshFor = 60_000, url = registry.url): ServiceDiscovery {
   return new ServiceDiscovery(makeClient(url, ca), new URL(url), freshFor);

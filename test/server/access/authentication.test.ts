@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { bearer, issueToken } from "../../client-token.ts";
 import {
   auth,
@@ -20,8 +20,6 @@ import {
 const stranger = issueToken("stranger");
 
 const scene = await AuthenticationScene.start();
-
-afterAll(() => scene.stop());
 
 describe("without a token", () => {
   it.each([

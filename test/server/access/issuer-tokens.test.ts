@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { bearer } from "../../client-token.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { Issuer } from "../../fakes/issuer.ts";
@@ -41,11 +41,6 @@ const oidc = [
   },
 ];
 const mirror = await startMirror({ config: { auth: { oidc } } });
-
-afterAll(async () => {
-  await mirror.stop();
-  for (const issuer of issuers) await issuer.stop();
-});
 
 const ask = async (at: 0 | 1, claims: object) => {
   const token = await issuers[at].sign({

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Answer } from "../../running-mirror.ts";
 import {
   AuthenticationScene,
@@ -10,8 +10,6 @@ import { awaitLineOf } from "../../scenes/log-lines.ts";
 import { outcomeOf, readAudit } from "../../scenes/provider-requests.ts";
 
 const scene = await AuthenticationScene.start();
-
-afterAll(() => scene.stop());
 
 const soon = () => Date.now() + 60_000;
 

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { request } from "node:https";
 import { awaitLine } from "../../scenes/log-lines.ts";
 import {
@@ -9,7 +9,6 @@ import {
 } from "../../scenes/authentication-scene.ts";
 
 const scene = await AuthenticationScene.start();
-afterAll(() => scene.stop());
 
 /** Sends a path as it is written; the status, and the id of the answer. */
 function ask(path: string): Promise<{ status: number; id: unknown }> {

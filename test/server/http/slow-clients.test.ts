@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { once } from "node:events";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { all, alteredByte, chunked, onlyFor } from "../../fakes/faults.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import { awaitHit, awaitLine, type LogLine } from "../../scenes/log-lines.ts";
@@ -28,8 +28,6 @@ const plain = await startMirror({
   config: { ...config, listen: { port: 0, tls: "off" } },
   limits,
 });
-
-afterAll(() => Promise.all([secure.stop(), plain.stop()]));
 
 async function openTcp(mirror: RunningMirror): Promise<Socket> {
   const { hostname: host, port } = new URL(mirror.url);

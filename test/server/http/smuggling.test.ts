@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { startMirror } from "../../running-mirror.ts";
 import { exchange, type RawAnswer } from "../../scenes/raw-connection.ts";
 
@@ -6,8 +6,6 @@ const secure = await startMirror();
 const plain = await startMirror({
   config: { listen: { port: 0, tls: "off" } },
 });
-
-afterAll(() => Promise.all([secure.stop(), plain.stop()]));
 
 /** One answer in the contract's form, and then the end of the connection. */
 function expectOneRefusal(answer: RawAnswer, status = 400): void {

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { issueToken } from "../../client-token.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { tarGz } from "../../fakes/module-archive.ts";
@@ -41,11 +41,6 @@ const edge = await startMirror({
     freshness: { versions: "1ms" },
   },
   env: { EDGE_TOKEN: token },
-});
-
-afterAll(async () => {
-  await Promise.all([edge.stop(), central.stop()]);
-  await Promise.all([registry.stop(), scene.origin.stop()]);
 });
 
 describe("a mirror whose origins are registries below a path of another mirror", () => {

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { bearer, issueToken } from "../../client-token.ts";
 import { tarGz } from "../../fakes/module-archive.ts";
 import { originsOf } from "../../origins.ts";
@@ -62,7 +62,6 @@ const bytes = await tarGz([["main.tf", "# a module"]]);
 const url = scene.origin.serve("/files/network.tgz", bytes);
 scene.origin.publish("acme/network/aws", "1.0.0", url);
 scene.origin.publish("acme/vault/aws", "1.0.0", elsewhere);
-afterAll(() => scene.origin.stop());
 
 function start(config: object = {}): Promise<RunningMirror> {
   const { url } = scene.origin;
@@ -179,24 +178,16 @@ async function expectThere(
 describe("every URL of every document leads to this mirror, and something is there", () => {
   it.each(deployments)("$name", async ({ config, headers = {}, base }) => {
     const mirror = await start(config);
-    try {
-      const ask: Ask = (path, sent = {}) =>
-        mirror.get(`/${path}`, { headers: { ...sent } });
-      const url = base ?? mirror.url;
-      expect(await walk(url, ask, headers)).toBeGreaterThan(50);
-    } finally {
-      await mirror.stop();
-    }
+    const ask: Ask = (path, sent = {}) =>
+      mirror.get(`/${path}`, { headers: { ...sent } });
+    const url = base ?? mirror.url;
+    expect(await walk(url, ask, headers)).toBeGreaterThan(50);
   });
 });
 
 it("only a module that is passed through leads elsewhere", async () => {
   const mirror = await start();
-  try {
-    const path = `/v1/modules/${modules}/acme/vault/aws/1.0.0/download`;
-    const { headers } = await mirror.get(path);
-    expect(headers["x-terraform-get"]).toBe(elsewhere);
-  } finally {
-    await mirror.stop();
-  }
+  const path = `/v1/modules/${modules}/acme/vault/aws/1.0.0/download`;
+  const { headers } = await mirror.get(path);
+  expect(headers["x-terraform-get"]).toBe(elsewhere);
 });

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { originsOf } from "../../origins.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import {
@@ -32,8 +32,6 @@ const config = {
   },
 };
 let mirror: RunningMirror = await startMirror({ config });
-
-afterAll(() => mirror.stop());
 
 describe("the provider registry façade", () => {
   it("lists versions with the origin's protocols and platforms as exactly application/json", async () => {

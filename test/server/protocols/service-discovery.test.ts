@@ -1,4 +1,4 @@
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { issueToken } from "../../client-token.ts";
 import { startMirror } from "../../running-mirror.ts";
 
@@ -9,8 +9,6 @@ const origins = { [host]: {}, "a.example": {} };
 const mirror = await startMirror({
   config: { origins, auth: { tokens: [configured] } },
 });
-
-afterAll(() => mirror.stop());
 
 it("the mirror's own service discovery names the services of the first origin with exactly application/json, to everybody", async () => {
   const document = "/.well-known/terraform.json";

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { originsOf } from "../../origins.ts";
 import { startMirror } from "../../running-mirror.ts";
 import { codeOf, makeModuleScene } from "../../scenes/module-scene.ts";
@@ -30,8 +30,6 @@ const mirror = await startMirror({
     },
   },
 });
-
-afterAll(() => Promise.all([mirror.stop(), scene.origin.stop()]));
 
 describe.each([
   ["of any origin", (host: string, room: string) => `/v1/${room}/${host}`],

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { bearer } from "../../client-token.ts";
 import { runHere } from "../../running-here.ts";
 import { outcomeOf, runCommand } from "../../scenes/provider-requests.ts";
@@ -16,8 +16,6 @@ interface WhyDocument {
 const asJson = { headers: { Accept: "application/json" } };
 
 const scene = await WhyScene.start();
-
-afterAll(() => scene.stop());
 
 function unescaped(html: string): string {
   return html.replaceAll("&quot;", '"').replaceAll("&gt;", ">");
