@@ -6,7 +6,6 @@ import {
   runCommand,
 } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
-import type { RunningMirror } from "../../running-mirror.ts";
 
 const scene = await TrustScene.start();
 
@@ -76,40 +75,32 @@ it("a revoked content is refused though its key is known, quoted, and served aga
 });
 
 it("an urgent release is served under a minimum age once its content is approved, and not those below it", async () => {
-  await scene.withMirror(
-    { policy: { minimumAge: "7d" } },
-    async (own: RunningMirror) => {
-      const known = await signer("Known");
-      const old = new Date(Date.now() - 30 * 86_400_000);
-      await scene.publish("urgent", "1.0.0", known, { signedAt: old });
-      expect(await facesOf("urgent", "1.0.0", own)).toEqual(served);
-      for (const version of ["1.0.1", "1.0.2"])
-        await scene.publish("urgent", version, known);
-      expect(await facesOf("urgent", "1.0.2", own)).toEqual(
-        refused("too-young"),
-      );
-      const approved = await runCommand(
-        own,
-        "trust",
-        "approve",
-        "urgent/thing@1.0.2",
-      );
-      expect([approved.status, approved.stderr]).toEqual([0, ""]);
-      expect(approved.stdout).toContain("clients get exactly this content");
-      await expect.poll(() => facesOf("urgent", "1.0.2", own)).toEqual(served);
-      expect(await facesOf("urgent", "1.0.1", own)).toEqual(
-        refused("too-young"),
-      );
-      const forgotten = await runCommand(
-        own,
-        "trust",
-        "forget",
-        "urgent/thing@1.0.2",
-      );
-      expect(forgotten.status).toBe(0);
-      await expect
-        .poll(() => facesOf("urgent", "1.0.2", own))
-        .toEqual(refused("too-young"));
-    },
+  const own = await scene.startMirror({ policy: { minimumAge: "7d" } });
+  const known = await signer("Known");
+  const old = new Date(Date.now() - 30 * 86_400_000);
+  await scene.publish("urgent", "1.0.0", known, { signedAt: old });
+  expect(await facesOf("urgent", "1.0.0", own)).toEqual(served);
+  for (const version of ["1.0.1", "1.0.2"])
+    await scene.publish("urgent", version, known);
+  expect(await facesOf("urgent", "1.0.2", own)).toEqual(refused("too-young"));
+  const approved = await runCommand(
+    own,
+    "trust",
+    "approve",
+    "urgent/thing@1.0.2",
   );
+  expect([approved.status, approved.stderr]).toEqual([0, ""]);
+  expect(approved.stdout).toContain("clients get exactly this content");
+  await expect.poll(() => facesOf("urgent", "1.0.2", own)).toEqual(served);
+  expect(await facesOf("urgent", "1.0.1", own)).toEqual(refused("too-young"));
+  const forgotten = await runCommand(
+    own,
+    "trust",
+    "forget",
+    "urgent/thing@1.0.2",
+  );
+  expect(forgotten.status).toBe(0);
+  await expect
+    .poll(() => facesOf("urgent", "1.0.2", own))
+    .toEqual(refused("too-young"));
 });

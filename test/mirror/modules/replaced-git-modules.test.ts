@@ -2,14 +2,13 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
 import { tarGz } from "../../fakes/module-archive.ts";
-import { scratch } from "../../running-mirror.ts";
+import { scratch, startMirror } from "../../running-mirror.ts";
 import {
   codeOf,
   getArchive,
   locate,
   makeModuleScene,
   removeBlobs,
-  withMirror,
 } from "../../scenes/module-scene.ts";
 
 const root = scratch("git");
@@ -37,30 +36,28 @@ describe("a repository with submodules", () => {
     scene.origin.serve("/kept.tar.gz", bytes);
     const config = scene.configOf({ freshness: { versions: "0s" } });
     publish(first());
-    await withMirror({ config }, async (mirror) => {
-      expect((await getArchive(mirror, "kept")).body).toEqual(bytes);
-      publish(withSubmodules);
-      expect((await getArchive(mirror, "kept")).body).toEqual(bytes);
-      await removeBlobs(mirror);
-      for (const ask of [locate, getArchive]) {
-        const answer = await ask(mirror, "kept");
-        expect(answer.status).toBe(451);
-        expect(codeOf(answer)).toBe("module-replaced");
-      }
-      publish(first());
-      expect((await getArchive(mirror, "kept")).body).toEqual(bytes);
-    });
+    const mirror = await startMirror({ config });
+    expect((await getArchive(mirror, "kept")).body).toEqual(bytes);
+    publish(withSubmodules);
+    expect((await getArchive(mirror, "kept")).body).toEqual(bytes);
+    await removeBlobs(mirror);
+    for (const ask of [locate, getArchive]) {
+      const answer = await ask(mirror, "kept");
+      expect(answer.status).toBe(451);
+      expect(codeOf(answer)).toBe("module-replaced");
+    }
+    publish(first());
+    expect((await getArchive(mirror, "kept")).body).toEqual(bytes);
   });
 
   it("changes nothing where a commit is pinned, which its own repository still has", async () => {
     const config = scene.configOf({ freshness: { versions: "0s" } });
     publish(without);
-    await withMirror({ config }, async (mirror) => {
-      const { body } = await getArchive(mirror, "kept");
-      publish(withSubmodules);
-      await removeBlobs(mirror);
-      expect((await locate(mirror, "kept")).status).toBe(204);
-      expect((await getArchive(mirror, "kept")).body).toEqual(body);
-    });
+    const mirror = await startMirror({ config });
+    const { body } = await getArchive(mirror, "kept");
+    publish(withSubmodules);
+    await removeBlobs(mirror);
+    expect((await locate(mirror, "kept")).status).toBe(204);
+    expect((await getArchive(mirror, "kept")).body).toEqual(body);
   });
 });

@@ -17,13 +17,11 @@ it("under minimumAge, an unsigned release of first contact is held unless a rule
   for (const [rules, outcome, listed] of [
     [[], "451 too-young", "nothing-admitted"],
     [free, "200", ["1.0.0"]],
-  ])
-    await scene.withMirror(
-      { policy: { minimumAge: "3d", rules } },
-      async (own) => {
-        const ask = requestsFor(own, "thing", "undated", unsignedHost);
-        expect(outcomeOf(await ask.version("1.0.0"))).toBe(outcome);
-        expect(listedIn(await ask.index())).toEqual(listed);
-      },
-    );
+  ]) {
+    const policy = { minimumAge: "3d", rules };
+    const own = await scene.startMirror({ policy });
+    const ask = requestsFor(own, "thing", "undated", unsignedHost);
+    expect(outcomeOf(await ask.version("1.0.0"))).toBe(outcome);
+    expect(listedIn(await ask.index())).toEqual(listed);
+  }
 });
