@@ -1,8 +1,5 @@
-import { createHash } from "node:crypto";
-import { existsSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { json, onlyFor } from "../../fakes/faults.ts";
 import { createSigner } from "../../fakes/signing.ts";
 import {
   listedIn,
@@ -144,60 +141,5 @@ describe("when the terms change", () => {
       { verdict: "refused", rule: "trust: unknown", fingerprint: "none" },
     ]);
     await scene.restart({});
-  });
-});
-
-describe("the record of a release", () => {
-  it("keeps all that the decision needs to be repeated", async () => {
-    const first = await scene.seen("proof");
-    const path = join(
-      scene.mirror.directory,
-      "records/v1/providers/registry.terraform.io/acme/proof/releases/1.0.0.json",
-    );
-    expect(existsSync(path)).toBe(true);
-    const [, body = ""] = readFileSync(path, "utf8").split("\n");
-    const { pinned, evidence, published } = JSON.parse(body) as {
-      pinned: Record<string, unknown>;
-      evidence: readonly Record<string, unknown>[];
-      published: readonly string[];
-    };
-    const signedBy = first.signer.fingerprint;
-    expect(evidence).toMatchObject([
-      {
-        document: first.checksums,
-        signature: Buffer.from(first.signature).toString("base64"),
-        keys: [first.signer.armoredPublicKey],
-        profile: "terraform",
-        exemption: null,
-        signedBy,
-        noted: "known",
-      },
-    ]);
-    expect(evidence[0]?.library).toMatch(/openpgp.* \d+\.\d+/);
-    expect(Date.parse(String(evidence[0]?.verifiedAt))).toBeLessThanOrEqual(
-      Date.now(),
-    );
-    expect(pinned).toMatchObject({
-      content: { linux_amd64: first.archive("linux_amd64").sha256 },
-      sha256sums: createHash("sha256").update(first.checksums).digest("hex"),
-      signedBy,
-      isAudited: true,
-    });
-    expect(Date.parse(String(pinned.at))).toBeLessThanOrEqual(Date.now());
-    expect(published).toEqual([signedBy]);
-  });
-
-  it("is refused when its archive's digest is another than the registry reports", async () => {
-    await scene.registry.publish({ type: "lying", version: "1.0.0" });
-    scene.registry.script(
-      "package",
-      onlyFor(
-        /lying/,
-        json((document) => ({ ...document, shasum: "0".repeat(64) })),
-      ),
-    );
-    const answer = await requestsFor(scene.mirror, "lying").version("1.0.0");
-    scene.registry.heal();
-    expect(outcomeOf(answer)).toBe("451 checksum-conflict");
   });
 });

@@ -5,10 +5,8 @@ import {
   listedIn,
   outcomeOf,
   requestsFor,
-  runCommand,
 } from "../../scenes/provider-requests.ts";
-import { signer, soon, TrustScene } from "../../scenes/trust-scene.ts";
-import { eventually } from "../../scenes/provider-requests.ts";
+import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 
 const [first, own, stranger] = (await Promise.all(
   ["First", "Own", "Stranger"].map(signer),
@@ -25,91 +23,6 @@ const publish = (
 ) =>
   scene.publish(namespace, version, by, { type, seed: `${namespace}${type}` });
 const held = "451 key-refused";
-
-/** Namespaces are met through another provider, providers through their own newest release. */
-const places = [
-  {
-    place: "namespace new, provider new",
-    meetsNamespace: false,
-    meetsProvider: false,
-  },
-  {
-    place: "namespace known, provider new",
-    meetsNamespace: true,
-    meetsProvider: false,
-  },
-  {
-    place: "namespace known, provider known",
-    meetsNamespace: true,
-    meetsProvider: true,
-  },
-];
-
-describe.each(places)("$place", ({ place, meetsNamespace, meetsProvider }) => {
-  const prefix = place.replaceAll(/[^a-z]+/g, "-");
-
-  /** A provider whose first list has old releases by `by` and a newest one by its own key. */
-  async function meet(namespace: string, by: Signer): Promise<void> {
-    await publish(namespace, "thing", "0.1.0", by);
-    await publish(namespace, "thing", "1.0.0", own);
-    if (meetsNamespace) {
-      await publish(namespace, "other", "1.0.0", first);
-      expect((await ask(namespace, "other").version("1.0.0")).status).toBe(200);
-    }
-    if (meetsProvider)
-      expect((await ask(namespace).version("1.0.0")).status).toBe(200);
-  }
-
-  it.each([
-    [
-      "that existed at first contact counts for itself alone under an unknown key",
-      () => stranger,
-      "200",
-      held,
-    ],
-    ["by the provider's own key goes on", () => own, "200", "200"],
-    [
-      "by the namespace's key goes on where the namespace was met",
-      () => first,
-      "200",
-      meetsNamespace ? "200" : held,
-    ],
-  ])("a release %s", async (name, signerOf, existed, appearing) => {
-    const by = signerOf();
-    const namespace = `${prefix}-${name.length}`;
-    await meet(namespace, by);
-    expect(outcomeOf(await ask(namespace).archive("0.1.0"))).toBe(existed);
-    await publish(namespace, "thing", "2.0.0", by);
-    expect(outcomeOf(await ask(namespace).version("2.0.0"))).toBe(appearing);
-    expect(outcomeOf(await ask(namespace).archive("2.0.0"))).toBe(appearing);
-    const listed = listedIn(await ask(namespace).index());
-    expect(listed.includes("2.0.0")).toBe(appearing === "200");
-    expect(listed).toContain("0.1.0");
-  });
-
-  it("a release under a revoked key is refused, whenever it came", async () => {
-    const namespace = `${prefix}-revoked`;
-    await meet(namespace, stranger);
-    const of = `registry.terraform.io/${namespace}`;
-    const { stdout, status } = await runCommand(
-      scene.mirror,
-      ...["trust", "revoke", "--key", stranger.fingerprint, "--for", of],
-    );
-    // No release under it was admitted yet.
-    expect(status).toBe(0);
-    expect(stdout).toContain(
-      `${stranger.fingerprint} is revoked for ${of} in advance`,
-    );
-    await eventually(
-      async () => outcomeOf(await ask(namespace).version("0.1.0")),
-      (outcome) => outcome === held,
-      soon,
-    );
-    await publish(namespace, "thing", "2.0.0", stranger);
-    expect(outcomeOf(await ask(namespace).version("2.0.0"))).toBe(held);
-    expect((await ask(namespace).archive("1.0.0")).status).toBe(200);
-  });
-});
 
 describe("a compromised registry", () => {
   it("does not make its key known with a new provider of a known namespace", async () => {
