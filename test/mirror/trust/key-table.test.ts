@@ -8,9 +8,9 @@ import {
 } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 
-const [first, own, stranger] = (await Promise.all(
-  ["First", "Own", "Stranger"].map(signer),
-)) as [Signer, Signer, Signer];
+const [first, stranger] = (await Promise.all(
+  ["First", "Stranger"].map(signer),
+)) as [Signer, Signer];
 const scene = await TrustScene.start();
 
 const ask = (namespace: string, type = "thing") =>
