@@ -9,7 +9,7 @@ import {
   VersionRecords,
 } from "../../../src/mirror/versions/version-records.ts";
 import { DiskRecords } from "../../../src/store/records/disk-records.ts";
-import { makeLayout } from "../archives/archives.ts";
+import { makeLayout } from "../../store/stores.ts";
 
 export const minute = 60_000;
 export const limits = {

@@ -3,7 +3,6 @@ import { tarGz, zip } from "../../fakes/module-archive.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import {
   codeOf,
-  getArchive,
   locate,
   makeModuleScene,
   moduleBase,
@@ -108,38 +107,6 @@ describe("modules from archives", () => {
     scene.origin.serve("/files/first.tar.gz", first);
     expect((await mirror.get(path)).body).toEqual(first);
   });
-
-  it.each([
-    ["s3::https://s3.amazonaws.com/bucket/module.zip"],
-    ["https://example.com/module"],
-    ["hg::https://example.com/module?rev=1"],
-  ])(
-    "keep their first content when it is gone and the registry names %s",
-    async (place) => {
-      const module = `gone${gone++}`;
-      const bytes = await tarGz([["main.tf", "# gone"]]);
-      const url = scene.origin.serve(`/files/${module}.tar.gz`, bytes);
-      scene.origin.publish(`acme/${module}/aws`, "1.0.0", url);
-      const config = scene.configOf({ freshness: { versions: "0s" } });
-      const other = await startMirror({ config });
-      expect((await getArchive(other, module)).body).toEqual(bytes);
-      scene.origin.publish(`acme/${module}/aws`, "1.0.0", place);
-      expect((await getArchive(other, module)).body).toEqual(bytes);
-      await removeBlobs(other);
-      for (const answer of [
-        await locate(other, module),
-        await getArchive(other, module),
-      ]) {
-        expect(answer.status).toBe(451);
-        expect(codeOf(answer)).toBe("module-replaced");
-      }
-      const metrics = (await other.get("/metrics")).body.toString();
-      expect(metrics).toContain('alarms_total{kind="module-replaced"} 1');
-      scene.origin.publish(`acme/${module}/aws`, "1.0.0", url);
-      expect((await getArchive(other, module)).body).toEqual(bytes);
-    },
-  );
-  let gone = 0;
 
   it("are the same ones in each case of letters, and are asked for in lower case first", async () => {
     const bytes = await tarGz([["main.tf", "# case"]]);

@@ -27,18 +27,27 @@ const url = (path: string) => `${scene.origin.url}${path}`;
 const publish = (place: string) =>
   scene.origin.publish("acme/kept/aws", "1.0.0", place);
 
-describe("a repository with submodules", () => {
-  it.each<[string, () => string]>([
-    ["an archive", () => url("kept.tar.gz")],
-    ["a folder of an archive", () => `${url("kept.tar.gz")}//modules/vpc`],
-  ])("is refused where %s is pinned", async (_, first) => {
+describe("where an archive is pinned, which is gone", () => {
+  const archive = () => url("kept.tar.gz");
+
+  it.each<[string, string, () => string]>([
+    ["s3", "s3::https://s3.amazonaws.com/bucket/module.zip", archive],
+    ["a page", "https://example.com/module", archive],
+    ["mercurial", "hg::https://example.com/module?rev=1", archive],
+    ["a repository with submodules", withSubmodules, archive],
+    [
+      "a repository with submodules, of a folder",
+      withSubmodules,
+      () => `${url("kept.tar.gz")}//modules/vpc`,
+    ],
+  ])("%s in its place is refused", async (_, place, first) => {
     const bytes = await tarGz([["main.tf", "# archive"]]);
     scene.origin.serve("/kept.tar.gz", bytes);
     const config = scene.configOf({ freshness: { versions: "0s" } });
     publish(first());
     const mirror = await startMirror({ config });
     expect((await getArchive(mirror, "kept")).body).toEqual(bytes);
-    publish(withSubmodules);
+    publish(place);
     expect((await getArchive(mirror, "kept")).body).toEqual(bytes);
     await removeBlobs(mirror);
     for (const ask of [locate, getArchive]) {
@@ -46,11 +55,13 @@ describe("a repository with submodules", () => {
       expect(answer.status).toBe(451);
       expect(codeOf(answer)).toBe("module-replaced");
     }
+    const metrics = (await mirror.get("/metrics")).body.toString();
+    expect(metrics).toContain('alarms_total{kind="module-replaced"} 1');
     publish(first());
     expect((await getArchive(mirror, "kept")).body).toEqual(bytes);
   });
 
-  it("changes nothing where a commit is pinned, which its own repository still has", async () => {
+  it("a repository with submodules changes nothing where its own repository still has the pinned commit", async () => {
     const config = scene.configOf({ freshness: { versions: "0s" } });
     publish(without);
     const mirror = await startMirror({ config });

@@ -62,11 +62,8 @@ describe("a stored release whose registry publishes", () => {
 });
 
 describe("a release that fell with its revoked key", () => {
-  it.each([
-    ["nothing that can be read", "not a key"],
-    ["other keys", undefined],
-  ])("stays down when the registry publishes %s", async (name, text) => {
-    const namespace = name.replaceAll(" ", "-");
+  it("stays down when the registry publishes other keys", async () => {
+    const namespace = "fallen";
     const owner = await createCertifiedSigner("Owner");
     const release = await scene.publish(namespace, "1.0.0", owner);
     const outcome = async () =>
@@ -75,8 +72,7 @@ describe("a release that fell with its revoked key", () => {
     scene.registry.offer(release, { signingKeys: [await owner.revoked()] });
     expect(await outcome()).toBe("451 signature-refused");
     const other = await createSigner({ name: "Other" });
-    const keys = { ...other, armoredPublicKey: text ?? other.armoredPublicKey };
-    scene.registry.offer(release, { signingKeys: [keys] });
+    scene.registry.offer(release, { signingKeys: [other] });
     expect(await outcome()).toBe("451 signature-refused");
     scene.registry.offer(release, { signingKeys: [owner] });
     expect(await outcome()).toBe("200");
