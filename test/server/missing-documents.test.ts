@@ -9,7 +9,6 @@ import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import {
   eventually,
   listedIn,
-  outcomeOf,
   requestsFor,
   runCommand,
 } from "../scenes/provider-requests.ts";
@@ -51,7 +50,7 @@ async function publish(
 }
 
 const listed = async (mirror: RunningMirror, type: string) =>
-  listedIn(await requestsFor(mirror, type).index());
+  await requestsFor(mirror, type).listed();
 
 describe("a release that its registry lists", () => {
   it.each<[string, Partial<Record<RequestKind, Fault>>]>([
@@ -64,7 +63,7 @@ describe("a release that its registry lists", () => {
     const mirror = await start();
     expect(await listed(mirror, type)).toEqual(["1.0.0", "1.1.0"]);
     const ask = requestsFor(mirror, type);
-    expect(outcomeOf(await ask.version("2.0.0"))).toBe("404 not-found");
+    expect(await ask.outcome("2.0.0")).toBe("404 not-found");
     const versions = await mirror.get(
       `/v1/providers/${host}/acme/${type}/versions`,
     );
@@ -79,7 +78,7 @@ describe("a release that its registry lists", () => {
       () => listed(mirror, type),
       (versions) => versions.includes("2.0.0"),
     );
-    expect((await ask.version("2.0.0")).status).toBe(200);
+    expect(await ask.outcome("2.0.0")).toBe("200");
   });
 
   it.each<[string, Fault, string]>([
@@ -90,9 +89,9 @@ describe("a release that its registry lists", () => {
     await publish(type, {});
     const mirror = await start();
     const ask = requestsFor(mirror, type);
-    expect((await ask.version("2.0.0")).status).toBe(200);
+    expect(await ask.outcome("2.0.0")).toBe("200");
     registry.script("package", onlyFor(/1\.1\.0/, fault));
-    expect(outcomeOf(await ask.version("1.1.0"))).toBe(outcome);
+    expect(await ask.outcome("1.1.0")).toBe(outcome);
     expect(await listed(mirror, type)).toEqual(["1.0.0", "1.1.0", "2.0.0"]);
   });
 });
@@ -107,7 +106,7 @@ it("a version that came out this minute is found by whoever asks in person, and 
   const before = ["1.0.0", "1.1.0", "2.0.0"];
   expect(await listed(mirror, "minute-old")).toEqual(before);
   // Somebody asked before it was there, which is remembered for 30 s.
-  expect(outcomeOf(await ask.version("2.1.0"))).toBe("404 not-found");
+  expect(await ask.outcome("2.1.0")).toBe("404 not-found");
   await registry.publish({ type: "minute-old", version: "2.1.0", signer });
   expect(await listed(mirror, "minute-old")).toEqual(before);
   const explained = await eventually(
@@ -169,10 +168,10 @@ it("a version that was verified here stays when its documents are gone, also in 
   const platform = ["--platform", "linux_amd64"];
   const locked = await lock(mirror, ...platform, directory);
   expect(locked.status).toBe(0);
-  expect((await ask.archive("2.0.0")).status).toBe(200);
+  expect(await ask.delivery("2.0.0")).toBe("200");
   for (const kind of ["package", "checksums", "signature"] as const)
     registry.script(kind, onlyFor(/2\.0\.0/, status(404)));
-  expect((await ask.version("2.0.0")).status).toBe(200);
+  expect(await ask.outcome("2.0.0")).toBe("200");
   expect(await listed(mirror, "verified")).toContain("2.0.0");
   const file = join(directory, ".terraform.lock.hcl");
   const held = ["prefetch", "--lock-file", file] as const;
@@ -187,7 +186,7 @@ it("a version that was verified here stays when its documents are gone, also in 
     const again = await start({ offline }, mirror.directory);
     expect(await listed(again, "verified")).toContain("2.0.0");
     const asked = requestsFor(again, "verified");
-    expect((await asked.archive("2.0.0")).status).toBe(200);
+    expect(await asked.delivery("2.0.0")).toBe("200");
     await again.stop();
   }
 });

@@ -23,6 +23,6 @@ it("refuses with 503 what the audit log cannot take, and answers once it can", a
   });
   expect(refused.body.toString()).not.toContain(folder);
   rmSync(log, { recursive: true });
-  expect((await scene.ask("acme").version("1.0.0")).status).toBe(200);
+  expect(await scene.ask("acme").outcome("1.0.0")).toBe("200");
   expect(scene.auditOf("acme", "first-seen")).toHaveLength(1);
 });

@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
 import {
   listedIn,
-  outcomeOf,
   requestsFor,
   runCommand,
 } from "../../scenes/provider-requests.ts";
@@ -15,8 +14,8 @@ async function facesOf(namespace: string, version: string, of = scene.mirror) {
   const index = await asked.index();
   return [
     index.status === 200 && listedIn(index).includes(version),
-    outcomeOf(await asked.version(version)),
-    outcomeOf(await asked.archive(version)),
+    await asked.outcome(version),
+    await asked.delivery(version),
   ];
 }
 

@@ -27,13 +27,13 @@ it("a provider that the origin does not have is listed as a bundle brought it, a
   expect(outcomeOf(await ask.index())).toBe("404 not-found");
   const imported = await runCommand(mirror, "import", bundle);
   expect(imported).toMatchObject({ status: 0 });
-  await expect.poll(async () => listedIn(await ask.index())).toEqual(["1.0.0"]);
+  await expect.poll(async () => await ask.listed()).toEqual(["1.0.0"]);
   expect(listedIn(await facade.versions())).toEqual(["1.0.0"]);
-  expect(outcomeOf(await ask.version("1.0.0"))).toBe("200");
-  expect(outcomeOf(await ask.archive("1.0.0"))).toBe("200");
+  expect(await ask.outcome("1.0.0")).toBe("200");
+  expect(await ask.delivery("1.0.0")).toBe("200");
   const purged = await runCommand(mirror, "prune", "acme/widget");
   expect(purged).toMatchObject({ status: 0 });
-  expect(outcomeOf(await ask.version("1.0.0"))).toBe("404 not-found");
+  expect(await ask.outcome("1.0.0")).toBe("404 not-found");
   expect(outcomeOf(await ask.index())).toBe("404 not-found");
   await mirror.stop();
 });

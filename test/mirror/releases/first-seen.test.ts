@@ -7,7 +7,6 @@ import {
   countAlarms,
   digestsIn,
   eventually,
-  outcomeOf,
   requestsFor,
   runCommand,
 } from "../../scenes/provider-requests.ts";
@@ -85,9 +84,9 @@ describe("a release that is created again", () => {
     const second = await scene.registry.republish(first);
     rmSync(scene.pathOf(first));
     const ask = requestsFor(scene.mirror, "evicted");
-    expect(outcomeOf(await ask.archive("1.0.0"))).toBe("451 checksum-conflict");
+    expect(await ask.delivery("1.0.0")).toBe("451 checksum-conflict");
     expect(digestsIn(await ask.version("1.0.0"))).toEqual(digestsOf(first));
-    expect(outcomeOf(await ask.archive("1.0.0"))).toBe("451 checksum-conflict");
+    expect(await ask.delivery("1.0.0")).toBe("451 checksum-conflict");
     expect(scene.auditOf("evicted", "replaced")).toHaveLength(1);
     await runCommand(scene.mirror, "trust", "approve", "acme/evicted@1.0.0");
     await eventually(

@@ -1,11 +1,7 @@
 import { rmSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { createSigner } from "../../fakes/signing.ts";
-import {
-  listedIn,
-  outcomeOf,
-  requestsFor,
-} from "../../scenes/provider-requests.ts";
+import { outcomeOf, requestsFor } from "../../scenes/provider-requests.ts";
 import { SeenReleases } from "../../scenes/seen-releases.ts";
 
 const scene = await SeenReleases.start();
@@ -59,15 +55,15 @@ describe("a release that only grows or shrinks", () => {
     const ask = requestsFor(scene.mirror, "gone");
     await ask.version("2.0.0");
     scene.registry.withdraw(first);
-    expect(listedIn(await ask.index())).toEqual(["1.0.0", "2.0.0"]);
+    expect(await ask.listed()).toEqual(["1.0.0", "2.0.0"]);
     await scene.expectServed("gone", first);
     scene.registry.withdraw(other);
-    expect(listedIn(await ask.index())).toEqual(["1.0.0"]);
-    expect(outcomeOf(await ask.version("2.0.0"))).toBe("404 not-found");
+    expect(await ask.listed()).toEqual(["1.0.0"]);
+    expect(await ask.outcome("2.0.0")).toBe("404 not-found");
     rmSync(scene.pathOf(first));
     expect(outcomeOf(await ask.index())).toBe("404 not-found");
-    expect(outcomeOf(await ask.version("1.0.0"))).toBe("404 not-found");
-    expect(outcomeOf(await ask.archive("1.0.0"))).toBe("404 not-found");
+    expect(await ask.outcome("1.0.0")).toBe("404 not-found");
+    expect(await ask.delivery("1.0.0")).toBe("404 not-found");
   });
 });
 
@@ -82,22 +78,14 @@ describe("when the terms change", () => {
     const ask = () => requestsFor(scene.mirror, "terms");
     await scene.restart({ verification: "enforce" });
     await scene.registry.stop();
-    expect(outcomeOf(await ask().version("1.0.0"))).toBe(
-      "451 signature-refused",
-    );
-    expect(outcomeOf(await ask().archive("1.0.0"))).toBe(
-      "451 signature-refused",
-    );
+    expect(await ask().outcome("1.0.0")).toBe("451 signature-refused");
+    expect(await ask().delivery("1.0.0")).toBe("451 signature-refused");
     await scene.registry.restart();
-    expect(outcomeOf(await ask().version("1.0.0"))).toBe(
-      "451 signature-refused",
-    );
+    expect(await ask().outcome("1.0.0")).toBe("451 signature-refused");
     const sound = await createSigner({ name: "Sound" });
     await scene.registry.republish(first, { signer: sound });
     // The pinned content is refused for its own signature.
-    expect(outcomeOf(await ask().version("1.0.0"))).toBe(
-      "451 signature-refused",
-    );
+    expect(await ask().outcome("1.0.0")).toBe("451 signature-refused");
     expect(scene.auditOf("terms", "replaced")).toMatchObject([
       {
         verdict: "refused",
@@ -119,12 +107,12 @@ describe("when the terms change", () => {
     await scene.expectServed("unsigned", first);
     await scene.restart({}, { offline: true });
     const ask = requestsFor(scene.mirror, "unsigned");
-    expect(outcomeOf(await ask.version("1.0.0"))).toBe("451 signature-missing");
+    expect(await ask.outcome("1.0.0")).toBe("451 signature-missing");
     expect(outcomeOf(await ask.index())).toBe("451 nothing-admitted");
     await scene.restart({});
-    expect(
-      outcomeOf(await requestsFor(scene.mirror, "unsigned").archive("1.0.0")),
-    ).toBe("451 signature-missing");
+    expect(await requestsFor(scene.mirror, "unsigned").delivery("1.0.0")).toBe(
+      "451 signature-missing",
+    );
   });
 
   it("keys that a registry takes away do not make a signed release an unsigned one", async () => {

@@ -5,7 +5,6 @@ import type { Release } from "../../fakes/release.ts";
 import {
   countAlarms,
   digestsIn,
-  listedIn,
   runCommand,
 } from "../../scenes/provider-requests.ts";
 import { TrustScene, signer } from "../../scenes/trust-scene.ts";
@@ -167,7 +166,7 @@ describe("without both copies of the record of", () => {
     lose(records.versions("lost-list"));
     await scene.publish("lost-list", "1.0.2", stranger);
     await scene.revive();
-    expect(listedIn(await scene.ask("lost-list").index())).toEqual(["1.0.0"]);
+    expect(await scene.ask("lost-list").listed()).toEqual(["1.0.0"]);
     expect(await statuses("lost-list", "1.0.0")).toEqual([200, 200]);
     for (const version of ["1.0.1", "1.0.2"])
       expect(await statuses("lost-list", version)).toEqual([451, 451]);

@@ -57,8 +57,8 @@ it("serves what the policy would refuse, and tells of it everywhere", async () =
     reported: { denied: 1, young: 1 },
   });
   expect(await countReported("policy-denied")).toBe(0);
-  expect((await scene.ask("some").archive("0.1.0")).status).toBe(200);
-  expect((await scene.ask("some").version("1.1.0")).status).toBe(200);
+  expect(await scene.ask("some").delivery("0.1.0")).toBe("200");
+  expect(await scene.ask("some").outcome("1.1.0")).toBe("200");
   expect((await scene.ask("whole").index()).status).toBe(200);
   expect(await countReported("policy-denied")).toBe(2);
   expect(await countReported("too-young")).toBe(1);
@@ -99,10 +99,10 @@ it("changes by SIGHUP within a second, also for what was answered before", async
     await awaitLine(mirror, isLoaded, after);
   };
   const asked = scene.ask("some");
-  expect(listedIn(await asked.index())).toContain("0.1.0");
+  expect(await asked.listed()).toContain("0.1.0");
   await changeTo(policy);
-  expect(listedIn(await asked.index())).toEqual(["1.0.0"]);
-  expect(outcomeOf(await asked.version("0.1.0"))).toBe("451 policy-denied");
+  expect(await asked.listed()).toEqual(["1.0.0"]);
+  expect(await asked.outcome("0.1.0")).toBe("451 policy-denied");
   expect(outcomeOf(await scene.ask("whole").index())).toBe("451 policy-denied");
   expect((await mirror.get("/")).body.toString()).not.toContain("only reports");
   const noted = () =>
@@ -110,6 +110,6 @@ it("changes by SIGHUP within a second, also for what was answered before", async
   expect(noted()).toHaveLength(1);
   await changeTo(reporting);
   expect(noted()).toHaveLength(2);
-  expect(listedIn(await asked.index())).toContain("0.1.0");
-  expect((await asked.version("0.1.0")).status).toBe(200);
+  expect(await asked.listed()).toContain("0.1.0");
+  expect(await asked.outcome("0.1.0")).toBe("200");
 });

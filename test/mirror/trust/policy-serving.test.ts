@@ -1,10 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { startMirror } from "../../running-mirror.ts";
-import {
-  listedIn,
-  outcomeOf,
-  requestsFor,
-} from "../../scenes/provider-requests.ts";
+import { outcomeOf, requestsFor } from "../../scenes/provider-requests.ts";
 import { startOrigin } from "../../scenes/world.ts";
 
 const { registry, config } = await startOrigin();
@@ -70,13 +66,13 @@ describe("a policy of its own", () => {
     };
     const own = await startUnder(policy);
     const wanted = requestsFor(own, "wanted");
-    expect(listedIn(await wanted.index())).toEqual(["1.0.0"]);
-    expect((await wanted.archive("1.0.0")).status).toBe(200);
-    expect(outcomeOf(await wanted.version("2.0.0"))).toBe("451 policy-denied");
+    expect(await wanted.listed()).toEqual(["1.0.0"]);
+    expect(await wanted.delivery("1.0.0")).toBe("200");
+    expect(await wanted.outcome("2.0.0")).toBe("451 policy-denied");
     registry.requests.clear();
     const other = requestsFor(own, "partly");
     expect(outcomeOf(await other.index())).toBe("451 policy-denied");
-    expect(outcomeOf(await other.archive("1.0.0"))).toBe("451 policy-denied");
+    expect(await other.delivery("1.0.0")).toBe("451 policy-denied");
     expect(registry.requests.count()).toBe(0);
   });
 
@@ -104,16 +100,14 @@ describe("a policy of its own", () => {
       requestsFor(own, "thing", namespace, "other.example.com");
     expect(outcomeOf(await ask("good").index())).toBe("451 origin-not-served");
     expect(outcomeOf(await ask("evil").index())).toBe("451 policy-denied");
-    expect(outcomeOf(await ask("evil").version("1.0.0"))).toBe(
-      "451 policy-denied",
-    );
+    expect(await ask("evil").outcome("1.0.0")).toBe("451 policy-denied");
   });
 
   it("looks up one release of each line for its age, and further only below one that is too young", async () => {
     const own = await startUnder({ minimumAge: "7d" });
     registry.requests.clear();
     const ask = requestsFor(own, "lines");
-    expect(listedIn(await ask.index())).toEqual([
+    expect(await ask.listed()).toEqual([
       "1.0.0",
       "1.0.1",
       "1.0.2",
@@ -124,7 +118,7 @@ describe("a policy of its own", () => {
     ]);
     // 2.1.0, 2.0.2, 2.0.1, 1.1.1 and 1.0.2.
     expect(registry.requests.count("package")).toBe(5);
-    expect(listedIn(await ask.index())).toHaveLength(7);
+    expect(await ask.listed()).toHaveLength(7);
     expect(registry.requests.count("package")).toBe(5);
   });
 
@@ -141,7 +135,7 @@ describe("a policy of its own", () => {
     };
     const own = await startUnder(policy);
     registry.requests.clear();
-    const listed = listedIn(await requestsFor(own, "lines").index());
+    const listed = await requestsFor(own, "lines").listed();
     expect(listed).toHaveLength(8);
     expect(listed).not.toContain("2.1.0");
     // 2.1.0, whose key is learnt at first contact with the same look-up.

@@ -139,7 +139,7 @@ const rules = {
 };
 let mirror: RunningMirror = await startMirror({ config: base });
 for (const type of ["partly", "wholly", "young", "newborn", "held", "pinned"])
-  expect((await requestsFor(mirror, type).archive("1.0.0")).status).toBe(200);
+  expect(await requestsFor(mirror, type).delivery("1.0.0")).toBe("200");
 await publish("young", "1.2.0");
 await publish("pinned", "2.0.0", { signer: other });
 // Only what was held back can be approved.
@@ -180,7 +180,7 @@ describe("what the rules, its age or its key keep out", () => {
     try {
       expect(await allServed()).toEqual([]);
       const ask = requestsFor(mirror, "held");
-      expect((await ask.archive("1.0.0")).status).toBe(200);
+      expect(await ask.delivery("1.0.0")).toBe("200");
     } finally {
       await registry.restart();
     }

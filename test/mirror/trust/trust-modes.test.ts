@@ -16,14 +16,14 @@ describe("trust.newKeys and trust.keys", () => {
     const [known, next] = [await signer("Known"), await signer("Next")];
     await scene.publish("open", "1.0.0", known);
     const own = await scene.startMirror({ trust: { newKeys: "accept" } });
-    expect((await scene.ask("open", own).version("1.0.0")).status).toBe(200);
+    expect(await scene.ask("open", own).outcome("1.0.0")).toBe("200");
     expect(await countAlarms(own, "key-new")).toBe(0);
     await scene.publish("open", "1.1.0", next);
     await scene.publish("open", "1.2.0", next);
     const index = await scene.ask("open", own).index();
     expect(listedIn(index)).toEqual(["1.0.0", "1.1.0", "1.2.0"]);
-    expect((await scene.ask("open", own).version("1.1.0")).status).toBe(200);
-    expect((await scene.ask("open", own).version("1.2.0")).status).toBe(200);
+    expect(await scene.ask("open", own).outcome("1.1.0")).toBe("200");
+    expect(await scene.ask("open", own).outcome("1.2.0")).toBe("200");
     expect(await countAlarms(own, "key-new")).toBe(2);
   });
 
@@ -39,15 +39,15 @@ describe("trust.newKeys and trust.keys", () => {
       },
     ];
     const own = await scene.startMirror({ trust: { newKeys: "refuse", keys } });
-    expect(listedIn(await scene.ask("closed", own).index())).toEqual(["1.0.0"]);
-    expect((await scene.ask("closed", own).archive("1.0.0")).status).toBe(200);
-    expect(outcomeOf(await scene.ask("closed", own).version("1.1.0"))).toBe(
+    expect(await scene.ask("closed", own).listed()).toEqual(["1.0.0"]);
+    expect(await scene.ask("closed", own).delivery("1.0.0")).toBe("200");
+    expect(await scene.ask("closed", own).outcome("1.1.0")).toBe(
       "451 key-refused",
     );
     expect(outcomeOf(await scene.ask("unpinned", own).index())).toBe(
       "451 nothing-admitted",
     );
-    expect(outcomeOf(await scene.ask("unpinned", own).version("1.0.0"))).toBe(
+    expect(await scene.ask("unpinned", own).outcome("1.0.0")).toBe(
       "451 key-refused",
     );
   });
@@ -66,10 +66,8 @@ describe("trust.newKeys and trust.keys", () => {
         },
       ];
       const own = await scene.startMirror({ trust: { newKeys, keys } });
-      expect(listedIn(await scene.ask(namespace, own).index())).toEqual([
-        "1.0.0",
-      ]);
-      expect(outcomeOf(await scene.ask(namespace, own).archive("1.1.0"))).toBe(
+      expect(await scene.ask(namespace, own).listed()).toEqual(["1.0.0"]);
+      expect(await scene.ask(namespace, own).delivery("1.1.0")).toBe(
         "451 key-refused",
       );
       const approved = await runCommand(
@@ -82,7 +80,7 @@ describe("trust.newKeys and trust.keys", () => {
       expect(approved.stderr).toContain(
         `"trust.keys" excludes its key ${other.fingerprint}`,
       );
-      expect(outcomeOf(await scene.ask(namespace, own).version("1.1.0"))).toBe(
+      expect(await scene.ask(namespace, own).outcome("1.1.0")).toBe(
         "451 key-refused",
       );
     },
@@ -100,6 +98,6 @@ describe("trust.newKeys and trust.keys", () => {
       () => readAudit(own).some(({ event }) => event === "new-key"),
     );
     await scene.publish("ruled", "1.1.0", stranger);
-    expect(listedIn(await scene.ask("ruled", own).index())).toEqual(["1.0.0"]);
+    expect(await scene.ask("ruled", own).listed()).toEqual(["1.0.0"]);
   });
 });

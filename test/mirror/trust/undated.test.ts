@@ -1,9 +1,5 @@
 import { expect, it } from "vitest";
-import {
-  listedIn,
-  outcomeOf,
-  requestsFor,
-} from "../../scenes/provider-requests.ts";
+import { requestsFor } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene, unsignedHost } from "../../scenes/trust-scene.ts";
 
 const scene = await TrustScene.start();
@@ -21,7 +17,7 @@ it("under minimumAge, an unsigned release of first contact is held unless a rule
     const policy = { minimumAge: "3d", rules };
     const own = await scene.startMirror({ policy });
     const ask = requestsFor(own, "thing", "undated", unsignedHost);
-    expect(outcomeOf(await ask.version("1.0.0"))).toBe(outcome);
-    expect(listedIn(await ask.index())).toEqual(listed);
+    expect(await ask.outcome("1.0.0")).toBe(outcome);
+    expect(await ask.listed()).toEqual(listed);
   }
 });

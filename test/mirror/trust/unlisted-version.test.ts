@@ -1,10 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { status } from "../../fakes/faults.ts";
-import {
-  listedIn,
-  outcomeOf,
-  runCommand,
-} from "../../scenes/provider-requests.ts";
+import { outcomeOf, runCommand } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 
 const longAgo = new Date("2020-01-01T00:00:00Z");
@@ -19,7 +15,7 @@ describe("while the list cannot be had, a version that no list ever showed", () 
     await scene.publish("unlisted", "1.0.0", known, old);
     const own = await scene.startMirror({ policy });
     const ask = scene.ask("unlisted", own);
-    expect((await ask.version("1.0.0")).status).toBe(200);
+    expect(await ask.outcome("1.0.0")).toBe("200");
     await scene.publish("unlisted", "1.1.0", known, old);
     scene.registry.script("versions", status(500));
     const facade = "/v1/providers/registry.terraform.io/unlisted/thing/1.1.0";
@@ -43,10 +39,10 @@ describe("while the list cannot be had, a version that no list ever showed", () 
       "unlisted/thing@1.1.0",
     );
     expect(prefetch.status).toBe(1);
-    expect((await ask.archive("1.0.0")).status).toBe(200);
+    expect(await ask.delivery("1.0.0")).toBe("200");
     scene.registry.heal();
-    expect(listedIn(await ask.index())).toEqual(["1.0.0"]);
-    expect(outcomeOf(await ask.version("1.1.0"))).toBe("451 too-young");
+    expect(await ask.listed()).toEqual(["1.0.0"]);
+    expect(await ask.outcome("1.1.0")).toBe("451 too-young");
   });
 
   it("is served without minimumAge, when its key is known", async () => {
@@ -56,8 +52,8 @@ describe("while the list cannot be had, a version that no list ever showed", () 
     await scene.publish("ageless", "1.2.0", stranger);
     scene.registry.script("versions", status(500));
     const ask = scene.ask("ageless");
-    expect((await ask.archive("1.1.0")).status).toBe(200);
-    expect(outcomeOf(await ask.archive("1.2.0"))).toBe("451 key-refused");
+    expect(await ask.delivery("1.1.0")).toBe("200");
+    expect(await ask.delivery("1.2.0")).toBe("451 key-refused");
     scene.registry.heal();
   });
 });

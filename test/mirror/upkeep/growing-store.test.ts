@@ -57,7 +57,7 @@ function blobOf(directory: string, release: Release): string {
 
 async function keep(mirror: RunningMirror, release: Release): Promise<void> {
   const ask = requestsFor(mirror, release.type);
-  expect((await ask.archive("1.0.0")).status).toBe(200);
+  expect(await ask.delivery("1.0.0")).toBe("200");
   const path = blobOf(mirror.directory, release);
   await expect.poll(() => existsSync(path), { timeout: 20_000 }).toBe(true);
   await expect

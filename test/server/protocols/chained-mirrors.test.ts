@@ -8,7 +8,6 @@ import { startMirror } from "../../running-mirror.ts";
 import { makeModuleScene } from "../../scenes/module-scene.ts";
 import {
   digestsIn,
-  listedIn,
   readAudit,
   requestsFor,
 } from "../../scenes/provider-requests.ts";
@@ -51,7 +50,7 @@ describe("a mirror whose origins are registries below a path of another mirror",
       platforms: ["linux_amd64", "darwin_arm64"],
     });
     const ask = requestsFor(edge, "signed", "acme", host);
-    expect(listedIn(await ask.index())).toEqual(["1.0.0"]);
+    expect(await ask.listed()).toEqual(["1.0.0"]);
     expect(digestsIn(await ask.version("1.0.0"))).toEqual(
       Object.fromEntries(
         release.archives.map(({ platform, sha256 }) => [platform, sha256]),
