@@ -103,7 +103,7 @@ describe("replicas on one bucket", () => {
       );
       expect(run).toMatchObject({ status: 0 });
       await eventually(
-        async () => await ask.outcome("1.0.0"),
+        () => ask.outcome("1.0.0"),
         (now) => now === outcome,
         2_000,
       );
@@ -255,7 +255,7 @@ describe("replicas on one bucket", () => {
       status: 0,
     });
     await eventually(
-      async () => await ask.outcome("1.0.0"),
+      () => ask.outcome("1.0.0"),
       (outcome) => outcome === "451 key-refused",
     );
     await bucket.put(key, before);

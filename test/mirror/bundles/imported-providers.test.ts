@@ -27,7 +27,7 @@ it("a provider that the origin does not have is listed as a bundle brought it, a
   expect(outcomeOf(await ask.index())).toBe("404 not-found");
   const imported = await runCommand(mirror, "import", bundle);
   expect(imported).toMatchObject({ status: 0 });
-  await expect.poll(async () => await ask.listed()).toEqual(["1.0.0"]);
+  await expect.poll(() => ask.listed()).toEqual(["1.0.0"]);
   expect(listedIn(await facade.versions())).toEqual(["1.0.0"]);
   expect(await ask.outcome("1.0.0")).toBe("200");
   expect(await ask.delivery("1.0.0")).toBe("200");

@@ -138,7 +138,7 @@ describe("a version that appears later under an unknown key", () => {
     expect(await requests.listed()).toEqual(["1.0.0"]);
     await scene.trust("approve", `${unsignedHost}/unsigned/thing@1.1.0`);
     await eventually(
-      async () => await requests.listed(),
+      () => requests.listed(),
       (listed) => listed.includes("1.1.0"),
       soon,
     );
