@@ -17,7 +17,6 @@ import {
   locate,
   makeModuleScene,
   versionsOf,
-  withMirror,
 } from "../../scenes/module-scene.ts";
 import {
   outcomeOf,
@@ -65,15 +64,15 @@ const configOf = (kind: Kind) =>
 async function importFirst(module: string, directory: string): Promise<void> {
   const file = join(scratch("bundle"), "modules.bundle");
   const spec = ["--module", `${nameOf(module)}@1.0.0`];
-  await withMirror({ config: scene.configOf() }, async (mirror) => {
-    const made = await runCommand(mirror, "export", "--bundle", file, ...spec);
-    expect(made).toMatchObject({ status: 0 });
-  });
+  const from = await startMirror({ config: scene.configOf() });
+  const made = await runCommand(from, "export", "--bundle", file, ...spec);
+  expect(made).toMatchObject({ status: 0 });
+  await from.stop();
   const other = { config: scene.configOf(), directory };
-  await withMirror(other, async (mirror) => {
-    const done = await runCommand(mirror, "import", file);
-    expect(done).toMatchObject({ status: 0 });
-  });
+  const to = await startMirror(other);
+  const done = await runCommand(to, "import", file);
+  expect(done).toMatchObject({ status: 0 });
+  await to.stop();
 }
 
 const fileOf = (module: string, name = "versions") =>
@@ -135,26 +134,22 @@ describe.each(cases)("a list that was lost $kind, $how", (one) => {
 
   it("is unknown and no first contact, until it is restored", async () => {
     const { mirror, restore } = await loseList(one);
-    try {
-      const unknown = [503, unreadable, unreadable];
-      expect(await outcomes(mirror, module)).toEqual(unknown);
-      const file = join("records", fileOf(module));
-      const alarm = () =>
-        mirror.log.find((line) => "alarm" in line && line.file === file);
-      await expect.poll(alarm).toMatchObject({
-        alarm: "record-unreadable",
-        problem: expect.stringContaining(
-          `missing, and a record that was written after it exists: restore it from a backup, or run "provender trust reset ${nameOf(module)}"`,
-        ) as unknown,
-      });
-      expect(copiesOf(mirror, module).map(existsSync)).toEqual([false, false]);
-      restore();
-      const listed = isAging ? ["1.0.0"] : ["2.0.0", "1.0.0"];
-      expect(await versionsOf(mirror, module)).toEqual(listed);
-      expect(copiesOf(mirror, module).map(existsSync)).toEqual([true, true]);
-    } finally {
-      await mirror.kill();
-    }
+    const unknown = [503, unreadable, unreadable];
+    expect(await outcomes(mirror, module)).toEqual(unknown);
+    const file = join("records", fileOf(module));
+    const alarm = () =>
+      mirror.log.find((line) => "alarm" in line && line.file === file);
+    await expect.poll(alarm).toMatchObject({
+      alarm: "record-unreadable",
+      problem: expect.stringContaining(
+        `missing, and a record that was written after it exists: restore it from a backup, or run "provender trust reset ${nameOf(module)}"`,
+      ) as unknown,
+    });
+    expect(copiesOf(mirror, module).map(existsSync)).toEqual([false, false]);
+    restore();
+    const listed = isAging ? ["1.0.0"] : ["2.0.0", "1.0.0"];
+    expect(await versionsOf(mirror, module)).toEqual(listed);
+    expect(copiesOf(mirror, module).map(existsSync)).toEqual([true, true]);
   });
 });
 
@@ -163,9 +158,8 @@ it("a module that was imported and never listed has lost nothing", async () => {
   const directory = scratch("store");
   await importFirst("carried", directory);
   const options = { config: configOf("under minimumAge"), directory };
-  await withMirror(options, async (mirror) => {
-    expect(await versionsOf(mirror, "carried")).toEqual(["1.0.0"]);
-  });
+  const mirror = await startMirror(options);
+  expect(await versionsOf(mirror, "carried")).toEqual(["1.0.0"]);
 });
 
 describe("provender trust reset of a module", () => {
@@ -174,24 +168,20 @@ describe("provender trust reset of a module", () => {
   it("has the next list count as the first, with its pinned content, and says so in the audit log", async () => {
     const lost = { kind: "under minimumAge", how: "listed", module } as const;
     const { mirror } = await loseList(lost);
-    try {
-      expect(await versionsOf(mirror, module)).toBe(503);
-      const command = ["trust", "reset", `acme/${module}/aws`];
-      const because = ["--because", "disk died"];
-      const reset = await runCommand(mirror, ...command, ...because);
-      expect(reset).toMatchObject({ status: 0, stderr: "" });
-      expect(reset.stdout).toContain(`${nameOf(module)} is forgotten`);
-      expect(readAudit(mirror).at(-1)).toMatchObject({
-        ...{ event: "reset", module: nameOf(module), because: "disk died" },
-      });
-      expect(await versionsOf(mirror, module)).toEqual(["2.0.0", "1.0.0"]);
-      const again = await runCommand(mirror, ...command);
-      expect(again.status).toBe(1);
-      expect(again.stderr).toContain("has no list of versions that was lost");
-      const [list = ""] = copiesOf(mirror, module);
-      expect(readFileSync(list, "utf8")).toContain("2.0.0");
-    } finally {
-      await mirror.kill();
-    }
+    expect(await versionsOf(mirror, module)).toBe(503);
+    const command = ["trust", "reset", `acme/${module}/aws`];
+    const because = ["--because", "disk died"];
+    const reset = await runCommand(mirror, ...command, ...because);
+    expect(reset).toMatchObject({ status: 0, stderr: "" });
+    expect(reset.stdout).toContain(`${nameOf(module)} is forgotten`);
+    expect(readAudit(mirror).at(-1)).toMatchObject({
+      ...{ event: "reset", module: nameOf(module), because: "disk died" },
+    });
+    expect(await versionsOf(mirror, module)).toEqual(["2.0.0", "1.0.0"]);
+    const again = await runCommand(mirror, ...command);
+    expect(again.status).toBe(1);
+    expect(again.stderr).toContain("has no list of versions that was lost");
+    const [list = ""] = copiesOf(mirror, module);
+    expect(readFileSync(list, "utf8")).toContain("2.0.0");
   });
 });
