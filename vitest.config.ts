@@ -10,6 +10,7 @@ const release = Object.values(groups).flatMap(({ files }) => [...files]);
 export default defineConfig({
   test: {
     globalSetup: "test/scratch-folder.ts",
+    setupFiles: "test/each-file.ts",
     // A test waits for events. These end one that hangs, on a machine with other work, too.
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -14,6 +14,7 @@ import { stringify } from "yaml";
 import type { Limits } from "../src/config/load.ts";
 import type { ListenerLimits } from "../src/server/http/listener.ts";
 import { endingWithTests } from "./child-process.ts";
+import { endWithFile } from "./file-end.ts";
 
 /** The program that tests start: as it is released, or outside of a run of the tests the source. */
 export const program =
@@ -131,6 +132,7 @@ export async function startMirror(
       ...(user !== undefined && { uid: user, gid: user }),
     },
   );
+  endWithFile(() => end(child, "SIGTERM"));
   const log: Record<string, unknown>[] = [];
   createInterface(child.stderr).on("line", (line) => log.push(parseLog(line)));
   const printed = await readInstructions(child, log);
@@ -180,8 +182,10 @@ async function readInstructions(
       `provender ended with ${String(status)}: ${JSON.stringify(log)}`,
     );
   });
+  // Set-up of a file has no limit of its own.
+  const signal = AbortSignal.timeout(120_000);
   while (!printed.includes("serves on "))
-    await Promise.race([once(child.stdout ?? child, "data"), dead]);
+    await Promise.race([once(child.stdout ?? child, "data", { signal }), dead]);
   dead.catch(() => undefined);
   return printed;
 }

@@ -74,8 +74,6 @@ beforeAll(async () => {
   expect(written.status).toBe(0);
 }, 120_000);
 
-afterAll(() => registry.stop());
-
 async function init(client: Client, cliConfig: string, caFile = originCa) {
   const directory = scratch("init");
   await writeConfiguration(directory, required);

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { format } from "prettier";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { createAuthority, type Authority } from "../fakes/authority.ts";
 import { tarGz } from "../fakes/module-archive.ts";
 import { FakeModuleRegistry } from "../fakes/module-registry.ts";
@@ -78,11 +78,6 @@ beforeAll(async () => {
   const auth = { oidc: { issuer, audience, clientId, ca } };
   guarded = await startMirror({ config: { ...config, auth } });
   mirror = await startMirror({ config });
-});
-
-afterAll(async () => {
-  for (const one of [guarded, mirror, registry, modules, openId])
-    await one.stop();
 });
 
 type Run = Pick<ClientOptions, "directory" | "caFile" | "cliConfig">;

@@ -1,12 +1,9 @@
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority } from "../fakes/authority.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
+import { describe, expect, it } from "vitest";
 import { createSigner } from "../fakes/signing.ts";
-import { originsOf } from "../origins.ts";
-import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
+import { scratch } from "../running-mirror.ts";
 import {
   findClients,
   hostConfig,
@@ -14,6 +11,7 @@ import {
   writeConfiguration,
   type Client,
 } from "./clients.ts";
+import { startWorld } from "../scenes/world.ts";
 
 const clients = await findClients();
 if (clients.length === 0)
@@ -21,62 +19,41 @@ if (clients.length === 0)
     undefined);
 
 const host = "registry.terraform.io";
+const known = await createSigner({ name: "Known" });
+const stranger = await createSigner({ name: "Stranger" });
 
-let registry: Registry;
-let mirror: RunningMirror;
-let caFile: string;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  const [known, stranger] = [
-    await createSigner({ name: "Known" }),
-    await createSigner({ name: "Stranger" }),
-  ];
-  const young = new Date(Date.now() - 60_000);
-  const releases = [
-    { type: "denied", version: "1.0.0" },
-    { type: "partly", version: "1.0.0" },
-    { type: "partly", version: "2.0.0" },
-    { type: "young", version: "1.0.0", signedAt: young },
-    { type: "foreign", version: "1.0.0", signer: stranger },
-    { type: "held", version: "1.0.0" },
-  ];
-  for (const release of releases)
-    await registry.publish({ signer: known, size: 10_000, ...release });
-  mirror = await startMirror({
-    config: {
-      ...originsOf(authority, registry),
-      freshness: { versions: "1ms" },
-      policy: {
-        rules: [
-          { match: `${host}/acme/denied`, action: "deny" },
-          { match: `${host}/acme/partly`, action: "deny", versions: ">= 2.0" },
-          { match: `${host}/acme/young`, action: "allow", minimumAge: "7d" },
-        ],
-      },
-      trust: {
-        keys: [
-          {
-            match: `${host}/acme/foreign`,
-            fingerprints: [known.fingerprint],
-          },
-        ],
-      },
-    },
-  });
-  await mirror.get(`/providers/${host}/acme/held/1.0.0.json`);
-  await registry.publish({ type: "held", version: "1.1.0", signer: stranger });
-  // A client trusts one file, and asks the mirror as well as the registry.
-  caFile = join(scratch("ca"), "both.pem");
-  const own = await readFile(mirror.caFile, "utf8");
-  await writeFile(caFile, `${own}\n${authority.caPem}`);
+const { authority, registry, mirror } = await startWorld({
+  freshness: { versions: "1ms" },
+  policy: {
+    rules: [
+      { match: `${host}/acme/denied`, action: "deny" },
+      { match: `${host}/acme/partly`, action: "deny", versions: ">= 2.0" },
+      { match: `${host}/acme/young`, action: "allow", minimumAge: "7d" },
+    ],
+  },
+  trust: {
+    keys: [
+      { match: `${host}/acme/foreign`, fingerprints: [known.fingerprint] },
+    ],
+  },
 });
-
-afterAll(async () => {
-  await mirror.stop();
-  await registry.stop();
-});
+const young = new Date(Date.now() - 60_000);
+const releases = [
+  { type: "denied", version: "1.0.0" },
+  { type: "partly", version: "1.0.0" },
+  { type: "partly", version: "2.0.0" },
+  { type: "young", version: "1.0.0", signedAt: young },
+  { type: "foreign", version: "1.0.0", signer: stranger },
+  { type: "held", version: "1.0.0" },
+];
+for (const release of releases)
+  await registry.publish({ signer: known, size: 10_000, ...release });
+await mirror.get(`/providers/${host}/acme/held/1.0.0.json`);
+await registry.publish({ type: "held", version: "1.1.0", signer: stranger });
+// A client trusts one file, and asks the mirror as well as the registry.
+const caFile = join(scratch("ca"), "both.pem");
+const own = await readFile(mirror.caFile, "utf8");
+await writeFile(caFile, `${own}\n${authority.caPem}`);
 
 /** The mirror first, then the registry itself, which has it all. */
 async function init(

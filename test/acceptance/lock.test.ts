@@ -1,11 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { createAuthority } from "../fakes/authority.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
-import { originsOf } from "../origins.ts";
+import { describe, expect, it, vi } from "vitest";
 import { runCommand } from "../running-command.ts";
-import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
+import { scratch } from "../running-mirror.ts";
 import {
   directConfig,
   findClients,
@@ -15,6 +12,7 @@ import {
   type Client,
   type RequiredProviders,
 } from "./clients.ts";
+import { startWorld } from "../scenes/world.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -41,33 +39,18 @@ const providers: RequiredProviders = Object.fromEntries(
   ]),
 );
 
-let registry: Registry;
-let config: ReturnType<typeof originsOf>;
-let originCa: string;
-let mirror: RunningMirror;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  for (const type of types)
-    for (const version of ["1.2.3", "1.3.0", "2.0.0"])
-      await registry.publish({
-        type,
-        version,
-        platforms: [...platforms, "linux_arm64"],
-        size: 20_000,
-        editChecksums: (text) =>
-          `${text}${"ab".repeat(32)}  terraform-provider-${type}_${version}_manifest.json\n${"cd".repeat(32)}  LICENSE.txt\n`,
-      });
-  config = originsOf(authority, registry);
-  originCa = (config.origins["registry.terraform.io"] as { ca: string }).ca;
-  mirror = await startMirror({ config });
-});
-
-afterAll(async () => {
-  await mirror.stop();
-  await registry.stop();
-});
+const { registry, config, mirror } = await startWorld();
+for (const type of types)
+  for (const version of ["1.2.3", "1.3.0", "2.0.0"])
+    await registry.publish({
+      type,
+      version,
+      platforms: [...platforms, "linux_arm64"],
+      size: 20_000,
+      editChecksums: (text) =>
+        `${text}${"ab".repeat(32)}  terraform-provider-${type}_${version}_manifest.json\n${"cd".repeat(32)}  LICENSE.txt\n`,
+    });
+const originCa = (config.origins["registry.terraform.io"] as { ca: string }).ca;
 
 /** The client with the registry itself. */
 function direct(client: Client, directory: string, ...args: string[]) {

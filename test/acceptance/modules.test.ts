@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { GitRepository, gitBackend } from "../fakes/git-http.ts";
 import { tarGz } from "../fakes/module-archive.ts";
-import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
-import { makeModuleScene, type ModuleScene } from "../scenes/module-scene.ts";
+import { scratch, startMirror } from "../running-mirror.ts";
+import { makeModuleScene } from "../scenes/module-scene.ts";
 import { findClients, hostConfig, runClient, type Client } from "./clients.ts";
 
 const clients = await findClients();
@@ -20,38 +20,28 @@ const sources = {
   below: `${hostname}/acme/packed/aws//modules/child`,
 };
 
-let scene: ModuleScene;
-let mirror: RunningMirror;
-
-beforeAll(async () => {
-  const root = scratch("git");
-  scene = await makeModuleScene(gitBackend(root));
-  const repository = await GitRepository.create(join(root, "network"));
-  await repository.commit(
-    {
-      "main.tf": 'output "name" { value = "first" }\n',
-      "run.sh": { program: "#!/bin/sh\n" },
-      "modules/vpc/main.tf": 'output "vpc" { value = "vpc" }\n',
-    },
-    "v1.0.0",
-  );
-  const git = `git::${scene.origin.url}git/network/.git`;
-  scene.origin.publish("acme/tagged/aws", "1.0.0", `${git}?ref=v1.0.0`);
-  const inside = `${git}//modules/vpc?ref=v1.0.0&depth=1`;
-  scene.origin.publish("acme/inside/aws", "1.0.0", inside);
-  const packed = await tarGz([
-    ["module-1.0/main.tf", 'output "packed" { value = "packed" }\n'],
-    ["module-1.0/modules/child/main.tf", 'output "a" { value = "b" }\n'],
-  ]);
-  const url = scene.origin.serve("/files/packed.tar.gz", packed);
-  scene.origin.publish("acme/packed/aws", "1.0.0", `${url}//module-1.0`);
-  mirror = await startMirror({ config: scene.configOf() });
-});
-
-afterAll(async () => {
-  await mirror.stop();
-  await scene.origin.stop();
-});
+const root = scratch("git");
+const scene = await makeModuleScene(gitBackend(root));
+const repository = await GitRepository.create(join(root, "network"));
+await repository.commit(
+  {
+    "main.tf": 'output "name" { value = "first" }\n',
+    "run.sh": { program: "#!/bin/sh\n" },
+    "modules/vpc/main.tf": 'output "vpc" { value = "vpc" }\n',
+  },
+  "v1.0.0",
+);
+const git = `git::${scene.origin.url}git/network/.git`;
+scene.origin.publish("acme/tagged/aws", "1.0.0", `${git}?ref=v1.0.0`);
+const inside = `${git}//modules/vpc?ref=v1.0.0&depth=1`;
+scene.origin.publish("acme/inside/aws", "1.0.0", inside);
+const packed = await tarGz([
+  ["module-1.0/main.tf", 'output "packed" { value = "packed" }\n'],
+  ["module-1.0/modules/child/main.tf", 'output "a" { value = "b" }\n'],
+]);
+const url = scene.origin.serve("/files/packed.tar.gz", packed);
+scene.origin.publish("acme/packed/aws", "1.0.0", `${url}//module-1.0`);
+const mirror = await startMirror({ config: scene.configOf() });
 
 /** Reads the modules that `init` installed, with executable bits, without git's own files. */
 function installed(directory: string): Readonly<Record<string, string>> {

@@ -1,10 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority } from "../fakes/authority.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
-import type { Release } from "../fakes/release.ts";
-import { originsOf } from "../origins.ts";
+import { describe, expect, it } from "vitest";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import {
   directConfig,
@@ -16,6 +12,7 @@ import {
   writeConfiguration,
   type Client,
 } from "./clients.ts";
+import { startOrigin } from "../scenes/world.ts";
 
 const clients = await findClients();
 if (clients.length === 0)
@@ -25,26 +22,11 @@ if (clients.length === 0)
 const address = "registry.terraform.io/acme/widget";
 const platforms = ["linux_amd64", "darwin_arm64", "windows_amd64"];
 
-let originCa: string;
-let registry: Registry;
-let release: Release;
-let mirror: RunningMirror;
-let config: ReturnType<typeof originsOf>;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  const made = { platforms, size: 400_000, content: "half" } as const;
-  release = await registry.publish({ version: "1.2.3", ...made });
-  config = originsOf(authority, registry);
-  originCa = (config.origins["registry.terraform.io"] as { ca: string }).ca;
-  mirror = await startMirror({ config });
-});
-
-afterAll(async () => {
-  await mirror.stop();
-  await registry.stop();
-});
+const { registry, config } = await startOrigin();
+const made = { platforms, size: 400_000, content: "half" } as const;
+const release = await registry.publish({ version: "1.2.3", ...made });
+const originCa = (config.origins["registry.terraform.io"] as { ca: string }).ca;
+let mirror: RunningMirror = await startMirror({ config });
 
 async function init(
   client: Client,

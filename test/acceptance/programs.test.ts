@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { issueToken } from "../client-token.ts";
 import { createAuthority } from "../fakes/authority.ts";
 import { tarGz } from "../fakes/module-archive.ts";
@@ -61,10 +61,6 @@ beforeAll(async () => {
   const modulesToo = { match: `${moduleHost}/*/*/*`, action: "allow" };
   const policy = { minimumAge, rules: [{ ...modulesToo, minimumAge }] };
   guarded = await startMirror({ config: { ...config, auth, policy } });
-});
-
-afterAll(async () => {
-  for (const one of [open, guarded, registry, modules]) await one.stop();
 });
 
 function scanned(): string {

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { bearer, issueToken } from "../client-token.ts";
 import type { Sha256 } from "../../src/address/hash.ts";
 import type { BucketSettings } from "../../src/store/bucket/bucket-settings.ts";
@@ -46,7 +46,6 @@ describe("replicas on one bucket", () => {
     scene.bucket.ahead = 0;
     await scene.stopReplicas();
   });
-  afterAll(() => scene.stop());
 
   it("have from the bucket what another one fetched, also when the origin is gone and offers another content", async () => {
     const [one, other] = await startPair();
@@ -57,7 +56,7 @@ describe("replicas on one bucket", () => {
     });
     const first = requestsFor(one, "shared");
     const second = requestsFor(other, "shared");
-    expect((await first.archive("1.0.0")).status).toBe(200);
+    expect(await first.delivery("1.0.0")).toBe("200");
     await scene.registry.publish({
       type: "shared",
       version: "1.0.0",
@@ -84,10 +83,8 @@ describe("replicas on one bucket", () => {
       version: "1.0.0",
     });
     const ask = requestsFor(other, "decided");
-    expect((await ask.version("1.0.0")).status).toBe(200);
-    expect((await requestsFor(one, "decided").version("1.0.0")).status).toBe(
-      200,
-    );
+    expect(await ask.outcome("1.0.0")).toBe("200");
+    expect(await requestsFor(one, "decided").outcome("1.0.0")).toBe("200");
     const { fingerprint } = release.signer;
     for (const [decision, outcome] of [
       ["revoke", "451 key-refused"],
@@ -106,7 +103,7 @@ describe("replicas on one bucket", () => {
       );
       expect(run).toMatchObject({ status: 0 });
       await eventually(
-        async () => outcomeOf(await ask.version("1.0.0")),
+        () => ask.outcome("1.0.0"),
         (now) => now === outcome,
         2_000,
       );
@@ -127,7 +124,7 @@ describe("replicas on one bucket", () => {
       return all.filter((asked) => !/ (?:epoch|audit)/.test(asked));
     };
     const cold = await count(async () => {
-      expect((await ask.archive("1.0.0")).status).toBe(200);
+      expect(await ask.delivery("1.0.0")).toBe("200");
       await expect
         .poll(() => all.some((asked) => asked.startsWith("PUT blobs/")))
         .toBe(true);
@@ -176,7 +173,7 @@ describe("replicas on one bucket", () => {
       type: "wiped",
       version: "1.0.0",
     });
-    expect((await known.archive("1.0.0")).status).toBe(200);
+    expect(await known.delivery("1.0.0")).toBe("200");
     const bucket = new Bucket(settings, bucketLimits);
     await scene.awaitBrought(settings, release);
     for await (const { key } of bucket.list("")) await bucket.delete(key);
@@ -184,8 +181,8 @@ describe("replicas on one bucket", () => {
       async () => (await one.get("/healthz")).body.toString(),
       (body) => body.includes("epoch.json is gone"),
     );
-    expect((await known.version("1.0.0")).status).toBe(200);
-    expect((await known.archive("1.0.0")).status).toBe(200);
+    expect(await known.outcome("1.0.0")).toBe("200");
+    expect(await known.delivery("1.0.0")).toBe("200");
     await scene.registry.publish({ type: "unknown", version: "1.0.0" });
     const unknown = await requestsFor(one, "unknown").version("1.0.0");
     expect(outcomeOf(unknown)).toBe("503 bucket-foreign");
@@ -206,7 +203,7 @@ describe("replicas on one bucket", () => {
       size: 300_000,
     });
     const { sha256, bytes } = release.archive("linux_amd64");
-    expect((await requestsFor(one, "lied").archive("1.0.0")).status).toBe(200);
+    expect(await requestsFor(one, "lied").delivery("1.0.0")).toBe("200");
     await scene.awaitBrought(settings, release);
     const bucket = new Bucket(settings, bucketLimits);
     const key = blobObject(sha256 as Sha256);
@@ -235,7 +232,7 @@ describe("replicas on one bucket", () => {
       version: "1.0.0",
     });
     const ask = requestsFor(one, "set-back");
-    expect((await ask.version("1.0.0")).status).toBe(200);
+    expect(await ask.outcome("1.0.0")).toBe("200");
     const bucket = new Bucket(settings, bucketLimits);
     const decide = (decision: string, fingerprint: string) =>
       runCommand(
@@ -258,7 +255,7 @@ describe("replicas on one bucket", () => {
       status: 0,
     });
     await eventually(
-      async () => outcomeOf(await ask.version("1.0.0")),
+      () => ask.outcome("1.0.0"),
       (outcome) => outcome === "451 key-refused",
     );
     await bucket.put(key, before);
@@ -269,9 +266,7 @@ describe("replicas on one bucket", () => {
     });
     if (again === undefined) throw new Error("none");
     const after = requestsFor(again, "set-back");
-    expect(outcomeOf(await after.version("1.0.0"))).toBe(
-      "503 record-unreadable",
-    );
+    expect(await after.outcome("1.0.0")).toBe("503 record-unreadable");
     expect(await countAlarms(again, "record-unreadable")).toBe(1);
     await bucket.close();
   });
@@ -374,8 +369,8 @@ describe("replicas on one bucket", () => {
       for (const version of ["1.0.0", "1.1.0"])
         await scene.registry.publish({ type, version, size: 300_000 });
       await scene.registry.publish({ type: `${type}-new`, version: "1.0.0" });
-      expect((await known.archive("1.0.0")).status).toBe(200);
-      expect((await known.version("1.1.0")).status).toBe(200);
+      expect(await known.delivery("1.0.0")).toBe("200");
+      expect(await known.outcome("1.1.0")).toBe("200");
       await eventually(
         () => countWaiting(one),
         (waiting) => waiting === 0,

@@ -1,9 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { createAuthority } from "../fakes/authority.ts";
+import { describe, expect, it, vi } from "vitest";
 import { tarGz } from "../fakes/module-archive.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
 import { issueToken } from "../client-token.ts";
 import { originsOf } from "../origins.ts";
 import { scratch, startMirror } from "../running-mirror.ts";
@@ -17,6 +15,7 @@ import {
   runClient,
   writeConfiguration,
 } from "./clients.ts";
+import { startOrigin } from "../scenes/world.ts";
 
 vi.setConfig({ testTimeout: 300_000 });
 
@@ -35,24 +34,16 @@ const token = issueToken("units");
 const unitCount = 20;
 const types = ["alpha", "beta", "gamma", "delta", "epsilon"];
 
-let registry: Registry;
-let config: { readonly origins: object };
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  for (const type of types)
-    await registry.publish({ type, version: "1.0.0", size: 200_000 });
-  const hosts = Object.values(defaultHosts);
-  const origins = hosts.map((host) => originsOf(authority, registry, {}, host));
-  config = {
-    origins: Object.fromEntries(
-      origins.flatMap((one) => Object.entries(one.origins)),
-    ),
-  };
-});
-
-afterAll(() => registry.stop());
+const { authority, registry } = await startOrigin();
+for (const type of types)
+  await registry.publish({ type, version: "1.0.0", size: 200_000 });
+const hosts = Object.values(defaultHosts);
+const origins = hosts.map((host) => originsOf(authority, registry, {}, host));
+const config = {
+  origins: Object.fromEntries(
+    origins.flatMap((one) => Object.entries(one.origins)),
+  ),
+};
 
 /** Each requires two of the providers, so that each is required by eight. */
 async function makeUnits(
@@ -83,57 +74,48 @@ describe.each(clients)("terragrunt with $name $version", (client) => {
     scene.origin.publish("acme/network/aws", "1.0.0", url);
     const auth = { tokens: [token.configured] };
     const mirror = await startMirror({ config: scene.configOf({ auth }) });
-    try {
-      const directory = scratch("unit");
-      const source = "tfr:///acme/network/aws?version=1.0.0";
-      writeFileSync(
-        join(directory, "terragrunt.hcl"),
-        `terraform {\n  source = "${source}"\n}\n`,
-      );
-      const ran = await runClient(
-        { ...client, binary: terragrunt ?? "" },
-        ["init", "--non-interactive"],
-        {
-          ...{ directory, cliConfig: "", caFile: mirror.caFile },
-          env: {
-            TG_TF_PATH: client.binary,
-            TG_TF_DEFAULT_REGISTRY_HOST: new URL(mirror.url).host,
-            TG_TF_REGISTRY_TOKEN: token.token,
-          },
+    const directory = scratch("unit");
+    const source = "tfr:///acme/network/aws?version=1.0.0";
+    writeFileSync(
+      join(directory, "terragrunt.hcl"),
+      `terraform {\n  source = "${source}"\n}\n`,
+    );
+    const ran = await runClient(
+      { ...client, binary: terragrunt ?? "" },
+      ["init", "--non-interactive"],
+      {
+        ...{ directory, cliConfig: "", caFile: mirror.caFile },
+        env: {
+          TG_TF_PATH: client.binary,
+          TG_TF_DEFAULT_REGISTRY_HOST: new URL(mirror.url).host,
+          TG_TF_REGISTRY_TOKEN: token.token,
         },
-      );
-      expect(ran.status, ran.output.slice(-3_000)).toBe(0);
-      expect(scene.origin.count("/network.tar.gz")).toBe(1);
-    } finally {
-      await mirror.stop();
-      await scene.origin.stop();
-    }
+      },
+    );
+    expect(ran.status, ran.output.slice(-3_000)).toBe(0);
+    expect(scene.origin.count("/network.tar.gz")).toBe(1);
   });
 
   it(`runs init of ${unitCount} units with its provider cache, and the origin sends each package once`, async () => {
     const mirror = await startMirror({ config });
-    try {
-      registry.requests.clear();
-      const [root, units] = await makeUnits(defaultHosts[client.name]);
-      const binary = terragrunt ?? "";
-      const ran = await runClient(
-        { ...client, binary },
-        ["run", "--all", "--non-interactive", "init"],
-        {
-          directory: root,
-          cliConfig: networkMirrorConfig(`${mirror.url}providers/`),
-          caFile: mirror.caFile,
-          env: { TG_PROVIDER_CACHE: "1", TG_TF_PATH: client.binary },
-          timeout: 280_000,
-        },
-      );
-      expect(ran.status, ran.output.slice(-3_000)).toBe(0);
-      for (const unit of units) expect((await readLockFile(unit)).size).toBe(2);
-      expect(registry.requests.count("archive")).toBe(types.length);
-      const cache = join(root, ".home", ".cache", "terragrunt", "providers");
-      expect(existsSync(cache)).toBe(true);
-    } finally {
-      await mirror.stop();
-    }
+    registry.requests.clear();
+    const [root, units] = await makeUnits(defaultHosts[client.name]);
+    const binary = terragrunt ?? "";
+    const ran = await runClient(
+      { ...client, binary },
+      ["run", "--all", "--non-interactive", "init"],
+      {
+        directory: root,
+        cliConfig: networkMirrorConfig(`${mirror.url}providers/`),
+        caFile: mirror.caFile,
+        env: { TG_PROVIDER_CACHE: "1", TG_TF_PATH: client.binary },
+        timeout: 280_000,
+      },
+    );
+    expect(ran.status, ran.output.slice(-3_000)).toBe(0);
+    for (const unit of units) expect((await readLockFile(unit)).size).toBe(2);
+    expect(registry.requests.count("archive")).toBe(types.length);
+    const cache = join(root, ".home", ".cache", "terragrunt", "providers");
+    expect(existsSync(cache)).toBe(true);
   });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { scratch } from "../running-mirror.ts";
 import { requestsFor, runCommand } from "../scenes/provider-requests.ts";
 import { cases, host, WhyScene } from "../scenes/why-scene.ts";
@@ -13,13 +13,7 @@ import {
 
 const clients = await findClients();
 
-let scene: WhyScene;
-
-beforeAll(async () => {
-  scene = await WhyScene.start();
-});
-
-afterAll(() => scene.stop());
+const scene = await WhyScene.start();
 
 const ways = {
   "a network mirror": () =>

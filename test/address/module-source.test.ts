@@ -65,30 +65,26 @@ describe("a place that no client should be sent to", () => {
 });
 
 describe("what only clients can fetch", () => {
-  it.each([
-    [
-      "git::ssh://APKAEXAMPLE@git.example/v1/repos/net?ref=v1.0.0",
-      "git over ssh",
-    ],
-    ["git::ssh://git.example/net?ref=v1.0.0", "git over ssh"],
-    [
-      "git::ssh://git@git.example/v3/org/My%20Project/net?ref=v1",
-      "git over ssh",
-    ],
-    ["git::ssh://git:secret@git.example/net", "git over ssh"],
-    ["git@git.example:acme/net.git", "git over ssh"],
-    ["git::deploy@git.example:acme/net.git?ref=v1", "git over ssh"],
-    ["git::http://git.example/net.git", "git over http"],
-    ["git::https://git.example/net.git?ref=v1.0.0~1", "git at a revision"],
-    ["git::https://git.example/net.git?sshkey=x", "git with other parameters"],
-    [
-      "git::https://git.example/net.git//a[b]?ref=v1",
-      "an unusual folder in the package",
-    ],
-    ["s3::https://s3.eu-west-1.amazonaws.com/bucket/net.zip", "s3"],
-    ["hg::https://hg.example/net", "hg"],
-    ["https://files.example/net", "http without a known archive"],
-  ])("is left to them: %s", (location, getter) => {
+  it.each(
+    Object.entries({
+      "git::ssh://APKAEXAMPLE@git.example/v1/repos/net?ref=v1.0.0":
+        "git over ssh",
+      "git::ssh://git.example/net?ref=v1.0.0": "git over ssh",
+      "git::ssh://git@git.example/v3/org/My%20Project/net?ref=v1":
+        "git over ssh",
+      "git::ssh://git:secret@git.example/net": "git over ssh",
+      "git@git.example:acme/net.git": "git over ssh",
+      "git::deploy@git.example:acme/net.git?ref=v1": "git over ssh",
+      "git::http://git.example/net.git": "git over http",
+      "git::https://git.example/net.git?ref=v1.0.0~1": "git at a revision",
+      "git::https://git.example/net.git?sshkey=x": "git with other parameters",
+      "git::https://git.example/net.git//a[b]?ref=v1":
+        "an unusual folder in the package",
+      "s3::https://s3.eu-west-1.amazonaws.com/bucket/net.zip": "s3",
+      "hg::https://hg.example/net": "hg",
+      "https://files.example/net": "http without a known archive",
+    }),
+  )("is left to them: %s", (location, getter) => {
     expect(parseModuleSource(module, location, base)).toEqual({
       kind: "foreign",
       getter,

@@ -3,153 +3,93 @@ import { failing } from "../scenes/failing.ts";
 import { load, refusal } from "./written.ts";
 
 describe("an unknown key", () => {
-  it.each([
-    ["\nfreshnes: {}", ':2: unknown key "freshnes": did you mean "freshness"?'],
-    [
-      "listen:\n  hots: x",
-      ':2: unknown key "hots" in "listen": did you mean "host"?',
-    ],
-    [
-      "origins:\n  a.example:\n    signature: off",
-      ':3: unknown key "signature" in "origins.a.example": did you mean "signatures"?',
-    ],
-    [
-      "trust:\n  keys:\n    - fingerprint: []",
-      ':3: unknown key "fingerprint" in "trust.keys[0]": did you mean "fingerprints"?',
-    ],
-    [
-      "maxSize: 1",
-      ':1: unknown key "maxSize": did you mean "storage.maxSize"?',
-    ],
-    [
-      "listen: { tls: { certificate: a, kee: b } }",
-      'unknown key "kee" in "listen.tls": did you mean "key"?',
-    ],
-    [
-      "log: { colours: 1 }",
-      'unknown key "colours" in "log": expected one of level.',
-    ],
-    ["__proto__: {}", 'unknown key "__proto__": expected one of listen,'],
-    ["freshnes:", 'unknown key "freshnes"'],
-    ["<<: { offline: true }", 'unknown key "<<"'],
-  ])("is named with its line and the nearest key: %j", (yaml, message) => {
+  it.each(
+    Object.entries({
+      "\nfreshnes: {}": ':2: unknown key "freshnes": did you mean "freshness"?',
+      "listen:\n  hots: x":
+        ':2: unknown key "hots" in "listen": did you mean "host"?',
+      "origins:\n  a.example:\n    signature: off":
+        ':3: unknown key "signature" in "origins.a.example": did you mean "signatures"?',
+      "trust:\n  keys:\n    - fingerprint: []":
+        ':3: unknown key "fingerprint" in "trust.keys[0]": did you mean "fingerprints"?',
+      "maxSize: 1":
+        ':1: unknown key "maxSize": did you mean "storage.maxSize"?',
+      "listen: { tls: { certificate: a, kee: b } }":
+        'unknown key "kee" in "listen.tls": did you mean "key"?',
+      "log: { colours: 1 }":
+        'unknown key "colours" in "log": expected one of level.',
+      "__proto__: {}": 'unknown key "__proto__": expected one of listen,',
+      "freshnes:": 'unknown key "freshnes"',
+      "<<: { offline: true }": 'unknown key "<<"',
+    }),
+  )("is named with its line and the nearest key: %j", (yaml, message) => {
     expect(refusal(yaml)).toContain(message);
   });
 });
 
 describe("a bad value", () => {
-  it.each([
-    [
-      "freshness:\n  versions: 5 minutes",
-      ':2: "freshness.versions" is "5 minutes": expected a duration such as 500ms, 30s, 5m, 1h, 7d or 0.',
-    ],
-    [
-      "storage:\n  minFree: 5GB",
-      ':2: "storage.minFree" is "5GB": expected a size such as 512MiB or 200GiB.',
-    ],
-    [
-      "storage: { maxSize: all }",
-      'is "all": expected unlimited or a size such as 200GiB.',
-    ],
-    [
-      "log: { level: loud }",
-      '"log.level" is "loud": expected "trace" or "debug" or',
-    ],
-    [
-      "listen: { trustedProxies: ['10.0.0.0/33'] }",
-      '"listen.trustedProxies[0]" is "10.0.0.0/33": expected an address or a network such as 192.0.2.1 or 10.0.0.0/8.',
-    ],
-    [
-      "listen: { tls: on }",
-      'is "on": expected self-signed, off or { certificate: PATH, key: PATH }.',
-    ],
-    [
-      "listen: { tls: { certificate: a } }",
-      '"listen.tls.key" is missing: expected a path.',
-    ],
-    ["listen: { port: 65536 }", '"listen.port" is 65536: expected a port'],
-    [
-      "listen: { host: '127.0.0.1:8443' }",
-      "expected an address such as 127.0.0.1",
-    ],
-    ["listen: { host: [] }", '"listen.host" is a list: expected an address'],
-    ["offline: yes", '"offline" is "yes": expected true or false.'],
-    ["platforms: linux_amd64", '"platforms" is text: expected a list'],
-    [
-      "platforms:\n  - linux_amd64\n  - linux-arm64",
-      ':3: "platforms[1]" is "linux-arm64": expected OS_ARCH such as linux_amd64.',
-    ],
-    [
-      "limits: { connections: 1.5 }",
-      "is 1.5: expected a whole number of at least 1 such as 4096.",
-    ],
-    [
-      "limits:\n  connectionsPerClient: 5",
-      ':2: there is no key "limits.connectionsPerClient" any longer: use "limits.connections"',
-    ],
-    [
-      "limits: { metadataPerClient: 5 }",
-      'there is no key "limits.metadataPerClient" any longer: leave it out',
-    ],
-    [
-      "limits: { firstByte: 9s }",
-      'there is no key "limits.firstByte" any longer: leave it out; it is fixed: 10 s',
-    ],
-    [
-      "discovery: { origin: a.example }",
-      'there is no key "discovery" any longer: leave it out; the first of',
-    ],
-    ["limits: { archive: 0 }", '"limits.archive" is 0: expected a size'],
-    ["policy: { minimumAge: -3d }", '"policy.minimumAge" is "-3d": expected'],
-    [
-      "policy: { rules: [{ match: 'hashicorp/*', action: allow }] }",
-      '"policy.rules[0].match" is "hashicorp/*": expected HOSTNAME/NAMESPACE/TYPE',
-    ],
-    [
-      "policy: { rules: [{ match: 'a.example/b/c' }] }",
-      '"policy.rules[0].action" is missing: expected "allow" or "deny".',
-    ],
-    [
-      "policy: { rules: [{ match: 'a.example/b/c', action: deny, versions: new }] }",
-      '"policy.rules[0].versions" is "new": expected a version constraint such as "~> 5.0"',
-    ],
-    [
-      "trust: { keys: [{ match: 'a.example/b/c', fingerprints: [34365D9472D7468F] }] }",
-      'is "34365D9472D7468F": expected a full fingerprint of 40 or 64 hexadecimal digits',
-    ],
-    [
-      "trust: { keys: [{ match: 'a.example/b/c', fingerprints: [] }] }",
-      '"trust.keys[0].fingerprints" is empty: expected at least one.',
-    ],
-    [
-      "auth: { tokens: [{ name: ci, sha256: hunter2 }] }",
-      '"auth.tokens[0].sha256" is text: expected the SHA-256 of the token',
-    ],
-    [
-      `auth: { tokens: [{ name: ci, sha256: ${"a".repeat(64)}, expires: 2026-02-30 }] }`,
-      '"auth.tokens[0].expires" is "2026-02-30": expected a date such as 2027-01-31',
-    ],
-    [
-      "auth: { oidc: { issuer: 'http://a.example/', audience: b, clientId: c } }",
-      '"auth.oidc.issuer" is "http://a.example/": expected an https URL',
-    ],
-    [
-      "auth: { oidc: [{ issuer: 'https://token.actions.githubusercontent.com', audience: b }] }",
-      '"auth.oidc[0].claims" takes tokens that anybody can get: token.actions.githubusercontent.com signs for every account. Expected the claim of yours, such as "repository_owner: acme"',
-    ],
-    [
-      "auth: { oidc: [{ issuer: 'https://gitlab.com/', audience: b, claims: { sub: ['*'] } }] }",
-      '"auth.oidc[0].claims.sub[0]" is "*": expected a value, in which * stands for any characters',
-    ],
-    [
-      "auth: { oidc: [{ issuer: 'https://a.example', audience: b }, { issuer: 'https://a.example/', audience: c }] }",
-      '"auth.oidc[1].issuer" is https://a.example/ again: expected one entry for each issuer',
-    ],
-    [
-      "auth: { oidc: { issuer: 'https://login.example.com./', audience: b } }",
-      '"auth.oidc.issuer" ends its hostname with a dot: expected it as the tokens of this issuer name it, without one',
-    ],
-  ])("is named with got, expected and an example: %j", (yaml, message) => {
+  it.each(
+    Object.entries({
+      "freshness:\n  versions: 5 minutes":
+        ':2: "freshness.versions" is "5 minutes": expected a duration such as 500ms, 30s, 5m, 1h, 7d or 0.',
+      "storage:\n  minFree: 5GB":
+        ':2: "storage.minFree" is "5GB": expected a size such as 512MiB or 200GiB.',
+      "storage: { maxSize: all }":
+        'is "all": expected unlimited or a size such as 200GiB.',
+      "log: { level: loud }":
+        '"log.level" is "loud": expected "trace" or "debug" or',
+      "listen: { trustedProxies: ['10.0.0.0/33'] }":
+        '"listen.trustedProxies[0]" is "10.0.0.0/33": expected an address or a network such as 192.0.2.1 or 10.0.0.0/8.',
+      "listen: { tls: on }":
+        'is "on": expected self-signed, off or { certificate: PATH, key: PATH }.',
+      "listen: { tls: { certificate: a } }":
+        '"listen.tls.key" is missing: expected a path.',
+      "listen: { port: 65536 }": '"listen.port" is 65536: expected a port',
+      "listen: { host: '127.0.0.1:8443' }":
+        "expected an address such as 127.0.0.1",
+      "listen: { host: [] }": '"listen.host" is a list: expected an address',
+      "offline: yes": '"offline" is "yes": expected true or false.',
+      "platforms: linux_amd64": '"platforms" is text: expected a list',
+      "platforms:\n  - linux_amd64\n  - linux-arm64":
+        ':3: "platforms[1]" is "linux-arm64": expected OS_ARCH such as linux_amd64.',
+      "limits: { connections: 1.5 }":
+        "is 1.5: expected a whole number of at least 1 such as 4096.",
+      "limits:\n  connectionsPerClient: 5":
+        ':2: there is no key "limits.connectionsPerClient" any longer: use "limits.connections"',
+      "limits: { metadataPerClient: 5 }":
+        'there is no key "limits.metadataPerClient" any longer: leave it out',
+      "limits: { firstByte: 9s }":
+        'there is no key "limits.firstByte" any longer: leave it out; it is fixed: 10 s',
+      "discovery: { origin: a.example }":
+        'there is no key "discovery" any longer: leave it out; the first of',
+      "limits: { archive: 0 }": '"limits.archive" is 0: expected a size',
+      "policy: { minimumAge: -3d }": '"policy.minimumAge" is "-3d": expected',
+      "policy: { rules: [{ match: 'hashicorp/*', action: allow }] }":
+        '"policy.rules[0].match" is "hashicorp/*": expected HOSTNAME/NAMESPACE/TYPE',
+      "policy: { rules: [{ match: 'a.example/b/c' }] }":
+        '"policy.rules[0].action" is missing: expected "allow" or "deny".',
+      "policy: { rules: [{ match: 'a.example/b/c', action: deny, versions: new }] }":
+        '"policy.rules[0].versions" is "new": expected a version constraint such as "~> 5.0"',
+      "trust: { keys: [{ match: 'a.example/b/c', fingerprints: [34365D9472D7468F] }] }":
+        'is "34365D9472D7468F": expected a full fingerprint of 40 or 64 hexadecimal digits',
+      "trust: { keys: [{ match: 'a.example/b/c', fingerprints: [] }] }":
+        '"trust.keys[0].fingerprints" is empty: expected at least one.',
+      "auth: { tokens: [{ name: ci, sha256: hunter2 }] }":
+        '"auth.tokens[0].sha256" is text: expected the SHA-256 of the token',
+      [`auth: { tokens: [{ name: ci, sha256: ${"a".repeat(64)}, expires: 2026-02-30 }] }`]:
+        '"auth.tokens[0].expires" is "2026-02-30": expected a date such as 2027-01-31',
+      "auth: { oidc: { issuer: 'http://a.example/', audience: b, clientId: c } }":
+        '"auth.oidc.issuer" is "http://a.example/": expected an https URL',
+      "auth: { oidc: [{ issuer: 'https://token.actions.githubusercontent.com', audience: b }] }":
+        '"auth.oidc[0].claims" takes tokens that anybody can get: token.actions.githubusercontent.com signs for every account. Expected the claim of yours, such as "repository_owner: acme"',
+      "auth: { oidc: [{ issuer: 'https://gitlab.com/', audience: b, claims: { sub: ['*'] } }] }":
+        '"auth.oidc[0].claims.sub[0]" is "*": expected a value, in which * stands for any characters',
+      "auth: { oidc: [{ issuer: 'https://a.example', audience: b }, { issuer: 'https://a.example/', audience: c }] }":
+        '"auth.oidc[1].issuer" is https://a.example/ again: expected one entry for each issuer',
+      "auth: { oidc: { issuer: 'https://login.example.com./', audience: b } }":
+        '"auth.oidc.issuer" ends its hostname with a dot: expected it as the tokens of this issuer name it, without one',
+    }),
+  )("is named with got, expected and an example: %j", (yaml, message) => {
     expect(refusal(yaml)).toContain(message);
   });
 
@@ -167,29 +107,25 @@ describe("a bad value", () => {
 });
 
 describe("a file that is not a configuration", () => {
-  it.each([
-    ["\na: [1\nb: 2", ":3: not valid YAML: "],
-    ["log: 'x", ":1: not valid YAML: Missing closing 'quote"],
-    [
-      "log: {}\nlisten: {}\nlog: {}",
-      ":3: this key appears twice: leave one of them out.",
-    ],
-    [
-      "just text",
-      ":1: the file is text: expected a mapping of keys to values.",
-    ],
-    ["log: {}\n---\nlog: {}", ":2: a second document starts here."],
-    ["log: !secret x", ":1: not valid YAML: Unresolved tag: !secret"],
-    [
-      "log: {}\nlisten: *missing",
-      ": not valid YAML: Unresolved alias (the anchor must be set before the alias): missing",
-    ],
-    ["? [a]\n: b", ":1: a key must be plain text"],
-    ["8: b", ':1: unknown key "8"'],
-    ["log: &log { level: *log }", ':1: "log.level" is a mapping: expected'],
-    ["[".repeat(100_000), ":1: not valid YAML: "],
-    [aliasBomb(), ": not valid YAML: Excessive alias count"],
-  ])("is refused with its line: %j", (yaml, message) => {
+  it.each(
+    Object.entries({
+      "\na: [1\nb: 2": ":3: not valid YAML: ",
+      "log: 'x": ":1: not valid YAML: Missing closing 'quote",
+      "log: {}\nlisten: {}\nlog: {}":
+        ":3: this key appears twice: leave one of them out.",
+      "just text":
+        ":1: the file is text: expected a mapping of keys to values.",
+      "log: {}\n---\nlog: {}": ":2: a second document starts here.",
+      "log: !secret x": ":1: not valid YAML: Unresolved tag: !secret",
+      "log: {}\nlisten: *missing":
+        ": not valid YAML: Unresolved alias (the anchor must be set before the alias): missing",
+      "? [a]\n: b": ":1: a key must be plain text",
+      "8: b": ':1: unknown key "8"',
+      "log: &log { level: *log }": ':1: "log.level" is a mapping: expected',
+      ["[".repeat(100_000)]: ":1: not valid YAML: ",
+      [aliasBomb()]: ": not valid YAML: Excessive alias count",
+    }),
+  )("is refused with its line: %j", (yaml, message) => {
     expect(refusal(yaml)).toContain(`provender.yaml${message}`);
   });
 

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import type { RequestListener } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
+import { endWithFile } from "../file-end.ts";
 import type { IssuedCertificate } from "./authority.ts";
 
 /** An HTTPS server that can go away and come back on the same port. */
@@ -26,6 +27,7 @@ export async function startListener(
   let connections = 0;
   const sockets = trackSockets(server, () => (connections += 1));
   await listen(server, where.host, where.port);
+  endWithFile(() => stop(server, sockets));
   const { port } = server.address() as AddressInfo;
   return {
     port,

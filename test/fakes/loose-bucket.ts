@@ -9,7 +9,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
+
 import type { BucketSettings } from "../../src/store/bucket/bucket-settings.ts";
+import { endWithFile } from "../file-end.ts";
 import { scratch } from "../running-mirror.ts";
 
 export const bucketLimits = { connect: 2_000, firstByte: 8_000, idle: 8_000 };
@@ -99,12 +101,14 @@ export async function startLooseBucket({
       secretAccessKey: { file },
     },
     stop: async () => {
+      if (!server.listening) return;
       const closed = once(server, "close");
       server.close();
       server.closeAllConnections();
       await closed;
     },
   };
+  endWithFile(() => bucket.stop());
   return bucket;
 }
 

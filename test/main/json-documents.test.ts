@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { makeProgram } from "../../src/main/program.ts";
 import { commandsSchema, expectDocument } from "../commands/documents.ts";
 import { runCommand } from "../running-command.ts";
@@ -20,21 +20,16 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   audit: [],
 };
 
-let scene: TrustScene;
-
-beforeAll(async () => {
-  const [known, stranger] = [await signer("Known"), await signer("Stranger")];
-  scene = await TrustScene.start();
-  await scene.contact("known", known);
-  await scene.publish("known", "1.1.0", stranger);
-  await scene.ask("known").version("1.1.0");
-  await scene.trust("approve", "known/thing@1.1.0", "--because", "new key");
-  await scene.trust(
-    ...["revoke", "--key", stranger.fingerprint],
-    ...["--for", "registry.terraform.io/known"],
-  );
-});
-afterAll(() => scene.stop());
+const [known, stranger] = [await signer("Known"), await signer("Stranger")];
+const scene = await TrustScene.start();
+await scene.contact("known", known);
+await scene.publish("known", "1.1.0", stranger);
+await scene.ask("known").version("1.1.0");
+await scene.trust("approve", "known/thing@1.1.0", "--because", "new key");
+await scene.trust(
+  ...["revoke", "--key", stranger.fingerprint],
+  ...["--for", "registry.terraform.io/known"],
+);
 
 /** The words of every command that takes `--json`. */
 function listSpeaking(command: Command, words: string): readonly string[] {

@@ -1,6 +1,10 @@
+import { afterEach } from "vitest";
 import { parseHostname } from "../../src/address/hostname.ts";
 import { hostAndPort } from "../../src/origin/guard/address-guard.ts";
 import { HttpClient } from "../../src/origin/http/http-client.ts";
+import { createAuthority, type Authority } from "../fakes/authority.ts";
+import { redirect, type Fault } from "../fakes/faults.ts";
+import { startRegistry } from "../fakes/registry.ts";
 import type {
   OriginLimits,
   OriginSettings,
@@ -44,6 +48,39 @@ export function makeClient(
     },
     { ...limits, ...changed },
   );
+}
+
+/** An origin that is well again after each test, and clients whose operator wrote its URL. */
+export async function startHome(
+  documents: Readonly<Record<string, string | Buffer>> = {},
+  issuer?: Authority,
+) {
+  const authority = issuer ?? (await createAuthority());
+  const ca = authority.caPem;
+  const home = await startRegistry({ authority });
+  for (const [path, content] of Object.entries(documents))
+    if (typeof content === "string") home.serve(path, content);
+    else home.serve(path, content, "application/zip");
+  afterEach(() => {
+    home.heal();
+    home.requests.clear();
+  });
+  const clientOf = (
+    settings?: Partial<OriginSettings>,
+    changed?: Partial<OriginLimits>,
+  ) => makeClient(home.url, ca, settings, changed);
+  const urlOf = (path: string) => new URL(path, home.url);
+  return { authority, ca, home, clientOf, urlOf };
+}
+
+/** Redirects /hop/N to /hop/N-1, and /hop/0 to `end`. */
+export function hops(end: string): Fault {
+  return (reply, request) => {
+    const [, left = ""] = /^\/hop\/(\d+)/.exec(request.path) ?? [];
+    if (left === "") return reply;
+    const next = left === "0" ? end : `/hop/${Number(left) - 1}`;
+    return redirect(next)(reply, request);
+  };
 }
 
 export const never = new AbortController().signal;

@@ -1,19 +1,14 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { withCommonJsNames, writeBundle } from "../../packaging/bundle.ts";
 import { runCommand } from "../running-command.ts";
 import { scratch } from "../running-mirror.ts";
 
-let folder: string;
-let program: string;
-
-beforeAll(async () => {
-  // Away from every node_modules, so that a package that is not bundled is missed.
-  folder = join(scratch("bundle"), "app");
-  await writeBundle(folder, "1.2.3-test");
-  program = join(folder, "main.js");
-});
+// Away from every node_modules, so that a package that is not bundled is missed.
+const folder = join(scratch("bundle"), "app");
+await writeBundle(folder, "1.2.3-test");
+const program = join(folder, "main.js");
 
 describe("a module of the bundle", () => {
   const start = "#!/usr/bin/env node\n";

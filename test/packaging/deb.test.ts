@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
 import { copyFile, readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import {
   findClients,
   readPrintedBlock,
@@ -37,10 +37,6 @@ beforeAll(async () => {
   older = (await makeRelease("deb", ".deb", { version: "0.0.9" })).file;
   scene = await makeInstalledScene();
 }, 240_000);
-
-afterAll(async () => {
-  await scene.registry.stop();
-});
 
 describe.skipIf(!canPack)("the Debian package", () => {
   it("is the same bytes when it is made again, elsewhere", async () => {

@@ -1,7 +1,7 @@
 import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { listLibraries } from "../../packaging/image.ts";
 import { writeConfiguration } from "../acceptance/clients.ts";
 import { scratch } from "../running-mirror.ts";
@@ -34,10 +34,6 @@ describe("the single executable", () => {
       chmodSync(join(root, library.name), 0o755);
     }
   }, 120_000);
-
-  afterAll(async () => {
-    await scene.registry.stop();
-  });
 
   it("is the same bytes when it is made again, elsewhere", async () => {
     const again = await makeRelease("executable", "-linux-x64", {

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { scratch } from "../running-mirror.ts";
 import { makeInstalledScene, type InstalledScene } from "./installed.ts";
 import { has, isRoot, makeRelease, run } from "./release.ts";
@@ -48,10 +48,6 @@ describe.skipIf(!canUnpack)("the container image", () => {
     await run("umoci", ["unpack", ...rootless, "--image", from, bundle]);
     store = scratch("store");
   }, 180_000);
-
-  afterAll(async () => {
-    await scene.registry.stop();
-  });
 
   it("is at most 90 MB and the same bytes when it is made again, elsewhere", async () => {
     expect(statSync(image).size).toBeLessThan(90e6);

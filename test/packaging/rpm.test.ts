@@ -1,6 +1,6 @@
 import { lstatSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { findDeadLinks } from "../scenes/documents.ts";
 import { makeInstalledScene, type InstalledScene } from "./installed.ts";
 import { copyMachineRoot } from "./machine-root.ts";
@@ -28,10 +28,6 @@ describe.skipIf(!canPack)("the package for Red Hat", () => {
     mkdirSync(join(root, "var/lib/rpm"), { recursive: true });
     await rpm("--initdb");
   }, 240_000);
-
-  afterAll(async () => {
-    await scene.registry.stop();
-  });
 
   it("has the files and scripts that it should", async () => {
     const { stdout: files } = await run("rpm", ["-qlp", file]);

@@ -61,11 +61,6 @@ export class AuthenticationScene {
     return new AuthenticationScene(registry, mirror, release, origins);
   }
 
-  async stop(): Promise<void> {
-    await this.mirror.stop();
-    await this.registry.stop();
-  }
-
   withToken(path: string, options: GetOptions = {}): Promise<Answer> {
     return this.mirror.get(path, { ...bearer(ci.token), ...options });
   }

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect } from "vitest";
+import { afterEach, beforeAll, expect } from "vitest";
 import { createAuthority, type Authority } from "../fakes/authority.ts";
 import {
   startRegistry,
@@ -26,10 +26,6 @@ export class DocumentScene {
       this.registry.heal();
       this.registry.requests.clear();
       this.registry.latencyMs = undefined;
-    });
-    afterAll(async () => {
-      await this.mirror.stop();
-      await this.registry.stop();
     });
   }
 

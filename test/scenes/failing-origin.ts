@@ -9,6 +9,7 @@ import * as faults from "../fakes/faults.ts";
 import type { Fault } from "../fakes/faults.ts";
 import { startRegistry, type Registry } from "../fakes/registry.ts";
 import type { Release } from "../fakes/release.ts";
+import { endWithFile } from "../file-end.ts";
 import { originsOf } from "../origins.ts";
 import {
   startMirror,
@@ -39,7 +40,6 @@ export interface FailingOrigin {
   /** Heals the origin and expects the right answer to the next request. */
   expectHealed(release: Release, question: Question): Promise<void>;
   isStored(release: Release): boolean;
-  stop(): Promise<void>;
 }
 
 export async function startFailingOrigin(): Promise<FailingOrigin> {
@@ -76,11 +76,6 @@ export async function startFailingOrigin(): Promise<FailingOrigin> {
       expectRight(await ask(release, question), release, question);
     },
     isStored: (release) => isStored(mirror.directory, sha256Of(release)),
-    stop: async () => {
-      await mirror.stop();
-      await registry.stop();
-      canary.stop();
-    },
   };
 }
 
@@ -95,12 +90,12 @@ async function startCanary() {
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
+  endWithFile(() => server.close());
   return {
     port: (server.address() as AddressInfo).port,
     get connections() {
       return connections;
     },
-    stop: () => server.close(),
   };
 }
 

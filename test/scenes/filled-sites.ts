@@ -43,10 +43,6 @@ export class FilledSites {
     expect([run.status, run.stderr]).toEqual([0, expect.anything()]);
     return site;
   }
-
-  stop(): Promise<void> {
-    return this.registry.stop();
-  }
 }
 
 export function blobOf({ directory }: Site, sha256: string): string {

@@ -22,7 +22,6 @@ export interface ModuleCallsScene {
   readonly modules: FakeModuleRegistry;
   readonly others: FakeModuleRegistry;
   readonly config: Readonly<{ origins: Readonly<Record<string, unknown>> }>;
-  stop(): Promise<void>;
 }
 
 export const providerHost = "registry.terraform.io";
@@ -67,10 +66,7 @@ export async function makeModuleCalls(): Promise<ModuleCallsScene> {
       [otherHost]: { url: others.url, ca },
     },
   };
-  const stop = async () => {
-    await Promise.all([providers, modules, others].map((one) => one.stop()));
-  };
-  return { authority, providers, modules, others, config, stop };
+  return { authority, providers, modules, others, config };
 }
 
 async function publish(

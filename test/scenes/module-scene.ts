@@ -8,13 +8,7 @@ import {
   FakeModuleRegistry,
   type GitBackend,
 } from "../fakes/module-registry.ts";
-import {
-  scratch,
-  startMirror,
-  type Answer,
-  type MirrorOptions,
-  type RunningMirror,
-} from "../running-mirror.ts";
+import { scratch, type Answer, type RunningMirror } from "../running-mirror.ts";
 
 export const moduleBase = "/v1/modules/registry.terraform.io/acme";
 
@@ -41,18 +35,6 @@ export async function makeModuleScene(git?: GitBackend): Promise<ModuleScene> {
       return { origins: { "registry.terraform.io": registry }, ...settings };
     },
   };
-}
-
-export async function withMirror(
-  options: MirrorOptions,
-  use: (mirror: RunningMirror) => Promise<void>,
-): Promise<void> {
-  const mirror = await startMirror(options);
-  try {
-    await use(mirror);
-  } finally {
-    await mirror.stop();
-  }
 }
 
 /** The versions of `acme/MODULE/aws`, or the status of another answer. */

@@ -18,6 +18,12 @@ export interface ProviderRequests {
   index(): Promise<Answer>;
   version(version: string): Promise<Answer>;
   archive(version: string, options?: ArchiveOptions): Promise<Answer>;
+  /** Versions of the index, or the code of its refusal. */
+  listed(): Promise<readonly string[] | string>;
+  /** Of VERSION.json, such as "200" and "451 key-refused". */
+  outcome(version: string): Promise<string>;
+  /** The same of an archive. */
+  delivery(version: string, options?: ArchiveOptions): Promise<string>;
 }
 
 export interface ArchiveOptions extends GetOptions {
@@ -31,7 +37,7 @@ export function requestsFor(
   hostname = "registry.terraform.io",
 ): ProviderRequests {
   const base = `/providers/${hostname}/${namespace}/${type}/`;
-  return {
+  const asked: ProviderRequests = {
     index: () => mirror.get(`${base}index.json`),
     version: (version) => mirror.get(`${base}${version}.json`),
     archive: (version, { platform = "linux_amd64", ...options } = {}) =>
@@ -39,7 +45,12 @@ export function requestsFor(
         `${base}terraform-provider-${type}_${version}_${platform}.zip`,
         options,
       ),
+    listed: async () => listedIn(await asked.index()),
+    outcome: async (version) => outcomeOf(await asked.version(version)),
+    delivery: async (version, options) =>
+      outcomeOf(await asked.archive(version, options)),
   };
+  return asked;
 }
 
 /** The versions of an `index.json` or of a registry's `versions`, or the code of an error. */

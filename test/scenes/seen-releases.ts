@@ -50,11 +50,6 @@ export class SeenReleases {
     return new SeenReleases(authority, registry, mirror);
   }
 
-  async stop(): Promise<void> {
-    await this.mirror.stop();
-    await this.registry.stop();
-  }
-
   /** The mirror dies and comes back on its store; `origin` are settings of the origin, `others` of the mirror. */
   async restart(origin: Settings = {}, others: Settings = {}): Promise<void> {
     await this.mirror.kill();

@@ -126,16 +126,15 @@ export class TrustScene {
   }
 
   /** Another mirror, with these settings beside the scene's. */
+  startMirror(settings: Settings): Promise<RunningMirror> {
+    return startMirror({ config: { ...this.config, ...settings } });
+  }
+
   async withMirror(
     settings: Settings,
     work: (own: RunningMirror) => Promise<void>,
   ): Promise<void> {
-    const own = await startMirror({ config: { ...this.config, ...settings } });
-    try {
-      await work(own);
-    } finally {
-      await own.stop();
-    }
+    await work(await this.startMirror(settings));
   }
 
   publish(

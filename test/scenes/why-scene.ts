@@ -139,19 +139,16 @@ export class WhyScene {
   readonly guarded: RunningMirror;
   /** The key that is known in namespace acme. */
   readonly own: Signer;
-  readonly #others: readonly { stop(): Promise<void> }[];
 
   private constructor(
     authority: Authority,
     registry: Registry,
-    others: readonly { stop(): Promise<void> }[],
     mirrors: readonly [RunningMirror, RunningMirror],
     own: Signer,
   ) {
     this.own = own;
     this.authority = authority;
     this.registry = registry;
-    this.#others = others;
     [this.mirror, this.guarded] = mirrors;
   }
 
@@ -186,15 +183,9 @@ export class WhyScene {
       }),
     ]);
     const own = await createSigner({ name: "own", algorithm: "ed25519" });
-    const scene = new WhyScene(authority, registry, [modules], mirrors, own);
+    const scene = new WhyScene(authority, registry, mirrors, own);
     await scene.#prepare();
     return scene;
-  }
-
-  async stop(): Promise<void> {
-    await Promise.all([this.mirror.stop(), this.guarded.stop()]);
-    const origins = [this.registry, ...this.#others];
-    await Promise.all(origins.map((origin) => origin.stop()));
   }
 
   async #prepare(): Promise<void> {

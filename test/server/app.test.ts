@@ -1,15 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { AuthenticationScene } from "../scenes/authentication-scene.ts";
 import { awaitLineOf } from "../scenes/log-lines.ts";
 import { outcomeOf, readAudit } from "../scenes/provider-requests.ts";
 
-let scene: AuthenticationScene;
-
-beforeAll(async () => {
-  scene = await AuthenticationScene.start();
-});
-
-afterAll(() => scene.stop());
+const scene = await AuthenticationScene.start();
 
 /** The check that comes first answers a request with two faults. */
 describe("of what is wrong with a request", () => {

@@ -1,22 +1,17 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { makeRouter, type RoutedParts } from "../../src/server/app.ts";
 import { bearer, issueToken } from "../client-token.ts";
 import { createAuthority } from "../fakes/authority.ts";
 import { alteredByte, onlyFor } from "../fakes/faults.ts";
 import { Issuer } from "../fakes/issuer.ts";
-import { startLooseBucket, type LooseBucket } from "../fakes/loose-bucket.ts";
+import { startLooseBucket } from "../fakes/loose-bucket.ts";
 import { tarGz } from "../fakes/module-archive.ts";
 import { FakeModuleRegistry } from "../fakes/module-registry.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
+import { startRegistry } from "../fakes/registry.ts";
 import { originsOf } from "../origins.ts";
-import {
-  scratch,
-  startMirror,
-  type Answer,
-  type RunningMirror,
-} from "../running-mirror.ts";
+import { scratch, startMirror, type Answer } from "../running-mirror.ts";
 import { awaitLine } from "../scenes/log-lines.ts";
 
 const host = "registry.terraform.io";
@@ -32,55 +27,42 @@ const given = {
   bucketKey: "CANARYBUCKETKEY",
 };
 
-let registry: Registry;
-let modules: FakeModuleRegistry;
-let bucket: LooseBucket;
-let issuer: Issuer;
-let mirror: RunningMirror;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  modules = await FakeModuleRegistry.start({ authority });
-  bucket = await startLooseBucket({ keepsConditions: true });
-  issuer = await Issuer.start(authority);
-  const { origins } = originsOf(authority, registry);
-  const [own] = Object.values(origins) as [{ ca: string }];
-  const { ca } = own;
-  const directory = scratch("canary-store");
-  const { bucketKey: accessKeyId, bucketSecret, ...tokens } = given;
-  const s3 = { ...bucket.settings, accessKeyId };
-  const secretAccessKey = { env: "BUCKET_SECRET" };
-  const oidc = { issuer: issuer.url, audience: "x", clientId: "y", ca };
-  mirror = await startMirror({
-    directory,
-    env: {
-      BUCKET_SECRET: bucketSecret,
-      ORIGIN_TOKEN: tokens.originToken,
-      MODULE_TOKEN: tokens.moduleToken,
+const authority = await createAuthority();
+const registry = await startRegistry({ authority });
+const modules = await FakeModuleRegistry.start({ authority });
+const bucket = await startLooseBucket({ keepsConditions: true });
+const issuer = await Issuer.start(authority);
+const { origins } = originsOf(authority, registry);
+const [own] = Object.values(origins) as [{ ca: string }];
+const { ca } = own;
+const directory = scratch("canary-store");
+const { bucketKey: accessKeyId, bucketSecret, ...tokens } = given;
+const s3 = { ...bucket.settings, accessKeyId };
+const secretAccessKey = { env: "BUCKET_SECRET" };
+const oidc = { issuer: issuer.url, audience: "x", clientId: "y", ca };
+const mirror = await startMirror({
+  directory,
+  env: {
+    BUCKET_SECRET: bucketSecret,
+    ORIGIN_TOKEN: tokens.originToken,
+    MODULE_TOKEN: tokens.moduleToken,
+  },
+  config: {
+    listen: { port: 0, tls: "off" },
+    publicUrl: "https://mirror.example.com/",
+    storage: { directory, s3: { ...s3, secretAccessKey } },
+    origins: {
+      [host]: { ...own, token: { env: "ORIGIN_TOKEN" } },
+      [moduleHost]: { url: modules.url, ca, token: { env: "MODULE_TOKEN" } },
     },
-    config: {
-      listen: { port: 0, tls: "off" },
-      publicUrl: "https://mirror.example.com/",
-      storage: { directory, s3: { ...s3, secretAccessKey } },
-      origins: {
-        [host]: { ...own, token: { env: "ORIGIN_TOKEN" } },
-        [moduleHost]: { url: modules.url, ca, token: { env: "MODULE_TOKEN" } },
-      },
-      auth: { tokens: [asker, other, old].map((one) => one.configured), oidc },
-      policy: {
-        rules: [{ match: `${host}/acme/denied`, action: "deny" }],
-      },
-      freshness: { versions: "1ms" },
+    auth: { tokens: [asker, other, old].map((one) => one.configured), oidc },
+    policy: {
+      rules: [{ match: `${host}/acme/denied`, action: "deny" }],
     },
-  });
-  await fill();
+    freshness: { versions: "1ms" },
+  },
 });
-
-afterAll(async () => {
-  await mirror.stop();
-  await Promise.all([registry.stop(), modules.stop(), issuer.stop()]);
-});
+await fill();
 
 /** Fills the mirror with requests of another token, whose name the log then has. */
 async function fill(): Promise<void> {

@@ -2,14 +2,10 @@ import { rename } from "node:fs/promises";
 import { Agent } from "node:https";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority } from "../fakes/authority.ts";
+import { afterEach, describe, expect, it } from "vitest";
 import { barrier } from "../fakes/barrier.ts";
 import { collect, openOnce } from "../fakes/fetching.ts";
 import { all, chunked, type Fault } from "../fakes/faults.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
-import type { Release } from "../fakes/release.ts";
-import { originsOf } from "../origins.ts";
 import {
   startMirror,
   type MirrorOptions,
@@ -17,25 +13,19 @@ import {
 } from "../running-mirror.ts";
 import { awaitHit, awaitMessage } from "../scenes/log-lines.ts";
 import { openConnection } from "../scenes/raw-connection.ts";
+import { startOrigin } from "../scenes/world.ts";
 
 const base = "/providers/registry.terraform.io/acme/demo/";
 const archive = `${base}terraform-provider-demo_1.2.3_linux_amd64.zip`;
 const half = 500_000;
 
-let registry: Registry;
-let release: Release;
-let config: ReturnType<typeof originsOf>;
 const started: RunningMirror[] = [];
 
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  release = await registry.publish({
-    type: "demo",
-    version: "1.2.3",
-    size: 2 * half,
-  });
-  config = originsOf(authority, registry);
+const { registry, config } = await startOrigin();
+const release = await registry.publish({
+  type: "demo",
+  version: "1.2.3",
+  size: 2 * half,
 });
 
 afterEach(async () => {
@@ -43,8 +33,6 @@ afterEach(async () => {
   registry.requests.clear();
   await Promise.all(started.splice(0).map((mirror) => mirror.kill()));
 });
-
-afterAll(() => registry.stop());
 
 async function start(
   settings: Readonly<Record<string, unknown>> = {},

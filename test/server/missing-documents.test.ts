@@ -1,43 +1,33 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority, type Authority } from "../fakes/authority.ts";
+import { afterEach, describe, expect, it } from "vitest";
 import { hang, onlyFor, status, type Fault } from "../fakes/faults.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
 import type { RequestKind } from "../fakes/request-log.ts";
-import { createSigner, type Signer } from "../fakes/signing.ts";
+import { createSigner } from "../fakes/signing.ts";
 import { originsOf } from "../origins.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import {
   eventually,
   listedIn,
-  outcomeOf,
   requestsFor,
   runCommand,
 } from "../scenes/provider-requests.ts";
+import { startOrigin } from "../scenes/world.ts";
 
 const host = "registry.terraform.io";
 
-let authority: Authority;
-let registry: Registry;
-let signer: Signer;
-let config: object;
 const running: RunningMirror[] = [];
 
-beforeAll(async () => {
-  authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  signer = await createSigner({ name: "Known" });
-  config = {
-    ...originsOf(authority, registry),
-    freshness: { versions: "500ms" },
-  };
-});
+const { authority, registry } = await startOrigin();
+const signer = await createSigner({ name: "Known" });
+const config = {
+  ...originsOf(authority, registry),
+  freshness: { versions: "500ms" },
+};
 afterEach(async () => {
   registry.heal();
   await Promise.all(running.splice(0).map((one) => one.stop()));
 });
-afterAll(() => registry.stop());
 
 const start = async (changes: object = {}, directory?: string) => {
   const mirror = await startMirror({
@@ -60,7 +50,7 @@ async function publish(
 }
 
 const listed = async (mirror: RunningMirror, type: string) =>
-  listedIn(await requestsFor(mirror, type).index());
+  await requestsFor(mirror, type).listed();
 
 describe("a release that its registry lists", () => {
   it.each<[string, Partial<Record<RequestKind, Fault>>]>([
@@ -73,7 +63,7 @@ describe("a release that its registry lists", () => {
     const mirror = await start();
     expect(await listed(mirror, type)).toEqual(["1.0.0", "1.1.0"]);
     const ask = requestsFor(mirror, type);
-    expect(outcomeOf(await ask.version("2.0.0"))).toBe("404 not-found");
+    expect(await ask.outcome("2.0.0")).toBe("404 not-found");
     const versions = await mirror.get(
       `/v1/providers/${host}/acme/${type}/versions`,
     );
@@ -88,7 +78,7 @@ describe("a release that its registry lists", () => {
       () => listed(mirror, type),
       (versions) => versions.includes("2.0.0"),
     );
-    expect((await ask.version("2.0.0")).status).toBe(200);
+    expect(await ask.outcome("2.0.0")).toBe("200");
   });
 
   it.each<[string, Fault, string]>([
@@ -99,9 +89,9 @@ describe("a release that its registry lists", () => {
     await publish(type, {});
     const mirror = await start();
     const ask = requestsFor(mirror, type);
-    expect((await ask.version("2.0.0")).status).toBe(200);
+    expect(await ask.outcome("2.0.0")).toBe("200");
     registry.script("package", onlyFor(/1\.1\.0/, fault));
-    expect(outcomeOf(await ask.version("1.1.0"))).toBe(outcome);
+    expect(await ask.outcome("1.1.0")).toBe(outcome);
     expect(await listed(mirror, type)).toEqual(["1.0.0", "1.1.0", "2.0.0"]);
   });
 });
@@ -116,7 +106,7 @@ it("a version that came out this minute is found by whoever asks in person, and 
   const before = ["1.0.0", "1.1.0", "2.0.0"];
   expect(await listed(mirror, "minute-old")).toEqual(before);
   // Somebody asked before it was there, which is remembered for 30 s.
-  expect(outcomeOf(await ask.version("2.1.0"))).toBe("404 not-found");
+  expect(await ask.outcome("2.1.0")).toBe("404 not-found");
   await registry.publish({ type: "minute-old", version: "2.1.0", signer });
   expect(await listed(mirror, "minute-old")).toEqual(before);
   const explained = await eventually(
@@ -178,10 +168,10 @@ it("a version that was verified here stays when its documents are gone, also in 
   const platform = ["--platform", "linux_amd64"];
   const locked = await lock(mirror, ...platform, directory);
   expect(locked.status).toBe(0);
-  expect((await ask.archive("2.0.0")).status).toBe(200);
+  expect(await ask.delivery("2.0.0")).toBe("200");
   for (const kind of ["package", "checksums", "signature"] as const)
     registry.script(kind, onlyFor(/2\.0\.0/, status(404)));
-  expect((await ask.version("2.0.0")).status).toBe(200);
+  expect(await ask.outcome("2.0.0")).toBe("200");
   expect(await listed(mirror, "verified")).toContain("2.0.0");
   const file = join(directory, ".terraform.lock.hcl");
   const held = ["prefetch", "--lock-file", file] as const;
@@ -196,7 +186,7 @@ it("a version that was verified here stays when its documents are gone, also in 
     const again = await start({ offline }, mirror.directory);
     expect(await listed(again, "verified")).toContain("2.0.0");
     const asked = requestsFor(again, "verified");
-    expect((await asked.archive("2.0.0")).status).toBe(200);
+    expect(await asked.delivery("2.0.0")).toBe("200");
     await again.stop();
   }
 });

@@ -1,28 +1,11 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { TLSSocket } from "node:tls";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createAuthority, type Authority } from "../fakes/authority.ts";
-import {
-  scratch,
-  startMirror,
-  type MirrorOptions,
-  type RunningMirror,
-} from "../running-mirror.ts";
+import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import { awaitLine, awaitMessage } from "../scenes/log-lines.ts";
 import { openConnection } from "../scenes/raw-connection.ts";
-
-const started: RunningMirror[] = [];
-
-afterEach(async () => {
-  await Promise.all(started.splice(0).map((mirror) => mirror.stop()));
-});
-
-async function start(options: MirrorOptions = {}): Promise<RunningMirror> {
-  const mirror = await startMirror(options);
-  started.push(mirror);
-  return mirror;
-}
 
 async function certificateOf(mirror: RunningMirror): Promise<string> {
   const socket = await openConnection(mirror);
@@ -57,7 +40,7 @@ async function startWithFiles() {
   await writeFile(caFile, authority.caPem);
   await writeCertificate(authority, files);
   const config = { listen: { port: 0, tls: files } };
-  return { mirror: await start({ config, caFile }), authority, files };
+  return { mirror: await startMirror({ config, caFile }), authority, files };
 }
 
 describe("certificate files", () => {
@@ -104,7 +87,9 @@ describe("certificate files", () => {
 
 describe("tls: off", () => {
   it("serves plain HTTP, for a proxy in front, also after SIGHUP", async () => {
-    const mirror = await start({ config: { listen: { port: 0, tls: "off" } } });
+    const mirror = await startMirror({
+      config: { listen: { port: 0, tls: "off" } },
+    });
     expect(mirror.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/);
     expect((await mirror.get("/readyz")).status).toBe(200);
     mirror.process.kill("SIGHUP");

@@ -1,23 +1,8 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { createAuthority } from "../fakes/authority.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
-import { originsOf } from "../origins.ts";
-import { startMirror, type RunningMirror } from "../running-mirror.ts";
+import { expect, it } from "vitest";
+import { startWorld } from "../scenes/world.ts";
 
-let registry: Registry;
-let mirror: RunningMirror;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  await registry.publish({ type: "net", version: "1.0.0" });
-  mirror = await startMirror({ config: originsOf(authority, registry) });
-});
-
-afterAll(async () => {
-  await mirror.stop();
-  await registry.stop();
-});
+const { registry, mirror } = await startWorld();
+await registry.publish({ type: "net", version: "1.0.0" });
 
 const name = "registry.terraform.io/acme/net";
 const documents = [

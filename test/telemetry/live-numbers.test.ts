@@ -1,15 +1,12 @@
 import { X509Certificate } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { bearer, issueToken } from "../client-token.ts";
-import { createAuthority } from "../fakes/authority.ts";
 import { barrier } from "../fakes/barrier.ts";
 import { status } from "../fakes/faults.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
-import { originsOf } from "../origins.ts";
-import { startMirror, type RunningMirror } from "../running-mirror.ts";
 import { eventually } from "../scenes/provider-requests.ts";
+import { startWorld } from "../scenes/world.ts";
 
 const folder = "/providers/registry.terraform.io/acme/demo";
 const archive = `${folder}/terraform-provider-demo_1.2.3_linux_amd64.zip`;
@@ -21,28 +18,14 @@ const [ci, old] = [
 ];
 const late = issueToken("canary-late", new Date(Date.now() + 99 * day));
 
-let registry: Registry;
-let mirror: RunningMirror;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  await registry.publish({ type: "demo", version: "1.2.3", size: 200_000 });
-  const config = {
-    ...originsOf(authority, registry),
-    freshness: { versions: "1ms" },
-    auth: { tokens: [ci, old, late].map(({ configured }) => configured) },
-    policy: {
-      rules: [{ match: "registry.terraform.io/acme/denied", action: "deny" }],
-    },
-  };
-  mirror = await startMirror({ config });
+const { registry, mirror } = await startWorld({
+  freshness: { versions: "1ms" },
+  auth: { tokens: [ci, old, late].map(({ configured }) => configured) },
+  policy: {
+    rules: [{ match: "registry.terraform.io/acme/denied", action: "deny" }],
+  },
 });
-
-afterAll(async () => {
-  await mirror.stop();
-  await registry.stop();
-});
+await registry.publish({ type: "demo", version: "1.2.3", size: 200_000 });
 
 const get = (path: string) => mirror.get(path, bearer(ci.token));
 

@@ -166,7 +166,7 @@ function write(path: string, pem: string): Promise<void> {
 }
 
 /** A certificate and its private key (PKCS #8), both as PEM; or their paths. */
-export interface CertificateAndKey {
+interface CertificateAndKey {
   readonly certificate: string;
   readonly key: string;
 }

@@ -1,25 +1,19 @@
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { describe, expect, it } from "vitest";
+import { startMirror } from "../../running-mirror.ts";
 import { runCommand } from "../../scenes/provider-requests.ts";
 
-let mirror: RunningMirror;
-
-beforeAll(async () => {
-  mirror = await startMirror({});
-  for (const type of ["one", "two", "three"])
-    await mirror.get(`/providers/unserved.example.com/acme/${type}/index.json`);
-  const key = "A".repeat(40);
-  for (const namespace of ["acme", "other"])
-    await runCommand(
-      mirror,
-      ...["trust", "revoke", "--key", key],
-      ...["--for", `registry.terraform.io/${namespace}`],
-    );
-});
-
-afterAll(() => mirror.stop());
+const mirror = await startMirror({});
+for (const type of ["one", "two", "three"])
+  await mirror.get(`/providers/unserved.example.com/acme/${type}/index.json`);
+const key = "A".repeat(40);
+for (const namespace of ["acme", "other"])
+  await runCommand(
+    mirror,
+    ...["trust", "revoke", "--key", key],
+    ...["--for", `registry.terraform.io/${namespace}`],
+  );
 
 const logOf = (name: string) => join(mirror.directory, "audit", name);
 

@@ -1,32 +1,21 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { runHere } from "../../running-here.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { startMirror } from "../../running-mirror.ts";
 import {
   calling,
   makeModuleCalls,
   moduleHost,
   requiredTogether,
-  type ModuleCallsScene,
 } from "../../scenes/module-calls.ts";
 import { makeDirectory } from "../storage.ts";
 
-let scene: ModuleCallsScene;
-let mirror: RunningMirror;
-
-beforeAll(async () => {
-  scene = await makeModuleCalls();
-  const { modules, config } = scene;
-  const elsewhere = "hg::https://hg.example.com/a";
-  modules.publish("acme/elsewhere/aws", "1.0.0", elsewhere);
-  mirror = await startMirror({ config });
-});
-
-afterAll(async () => {
-  await mirror.stop();
-  await scene.stop();
-});
+const scene = await makeModuleCalls();
+const { modules, config } = scene;
+const elsewhere = "hg::https://hg.example.com/a";
+modules.publish("acme/elsewhere/aws", "1.0.0", elsewhere);
+const mirror = await startMirror({ config });
 
 async function lock(text: string) {
   const directory = makeDirectory({ "main.tf": text });

@@ -1,46 +1,28 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority } from "../../fakes/authority.ts";
+import { afterEach, describe, expect, it } from "vitest";
 import { alteredByte } from "../../fakes/faults.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import { makeRelease, type Release } from "../../fakes/release.ts";
-import { originsOf } from "../../origins.ts";
 import { runHere } from "../../running-here.ts";
-import {
-  scratch,
-  startMirror,
-  type RunningMirror,
-} from "../../running-mirror.ts";
+import { scratch } from "../../running-mirror.ts";
 import { awaitLineOf } from "../../scenes/log-lines.ts";
 import { makeDirectory } from "../storage.ts";
+import { startWorld } from "../../scenes/world.ts";
 
 const hostname = "registry.terraform.io";
 const platforms = ["linux_amd64", "darwin_arm64"];
 const flags = platforms.flatMap((platform) => ["--platform", platform]);
 const invented = `h1:${"A".repeat(43)}=`;
 
-let registry: Registry;
-let mirror: RunningMirror;
-let caFile: string;
 let types = 0;
 
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  mirror = await startMirror({ config: originsOf(authority, registry) });
-  caFile = join(scratch("ca"), "ca.pem");
-  writeFileSync(caFile, authority.caPem);
-});
+const { authority, registry, mirror } = await startWorld();
+const caFile = join(scratch("ca"), "ca.pem");
+writeFileSync(caFile, authority.caPem);
 
 afterEach(() => {
   registry.heal();
   registry.requests.clear();
-});
-
-afterAll(async () => {
-  await mirror.stop();
-  await registry.stop();
 });
 
 async function lock({ type }: Release, ...args: readonly string[]) {

@@ -1,18 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { writeConfiguration } from "../../acceptance/clients.ts";
 import { runCommand } from "../../running-command.ts";
 import { scratch } from "../../running-mirror.ts";
 import { AuthenticationScene, ci } from "../../scenes/authentication-scene.ts";
 
-let scene: AuthenticationScene;
-
-beforeAll(async () => {
-  scene = await AuthenticationScene.start();
-});
-
-afterAll(() => scene.stop());
+const scene = await AuthenticationScene.start();
 
 /** `provender lock` against the mirror, in a new directory that requires a widget. */
 async function lock(env: Readonly<Record<string, string>>) {

@@ -1,12 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority } from "../../fakes/authority.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import { originsOf } from "../../origins.ts";
+import { describe, expect, it } from "vitest";
 import { runHere } from "../../running-here.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import { makeDirectory } from "../storage.ts";
+import { startWorld } from "../../scenes/world.ts";
 
 /** Entries for which there is no h1 that all clients would agree on, and the reason. */
 const kinds: Readonly<Record<string, [readonly string[], RegExp]>> = {
@@ -15,23 +12,9 @@ const kinds: Readonly<Record<string, [readonly string[], RegExp]>> = {
   many: [Array.from({ length: 4200 }, (_, at) => `lib/${at}.py`), /4,?096/],
 };
 
-let registry: Registry;
-let config: ReturnType<typeof originsOf>;
-let mirror: RunningMirror;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  for (const [type, [beside]] of Object.entries(kinds))
-    await registry.publish({ type, version: "1.0.0", beside });
-  config = originsOf(authority, registry);
-  mirror = await startMirror({ config });
-});
-
-afterAll(async () => {
-  await mirror.stop();
-  await registry.stop();
-});
+const { registry, mirror } = await startWorld();
+for (const [type, [beside]] of Object.entries(kinds))
+  await registry.publish({ type, version: "1.0.0", beside });
 
 describe("lock", () => {
   it.each(Object.entries(kinds))(

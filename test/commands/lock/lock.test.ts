@@ -8,41 +8,22 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { replaceLockFile } from "../../../src/commands/lock/lock.ts";
-import { createAuthority } from "../../fakes/authority.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import type { Release } from "../../fakes/release.ts";
-import { originsOf } from "../../origins.ts";
 import { runCommand } from "../../running-command.ts";
 import { runHere } from "../../running-here.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import { makeDirectory, makeStorage } from "../storage.ts";
-
-let registry: Registry;
-let config: ReturnType<typeof originsOf>;
-let release: Release;
-let mirror: RunningMirror;
+import { startWorld } from "../../scenes/world.ts";
 
 const widget = "registry.terraform.io/acme/widget";
 const name = ".terraform.lock.hcl";
 
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  release = await registry.publish({
-    version: "1.2.3",
-    platforms: ["linux_amd64", "darwin_arm64", "windows_amd64"],
-  });
-  await registry.publish({ type: "gadget", version: "2.0.0" });
-  config = originsOf(authority, registry);
-  mirror = await startMirror({ config });
+const { registry, config, mirror } = await startWorld();
+const release = await registry.publish({
+  version: "1.2.3",
+  platforms: ["linux_amd64", "darwin_arm64", "windows_amd64"],
 });
-
-afterAll(async () => {
-  await mirror.stop();
-  await registry.stop();
-});
+await registry.publish({ type: "gadget", version: "2.0.0" });
 
 const flags = ["--platform", "linux_amd64", "--platform", "darwin_arm64"];
 

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { RequestListener } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { findNginx, startServer } from "../../acceptance/nginx.ts";
 import {
   DoctorScene,
@@ -12,12 +12,7 @@ import {
   type Diagnosis,
 } from "./doctor-scene.ts";
 
-let scene: DoctorScene;
-
-beforeAll(async () => {
-  scene = await DoctorScene.start();
-});
-afterAll(() => scene.stop());
+const scene = await DoctorScene.start();
 
 /** By what is wrong: how it is built and looked at, and the name of the fault. */
 const brokenClients: Readonly<

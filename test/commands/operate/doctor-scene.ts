@@ -111,11 +111,6 @@ export class DoctorScene {
     return new DoctorScene(authority, registry, mirror);
   }
 
-  async stop(): Promise<void> {
-    await this.mirror.stop();
-    await this.registry.stop();
-  }
-
   /** The configuration of the origin, with these settings. */
   origins(settings: Readonly<Record<string, unknown>> = {}) {
     return originsOf(this.authority, this.registry, settings);

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { startLooseBucket } from "../../fakes/loose-bucket.ts";
 import * as faults from "../../fakes/faults.ts";
 import { runCommand } from "../../running-command.ts";
@@ -19,12 +19,7 @@ import {
   type Diagnosis,
 } from "./doctor-scene.ts";
 
-let scene: DoctorScene;
-
-beforeAll(async () => {
-  scene = await DoctorScene.start();
-});
-afterAll(() => scene.stop());
+const scene = await DoctorScene.start();
 
 /** By what is wrong: how it is built and looked at, and the name of the fault. */
 const brokenServers: Readonly<

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { runCommand } from "../../running-command.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import { bearer } from "../../client-token.ts";
@@ -11,20 +11,15 @@ import {
 import { expectDocument } from "../documents.ts";
 import { ci, DoctorScene } from "./doctor-scene.ts";
 
-let scene: DoctorScene;
-
-beforeAll(async () => {
-  scene = await DoctorScene.start();
-  const release = await scene.registry.publish({ version: "1.0.0" });
-  await ask(`widget/${release.archive("linux_amd64").filename}`);
-});
-afterAll(() => scene.stop());
+const scene = await DoctorScene.start();
+const release = await scene.registry.publish({ version: "1.0.0" });
 
 const ask = (path: string) =>
   scene.mirror.get(
     `/providers/registry.terraform.io/acme/${path}`,
     bearer(ci.token),
   );
+await ask(`widget/${release.archive("linux_amd64").filename}`);
 
 interface Status {
   readonly running: boolean;
@@ -54,19 +49,6 @@ const tokenFor = ({ url }: RunningMirror) => ({
 });
 
 const here = ({ configFile }: RunningMirror) => ["--config", configFile];
-
-/** A daemon with this configuration, while it is looked at. */
-async function whileRunning(
-  config: Readonly<Record<string, unknown>>,
-  look: (own: RunningMirror) => Promise<void>,
-): Promise<void> {
-  const own = await startMirror({ config });
-  try {
-    await look(own);
-  } finally {
-    await own.stop();
-  }
-}
 
 describe("provender status", () => {
   it("says what runs on this machine, what it holds and how its origin answers", async () => {
@@ -165,29 +147,26 @@ describe("provender status", () => {
   });
 
   it("says that nothing runs, also after a daemon was killed", async () => {
-    await whileRunning({}, async (own) => {
-      expect(await statusOf(here(own))).toMatchObject({ ready: true });
-      await own.kill();
-      const status = await statusOf(here(own));
-      expect(status).toMatchObject({ running: false, url: null, pid: null });
-      expect(status.problems[0]).toContain(`works on ${own.directory}`);
-    });
+    const own = await startMirror();
+    expect(await statusOf(here(own))).toMatchObject({ ready: true });
+    await own.kill();
+    const status = await statusOf(here(own));
+    expect(status).toMatchObject({ running: false, url: null, pid: null });
+    expect(status.problems[0]).toContain(`works on ${own.directory}`);
   });
 
   it("finds a daemon on every address under a name that means nothing here", async () => {
     const names = ["mirror.nowhere.invalid"];
     const listen = { host: "0.0.0.0", port: 0, names };
-    await whileRunning({ listen }, async (own) => {
-      expect(own.url).toContain(names[0]);
-      const status = await statusOf(here(own));
-      expect(status).toMatchObject({ ready: true, url: own.url });
-    });
+    const own = await startMirror({ config: { listen } });
+    expect(own.url).toContain(names[0]);
+    const status = await statusOf(here(own));
+    expect(status).toMatchObject({ ready: true, url: own.url });
   });
 
   it("has figures beside a daemon also where they want a token", async () => {
     const auth = { tokens: [ci.configured] };
-    await whileRunning({ auth }, async (own) => {
-      expect((await statusOf(here(own), {})).store).not.toBeNull();
-    });
+    const own = await startMirror({ config: { auth } });
+    expect((await statusOf(here(own), {})).store).not.toBeNull();
   });
 });

@@ -8,12 +8,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { createAuthority } from "../../fakes/authority.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import type { Release } from "../../fakes/release.ts";
-import { connectedSite, type Site } from "../../mirror/bundles/bundles.ts";
+import { describe, expect, it, vi } from "vitest";
+import { connectedSite } from "../../mirror/bundles/bundles.ts";
 import { scratch } from "../../running-mirror.ts";
+import { startOrigin } from "../../scenes/world.ts";
 
 // Each test runs several commands, each a process of its own.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -22,20 +20,15 @@ const linux = "linux_amd64";
 const darwin = "darwin_arm64";
 const address = "registry.terraform.io/acme/widget";
 
-let registry: Registry;
-let first: Release;
-let second: Release;
-let site: Site;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  const platforms = [linux, darwin];
-  first = await registry.publish({ version: "1.0.0", platforms, size: 9000 });
-  second = await registry.publish({ version: "1.1.0", platforms });
-  site = connectedSite(authority, registry);
+const { authority, registry } = await startOrigin();
+const platforms = [linux, darwin];
+const first = await registry.publish({
+  version: "1.0.0",
+  platforms,
+  size: 9000,
 });
-afterAll(() => registry.stop());
+const second = await registry.publish({ version: "1.1.0", platforms });
+const site = connectedSite(authority, registry);
 
 function newTree(): string {
   return join(scratch("tree"), "tree");

@@ -1,9 +1,8 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { createAuthority, type Authority } from "../../fakes/authority.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import type { Release } from "../../fakes/release.ts";
+import { describe, expect, it, vi } from "vitest";
+import { createAuthority } from "../../fakes/authority.ts";
+import { startRegistry } from "../../fakes/registry.ts";
 import { createSigner } from "../../fakes/signing.ts";
 import { scratch } from "../../running-mirror.ts";
 import {
@@ -25,24 +24,15 @@ const darwin = "darwin_arm64";
 const both = ["--platform", linux, "--platform", darwin];
 const widget = "registry.terraform.io/acme/widget";
 
-let authority: Authority;
-let registry: Registry;
-let release: Release;
-let here: Site;
-let bundle: string;
-
-beforeAll(async () => {
-  authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  release = await registry.publish({
-    version: "1.2.3",
-    platforms: [linux, darwin, "windows_amd64"],
-    size: 30_000,
-  });
-  here = connectedSite(authority, registry);
-  bundle = await exportBundle(here, ...both, "acme/widget@1.2.3");
+const authority = await createAuthority();
+const registry = await startRegistry({ authority });
+const release = await registry.publish({
+  version: "1.2.3",
+  platforms: [linux, darwin, "windows_amd64"],
+  size: 30_000,
 });
-afterAll(() => registry.stop());
+const here = connectedSite(authority, registry);
+const bundle = await exportBundle(here, ...both, "acme/widget@1.2.3");
 
 function blobOf(site: Site, sha256: string): string {
   const folder = join(site.directory, "blobs", "v1", "sha256");

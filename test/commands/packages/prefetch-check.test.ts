@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { runHere } from "../../running-here.ts";
 import { startMirror } from "../../running-mirror.ts";
 import {
@@ -9,23 +9,16 @@ import {
   moduleHost,
   otherHost,
   providerHost,
-  type ModuleCallsScene,
 } from "../../scenes/module-calls.ts";
 import { expectDocument } from "../documents.ts";
 import { makeDirectory, makeStorage, type CommandStorage } from "../storage.ts";
 
-let scene: ModuleCallsScene;
-
-beforeAll(async () => {
-  scene = await makeModuleCalls();
-});
+const scene = await makeModuleCalls();
 
 beforeEach(() => {
   scene.providers.requests.clear();
   scene.modules.requests.length = 0;
 });
-
-afterAll(() => scene.stop());
 
 interface Printed {
   readonly packages: readonly { provider: string; outcome: string }[];

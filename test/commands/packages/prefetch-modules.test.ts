@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { tarGz } from "../../fakes/module-archive.ts";
 import { runHere } from "../../running-here.ts";
 import {
@@ -8,18 +8,11 @@ import {
   otherHost,
   requiredTogether,
   requiring,
-  type ModuleCallsScene,
 } from "../../scenes/module-calls.ts";
 import { expectDocument } from "../documents.ts";
 import { makeDirectory, makeStorage } from "../storage.ts";
 
-let scene: ModuleCallsScene;
-
-beforeAll(async () => {
-  scene = await makeModuleCalls();
-});
-
-afterAll(() => scene.stop());
+const scene = await makeModuleCalls();
 
 interface Printed {
   readonly packages: readonly { provider: string; version: string }[];

@@ -1,39 +1,26 @@
 import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { createAuthority } from "../../fakes/authority.ts";
+import { beforeEach, describe, expect, it } from "vitest";
 import { barrier } from "../../fakes/barrier.ts";
 import { alteredByte, onlyFor, status } from "../../fakes/faults.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import type { Release } from "../../fakes/release.ts";
-import { originsOf } from "../../origins.ts";
 import { runCommand, type CommandOptions } from "../../running-command.ts";
 import { runHere } from "../../running-here.ts";
 import { scratch } from "../../running-mirror.ts";
 import { makeDirectory, makeStorage, type CommandStorage } from "../storage.ts";
-
-let registry: Registry;
-let config: ReturnType<typeof originsOf>;
-let release: Release;
+import { startOrigin } from "../../scenes/world.ts";
 
 const linux = ["--platform", "linux_amd64"];
 
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  for (const version of ["1.0.0", "1.1.0", "2.0.0", "2.1.0-rc1"])
-    await registry.publish({ version, platforms: ["linux_amd64"] });
-  release = await registry.publish({
-    type: "gadget",
-    version: "1.2.3",
-    platforms: ["linux_amd64", "darwin_arm64"],
-    size: 400_000,
-  });
-  await registry.publish({ type: "wheel", version: "3.0.0", size: 400_000 });
-  config = originsOf(authority, registry);
+const { registry, config } = await startOrigin();
+for (const version of ["1.0.0", "1.1.0", "2.0.0", "2.1.0-rc1"])
+  await registry.publish({ version, platforms: ["linux_amd64"] });
+const release = await registry.publish({
+  type: "gadget",
+  version: "1.2.3",
+  platforms: ["linux_amd64", "darwin_arm64"],
+  size: 400_000,
 });
-
-afterAll(() => registry.stop());
+await registry.publish({ type: "wheel", version: "3.0.0", size: 400_000 });
 
 beforeEach(() => {
   registry.heal();

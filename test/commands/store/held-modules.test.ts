@@ -1,29 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { tarGz } from "../../fakes/module-archive.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
-import {
-  getArchive,
-  makeModuleScene,
-  type ModuleScene,
-} from "../../scenes/module-scene.ts";
+import { startMirror } from "../../running-mirror.ts";
+import { getArchive, makeModuleScene } from "../../scenes/module-scene.ts";
 import { plantRecords } from "../../scenes/planted-records.ts";
 import { runCommand } from "../../scenes/provider-requests.ts";
 import { expectDocument } from "../documents.ts";
 
 const spec = (module: string) => `registry.terraform.io/acme/${module}/aws`;
 
-let scene: ModuleScene;
-let mirror: RunningMirror;
-
-beforeAll(async () => {
-  scene = await makeModuleScene();
-  mirror = await startMirror({ config: scene.configOf() });
-});
-
-afterAll(async () => {
-  await mirror.stop();
-  await scene.origin.stop();
-});
+const scene = await makeModuleScene();
+const mirror = await startMirror({ config: scene.configOf() });
 
 /** Version 1.0.0, whose archive is stored, and 1.1.0, which only clients can fetch. */
 async function fill(module: string): Promise<Buffer> {

@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startLooseBucket } from "../../fakes/loose-bucket.ts";
 import { startRegistry } from "../../fakes/registry.ts";
 import type { Release } from "../../fakes/release.ts";
-import type { Signer } from "../../fakes/signing.ts";
 import { connectedSite } from "../../mirror/bundles/bundles.ts";
 import { scratch } from "../../running-mirror.ts";
 import { canBeOthers, user } from "../../scenes/other-user.ts";
@@ -16,15 +15,9 @@ import { loseRecord } from "../../store/stores.ts";
 
 const platforms = ["darwin_arm64", "linux_amd64"];
 
-let scene: TrustScene;
-let known: Signer;
-
-beforeAll(async () => {
-  known = await signer("Known");
-  // Commands of root act as the owner of the store.
-  scene = await TrustScene.start(canBeOthers ? { user } : {});
-});
-afterAll(() => scene.stop());
+const known = await signer("Known");
+// Commands of root act as the owner of the store.
+const scene = await TrustScene.start(canBeOthers ? { user } : {});
 
 /** Two versions for two platforms, of which one archive is stored. */
 async function fill(namespace: string): Promise<readonly Release[]> {

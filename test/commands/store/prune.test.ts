@@ -1,19 +1,12 @@
 import { existsSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Release } from "../../fakes/release.ts";
+import { describe, expect, it } from "vitest";
 import type { Site } from "../../mirror/bundles/bundles.ts";
 import { sha256Of } from "../../scenes/failing-origin.ts";
 import { blobOf, FilledSites, plantOrphan } from "../../scenes/filled-sites.ts";
 
-let scene: FilledSites;
-let releases: readonly Release[];
-
-beforeAll(async () => {
-  scene = await FilledSites.start(4);
-  releases = scene.releases;
-});
-afterAll(() => scene.stop());
+const scene = await FilledSites.start(4);
+const releases = scene.releases;
 
 describe("provender prune", () => {
   const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000);

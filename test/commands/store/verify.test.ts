@@ -1,8 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { layOutStore } from "../../../src/store/layout.ts";
-import type { Release } from "../../fakes/release.ts";
 import { connectedSite, type Site } from "../../mirror/bundles/bundles.ts";
 import { startMirror } from "../../running-mirror.ts";
 import { outcomeOf, requestsFor } from "../../scenes/provider-requests.ts";
@@ -11,14 +10,8 @@ import { blobOf, FilledSites, plantOrphan } from "../../scenes/filled-sites.ts";
 import { damages } from "../../store/damage.ts";
 import { openRecords } from "../../store/stores.ts";
 
-let scene: FilledSites;
-let releases: readonly Release[];
-
-beforeAll(async () => {
-  scene = await FilledSites.start(damages.length + 1);
-  releases = scene.releases;
-});
-afterAll(() => scene.stop());
+const scene = await FilledSites.start(damages.length + 1);
+const releases = scene.releases;
 
 const fill = () => scene.fill();
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   digestsIn,
   eventually,
@@ -10,13 +10,7 @@ import { signer, soon, TrustScene } from "../../scenes/trust-scene.ts";
 const host = "registry.terraform.io";
 const nothing = { command: "nothing", sha256sums: "nothing" };
 
-let scene: TrustScene;
-
-beforeAll(async () => {
-  scene = await TrustScene.start();
-});
-
-afterAll(() => scene.stop());
+const scene = await TrustScene.start();
 
 const run = (...args: readonly string[]) =>
   runCommand(scene.mirror, "trust", ...args);

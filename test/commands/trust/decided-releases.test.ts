@@ -1,20 +1,12 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import {
   listedIn,
-  outcomeOf,
   requestsFor,
   runCommand,
 } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
-import type { RunningMirror } from "../../running-mirror.ts";
 
-let scene: TrustScene;
-
-beforeAll(async () => {
-  scene = await TrustScene.start();
-});
-
-afterAll(() => scene.stop());
+const scene = await TrustScene.start();
 
 /** What clients get of a version: in the index, VERSION.json and the archive. */
 async function facesOf(namespace: string, version: string, of = scene.mirror) {
@@ -22,8 +14,8 @@ async function facesOf(namespace: string, version: string, of = scene.mirror) {
   const index = await asked.index();
   return [
     index.status === 200 && listedIn(index).includes(version),
-    outcomeOf(await asked.version(version)),
-    outcomeOf(await asked.archive(version)),
+    await asked.outcome(version),
+    await asked.delivery(version),
   ];
 }
 
@@ -82,40 +74,32 @@ it("a revoked content is refused though its key is known, quoted, and served aga
 });
 
 it("an urgent release is served under a minimum age once its content is approved, and not those below it", async () => {
-  await scene.withMirror(
-    { policy: { minimumAge: "7d" } },
-    async (own: RunningMirror) => {
-      const known = await signer("Known");
-      const old = new Date(Date.now() - 30 * 86_400_000);
-      await scene.publish("urgent", "1.0.0", known, { signedAt: old });
-      expect(await facesOf("urgent", "1.0.0", own)).toEqual(served);
-      for (const version of ["1.0.1", "1.0.2"])
-        await scene.publish("urgent", version, known);
-      expect(await facesOf("urgent", "1.0.2", own)).toEqual(
-        refused("too-young"),
-      );
-      const approved = await runCommand(
-        own,
-        "trust",
-        "approve",
-        "urgent/thing@1.0.2",
-      );
-      expect([approved.status, approved.stderr]).toEqual([0, ""]);
-      expect(approved.stdout).toContain("clients get exactly this content");
-      await expect.poll(() => facesOf("urgent", "1.0.2", own)).toEqual(served);
-      expect(await facesOf("urgent", "1.0.1", own)).toEqual(
-        refused("too-young"),
-      );
-      const forgotten = await runCommand(
-        own,
-        "trust",
-        "forget",
-        "urgent/thing@1.0.2",
-      );
-      expect(forgotten.status).toBe(0);
-      await expect
-        .poll(() => facesOf("urgent", "1.0.2", own))
-        .toEqual(refused("too-young"));
-    },
+  const own = await scene.startMirror({ policy: { minimumAge: "7d" } });
+  const known = await signer("Known");
+  const old = new Date(Date.now() - 30 * 86_400_000);
+  await scene.publish("urgent", "1.0.0", known, { signedAt: old });
+  expect(await facesOf("urgent", "1.0.0", own)).toEqual(served);
+  for (const version of ["1.0.1", "1.0.2"])
+    await scene.publish("urgent", version, known);
+  expect(await facesOf("urgent", "1.0.2", own)).toEqual(refused("too-young"));
+  const approved = await runCommand(
+    own,
+    "trust",
+    "approve",
+    "urgent/thing@1.0.2",
   );
+  expect([approved.status, approved.stderr]).toEqual([0, ""]);
+  expect(approved.stdout).toContain("clients get exactly this content");
+  await expect.poll(() => facesOf("urgent", "1.0.2", own)).toEqual(served);
+  expect(await facesOf("urgent", "1.0.1", own)).toEqual(refused("too-young"));
+  const forgotten = await runCommand(
+    own,
+    "trust",
+    "forget",
+    "urgent/thing@1.0.2",
+  );
+  expect(forgotten.status).toBe(0);
+  await expect
+    .poll(() => facesOf("urgent", "1.0.2", own))
+    .toEqual(refused("too-young"));
 });

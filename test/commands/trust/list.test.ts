@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Hostname } from "../../../src/address/hostname.ts";
 import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
 import { addCandidate } from "../../../src/trust/candidates.ts";
@@ -70,10 +70,7 @@ const files = [
 ];
 const command = `provender trust approve ${hostname}/last/thing@1.1.0 0123456789abcdef`;
 
-let store: Awaited<ReturnType<typeof prepareStore>>;
-beforeAll(async () => {
-  store = await prepareStore();
-});
+const store = await prepareStore();
 /** Without what the log has of the same. */
 const sentencesOf = (stderr: string) =>
   stderr.split("\n").filter((line) => /^[^{]/.test(line));

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
 import { tarGz } from "../../fakes/module-archive.ts";
 import {
@@ -13,15 +13,11 @@ import {
   locate,
   makeModuleScene,
   removeBlobs,
-  type ModuleScene,
 } from "../../scenes/module-scene.ts";
 import { runCommand } from "../../scenes/provider-requests.ts";
 import type { ListedTrust } from "../../scenes/trust-scene.ts";
 
 const host = "registry.terraform.io";
-let scene: ModuleScene;
-let root: string;
-let mirror: RunningMirror;
 
 async function revive(lose: () => void = () => undefined): Promise<void> {
   await mirror.kill();
@@ -30,17 +26,10 @@ async function revive(lose: () => void = () => undefined): Promise<void> {
   mirror = await startMirror({ config, directory: mirror.directory });
 }
 
-beforeAll(async () => {
-  root = scratch("git");
-  scene = await makeModuleScene(gitBackend(root));
-  const config = scene.configOf({ freshness: { versions: "0s" } });
-  mirror = await startMirror({ config });
-});
-
-afterAll(async () => {
-  await mirror.stop();
-  await scene.origin.stop();
-});
+const root = scratch("git");
+const scene = await makeModuleScene(gitBackend(root));
+const config = scene.configOf({ freshness: { versions: "0s" } });
+let mirror: RunningMirror = await startMirror({ config });
 
 const run = (...args: readonly string[]) =>
   runCommand(mirror, "trust", ...args);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { requestsFor, runCommand } from "../../scenes/provider-requests.ts";
 import { TrustScene } from "../../scenes/trust-scene.ts";
 import { makeStorage } from "../storage.ts";
@@ -7,13 +7,7 @@ const host = "registry.terraform.io";
 const nothing = { command: "nothing", sha256sums: "nothing" };
 const stolen = "A".repeat(40);
 
-let scene: TrustScene;
-
-beforeAll(async () => {
-  scene = await TrustScene.start();
-});
-
-afterAll(() => scene.stop());
+const scene = await TrustScene.start();
 
 const run = (...args: readonly string[]) =>
   runCommand(scene.mirror, "trust", ...args);

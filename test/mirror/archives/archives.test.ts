@@ -6,10 +6,10 @@ import {
 } from "../../../src/mirror/archives/archives.ts";
 import { BlobStore } from "../../../src/store/blobs/blob-store.ts";
 import type { Spool } from "../../../src/store/blobs/spool.ts";
+import { makeLayout } from "../../store/stores.ts";
 import {
   Drain,
   filesIn,
-  makeLayout,
   randomArchive,
   reserveAll,
   SteeredBody,
@@ -156,26 +156,6 @@ describe("a reader that joins", () => {
 });
 
 describe("the bounds of the cache", () => {
-  it("lets an origin have only its share of downloads at once", async () => {
-    const { cache } = await prepare({ fillsPerOrigin: 2 });
-    const archives = Array.from({ length: 3 }, () => randomArchive(100_000));
-    const sources = archives.map(({ bytes }) => new SteeredBody(bytes));
-    const readers: Drain[] = [];
-    for (const [index, { digest }] of archives.entries()) {
-      const source = sources[index];
-      if (source === undefined) throw new Error("as many as archives");
-      readers.push(new Drain(await cache.open(digest, startOf(source))));
-    }
-    const other = new SteeredBody(randomArchive(10).bytes);
-    await Promise.all(sources.slice(0, 2).map((source) => source.sendTo(1)));
-    expect(sources.map(({ opened }) => opened)).toEqual([1, 1, 0]);
-    expect(other.opened).toBe(0);
-    for (const source of sources) source.finish();
-    for (const reader of readers)
-      expect((await reader.whole).length).toBe(100_000);
-    expect(sources.map(({ opened }) => opened)).toEqual([1, 1, 1]);
-  });
-
   it("refuses one reader too many, and serves again when one has left", async () => {
     const { cache } = await prepare({ waiters: 2 });
     const { bytes, digest } = randomArchive(size);

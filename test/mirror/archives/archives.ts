@@ -4,21 +4,11 @@ import { arrivals } from "../../fakes/arrivals.ts";
 import type { OriginArchive } from "../../../src/origin/http/http-client.ts";
 import type { OpenArchive } from "../../../src/mirror/archives/archives.ts";
 import type { Reserve } from "../../../src/mirror/archives/room.ts";
-import { layOutStore, type StoreLayout } from "../../../src/store/layout.ts";
-import { prepareStorageDirectory } from "../../../src/store/storage-directory.ts";
 import {
   acceptUnsignedChecksums,
   findTrustedDigest,
   type TrustedSha256,
 } from "../../../src/verification/signed-checksums.ts";
-import { scratch } from "../../running-mirror.ts";
-
-/** A storage directory of its own, ready for stores. */
-export async function makeLayout(): Promise<StoreLayout> {
-  const layout = layOutStore(scratch("blobs"));
-  await prepareStorageDirectory(layout);
-  return layout;
-}
 
 /** Room for everything. */
 export const reserveAll: Reserve = () =>

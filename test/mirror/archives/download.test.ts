@@ -13,10 +13,10 @@ import {
 import { BlobStore } from "../../../src/store/blobs/blob-store.ts";
 import type { StoreLayout } from "../../../src/store/layout.ts";
 import { failing } from "../../scenes/failing.ts";
+import { makeLayout } from "../../store/stores.ts";
 import {
   Drain,
   filesIn,
-  makeLayout,
   randomArchive,
   reserveAll,
   SteeredBody,

@@ -1,6 +1,6 @@
 import { globSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { barrier } from "../../fakes/barrier.ts";
 import { collect, openOnce } from "../../fakes/fetching.ts";
 import * as faults from "../../fakes/faults.ts";
@@ -13,18 +13,11 @@ import {
   expectRefusal,
   sha256Of,
   startFailingOrigin,
-  type FailingOrigin,
 } from "../../scenes/failing-origin.ts";
 
-let origin: FailingOrigin;
-
-beforeAll(async () => {
-  origin = await startFailingOrigin();
-});
+const origin = await startFailingOrigin();
 
 afterEach(() => origin.registry.heal());
-
-afterAll(() => origin.stop());
 
 /** Nothing says what the rest would be the rest of. */
 const untagged: Fault = (reply) => {

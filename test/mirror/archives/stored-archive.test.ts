@@ -11,7 +11,8 @@ import {
   type StoredBlob,
 } from "../../../src/store/blobs/blob-store.ts";
 import { blobPath } from "../../../src/store/layout.ts";
-import { makeLayout, randomArchive } from "./archives.ts";
+import { makeLayout } from "../../store/stores.ts";
+import { randomArchive } from "./archives.ts";
 
 const size = 1_000_000;
 const readSize = () => 100_000;

@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import type { Release } from "../../fakes/release.ts";
@@ -39,8 +39,6 @@ beforeAll(async () => {
   }
   layout = join(directory, "registry.terraform.io", "acme", "widget");
 }, 60_000);
-
-afterAll(() => registry.stop());
 
 interface Descriptor {
   readonly digest: string;

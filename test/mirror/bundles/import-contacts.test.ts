@@ -1,6 +1,5 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { makeContacts } from "../../../src/mirror/bundles/import-bundle.ts";
-import type { Signer } from "../../fakes/signing.ts";
 import {
   makeSigners,
   MirrorScene,
@@ -8,12 +7,7 @@ import {
 } from "../../scenes/mirror-in-process.ts";
 import { judge, type Bundled } from "./bundled-releases.ts";
 
-let K: Signer;
-let L: Signer;
-let E: Signer;
-beforeAll(async () => {
-  ({ K, L, E } = await makeSigners());
-});
+const { K, L, E } = await makeSigners();
 
 async function importInto(
   mirror: MirrorInProcess,

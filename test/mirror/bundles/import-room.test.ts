@@ -1,31 +1,21 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
-import { createAuthority, type Authority } from "../../fakes/authority.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import { scratch } from "../../running-mirror.ts";
 import { connectedSite, offlineSite, type Site } from "./bundles.ts";
+import { startOrigin } from "../../scenes/world.ts";
 
 const KiB = 1024;
 const names = ["one", "two", "three"].map((type) => `acme/${type}`);
 
-let authority: Authority;
-let registry: Registry;
-let bundle: string;
-let exporter: Site;
-
-beforeAll(async () => {
-  authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  for (const type of ["one", "two", "three", "old", "older"])
-    await registry.publish({ type, version: "1.0.0", size: 400 * KiB });
-  exporter = connectedSite(authority, registry);
-  bundle = join(scratch("bundle"), "all.bundle");
-  const args = ["--platform", "linux_amd64", "--bundle", bundle, ...names];
-  expect((await exporter.run("export", ...args)).status).toBe(0);
-});
-afterAll(() => registry.stop());
+const { authority, registry } = await startOrigin();
+for (const type of ["one", "two", "three", "old", "older"])
+  await registry.publish({ type, version: "1.0.0", size: 400 * KiB });
+const exporter = connectedSite(authority, registry);
+const bundle = join(scratch("bundle"), "all.bundle");
+const args = ["--platform", "linux_amd64", "--bundle", bundle, ...names];
+expect((await exporter.run("export", ...args)).status).toBe(0);
 
 const limit = (site: Site, storage: Readonly<Record<string, unknown>>) => {
   const config = parse(readFileSync(site.configFile, "utf8")) as object;

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { createAuthority, type Authority } from "../../fakes/authority.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { expect, it } from "vitest";
+import { createAuthority } from "../../fakes/authority.ts";
+import { startRegistry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
 import { startMirror } from "../../running-mirror.ts";
 import {
@@ -12,15 +12,9 @@ import {
 import { RegistryRequests } from "../../scenes/registry-requests.ts";
 import { connectedSite, exportBundle } from "./bundles.ts";
 
-let authority: Authority;
-let full: Registry;
-let empty: Registry;
-beforeAll(async () => {
-  authority = await createAuthority();
-  full = await startRegistry({ authority });
-  empty = await startRegistry({ authority });
-});
-afterAll(() => Promise.all([full.stop(), empty.stop()]));
+const authority = await createAuthority();
+const full = await startRegistry({ authority });
+const empty = await startRegistry({ authority });
 
 it("a provider that the origin does not have is listed as a bundle brought it, and is absent once nothing of it is stored", async () => {
   await full.publish({ version: "1.0.0" });
@@ -33,13 +27,13 @@ it("a provider that the origin does not have is listed as a bundle brought it, a
   expect(outcomeOf(await ask.index())).toBe("404 not-found");
   const imported = await runCommand(mirror, "import", bundle);
   expect(imported).toMatchObject({ status: 0 });
-  await expect.poll(async () => listedIn(await ask.index())).toEqual(["1.0.0"]);
+  await expect.poll(() => ask.listed()).toEqual(["1.0.0"]);
   expect(listedIn(await facade.versions())).toEqual(["1.0.0"]);
-  expect(outcomeOf(await ask.version("1.0.0"))).toBe("200");
-  expect(outcomeOf(await ask.archive("1.0.0"))).toBe("200");
+  expect(await ask.outcome("1.0.0")).toBe("200");
+  expect(await ask.delivery("1.0.0")).toBe("200");
   const purged = await runCommand(mirror, "prune", "acme/widget");
   expect(purged).toMatchObject({ status: 0 });
-  expect(outcomeOf(await ask.version("1.0.0"))).toBe("404 not-found");
+  expect(await ask.outcome("1.0.0")).toBe("404 not-found");
   expect(outcomeOf(await ask.index())).toBe("404 not-found");
   await mirror.stop();
 });

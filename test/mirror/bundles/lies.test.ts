@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createSigner, type Signer } from "../../fakes/signing.ts";
+import { afterAll, describe, expect, it } from "vitest";
+import { createSigner } from "../../fakes/signing.ts";
 import {
   digestOf,
   putTogether,
@@ -8,12 +8,8 @@ import {
 } from "./bundles.ts";
 import { darwin, firstRelease, linux, Tampering } from "./tampering.ts";
 
-let tampering: Tampering;
-let stranger: Signer;
-beforeAll(async () => {
-  stranger = await createSigner({ name: "Stranger" });
-  tampering = await Tampering.start();
-});
+const stranger = await createSigner({ name: "Stranger" });
+const tampering = await Tampering.start();
 afterAll(() => tampering.stop());
 
 describe("a bundle whose manifest lies", () => {

@@ -38,7 +38,6 @@ async function startSites(): Promise<void> {
   const flags = ["--module", `${moduleHost}/acme/network/aws@1.1.0`];
   const file = await exportBundle(from, "--platform", "linux_amd64", ...flags);
   good = readFileSync(file);
-  await scene.stop();
   const nowhere = { url: "https://127.0.0.1:1/" };
   const config = {
     offline: true,

@@ -8,8 +8,7 @@ import {
   providerVersionNaming,
   VersionRecords,
 } from "../../../src/mirror/versions/version-records.ts";
-import { makeLayout } from "../archives/archives.ts";
-import { openRecords } from "../../store/stores.ts";
+import { makeLayout, openRecords } from "../../store/stores.ts";
 
 export const minute = 60_000;
 export const limits = {

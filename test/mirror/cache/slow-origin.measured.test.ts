@@ -1,34 +1,14 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority } from "../../fakes/authority.ts";
+import { afterEach, describe, expect, it } from "vitest";
 import { delayed, hang, onlyFor } from "../../fakes/faults.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import type { RequestKind } from "../../fakes/request-log.ts";
-import { originsOf } from "../../origins.ts";
-import {
-  startMirror,
-  type Answer,
-  type RunningMirror,
-} from "../../running-mirror.ts";
+import type { Answer } from "../../running-mirror.ts";
+import { startWorld } from "../../scenes/world.ts";
 
-let registry: Registry;
-let mirror: RunningMirror;
-let config: Readonly<Record<string, unknown>>;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  config = originsOf(authority, registry);
-  mirror = await startMirror({ config });
-});
+const { registry, mirror } = await startWorld();
 
 afterEach(() => {
   registry.heal();
   registry.requests.clear();
-});
-
-afterAll(async () => {
-  await registry.stop();
-  await mirror.stop();
 });
 
 async function publish(type: string): Promise<void> {

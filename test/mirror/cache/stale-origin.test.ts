@@ -1,34 +1,24 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { createAuthority } from "../../fakes/authority.ts";
+import { beforeEach, describe, expect, it } from "vitest";
 import { barrier } from "../../fakes/barrier.ts";
 import { all, hang, html, status } from "../../fakes/faults.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import { originsOf } from "../../origins.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import { expectRefusal } from "../../scenes/failing-origin.ts";
 import { awaitHit } from "../../scenes/log-lines.ts";
+import { startWorld } from "../../scenes/world.ts";
 
-let registry: Registry;
-let mirror: RunningMirror;
 let names = 0;
 let type: string;
 
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  mirror = await startMirror({
-    config: {
-      ...originsOf(authority, registry),
-      freshness: { versions: "0" },
-    },
-    limits: { answer: 3_000 },
-  });
-  // Code that runs for the first time may take longer than this answer may.
-  const warm = await registry.publish({ type: "warm", version: "1.0.0" });
-  const { filename } = warm.archive("linux_amd64");
-  const folder = "/providers/registry.terraform.io/acme/warm";
-  await awaitHit(mirror, `${folder}/${filename}`);
-});
+const { registry, mirror } = await startWorld(
+  {
+    freshness: { versions: "0" },
+  },
+  { limits: { answer: 3_000 } },
+);
+// Code that runs for the first time may take longer than this answer may.
+const warm = await registry.publish({ type: "warm", version: "1.0.0" });
+const { filename } = warm.archive("linux_amd64");
+const folder = "/providers/registry.terraform.io/acme/warm";
+await awaitHit(mirror, `${folder}/${filename}`);
 
 /** Version 1.0.0 is known to the mirror, 2.0.0 came out since. */
 beforeEach(async () => {
@@ -38,11 +28,6 @@ beforeEach(async () => {
   expect((await ask("index.json")).status).toBe(200);
   expect((await ask("1.0.0.json")).status).toBe(200);
   await registry.publish({ type, version: "2.0.0" });
-});
-
-afterAll(async () => {
-  await mirror.stop();
-  await registry.stop();
 });
 
 function ask(document: string) {

@@ -1,39 +1,25 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { Agent } from "node:https";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { effort } from "../../effort.ts";
-import { createAuthority } from "../../fakes/authority.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import { originsOf } from "../../origins.ts";
-import {
-  fetchFrom,
-  startMirror,
-  type RunningMirror,
-} from "../../running-mirror.ts";
+import { fetchFrom } from "../../running-mirror.ts";
+import { startWorld } from "../../scenes/world.ts";
 
 const atOnce = 16;
 
-let registry: Registry;
-let mirror: RunningMirror;
-let agents: readonly Agent[];
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  mirror = await startMirror({
-    config: originsOf(authority, registry),
+const { registry, mirror } = await startWorld(
+  {},
+  {
     // The smallest heap that is promised to be enough: garbage left lying in a larger one is no room taken.
     nodeOptions: ["--max-old-space-size=128"],
-  });
-  const ca = readFileSync(mirror.caFile);
-  const options = { ca, keepAlive: true };
-  agents = Array.from({ length: atOnce }, () => new Agent(options));
-});
+  },
+);
+const ca = readFileSync(mirror.caFile);
+const options = { ca, keepAlive: true };
+const agents = Array.from({ length: atOnce }, () => new Agent(options));
 
-afterAll(async () => {
+afterAll(() => {
   for (const agent of agents) agent.destroy();
-  await mirror.stop();
-  await registry.stop();
 });
 
 let names = 0;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import {
   codeOf,
@@ -6,20 +6,12 @@ import {
   makeModuleScene,
   moduleBase,
   versionsOf,
-  withMirror,
-  type ModuleScene,
 } from "../../scenes/module-scene.ts";
 
 const day = 86_400_000;
 const ago = (days: number) => new Date(Date.now() - days * day).toISOString();
 
-let scene: ModuleScene;
-
-beforeAll(async () => {
-  scene = await makeModuleScene();
-});
-
-afterAll(() => scene.origin.stop());
+const scene = await makeModuleScene();
 
 type Dates = Readonly<Record<string, string | undefined>>;
 
@@ -55,24 +47,22 @@ const served = async (mirror: RunningMirror, module: string, version: string) =>
 it("policy.minimumAge alone holds no module back, and asks for no dates", async () => {
   publish("free", { "1.0.0": ago(1), "1.1.0": undefined });
   const config = scene.configOf({ policy: { minimumAge: "3d" } });
-  await withMirror({ config }, async (mirror) => {
-    expect(await versionsOf(mirror, "free")).toEqual(["1.1.0", "1.0.0"]);
-    expect(await served(mirror, "free", "1.0.0")).toBe(true);
-    expect(scene.origin.count("/v2/modules/acme/free")).toBe(0);
-  });
+  const mirror = await startMirror({ config });
+  expect(await versionsOf(mirror, "free")).toEqual(["1.1.0", "1.0.0"]);
+  expect(await served(mirror, "free", "1.0.0")).toBe(true);
+  expect(scene.origin.count("/v2/modules/acme/free")).toBe(0);
 });
 
 describe("where a rule gives modules an age, at first contact", () => {
   it("old versions are served and young ones held until they are of age", async () => {
     publish("network", { "1.0.0": ago(400), "1.1.0": ago(4), "2.0.0": ago(2) });
-    await withMirror({ config: configOf() }, async (mirror) => {
-      expect(await versionsOf(mirror, "network")).toEqual(["1.1.0", "1.0.0"]);
-      expect(await served(mirror, "network", "1.1.0")).toBe(true);
-      const young = await locate(mirror, "network", "2.0.0");
-      expect([young.status, codeOf(young)]).toEqual([451, "too-young"]);
-      const until = new Date(Date.parse(ago(2)) + 3 * day).toISOString();
-      expect(young.body.toString()).toContain(`until ${until.slice(0, 10)}`);
-    });
+    const mirror = await startMirror({ config: configOf() });
+    expect(await versionsOf(mirror, "network")).toEqual(["1.1.0", "1.0.0"]);
+    expect(await served(mirror, "network", "1.1.0")).toBe(true);
+    const young = await locate(mirror, "network", "2.0.0");
+    expect([young.status, codeOf(young)]).toEqual([451, "too-young"]);
+    const until = new Date(Date.parse(ago(2)) + 3 * day).toISOString();
+    expect(young.body.toString()).toContain(`until ${until.slice(0, 10)}`);
   });
 
   it.each([
@@ -85,13 +75,12 @@ describe("where a rule gives modules an age, at first contact", () => {
     async (how, date) => {
       const module = how.replaceAll(" ", "-");
       publish(module, { "1.0.0": date });
-      await withMirror({ config: configOf() }, async (mirror) => {
-        expect(await versionsOf(mirror, module)).toBe(451);
-        const held = await locate(mirror, module);
-        expect(codeOf(held)).toBe("too-young");
-        const until = new Date(Date.now() + 3 * day).toISOString();
-        expect(held.body.toString()).toContain(`until ${until.slice(0, 10)}`);
-      });
+      const mirror = await startMirror({ config: configOf() });
+      expect(await versionsOf(mirror, module)).toBe(451);
+      const held = await locate(mirror, module);
+      expect(codeOf(held)).toBe("too-young");
+      const until = new Date(Date.now() + 3 * day).toISOString();
+      expect(held.body.toString()).toContain(`until ${until.slice(0, 10)}`);
     },
   );
 });
@@ -99,12 +88,11 @@ describe("where a rule gives modules an age, at first contact", () => {
 describe("where a rule gives modules an age, after first contact", () => {
   it("a new version's age counts from first sight, not from its claim", async () => {
     publish("grown", { "1.0.0": ago(400) });
-    await withMirror({ config: configOf() }, async (mirror) => {
-      expect(await versionsOf(mirror, "grown")).toEqual(["1.0.0"]);
-      publish("grown", { "1.0.0": ago(400), "1.0.1": ago(300) });
-      expect(await versionsOf(mirror, "grown")).toEqual(["1.0.0"]);
-      expect(await served(mirror, "grown", "1.0.1")).toBe(false);
-    });
+    const mirror = await startMirror({ config: configOf() });
+    expect(await versionsOf(mirror, "grown")).toEqual(["1.0.0"]);
+    publish("grown", { "1.0.0": ago(400), "1.0.1": ago(300) });
+    expect(await versionsOf(mirror, "grown")).toEqual(["1.0.0"]);
+    expect(await served(mirror, "grown", "1.0.1")).toBe(false);
   });
 
   it("the first claim stays, also after a restart", async () => {
@@ -115,9 +103,8 @@ describe("where a rule gives modules an age, after first contact", () => {
     expect(await versionsOf(mirror, "moved")).toEqual(["1.0.0"]);
     await mirror.stop();
     const { directory } = mirror;
-    await withMirror({ config: configOf(), directory }, async (again) => {
-      expect(await versionsOf(again, "moved")).toEqual(["1.0.0"]);
-    });
+    const again = await startMirror({ config: configOf(), directory });
+    expect(await versionsOf(again, "moved")).toEqual(["1.0.0"]);
   });
 });
 
@@ -134,13 +121,11 @@ it("dates of OpenTofu's registry are read from its documents", async () => {
   const origins = {
     [hostname]: { url: scene.origin.url, ca: scene.caFile },
   };
-  await withMirror(
-    { config: { origins, policy: policyOf(hostname) } },
-    async (mirror) => {
-      const path = moduleBase.replace("registry.terraform.io", hostname);
-      const answer = await mirror.get(`${path}/tofu/aws/versions`);
-      expect(answer.body.toString()).toContain("1.0.0");
-      expect(answer.body.toString()).not.toContain("2.0.0");
-    },
-  );
+  const mirror = await startMirror({
+    config: { origins, policy: policyOf(hostname) },
+  });
+  const path = moduleBase.replace("registry.terraform.io", hostname);
+  const answer = await mirror.get(`${path}/tofu/aws/versions`);
+  expect(answer.body.toString()).toContain("1.0.0");
+  expect(answer.body.toString()).not.toContain("2.0.0");
 });

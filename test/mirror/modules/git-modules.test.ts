@@ -3,13 +3,9 @@ import { text } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
 import { extract } from "tar-stream";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
-import {
-  scratch,
-  startMirror,
-  type RunningMirror,
-} from "../../running-mirror.ts";
+import { scratch, startMirror } from "../../running-mirror.ts";
 import { awaitLine } from "../../scenes/log-lines.ts";
 import {
   countFiles,
@@ -18,24 +14,11 @@ import {
   placeOf,
   makeModuleScene,
   removeBlobs,
-  withMirror,
-  type ModuleScene,
 } from "../../scenes/module-scene.ts";
 
-let scene: ModuleScene;
-let mirror: RunningMirror;
-let root: string;
-
-beforeAll(async () => {
-  root = scratch("git");
-  scene = await makeModuleScene(gitBackend(root));
-  mirror = await startMirror({ config: scene.configOf() });
-});
-
-afterAll(async () => {
-  await mirror.stop();
-  await scene.origin.stop();
-});
+const root = scratch("git");
+const scene = await makeModuleScene(gitBackend(root));
+const mirror = await startMirror({ config: scene.configOf() });
 
 const repositoryAt = (name: string) => GitRepository.create(join(root, name));
 
@@ -132,29 +115,28 @@ describe("modules from git", () => {
     await repository.commit({ "main.tf": "# first" }, "v1");
     publish("moved", `${gitUrl("moved")}?ref=v1`);
     const config = scene.configOf({ freshness: { versions: "0s" } });
-    await withMirror({ config }, async (other) => {
-      await locate(other, "moved");
-      const before = (await getArchive(other, "moved")).body;
-      const second = await repository.commit({ "main.tf": "# next" }, "v1");
-      for (let asked = 0; asked < 3; asked++)
-        expect((await locate(other, "moved")).status).toBe(204);
-      expect((await getArchive(other, "moved")).body).toEqual(before);
-      const line = await awaitLine(
-        other,
-        ({ alarm }) => alarm === "module-replaced",
-      );
-      expect(line).toMatchObject({
-        module: "registry.terraform.io/acme/moved/aws",
-        version: "1.0.0",
-        offered: second,
-        approve: `provender trust approve registry.terraform.io/acme/moved/aws@1.0.0 ${second.slice(0, 16)}`,
-      });
-      const metrics = (await other.get("/metrics")).body.toString();
-      expect(metrics).toContain('kind="module-replaced"} 1');
-
-      await removeBlobs(other);
-      expect((await getArchive(other, "moved")).body).toEqual(before);
+    const other = await startMirror({ config });
+    await locate(other, "moved");
+    const before = (await getArchive(other, "moved")).body;
+    const second = await repository.commit({ "main.tf": "# next" }, "v1");
+    for (let asked = 0; asked < 3; asked++)
+      expect((await locate(other, "moved")).status).toBe(204);
+    expect((await getArchive(other, "moved")).body).toEqual(before);
+    const line = await awaitLine(
+      other,
+      ({ alarm }) => alarm === "module-replaced",
+    );
+    expect(line).toMatchObject({
+      module: "registry.terraform.io/acme/moved/aws",
+      version: "1.0.0",
+      offered: second,
+      approve: `provender trust approve registry.terraform.io/acme/moved/aws@1.0.0 ${second.slice(0, 16)}`,
     });
+    const metrics = (await other.get("/metrics")).body.toString();
+    expect(metrics).toContain('kind="module-replaced"} 1');
+
+    await removeBlobs(other);
+    expect((await getArchive(other, "moved")).body).toEqual(before);
   });
 
   it("follow a renamed repository, and are passed through when they have submodules", async () => {
@@ -192,10 +174,9 @@ describe("modules from git", () => {
     await repository.commit({ "a.tf": `# ${noise}` }, "v1");
     publish("large", `${gitUrl("large")}?ref=v1`);
     const limits = { gitRepository: 100 * 1024 };
-    await withMirror({ config: scene.configOf(), limits }, async (other) => {
-      const answer = await locate(other, "large");
-      expect(answer.status).toBe(502);
-      expect(answer.body.toString()).toContain("it is too large");
-    });
+    const other = await startMirror({ config: scene.configOf(), limits });
+    const answer = await locate(other, "large");
+    expect(answer.status).toBe(502);
+    expect(answer.body.toString()).toContain("it is too large");
   });
 });

@@ -1,38 +1,21 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
-import {
-  scratch,
-  startMirror,
-  type RunningMirror,
-} from "../../running-mirror.ts";
+import { scratch, startMirror } from "../../running-mirror.ts";
 import {
   countFiles,
   locate,
   makeModuleScene,
-  type ModuleScene,
 } from "../../scenes/module-scene.ts";
 
-let scene: ModuleScene;
-let mirror: RunningMirror;
-let root: string;
-let mark: string;
-
-beforeAll(async () => {
-  root = scratch("git");
-  mark = join(scratch("outside"), "mark");
-  scene = await makeModuleScene(gitBackend(root));
-  const repository = await GitRepository.create(join(root, "good"));
-  await repository.commit({ "main.tf": "# good" }, "v1");
-  mirror = await startMirror({ config: scene.configOf() });
-});
-
-afterAll(async () => {
-  await mirror.stop();
-  await scene.origin.stop();
-});
+const root = scratch("git");
+const mark = join(scratch("outside"), "mark");
+const scene = await makeModuleScene(gitBackend(root));
+const repository = await GitRepository.create(join(root, "good"));
+await repository.commit({ "main.tf": "# good" }, "v1");
+const mirror = await startMirror({ config: scene.configOf() });
 
 let published = 0;
 

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { join } from "node:path";
-import { afterAll, afterEach, describe, expect, it, beforeAll } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
 import {
   blobOf,
@@ -13,16 +13,11 @@ import {
   type PackObject,
 } from "../../fakes/git-pack.ts";
 import type { GitBackend } from "../../fakes/module-registry.ts";
-import {
-  scratch,
-  startMirror,
-  type RunningMirror,
-} from "../../running-mirror.ts";
+import { scratch, startMirror } from "../../running-mirror.ts";
 import {
   countFiles,
   locate,
   makeModuleScene,
-  type ModuleScene,
 } from "../../scenes/module-scene.ts";
 import { canSeeProcesses, processesBelow } from "../../scenes/processes.ts";
 
@@ -62,22 +57,13 @@ const hostilePacks: readonly (readonly [string, readonly PackObject[]])[] = [
   ],
 ];
 
-let scene: ModuleScene;
-let mirror: RunningMirror;
 let backend: GitBackend;
 let published = 0;
 
-beforeAll(async () => {
-  scene = await makeModuleScene((req, res) => backend(req, res));
-  mirror = await startMirror({ config: scene.configOf() });
-});
+const scene = await makeModuleScene((req, res) => backend(req, res));
+const mirror = await startMirror({ config: scene.configOf() });
 
 afterEach(() => scene.origin.requests.splice(0));
-
-afterAll(async () => {
-  await mirror.stop();
-  await scene.origin.stop();
-});
 
 /** The status and the sentence of a module that is packed from this repository. */
 async function ask(place = "git/repository") {

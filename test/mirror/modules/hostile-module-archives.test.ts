@@ -1,28 +1,17 @@
 import { gunzipSync, gzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { tar, tarGz, zip } from "../../fakes/module-archive.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { startMirror } from "../../running-mirror.ts";
 import {
   codeOf,
   countFiles,
   locate,
   makeModuleScene,
   moduleBase,
-  type ModuleScene,
 } from "../../scenes/module-scene.ts";
 
-let scene: ModuleScene;
-let mirror: RunningMirror;
-
-beforeAll(async () => {
-  scene = await makeModuleScene();
-  mirror = await startMirror({ config: scene.configOf() });
-});
-
-afterAll(async () => {
-  await mirror.stop();
-  await scene.origin.stop();
-});
+const scene = await makeModuleScene();
+const mirror = await startMirror({ config: scene.configOf() });
 
 describe("hostile archives", () => {
   const link = (linkname: string) => ({ type: "symlink", linkname }) as const;

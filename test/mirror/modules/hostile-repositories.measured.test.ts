@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { packBackend, packOf } from "../../fakes/git-pack.ts";
 import type { GitBackend } from "../../fakes/module-registry.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { startMirror } from "../../running-mirror.ts";
 import { measureHealthFor } from "../../scenes/health-client.ts";
 import {
   codeOf,
   countFiles,
   locate,
   makeModuleScene,
-  type ModuleScene,
 } from "../../scenes/module-scene.ts";
 import { peakOf } from "../../scenes/processes.ts";
 import {
@@ -17,30 +16,21 @@ import {
   type HostileRepository,
 } from "./hostile-repositories.ts";
 
-let scene: ModuleScene;
-let mirror: RunningMirror;
 let backend: GitBackend;
 let published = 0;
 
 /** Milliseconds in which some hundred answers come. */
 const enough = 3_000;
 
-beforeAll(async () => {
-  scene = await makeModuleScene((req, res) => backend(req, res));
-  // Answers wait for the end of the work, so that it is measured whole.
-  mirror = await startMirror({
-    ...{ config: scene.configOf(), limits: { answer: 60_000 } },
-  });
-  // Code that runs for the first time is slower than it will ever be again.
-  await measureHealthFor(mirror, enough, () =>
-    locate(mirror, publish(harmlessRepository())),
-  );
+const scene = await makeModuleScene((req, res) => backend(req, res));
+// Answers wait for the end of the work, so that it is measured whole.
+const mirror = await startMirror({
+  ...{ config: scene.configOf(), limits: { answer: 60_000 } },
 });
-
-afterAll(async () => {
-  await mirror.stop();
-  await scene.origin.stop();
-});
+// Code that runs for the first time is slower than it will ever be again.
+await measureHealthFor(mirror, enough, () =>
+  locate(mirror, publish(harmlessRepository())),
+);
 
 function publish({ commit, objects }: HostileRepository): string {
   backend = packBackend(commit, packOf(objects));

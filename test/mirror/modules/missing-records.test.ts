@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { layOutStore } from "../../../src/store/layout.ts";
 import { loseRecord, readRecord } from "../../store/stores.ts";
 import { tarGz } from "../../fakes/module-archive.ts";
@@ -12,8 +12,6 @@ import {
   locate,
   makeModuleScene,
   versionsOf,
-  withMirror,
-  type ModuleScene,
 } from "../../scenes/module-scene.ts";
 import {
   outcomeOf,
@@ -26,11 +24,7 @@ const ago = (days: number) => new Date(Date.now() - days * day).toISOString();
 const hostname = "registry.terraform.io";
 const nameOf = (module: string) => `${hostname}/acme/${module}/aws`;
 
-let scene: ModuleScene;
-beforeAll(async () => {
-  scene = await makeModuleScene();
-});
-afterAll(() => scene.origin.stop());
+const scene = await makeModuleScene();
 
 /** Serves these versions, all of them old by what the registry says. */
 async function publish(
@@ -65,15 +59,15 @@ const configOf = (kind: Kind) =>
 async function importFirst(module: string, directory: string): Promise<void> {
   const file = join(scratch("bundle"), "modules.bundle");
   const spec = ["--module", `${nameOf(module)}@1.0.0`];
-  await withMirror({ config: scene.configOf() }, async (mirror) => {
-    const made = await runCommand(mirror, "export", "--bundle", file, ...spec);
-    expect(made).toMatchObject({ status: 0 });
-  });
+  const from = await startMirror({ config: scene.configOf() });
+  const made = await runCommand(from, "export", "--bundle", file, ...spec);
+  expect(made).toMatchObject({ status: 0 });
+  await from.stop();
   const other = { config: scene.configOf(), directory };
-  await withMirror(other, async (mirror) => {
-    const done = await runCommand(mirror, "import", file);
-    expect(done).toMatchObject({ status: 0 });
-  });
+  const to = await startMirror(other);
+  const done = await runCommand(to, "import", file);
+  expect(done).toMatchObject({ status: 0 });
+  await to.stop();
 }
 
 const keyOf = (module: string) => [
@@ -123,25 +117,21 @@ describe.each(cases)("a list that was lost $kind, $how", (one) => {
 
   it("is unknown and no first contact, until it is restored", async () => {
     const { mirror, restore } = await loseList(one);
-    try {
-      const unknown = [503, unreadable, unreadable];
-      expect(await outcomes(mirror, module)).toEqual(unknown);
-      const file = keyOf(module).join("/");
-      const alarm = () =>
-        mirror.log.find((line) => "alarm" in line && line.file === file);
-      await expect.poll(alarm).toMatchObject({
-        alarm: "record-unreadable",
-        problem: expect.stringContaining(
-          `missing, and a record that was written after it exists: restore it from a backup, or run "provender trust reset ${nameOf(module)}"`,
-        ) as unknown,
-      });
-      expect(listOf(mirror, module)).toBeUndefined();
-      restore();
-      const listed = isAging ? ["1.0.0"] : ["2.0.0", "1.0.0"];
-      expect(await versionsOf(mirror, module)).toEqual(listed);
-    } finally {
-      await mirror.kill();
-    }
+    const unknown = [503, unreadable, unreadable];
+    expect(await outcomes(mirror, module)).toEqual(unknown);
+    const file = keyOf(module).join("/");
+    const alarm = () =>
+      mirror.log.find((line) => "alarm" in line && line.file === file);
+    await expect.poll(alarm).toMatchObject({
+      alarm: "record-unreadable",
+      problem: expect.stringContaining(
+        `missing, and a record that was written after it exists: restore it from a backup, or run "provender trust reset ${nameOf(module)}"`,
+      ) as unknown,
+    });
+    expect(listOf(mirror, module)).toBeUndefined();
+    restore();
+    const listed = isAging ? ["1.0.0"] : ["2.0.0", "1.0.0"];
+    expect(await versionsOf(mirror, module)).toEqual(listed);
   });
 });
 
@@ -150,9 +140,8 @@ it("a module that was imported and never listed has lost nothing", async () => {
   const directory = scratch("store");
   await importFirst("carried", directory);
   const options = { config: configOf("under minimumAge"), directory };
-  await withMirror(options, async (mirror) => {
-    expect(await versionsOf(mirror, "carried")).toEqual(["1.0.0"]);
-  });
+  const mirror = await startMirror(options);
+  expect(await versionsOf(mirror, "carried")).toEqual(["1.0.0"]);
 });
 
 describe("provender trust reset of a module", () => {
@@ -161,23 +150,19 @@ describe("provender trust reset of a module", () => {
   it("has the next list count as the first, with its pinned content, and says so in the audit log", async () => {
     const lost = { kind: "under minimumAge", how: "listed", module } as const;
     const { mirror } = await loseList(lost);
-    try {
-      expect(await versionsOf(mirror, module)).toBe(503);
-      const command = ["trust", "reset", `acme/${module}/aws`];
-      const because = ["--because", "disk died"];
-      const reset = await runCommand(mirror, ...command, ...because);
-      expect(reset).toMatchObject({ status: 0, stderr: "" });
-      expect(reset.stdout).toContain(`${nameOf(module)} is forgotten`);
-      expect(readAudit(mirror).at(-1)).toMatchObject({
-        ...{ event: "reset", module: nameOf(module), because: "disk died" },
-      });
-      expect(await versionsOf(mirror, module)).toEqual(["2.0.0", "1.0.0"]);
-      const again = await runCommand(mirror, ...command);
-      expect(again.status).toBe(1);
-      expect(again.stderr).toContain("has no list of versions that was lost");
-      expect(JSON.stringify(listOf(mirror, module))).toContain("2.0.0");
-    } finally {
-      await mirror.kill();
-    }
+    expect(await versionsOf(mirror, module)).toBe(503);
+    const command = ["trust", "reset", `acme/${module}/aws`];
+    const because = ["--because", "disk died"];
+    const reset = await runCommand(mirror, ...command, ...because);
+    expect(reset).toMatchObject({ status: 0, stderr: "" });
+    expect(reset.stdout).toContain(`${nameOf(module)} is forgotten`);
+    expect(readAudit(mirror).at(-1)).toMatchObject({
+      ...{ event: "reset", module: nameOf(module), because: "disk died" },
+    });
+    expect(await versionsOf(mirror, module)).toEqual(["2.0.0", "1.0.0"]);
+    const again = await runCommand(mirror, ...command);
+    expect(again.status).toBe(1);
+    expect(again.stderr).toContain("has no list of versions that was lost");
+    expect(JSON.stringify(listOf(mirror, module))).toContain("2.0.0");
   });
 });

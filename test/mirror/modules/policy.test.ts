@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { tarGz } from "../../fakes/module-archive.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { startMirror } from "../../running-mirror.ts";
 import { awaitLine, awaitLineOf } from "../../scenes/log-lines.ts";
 import {
   codeOf,
@@ -8,24 +8,13 @@ import {
   makeModuleScene,
   moduleBase,
   versionsOf,
-  withMirror,
-  type ModuleScene,
 } from "../../scenes/module-scene.ts";
 import { eventually, readAudit } from "../../scenes/provider-requests.ts";
 
 const hostname = "registry.terraform.io";
-let scene: ModuleScene;
-let mirror: RunningMirror;
 
-beforeAll(async () => {
-  scene = await makeModuleScene();
-  mirror = await startMirror({ config: scene.configOf() });
-});
-
-afterAll(async () => {
-  await mirror.stop();
-  await scene.origin.stop();
-});
+const scene = await makeModuleScene();
+const mirror = await startMirror({ config: scene.configOf() });
 
 describe("policy", () => {
   const rulesFor = (rules: readonly unknown[], other = {}) =>
@@ -45,16 +34,15 @@ describe("policy", () => {
         versions: "< 2.0.0",
       },
     ]);
-    await withMirror({ config }, async (other) => {
-      expect(await versionsOf(other, "good")).toEqual(["1.0.0"]);
-      expect((await locate(other, "good")).status).toBe(204);
-      expect((await locate(other, "good", "2.0.0")).status).toBe(451);
-      expect(await versionsOf(other, "bad")).toBe(451);
-      const refused = await other.get(
-        `${moduleBase}/bad/aws/1.0.0/archive.tar.gz`,
-      );
-      expect(codeOf(refused)).toBe("policy-denied");
-    });
+    const other = await startMirror({ config });
+    expect(await versionsOf(other, "good")).toEqual(["1.0.0"]);
+    expect((await locate(other, "good")).status).toBe(204);
+    expect((await locate(other, "good", "2.0.0")).status).toBe(451);
+    expect(await versionsOf(other, "bad")).toBe(451);
+    const refused = await other.get(
+      `${moduleBase}/bad/aws/1.0.0/archive.tar.gz`,
+    );
+    expect(codeOf(refused)).toBe("policy-denied");
   });
 
   it.each(["enforce", "report"])(
@@ -65,40 +53,32 @@ describe("policy", () => {
       const match = "registry.terraform.io/acme/partly/aws";
       const rule = { match, action: "deny", versions: ">= 2.0.0" };
       const policy = { mode, rules: [rule] };
-      await withMirror(
-        { config: scene.configOf({ policy }) },
-        async (other) => {
-          const isEnforced = mode === "enforce";
-          const path = `${moduleBase}/partly/aws/versions`;
-          for (let time = 0; time < 2; time++)
-            expect(
-              await awaitLineOf(other, await other.get(path)),
-            ).toMatchObject({
-              [isEnforced ? "leftOut" : "reported"]: { denied: 2 },
-            });
-          expect(await versionsOf(other, "partly")).toHaveLength(
-            isEnforced ? 1 : 3,
-          );
-          const lines = await eventually(
-            () => Promise.resolve(readAudit(other)),
-            (all) => all.some(({ event }) => event === "left-out"),
-          );
-          expect(
-            lines.filter(({ event }) => event === "left-out"),
-          ).toMatchObject([
-            {
-              module: match,
-              verdict: isEnforced ? "refused" : "reported",
-              detail: expect.stringMatching(
-                /^2 denied; .*3\.0\.0.*2\.0\.0/,
-              ) as string,
-            },
-          ]);
-          const why = await other.get(`/why/${match}`);
-          expect(
-            why.body.toString().includes("leaves out, denied: 3.0.0"),
-          ).toBe(isEnforced);
+      const other = await startMirror({ config: scene.configOf({ policy }) });
+      const isEnforced = mode === "enforce";
+      const path = `${moduleBase}/partly/aws/versions`;
+      for (let time = 0; time < 2; time++)
+        expect(await awaitLineOf(other, await other.get(path))).toMatchObject({
+          [isEnforced ? "leftOut" : "reported"]: { denied: 2 },
+        });
+      expect(await versionsOf(other, "partly")).toHaveLength(
+        isEnforced ? 1 : 3,
+      );
+      const lines = await eventually(
+        () => Promise.resolve(readAudit(other)),
+        (all) => all.some(({ event }) => event === "left-out"),
+      );
+      expect(lines.filter(({ event }) => event === "left-out")).toMatchObject([
+        {
+          module: match,
+          verdict: isEnforced ? "refused" : "reported",
+          detail: expect.stringMatching(
+            /^2 denied; .*3\.0\.0.*2\.0\.0/,
+          ) as string,
         },
+      ]);
+      const why = await other.get(`/why/${match}`);
+      expect(why.body.toString().includes("leaves out, denied: 3.0.0")).toBe(
+        isEnforced,
       );
     },
   );
@@ -112,12 +92,11 @@ describe("policy", () => {
         ],
       },
     });
-    await withMirror({ config }, async (other) => {
-      const path = "/v1/modules/example.com/acme/network/aws/versions";
-      expect((await other.get(path)).status).toBe(451);
-      expect(await versionsOf(other, "young")).toBe(451);
-      expect(codeOf(await locate(other, "young"))).toBe("too-young");
-    });
+    const other = await startMirror({ config });
+    const path = "/v1/modules/example.com/acme/network/aws/versions";
+    expect((await other.get(path)).status).toBe(451);
+    expect(await versionsOf(other, "young")).toBe(451);
+    expect(codeOf(await locate(other, "young"))).toBe("too-young");
   });
 });
 

@@ -1,11 +1,7 @@
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
-import {
-  scratch,
-  startMirror,
-  type RunningMirror,
-} from "../../running-mirror.ts";
+import { scratch, startMirror } from "../../running-mirror.ts";
 import {
   codeOf,
   getArchive,
@@ -13,30 +9,20 @@ import {
   makeModuleScene,
   placeOf,
   removeBlobs,
-  type ModuleScene,
 } from "../../scenes/module-scene.ts";
 
-let scene: ModuleScene;
-let mirror: RunningMirror;
-let commit: string;
 let refusal: number | undefined;
 
-beforeAll(async () => {
-  const root = scratch("private-git");
-  const backend = gitBackend(root);
-  scene = await makeModuleScene(async (request, response) => {
-    if (refusal === undefined) return backend(request, response);
-    response.writeHead(refusal, { "WWW-Authenticate": "Basic" }).end();
-  });
-  mirror = await startMirror({ config: scene.configOf() });
-  const repository = await GitRepository.create(join(root, "private"));
-  commit = await repository.commit({ "main.tf": "# private" }, "v1");
+const root = scratch("private-git");
+const backend = gitBackend(root);
+const scene = await makeModuleScene(async (request, response) => {
+  if (refusal === undefined) return backend(request, response);
+  response.writeHead(refusal, { "WWW-Authenticate": "Basic" }).end();
 });
+const mirror = await startMirror({ config: scene.configOf() });
+const repository = await GitRepository.create(join(root, "private"));
+const commit = await repository.commit({ "main.tf": "# private" }, "v1");
 beforeEach(() => (refusal = undefined));
-afterAll(async () => {
-  await mirror.stop();
-  await scene.origin.stop();
-});
 
 const sourceOf = (query: string) =>
   `git::${scene.origin.url}git/private/.git${query}`;

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { arrivals } from "../../fakes/arrivals.ts";
 import {
   blobOf,
@@ -13,12 +13,11 @@ import {
   treeOf,
 } from "../../fakes/git-pack.ts";
 import type { GitBackend } from "../../fakes/module-registry.ts";
-import type { RunningMirror } from "../../running-mirror.ts";
+import { type RunningMirror, startMirror } from "../../running-mirror.ts";
 import { tarGz } from "../../fakes/module-archive.ts";
 import { awaitLine } from "../../scenes/log-lines.ts";
 import {
   makeModuleScene,
-  withMirror,
   type ModuleScene,
 } from "../../scenes/module-scene.ts";
 import { openConnection } from "../../scenes/raw-connection.ts";
@@ -103,7 +102,6 @@ describe.each<Kind>(["archives", "repositories"])("eight slow %s", (kind) => {
   beforeAll(async () => {
     origin = await makeOrigin();
   });
-  afterAll(() => origin.scene.origin.stop());
 
   it(
     "left by their clients, do not keep another from coming",
@@ -111,19 +109,18 @@ describe.each<Kind>(["archives", "repositories"])("eight slow %s", (kind) => {
     async () => {
       const { scene, begun } = origin;
       const config = scene.configOf();
-      await withMirror({ config }, async (mirror) => {
-        const sockets: Socket[] = [];
-        for (let n = 0; n < places; n++) {
-          const place = `slow-${kind}-${n}`;
-          const module = `slow/${place}`;
-          sockets.push(await ask(mirror, publish(scene, kind, module, place)));
-        }
-        await begun.reach(places);
-        sockets.forEach((socket) => socket.destroy());
-        const path = publish(scene, kind, "acme/other", `other-${kind}`);
-        expect((await mirror.get(path)).status).toBe(200);
-        await expectGivenUp(mirror);
-      });
+      const mirror = await startMirror({ config });
+      const sockets: Socket[] = [];
+      for (let n = 0; n < places; n++) {
+        const place = `slow-${kind}-${n}`;
+        const module = `slow/${place}`;
+        sockets.push(await ask(mirror, publish(scene, kind, module, place)));
+      }
+      await begun.reach(places);
+      sockets.forEach((socket) => socket.destroy());
+      const path = publish(scene, kind, "acme/other", `other-${kind}`);
+      expect((await mirror.get(path)).status).toBe(200);
+      await expectGivenUp(mirror);
     },
   );
 });

@@ -1,23 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { startMirror } from "../../running-mirror.ts";
 import { tarGz } from "../../fakes/module-archive.ts";
-import {
-  codeOf,
-  makeModuleScene,
-  withMirror,
-  type ModuleScene,
-} from "../../scenes/module-scene.ts";
+import { codeOf, makeModuleScene } from "../../scenes/module-scene.ts";
 
 const hostname = "registry.terraform.io";
 
-let scene: ModuleScene;
-let first: Buffer;
-
-beforeAll(async () => {
-  scene = await makeModuleScene();
-  first = await tarGz([["main.tf", "# first"]]);
-});
-
-afterAll(() => scene.origin.stop());
+const scene = await makeModuleScene();
+const first = await tarGz([["main.tf", "# first"]]);
 
 describe("policy", () => {
   it.each(["Evil/Net/*", "EVIL/*/*", "*/nEt/aws", "evil/net/aws"])(
@@ -29,25 +18,22 @@ describe("policy", () => {
         scene.origin.publish(`${name}/aws`, "1.0.0", location);
       const rule = { match: `${hostname}/${pattern}`, action: "deny" };
       const config = scene.configOf({ policy: { rules: [rule] } });
-      await withMirror({ config }, async (mirror) => {
-        const get = (name: string, rest: string) =>
-          mirror.get(`/v1/modules/${hostname}/${name}/aws/${rest}`);
-        for (const name of ["evil/net", "Evil/Net", "EVIL/NET"])
-          for (const rest of [
-            "versions",
-            "1.0.0/download",
-            "1.0.0/archive.tar.gz",
-          ]) {
-            const answer = await get(name, rest);
-            expect([answer.status, codeOf(answer)]).toEqual([
-              451,
-              "policy-denied",
-            ]);
-          }
-        expect((await get("good/one", "1.0.0/archive.tar.gz")).status).toBe(
-          200,
-        );
-      });
+      const mirror = await startMirror({ config });
+      const get = (name: string, rest: string) =>
+        mirror.get(`/v1/modules/${hostname}/${name}/aws/${rest}`);
+      for (const name of ["evil/net", "Evil/Net", "EVIL/NET"])
+        for (const rest of [
+          "versions",
+          "1.0.0/download",
+          "1.0.0/archive.tar.gz",
+        ]) {
+          const answer = await get(name, rest);
+          expect([answer.status, codeOf(answer)]).toEqual([
+            451,
+            "policy-denied",
+          ]);
+        }
+      expect((await get("good/one", "1.0.0/archive.tar.gz")).status).toBe(200);
     },
   );
 });
@@ -75,15 +61,14 @@ describe("versions", () => {
       origin.answer(`/v1/modules/${name}/versions`, {
         modules: [{ versions }],
       });
-      await withMirror({ config: scene.configOf({}) }, async (mirror) => {
-        const get = (rest: string) =>
-          mirror.get(`/v1/modules/${hostname}/${name}/${rest}`);
-        const list = await get("versions");
-        expect(JSON.parse(list.body.toString())).toMatchObject({
-          modules: [{ versions: [{ version }] }],
-        });
-        expect((await get(`${version}/archive.tar.gz`)).status).toBe(200);
+      const mirror = await startMirror({ config: scene.configOf({}) });
+      const get = (rest: string) =>
+        mirror.get(`/v1/modules/${hostname}/${name}/${rest}`);
+      const list = await get("versions");
+      expect(JSON.parse(list.body.toString())).toMatchObject({
+        modules: [{ versions: [{ version }] }],
       });
+      expect((await get(`${version}/archive.tar.gz`)).status).toBe(200);
     },
   );
 });

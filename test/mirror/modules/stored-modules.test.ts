@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   blobOf,
   commitOf,
@@ -15,6 +15,7 @@ import { tarGz } from "../../fakes/module-archive.ts";
 import type { GitBackend } from "../../fakes/module-registry.ts";
 import {
   scratch,
+  startMirror,
   type Answer,
   type RunningMirror,
 } from "../../running-mirror.ts";
@@ -24,8 +25,6 @@ import {
   getArchive,
   locate,
   makeModuleScene,
-  withMirror,
-  type ModuleScene,
 } from "../../scenes/module-scene.ts";
 
 const MiB = 2 ** 20;
@@ -37,21 +36,16 @@ type Place = readonly [
   size: number,
 ];
 
-let scene: ModuleScene;
 let open: GitBackend;
 let published = 0;
 
-beforeAll(async () => {
-  scene = await makeModuleScene((request, response) => {
-    const [, kind = "", size = ""] =
-      /^\/git\/(\w+)-([\d.]+)-/.exec(request.url ?? "") ?? [];
-    if (kind === "open") return open(request, response);
-    const send = kind === "git" ? sendPack : sendUnannounced;
-    return send(Number(size))(request, response);
-  });
+const scene = await makeModuleScene((request, response) => {
+  const [, kind = "", size = ""] =
+    /^\/git\/(\w+)-([\d.]+)-/.exec(request.url ?? "") ?? [];
+  if (kind === "open") return open(request, response);
+  const send = kind === "git" ? sendPack : sendUnannounced;
+  return send(Number(size))(request, response);
 });
-
-afterAll(() => scene.origin.stop());
 
 const textOf = (size: number) => randomBytes(size * MiB).toString("base64");
 
@@ -114,13 +108,10 @@ function sumOf(mirror: RunningMirror): number {
 const sha256 = ({ body }: Answer) =>
   createHash("sha256").update(body).digest("hex");
 
-async function withStorage(
-  bounds: Readonly<Record<string, number>>,
-  use: (mirror: RunningMirror) => Promise<void>,
-): Promise<void> {
+function startWithin(bounds: Readonly<Record<string, number>>) {
   const directory = scratch("store");
   const storage = { directory, ...bounds };
-  await withMirror({ directory, config: scene.configOf({ storage }) }, use);
+  return startMirror({ directory, config: scene.configOf({ storage }) });
 }
 
 async function expectFull(
@@ -136,37 +127,35 @@ async function expectFull(
 }
 
 describe("modules under storage.maxSize", () => {
-  const within = (use: (mirror: RunningMirror) => Promise<void>) =>
-    withStorage({ maxSize, minFree: 0 }, use);
+  const start = () => startWithin({ maxSize, minFree: 0 });
 
   it.each<Place[0]>(["announced", "git"])(
     "(%s) push out the least recently used ones",
     async (kind) => {
-      await within(async (mirror) => {
-        const names = [
-          await publish([kind, 0.5]),
-          await publish([kind, 0.6]),
-          await publish([kind, 0.7]),
-        ];
-        const kept: string[] = [];
-        for (const module of names)
-          kept.push(sha256(await getArchive(mirror, module)));
-        expect([...readStored(mirror).keys()].toSorted()).toEqual(
-          kept.toSorted(),
-        );
-        const [first = "", second = ""] = kept;
-        await getArchive(mirror, names[0] ?? "");
-        const last = await getArchive(mirror, await publish([kind, 0.9]));
-        expect(last.status).toBe(200);
-        const stored = readStored(mirror);
-        expect(stored.has(sha256(last))).toBe(true);
-        expect(stored.has(first)).toBe(true);
-        expect(stored.has(second)).toBe(false);
-        expect(sumOf(mirror)).toBeLessThanOrEqual(maxSize);
-        const again = await getArchive(mirror, names[1] ?? "");
-        expect(sha256(again)).toBe(second);
-        expect(sumOf(mirror)).toBeLessThanOrEqual(maxSize);
-      });
+      const mirror = await start();
+      const names = [
+        await publish([kind, 0.5]),
+        await publish([kind, 0.6]),
+        await publish([kind, 0.7]),
+      ];
+      const kept: string[] = [];
+      for (const module of names)
+        kept.push(sha256(await getArchive(mirror, module)));
+      expect([...readStored(mirror).keys()].toSorted()).toEqual(
+        kept.toSorted(),
+      );
+      const [first = "", second = ""] = kept;
+      await getArchive(mirror, names[0] ?? "");
+      const last = await getArchive(mirror, await publish([kind, 0.9]));
+      expect(last.status).toBe(200);
+      const stored = readStored(mirror);
+      expect(stored.has(sha256(last))).toBe(true);
+      expect(stored.has(first)).toBe(true);
+      expect(stored.has(second)).toBe(false);
+      expect(sumOf(mirror)).toBeLessThanOrEqual(maxSize);
+      const again = await getArchive(mirror, names[1] ?? "");
+      expect(sha256(again)).toBe(second);
+      expect(sumOf(mirror)).toBeLessThanOrEqual(maxSize);
     },
   );
 
@@ -175,13 +164,12 @@ describe("modules under storage.maxSize", () => {
     ["endless", 4],
     ["git", 4],
   ])("(%s) are refused above it", async (...place) => {
-    await within(async (mirror) => {
-      const small = await getArchive(mirror, await publish(["announced", 0.5]));
-      await expectFull(mirror, await publish(place));
-      expect(sumOf(mirror)).toBeLessThanOrEqual(small.body.length);
-      const next = await getArchive(mirror, await publish(["announced", 0.5]));
-      expect(next.status).toBe(200);
-    });
+    const mirror = await start();
+    const small = await getArchive(mirror, await publish(["announced", 0.5]));
+    await expectFull(mirror, await publish(place));
+    expect(sumOf(mirror)).toBeLessThanOrEqual(small.body.length);
+    const next = await getArchive(mirror, await publish(["announced", 0.5]));
+    expect(next.status).toBe(200);
   });
 });
 
@@ -194,10 +182,9 @@ describe("modules under storage.minFree", () => {
       left.resolve();
     };
     const module = await publish(["open", 0]);
-    await withStorage({ minFree: 2 ** 50 }, async (mirror) => {
-      expect((await locate(mirror, module)).status).toBe(503);
-      await left.promise;
-    });
+    const mirror = await startWithin({ minFree: 2 ** 50 });
+    expect((await locate(mirror, module)).status).toBe(503);
+    await left.promise;
   });
 
   it.each<Place>([
@@ -205,9 +192,8 @@ describe("modules under storage.minFree", () => {
     ["endless", 0.1],
     ["git", 0.1],
   ])("(%s) are not stored on a full disk", async (...place) => {
-    await withStorage({ minFree: 2 ** 50 }, async (mirror) => {
-      await expectFull(mirror, await publish(place));
-      expect(sumOf(mirror)).toBe(0);
-    });
+    const mirror = await startWithin({ minFree: 2 ** 50 });
+    await expectFull(mirror, await publish(place));
+    expect(sumOf(mirror)).toBe(0);
   });
 });

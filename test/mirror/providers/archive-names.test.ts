@@ -1,27 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority } from "../../fakes/authority.ts";
+import { describe, expect, it } from "vitest";
 import * as faults from "../../fakes/faults.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import { originsOf } from "../../origins.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { startWorld } from "../../scenes/world.ts";
 
 const platforms = ["linux_amd64", "darwin_arm64"];
 const mirrored = "providers/registry.terraform.io/acme/";
 const published = "v1/providers/registry.terraform.io/acme/";
 
-let registry: Registry;
-let mirror: RunningMirror;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  mirror = await startMirror({ config: originsOf(authority, registry) });
-});
-
-afterAll(async () => {
-  await mirror.stop();
-  await registry.stop();
-});
+const { registry, mirror } = await startWorld();
 
 const writings: readonly (readonly [string, (platform: string) => string])[] = [
   [

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import * as faults from "../../fakes/faults.ts";
 import type { Fault } from "../../fakes/faults.ts";
 import type { RequestKind } from "../../fakes/request-log.ts";
@@ -7,19 +7,12 @@ import {
   secret,
   signedUrls,
   startFailingOrigin,
-  type FailingOrigin,
   type Question,
 } from "../../scenes/failing-origin.ts";
 
-let origin: FailingOrigin;
-
-beforeAll(async () => {
-  origin = await startFailingOrigin();
-});
+const origin = await startFailingOrigin();
 
 afterEach(() => origin.registry.heal());
-
-afterAll(() => origin.stop());
 
 function toCanary(scheme: string): Fault {
   return (reply, request) => {

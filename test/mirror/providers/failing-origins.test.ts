@@ -1,29 +1,19 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority } from "../../fakes/authority.ts";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
 import * as faults from "../../fakes/faults.ts";
 import type { Fault } from "../../fakes/faults.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import type { Registry } from "../../fakes/registry.ts";
 import type { RequestKind } from "../../fakes/request-log.ts";
 import { parseVersion } from "../../../src/address/version.ts";
-import { originsOf } from "../../origins.ts";
 import { minute } from "../cache/metadata.ts";
-import {
-  startTimedMirror,
-  type TimedMirror,
-} from "../../scenes/timed-mirror.ts";
+import { startTimedMirror } from "../../scenes/timed-mirror.ts";
+import { startOrigin } from "../../scenes/world.ts";
 
 const freshness = 5 * minute;
-let registry: Registry;
-let mirror: TimedMirror;
 let names = 0;
 
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  const limits = { firstByte: 1_500, answer: 3_000 };
-  const config = originsOf(authority, registry);
-  mirror = await startTimedMirror(config, {}, undefined, undefined, limits);
-});
+const { registry, config } = await startOrigin();
+const limits = { firstByte: 1_500, answer: 3_000 };
+const mirror = await startTimedMirror(config, {}, undefined, undefined, limits);
 
 afterEach(async () => {
   registry.heal();
@@ -34,10 +24,7 @@ afterEach(async () => {
   registry.requests.clear();
 });
 
-afterAll(async () => {
-  await mirror.close();
-  await registry.stop();
-});
+afterAll(() => mirror.close());
 
 /** A provider of which version 1.0.0 is stored, and 2.0.0 came out since. */
 async function prepareProvider() {

@@ -9,15 +9,10 @@ import {
 } from "../../../src/address/version.ts";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createAuthority } from "../../fakes/authority.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import {
-  scratch,
-  startMirror,
-  type Answer,
-  type RunningMirror,
-} from "../../running-mirror.ts";
+import { startRegistry } from "../../fakes/registry.ts";
+import { scratch, startMirror, type Answer } from "../../running-mirror.ts";
 import { watchLoopSteps } from "../../scenes/loop-steps.ts";
 import {
   listLargeProvider,
@@ -30,9 +25,6 @@ import { largeAnswers, linux, type DocumentKind } from "./large-answers.ts";
 const registryHost = "registry.example.com";
 const oddHost = "odd.example.com";
 
-let far: Registry;
-let odd: Registry;
-let mirror: RunningMirror;
 let types = 0;
 
 const steps = watchLoopSteps();
@@ -40,32 +32,22 @@ const steps = watchLoopSteps();
 /** Number of lists whose mean is taken. */
 const coldLists = 20;
 
-beforeAll(async () => {
-  const authority = await createAuthority();
-  far = await startRegistry({ authority });
-  far.services = { ...far.services, "modules.v1": "/v1/modules/" };
-  odd = await startRegistry({ authority });
-  const ca = join(scratch("ca"), "ca.pem");
-  writeFileSync(ca, authority.caPem);
-  mirror = await startMirror({
-    ...steps.options,
-    config: {
-      origins: {
-        [registryHost]: { url: far.url, ca },
-        [oddHost]: { url: odd.url, ca },
-      },
+const authority = await createAuthority();
+const far = await startRegistry({ authority });
+far.services = { ...far.services, "modules.v1": "/v1/modules/" };
+const odd = await startRegistry({ authority });
+const ca = join(scratch("ca"), "ca.pem");
+writeFileSync(ca, authority.caPem);
+const mirror = await startMirror({
+  ...steps.options,
+  config: {
+    origins: {
+      [registryHost]: { url: far.url, ca },
+      [oddHost]: { url: odd.url, ca },
     },
-    // Answers wait for the end of the work, so that it is measured whole.
-    limits: { answer: 55_000 },
-  });
-  // Code that runs for the first time is slower than it will ever be again.
-  for (let round = 0; round < 3; round++)
-    await ask.list(JSON.stringify(versionsOf(mostVersions)));
-});
-
-afterAll(async () => {
-  await mirror.stop();
-  await Promise.all([far.stop(), odd.stop()]);
+  },
+  // Answers wait for the end of the work, so that it is measured whole.
+  limits: { answer: 55_000 },
 });
 
 /** First contact takes the newest release, so that it has to be there. */
@@ -131,6 +113,9 @@ const ask: Readonly<
     return requestsFor(mirror, type, "acme", registryHost).version("1.0.0");
   },
 };
+// Code that runs for the first time is slower than it will ever be again.
+for (let round = 0; round < 3; round++)
+  await ask.list(JSON.stringify(versionsOf(mostVersions)));
 
 function nextType(): string {
   return `large${++types}`;

@@ -1,32 +1,16 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { createAuthority } from "../../fakes/authority.ts";
+import { expect, it } from "vitest";
 import { onlyFor, slow } from "../../fakes/faults.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import { originsOf } from "../../origins.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import { eventually } from "../../scenes/provider-requests.ts";
+import { startWorld } from "../../scenes/world.ts";
 
 const offered = ["linux_amd64", "darwin_arm64", "windows_amd64"];
 const folder = "providers/registry.terraform.io/acme/widget/";
 
-let registry: Registry;
-let mirror: RunningMirror;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  for (const version of ["1.0.0", "1.1.0"])
-    await registry.publish({ version, platforms: offered });
-  const platforms = ["linux_amd64", "darwin_arm64", "plan9_386"];
-  mirror = await startMirror({
-    config: { ...originsOf(authority, registry), platforms },
-  });
+const { registry, mirror } = await startWorld({
+  platforms: ["linux_amd64", "darwin_arm64", "plan9_386"],
 });
-
-afterAll(async () => {
-  await mirror.stop();
-  await registry.stop();
-});
+for (const version of ["1.0.0", "1.1.0"])
+  await registry.publish({ version, platforms: offered });
 
 /** Platforms of a version that have an `h1:`. */
 async function hashed(version = "1.0.0"): Promise<readonly string[]> {

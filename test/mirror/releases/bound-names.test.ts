@@ -1,11 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority } from "../../fakes/authority.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { afterAll, describe, expect, it } from "vitest";
 import type { Release } from "../../fakes/release.ts";
 import { createSigner, type Signer } from "../../fakes/signing.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
-import { originsOf } from "../../origins.ts";
 import { requestsFor } from "../../scenes/provider-requests.ts";
+import { startWorld } from "../../scenes/world.ts";
 
 const linux = "linux_amd64";
 const darwin = "darwin_arm64";
@@ -131,32 +128,24 @@ const switched: readonly (readonly [string, Lie])[] = [
   ["another publisher's archive", { archive: ["other", linux] }],
 ];
 
-let registry: Registry;
-let mirror: RunningMirror;
 const releases = new Map<Name, Release>();
 let accepted = 0;
 
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  const signers = { real: await createSigner(), foreign: await createSigner() };
-  for (const [name, options] of Object.entries(genuine))
-    releases.set(
-      name as Name,
-      await registry.publish({
-        ...options,
-        signer: signers[options.namespace],
-        seed: options.namespace,
-        platforms: [linux, darwin],
-        size: 150_000,
-      }),
-    );
-  mirror = await startMirror({ config: originsOf(authority, registry) });
-});
+const { registry, mirror } = await startWorld();
+const signers = { real: await createSigner(), foreign: await createSigner() };
+for (const [name, options] of Object.entries(genuine))
+  releases.set(
+    name as Name,
+    await registry.publish({
+      ...options,
+      signer: signers[options.namespace],
+      seed: options.namespace,
+      platforms: [linux, darwin],
+      size: 150_000,
+    }),
+  );
 
-afterAll(async () => {
-  await mirror.stop();
-  await registry.stop();
+afterAll(() => {
   console.info(`${accepted} of ${lies.length + switched.length} accepted`);
 });
 

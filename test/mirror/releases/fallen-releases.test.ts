@@ -1,16 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createSigner, type Signer } from "../../fakes/signing.ts";
 import { createCertifiedSigner } from "../../scenes/certified-signers.ts";
 import { outcomeOf } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 
-let scene: TrustScene;
-
-beforeAll(async () => {
-  scene = await TrustScene.start();
-});
-
-afterAll(() => scene.stop());
+const scene = await TrustScene.start();
 
 const armor = (body: string) =>
   `-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n${body}\n-----END PGP PUBLIC KEY BLOCK-----\n`;
@@ -60,29 +54,24 @@ describe("a stored release whose registry publishes", () => {
   it("other keys alone keeps serving", async () => {
     const owner = await signer("Owner");
     const release = await scene.publish("others", "1.0.0", owner);
-    expect((await scene.ask("others").archive("1.0.0")).status).toBe(200);
+    expect(await scene.ask("others").delivery("1.0.0")).toBe("200");
     const other = await createSigner({ name: "Other" });
     scene.registry.offer(release, { signingKeys: [other] });
-    expect((await scene.ask("others").archive("1.0.0")).status).toBe(200);
+    expect(await scene.ask("others").delivery("1.0.0")).toBe("200");
   });
 });
 
 describe("a release that fell with its revoked key", () => {
-  it.each([
-    ["nothing that can be read", "not a key"],
-    ["other keys", undefined],
-  ])("stays down when the registry publishes %s", async (name, text) => {
-    const namespace = name.replaceAll(" ", "-");
+  it("stays down when the registry publishes other keys", async () => {
+    const namespace = "fallen";
     const owner = await createCertifiedSigner("Owner");
     const release = await scene.publish(namespace, "1.0.0", owner);
-    const outcome = async () =>
-      outcomeOf(await scene.ask(namespace).archive("1.0.0"));
+    const outcome = async () => await scene.ask(namespace).delivery("1.0.0");
     expect(await outcome()).toBe("200");
     scene.registry.offer(release, { signingKeys: [await owner.revoked()] });
     expect(await outcome()).toBe("451 signature-refused");
     const other = await createSigner({ name: "Other" });
-    const keys = { ...other, armoredPublicKey: text ?? other.armoredPublicKey };
-    scene.registry.offer(release, { signingKeys: [keys] });
+    scene.registry.offer(release, { signingKeys: [other] });
     expect(await outcome()).toBe("451 signature-refused");
     scene.registry.offer(release, { signingKeys: [owner] });
     expect(await outcome()).toBe("200");

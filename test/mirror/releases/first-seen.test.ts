@@ -1,19 +1,16 @@
 import { createHash } from "node:crypto";
 import { rmSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { alteredByte, onlyFor } from "../../fakes/faults.ts";
 import type { Release } from "../../fakes/release.ts";
 import {
   countAlarms,
   digestsIn,
   eventually,
-  outcomeOf,
   requestsFor,
   runCommand,
 } from "../../scenes/provider-requests.ts";
 import { digestsOf, SeenReleases } from "../../scenes/seen-releases.ts";
-
-let scene: SeenReleases;
 
 const decide = (decision: "approve" | "forget", type: string) =>
   runCommand(scene.mirror, "trust", decision, `acme/${type}@1.0.0`);
@@ -31,11 +28,7 @@ async function listCandidates(): Promise<readonly string[]> {
   );
 }
 
-beforeAll(async () => {
-  scene = await SeenReleases.start();
-});
-
-afterAll(() => scene.stop());
+const scene = await SeenReleases.start();
 
 const digestOf = ({ checksums }: Release) =>
   createHash("sha256").update(checksums).digest("hex");
@@ -91,9 +84,9 @@ describe("a release that is created again", () => {
     const second = await scene.registry.republish(first);
     rmSync(scene.pathOf(first));
     const ask = requestsFor(scene.mirror, "evicted");
-    expect(outcomeOf(await ask.archive("1.0.0"))).toBe("451 checksum-conflict");
+    expect(await ask.delivery("1.0.0")).toBe("451 checksum-conflict");
     expect(digestsIn(await ask.version("1.0.0"))).toEqual(digestsOf(first));
-    expect(outcomeOf(await ask.archive("1.0.0"))).toBe("451 checksum-conflict");
+    expect(await ask.delivery("1.0.0")).toBe("451 checksum-conflict");
     expect(scene.auditOf("evicted", "replaced")).toHaveLength(1);
     await runCommand(scene.mirror, "trust", "approve", "acme/evicted@1.0.0");
     await eventually(

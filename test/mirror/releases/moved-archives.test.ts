@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { createAuthority } from "../../fakes/authority.ts";
 import {
   close,
@@ -7,28 +7,20 @@ import {
   status,
   type Fault,
 } from "../../fakes/faults.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { startRegistry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
-import {
-  startTimedMirror,
-  type TimedMirror,
-} from "../../scenes/timed-mirror.ts";
+import { startTimedMirror } from "../../scenes/timed-mirror.ts";
 
 const platforms = ["linux_amd64", "darwin_arm64"];
 
-let registry: Registry;
-let files: Registry;
-let mirror: TimedMirror;
 let names = 0;
 
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  files = await startRegistry({ authority });
-  mirror = await startTimedMirror(
-    originsOf(authority, registry, { allowPrivateAddresses: true }),
-  );
-});
+const authority = await createAuthority();
+const registry = await startRegistry({ authority });
+const files = await startRegistry({ authority });
+const mirror = await startTimedMirror(
+  originsOf(authority, registry, { allowPrivateAddresses: true }),
+);
 
 afterEach(() => {
   registry.heal();
@@ -37,8 +29,6 @@ afterEach(() => {
 
 afterAll(async () => {
   await mirror.close();
-  await files.stop();
-  await registry.stop();
 });
 
 /** Publishes a release that clients already know; its archive lies on a file server. */

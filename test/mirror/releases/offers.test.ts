@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { failure } from "../../../src/errors/index.ts";
 import {
   asRefusal,
@@ -6,16 +6,12 @@ import {
   takeOffer,
 } from "../../../src/mirror/releases/known-release.ts";
 import { failing } from "../../scenes/failing.ts";
-import { createSigner, type Signer } from "../../fakes/signing.ts";
+import { createSigner } from "../../fakes/signing.ts";
 import { sha256Of } from "../../scenes/test-registry.ts";
 import { ask, know, platforms } from "../../scenes/verified-offers.ts";
 
-let K: Signer;
-let L: Signer;
-beforeAll(async () => {
-  const make = (name: string) => createSigner({ name, algorithm: "ed25519" });
-  [K, L] = await Promise.all([make("K"), make("L")]);
-});
+const make = (name: string) => createSigner({ name, algorithm: "ed25519" });
+const [K, L] = await Promise.all([make("K"), make("L")]);
 
 const both = "linux=a darwin=b";
 describe("an offer", () => {

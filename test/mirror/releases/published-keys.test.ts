@@ -1,27 +1,19 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { failure, type Failure } from "../../../src/errors/index.ts";
 import {
   type KnownRelease,
   rejudge,
 } from "../../../src/mirror/releases/known-release.ts";
-import { createSigner, type Signer } from "../../fakes/signing.ts";
+import { createSigner } from "../../fakes/signing.ts";
 import { address } from "../../scenes/believed-releases.ts";
-import {
-  createCertifiedSigner,
-  type CertifiedSigner,
-} from "../../scenes/certified-signers.ts";
+import { createCertifiedSigner } from "../../scenes/certified-signers.ts";
 import { evidenceOf } from "../../scenes/release-sketches.ts";
 import { originOf } from "../../scenes/silent-origin.ts";
 import { ask, know, origin } from "../../scenes/verified-offers.ts";
 
-let K: CertifiedSigner;
-let revoked: string;
-let L: Signer;
-beforeAll(async () => {
-  K = await createCertifiedSigner("K");
-  revoked = (await K.revoked()).armoredPublicKey;
-  L = await createSigner({ name: "L", algorithm: "ed25519" });
-});
+const K = await createCertifiedSigner("K");
+const revoked = (await K.revoked()).armoredPublicKey;
+const L = await createSigner({ name: "L", algorithm: "ed25519" });
 
 const both = "linux=a darwin=b";
 const standing = ({ trust }: KnownRelease) =>

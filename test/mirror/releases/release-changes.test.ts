@@ -1,23 +1,10 @@
 import { rmSync } from "node:fs";
-import { createHash } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { json, onlyFor } from "../../fakes/faults.ts";
+import { describe, expect, it } from "vitest";
 import { createSigner } from "../../fakes/signing.ts";
-import {
-  listedIn,
-  outcomeOf,
-  requestsFor,
-} from "../../scenes/provider-requests.ts";
+import { outcomeOf, requestsFor } from "../../scenes/provider-requests.ts";
 import { SeenReleases } from "../../scenes/seen-releases.ts";
-import { readRecord } from "../../store/stores.ts";
 
-let scene: SeenReleases;
-
-beforeAll(async () => {
-  scene = await SeenReleases.start();
-});
-
-afterAll(() => scene.stop());
+const scene = await SeenReleases.start();
 
 describe("a release that only grows or shrinks", () => {
   it("takes a platform that is added later", async () => {
@@ -68,15 +55,15 @@ describe("a release that only grows or shrinks", () => {
     const ask = requestsFor(scene.mirror, "gone");
     await ask.version("2.0.0");
     scene.registry.withdraw(first);
-    expect(listedIn(await ask.index())).toEqual(["1.0.0", "2.0.0"]);
+    expect(await ask.listed()).toEqual(["1.0.0", "2.0.0"]);
     await scene.expectServed("gone", first);
     scene.registry.withdraw(other);
-    expect(listedIn(await ask.index())).toEqual(["1.0.0"]);
-    expect(outcomeOf(await ask.version("2.0.0"))).toBe("404 not-found");
+    expect(await ask.listed()).toEqual(["1.0.0"]);
+    expect(await ask.outcome("2.0.0")).toBe("404 not-found");
     rmSync(scene.pathOf(first));
     expect(outcomeOf(await ask.index())).toBe("404 not-found");
-    expect(outcomeOf(await ask.version("1.0.0"))).toBe("404 not-found");
-    expect(outcomeOf(await ask.archive("1.0.0"))).toBe("404 not-found");
+    expect(await ask.outcome("1.0.0")).toBe("404 not-found");
+    expect(await ask.delivery("1.0.0")).toBe("404 not-found");
   });
 });
 
@@ -91,22 +78,14 @@ describe("when the terms change", () => {
     const ask = () => requestsFor(scene.mirror, "terms");
     await scene.restart({ verification: "enforce" });
     await scene.registry.stop();
-    expect(outcomeOf(await ask().version("1.0.0"))).toBe(
-      "451 signature-refused",
-    );
-    expect(outcomeOf(await ask().archive("1.0.0"))).toBe(
-      "451 signature-refused",
-    );
+    expect(await ask().outcome("1.0.0")).toBe("451 signature-refused");
+    expect(await ask().delivery("1.0.0")).toBe("451 signature-refused");
     await scene.registry.restart();
-    expect(outcomeOf(await ask().version("1.0.0"))).toBe(
-      "451 signature-refused",
-    );
+    expect(await ask().outcome("1.0.0")).toBe("451 signature-refused");
     const sound = await createSigner({ name: "Sound" });
     await scene.registry.republish(first, { signer: sound });
     // The pinned content is refused for its own signature.
-    expect(outcomeOf(await ask().version("1.0.0"))).toBe(
-      "451 signature-refused",
-    );
+    expect(await ask().outcome("1.0.0")).toBe("451 signature-refused");
     expect(scene.auditOf("terms", "replaced")).toMatchObject([
       {
         verdict: "refused",
@@ -128,12 +107,12 @@ describe("when the terms change", () => {
     await scene.expectServed("unsigned", first);
     await scene.restart({}, { offline: true });
     const ask = requestsFor(scene.mirror, "unsigned");
-    expect(outcomeOf(await ask.version("1.0.0"))).toBe("451 signature-missing");
+    expect(await ask.outcome("1.0.0")).toBe("451 signature-missing");
     expect(outcomeOf(await ask.index())).toBe("451 nothing-admitted");
     await scene.restart({});
-    expect(
-      outcomeOf(await requestsFor(scene.mirror, "unsigned").archive("1.0.0")),
-    ).toBe("451 signature-missing");
+    expect(await requestsFor(scene.mirror, "unsigned").delivery("1.0.0")).toBe(
+      "451 signature-missing",
+    );
   });
 
   it("keys that a registry takes away do not make a signed release an unsigned one", async () => {
@@ -150,59 +129,5 @@ describe("when the terms change", () => {
       { verdict: "refused", rule: "trust: unknown", fingerprint: "none" },
     ]);
     await scene.restart({});
-  });
-});
-
-describe("the record of a release", () => {
-  it("keeps all that the decision needs to be repeated", async () => {
-    const first = await scene.seen("proof");
-    const provider = ["providers", "registry.terraform.io", "acme", "proof"];
-    const key = [...provider, "releases", "1.0.0"];
-    const { pinned, evidence, published } = readRecord(
-      scene.mirror.directory,
-      key,
-    ) as {
-      pinned: Record<string, unknown>;
-      evidence: readonly Record<string, unknown>[];
-      published: readonly string[];
-    };
-    const signedBy = first.signer.fingerprint;
-    expect(evidence).toMatchObject([
-      {
-        document: first.checksums,
-        signature: Buffer.from(first.signature).toString("base64"),
-        keys: [first.signer.armoredPublicKey],
-        profile: "terraform",
-        exemption: null,
-        signedBy,
-        noted: "known",
-      },
-    ]);
-    expect(evidence[0]?.library).toMatch(/openpgp.* \d+\.\d+/);
-    expect(Date.parse(String(evidence[0]?.verifiedAt))).toBeLessThanOrEqual(
-      Date.now(),
-    );
-    expect(pinned).toMatchObject({
-      content: { linux_amd64: first.archive("linux_amd64").sha256 },
-      sha256sums: createHash("sha256").update(first.checksums).digest("hex"),
-      signedBy,
-      isAudited: true,
-    });
-    expect(Date.parse(String(pinned.at))).toBeLessThanOrEqual(Date.now());
-    expect(published).toEqual([signedBy]);
-  });
-
-  it("is refused when its archive's digest is another than the registry reports", async () => {
-    await scene.registry.publish({ type: "lying", version: "1.0.0" });
-    scene.registry.script(
-      "package",
-      onlyFor(
-        /lying/,
-        json((document) => ({ ...document, shasum: "0".repeat(64) })),
-      ),
-    );
-    const answer = await requestsFor(scene.mirror, "lying").version("1.0.0");
-    scene.registry.heal();
-    expect(outcomeOf(answer)).toBe("451 checksum-conflict");
   });
 });

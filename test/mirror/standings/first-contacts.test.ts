@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { failure } from "../../../src/errors/index.ts";
 import type { Signer } from "../../fakes/signing.ts";
 import type { Fate } from "../../scenes/failing-writes.ts";
@@ -12,12 +12,7 @@ import {
 import { place } from "../../scenes/trust-records.ts";
 import { unreachable } from "../../scenes/test-registry.ts";
 
-let K: Signer;
-let L: Signer;
-let E: Signer;
-beforeAll(async () => {
-  ({ K, L, E } = await makeSigners());
-});
+const { K, L, E } = await makeSigners();
 
 /** A registry with these releases; each signed by its own key. */
 async function offering(
@@ -182,41 +177,36 @@ describe("once a provider was met, a back-dated release of another key is refuse
   };
   const versions = [...place.release().slice(0, -2), "versions"];
 
-  it.each<[string, (scene: MirrorScene, mirror: MirrorInProcess) => unknown]>([
-    ["as ever", () => undefined],
-    [
-      "under a clock that was set back by a month",
-      ({ clock }) => clock.step(-30 * 86_400_000),
-    ],
-    [
-      "under a clock that was set ahead by a year",
-      ({ clock }) => clock.step(365 * 86_400_000),
-    ],
-    ["after the list was lost", (_, mirror) => lose(mirror, versions)],
-    [
-      "after the clock was set back and the list was lost",
-      async ({ clock }, mirror) => {
+  it.each<[string, (scene: MirrorScene, mirror: MirrorInProcess) => unknown]>(
+    Object.entries({
+      "as ever": () => undefined,
+      "under a clock that was set back by a month": ({ clock }) =>
+        clock.step(-30 * 86_400_000),
+      "under a clock that was set ahead by a year": ({ clock }) =>
+        clock.step(365 * 86_400_000),
+      "after the list was lost": (_, mirror) => lose(mirror, versions),
+      "after the clock was set back and the list was lost": async (
+        { clock },
+        mirror,
+      ) => {
         clock.step(-30 * 86_400_000);
         await lose(mirror, versions);
       },
-    ],
-    [
-      "after the list and every release were lost",
-      async (_, mirror) => {
+      "after the list and every release were lost": async (_, mirror) => {
         await lose(mirror, versions);
         await lose(mirror, place.release());
       },
-    ],
-    [
-      "after all versions were withdrawn for a while",
-      async ({ registry, clock }, mirror) => {
+      "after all versions were withdrawn for a while": async (
+        { registry, clock },
+        mirror,
+      ) => {
         registry.remove("1.0.0");
         clock.pass(freshness);
         await mirror.index();
         registry.offer("1.0.0", { content: "linux=a", by: K });
       },
-    ],
-  ])("%s", async (_, change) => {
+    }),
+  )("%s", async (_, change) => {
     const scene = await offering({ "1.0.0": K });
     const first = scene.start();
     expect(await first.version("1.0.0")).toBe("linux=a");

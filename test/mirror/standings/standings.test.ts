@@ -1,9 +1,9 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { failure } from "../../../src/errors/index.ts";
 import { decide } from "../../../src/trust/decisions.ts";
-import type { Signer } from "../../fakes/signing.ts";
 import { createCertifiedSigner } from "../../scenes/certified-signers.ts";
 import { prepareMet } from "../../scenes/met-provider.ts";
+import type { Signer } from "../../fakes/signing.ts";
 import {
   acme,
   freshness,
@@ -13,16 +13,9 @@ import {
   type MirrorInProcess,
 } from "../../scenes/mirror-in-process.ts";
 
-let K: Signer;
-let E: Signer;
-let publisher: Signer;
-let revoked: string;
-beforeAll(async () => {
-  ({ K, E } = await makeSigners());
-  const certified = await createCertifiedSigner("K");
-  publisher = certified;
-  revoked = (await certified.revoked()).armoredPublicKey;
-});
+const { K, E } = await makeSigners();
+const publisher = await createCertifiedSigner("K");
+const revoked = (await publisher.revoked()).armoredPublicKey;
 
 const refusedOf = async (mirror: MirrorInProcess) => [
   ...(await mirror.refused.list(acme)).keys(),

@@ -1,16 +1,11 @@
-import { beforeAll, describe, expect, it } from "vitest";
-import type { Signer } from "../../fakes/signing.ts";
+import { describe, expect, it } from "vitest";
 import {
   freshness,
   makeSigners,
   MirrorScene,
 } from "../../scenes/mirror-in-process.ts";
 
-let K: Signer;
-let L: Signer;
-beforeAll(async () => {
-  ({ K, L } = await makeSigners());
-});
+const { K, L } = await makeSigners();
 
 /**
  * 0.9.0 was there at first contact and 1.0.0 came later, both unsigned and

@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { format } from "prettier";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { createAuthority } from "../../fakes/authority.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { startRegistry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { startMirror } from "../../running-mirror.ts";
 import {
   createCertifiedSigner,
   type CertifiedSigner,
@@ -30,33 +30,21 @@ const columns = {
   "2.0.0": "2.0.0, signed with the new key",
 } as const;
 
-let registry: Registry;
-let mirror: RunningMirror;
-let old: CertifiedSigner;
-let next: CertifiedSigner;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  [old, next] = await Promise.all([
-    createCertifiedSigner("old key"),
-    createCertifiedSigner("new key"),
-  ]);
-  const origins = Object.entries(hosts).map(
-    ([verification, host]) =>
-      originsOf(authority, registry, { verification }, host).origins,
-  );
-  const config = {
-    origins: Object.assign({}, ...origins) as object,
-    freshness: { versions: "1ms" },
-  };
-  mirror = await startMirror({ config });
-});
-
-afterAll(async () => {
-  await mirror.stop();
-  await registry.stop();
-});
+const authority = await createAuthority();
+const registry = await startRegistry({ authority });
+const [old, next] = await Promise.all([
+  createCertifiedSigner("old key"),
+  createCertifiedSigner("new key"),
+]);
+const origins = Object.entries(hosts).map(
+  ([verification, host]) =>
+    originsOf(authority, registry, { verification }, host).origins,
+);
+const config = {
+  origins: Object.assign({}, ...origins) as object,
+  freshness: { versions: "1ms" },
+};
+const mirror = await startMirror({ config });
 
 /** Name of a step in the table, and its code. */
 type Step = readonly [string, (rotation: Rotation) => unknown];

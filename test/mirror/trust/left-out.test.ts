@@ -1,19 +1,10 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Signer } from "../../fakes/signing.ts";
+import { expect, it } from "vitest";
 import { awaitLineOf } from "../../scenes/log-lines.ts";
 import { eventually, listedIn } from "../../scenes/provider-requests.ts";
 import { signer, soon, TrustScene } from "../../scenes/trust-scene.ts";
 
-let scene: TrustScene;
-let own: Signer;
-let other: Signer;
-
-beforeAll(async () => {
-  [own, other] = await Promise.all([signer("own"), signer("other")]);
-  scene = await TrustScene.start();
-});
-
-afterAll(() => scene.stop());
+const [own, other] = await Promise.all([signer("own"), signer("other")]);
+const scene = await TrustScene.start();
 
 /** Returns the warnings of a `versions` answer. */
 async function warningsOf(namespace: string): Promise<readonly string[]> {

@@ -1,26 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Release } from "../../fakes/release.ts";
-import type { Signer } from "../../fakes/signing.ts";
 import {
   countAlarms,
   digestsIn,
-  listedIn,
   runCommand,
 } from "../../scenes/provider-requests.ts";
 import { layOutStore } from "../../../src/store/layout.ts";
 import { loseRecord, readRecord } from "../../store/stores.ts";
 import { TrustScene, signer } from "../../scenes/trust-scene.ts";
 
-let scene: TrustScene;
-let known: Signer;
-let stranger: Signer;
-
-beforeAll(async () => {
-  scene = await TrustScene.start();
-  known = await signer("known");
-  stranger = await signer("stranger");
-});
-afterAll(() => scene.stop());
+const scene = await TrustScene.start();
+const known = await signer("known");
+const stranger = await signer("stranger");
 
 const nameOf = (namespace: string) => `registry.terraform.io/${namespace}`;
 
@@ -158,7 +149,7 @@ describe("without the record of", () => {
     lose(records.versions("lost-list"));
     await scene.publish("lost-list", "1.0.2", stranger);
     await scene.revive();
-    expect(listedIn(await scene.ask("lost-list").index())).toEqual(["1.0.0"]);
+    expect(await scene.ask("lost-list").listed()).toEqual(["1.0.0"]);
     expect(await statuses("lost-list", "1.0.0")).toEqual([200, 200]);
     for (const version of ["1.0.1", "1.0.2"])
       expect(await statuses("lost-list", version)).toEqual([451, 451]);

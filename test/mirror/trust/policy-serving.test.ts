@@ -1,48 +1,23 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority, type Authority } from "../../fakes/authority.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
-import { originsOf } from "../../origins.ts";
-import {
-  listedIn,
-  outcomeOf,
-  requestsFor,
-} from "../../scenes/provider-requests.ts";
+import { describe, expect, it } from "vitest";
+import { startMirror } from "../../running-mirror.ts";
+import { outcomeOf, requestsFor } from "../../scenes/provider-requests.ts";
+import { startOrigin } from "../../scenes/world.ts";
 
-let authority: Authority;
-let registry: Registry;
-
-beforeAll(async () => {
-  authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  await registry.publish({ type: "partly", version: "1.0.0" });
-  for (const version of ["1.0.0", "2.0.0"])
-    await registry.publish({ type: "wanted", version });
-  const old = new Date("2024-01-01T00:00:00Z");
-  const young = new Date(Date.now() - 60_000);
-  const old7 = "1.0.0 1.0.1 1.0.2 1.1.0 1.1.1 2.0.0 2.0.1".split(" ");
-  for (const version of old7)
-    await registry.publish({ type: "lines", version, signedAt: old });
-  for (const version of ["2.0.2", "2.1.0"])
-    await registry.publish({ type: "lines", version, signedAt: young });
-});
-
-afterAll(() => registry.stop());
+const { registry, config } = await startOrigin();
+await registry.publish({ type: "partly", version: "1.0.0" });
+for (const version of ["1.0.0", "2.0.0"])
+  await registry.publish({ type: "wanted", version });
+const old = new Date("2024-01-01T00:00:00Z");
+const young = new Date(Date.now() - 60_000);
+const old7 = "1.0.0 1.0.1 1.0.2 1.1.0 1.1.1 2.0.0 2.0.1".split(" ");
+for (const version of old7)
+  await registry.publish({ type: "lines", version, signedAt: old });
+for (const version of ["2.0.2", "2.1.0"])
+  await registry.publish({ type: "lines", version, signedAt: young });
 
 describe("a policy of its own", () => {
-  async function withPolicy(
-    policy: Readonly<Record<string, unknown>>,
-    work: (mirror: RunningMirror) => Promise<void>,
-  ): Promise<void> {
-    const own = await startMirror({
-      config: { ...originsOf(authority, registry), policy },
-    });
-    try {
-      await work(own);
-    } finally {
-      await own.stop();
-    }
-  }
+  const startUnder = (policy: Readonly<Record<string, unknown>>) =>
+    startMirror({ config: { ...config, policy } });
 
   it("refuses in the operator's words, with whom to ask", async () => {
     const rules = [
@@ -59,25 +34,22 @@ describe("a policy of its own", () => {
       },
     ];
     const policy = { contact: "#platform", rules };
-    await withPolicy(policy, async (own) => {
-      const partly = await requestsFor(own, "partly").index();
-      expect(partly.reason).toMatch(
-        /^Denied by policy\.rules\[0\] of this mirror: use acme\/wanted\. Contact: #platform, see /,
-      );
-      expect(partly.json()).toMatchObject({
-        errors: [expect.stringContaining("(use acme/wanted)")],
-        remedy: "use another provider, or ask #platform to allow it",
-      });
-      const versions = await own.get(
-        "/v1/providers/registry.terraform.io/acme/wanted/versions",
-      );
-      expect(versions.json()).toMatchObject({
-        warnings: [
-          expect.stringContaining(
-            "2.0.0 (policy.rules[1], it deletes volumes)",
-          ),
-        ],
-      });
+    const own = await startUnder(policy);
+    const partly = await requestsFor(own, "partly").index();
+    expect(partly.reason).toMatch(
+      /^Denied by policy\.rules\[0\] of this mirror: use acme\/wanted\. Contact: #platform, see /,
+    );
+    expect(partly.json()).toMatchObject({
+      errors: [expect.stringContaining("(use acme/wanted)")],
+      remedy: "use another provider, or ask #platform to allow it",
+    });
+    const versions = await own.get(
+      "/v1/providers/registry.terraform.io/acme/wanted/versions",
+    );
+    expect(versions.json()).toMatchObject({
+      warnings: [
+        expect.stringContaining("2.0.0 (policy.rules[1], it deletes volumes)"),
+      ],
     });
   });
 
@@ -92,19 +64,16 @@ describe("a policy of its own", () => {
         },
       ],
     };
-    await withPolicy(policy, async (own) => {
-      const wanted = requestsFor(own, "wanted");
-      expect(listedIn(await wanted.index())).toEqual(["1.0.0"]);
-      expect((await wanted.archive("1.0.0")).status).toBe(200);
-      expect(outcomeOf(await wanted.version("2.0.0"))).toBe(
-        "451 policy-denied",
-      );
-      registry.requests.clear();
-      const other = requestsFor(own, "partly");
-      expect(outcomeOf(await other.index())).toBe("451 policy-denied");
-      expect(outcomeOf(await other.archive("1.0.0"))).toBe("451 policy-denied");
-      expect(registry.requests.count()).toBe(0);
-    });
+    const own = await startUnder(policy);
+    const wanted = requestsFor(own, "wanted");
+    expect(await wanted.listed()).toEqual(["1.0.0"]);
+    expect(await wanted.delivery("1.0.0")).toBe("200");
+    expect(await wanted.outcome("2.0.0")).toBe("451 policy-denied");
+    registry.requests.clear();
+    const other = requestsFor(own, "partly");
+    expect(outcomeOf(await other.index())).toBe("451 policy-denied");
+    expect(await other.delivery("1.0.0")).toBe("451 policy-denied");
+    expect(registry.requests.count()).toBe(0);
   });
 
   it("answers 451 when each version is denied for itself", async () => {
@@ -117,47 +86,40 @@ describe("a policy of its own", () => {
         },
       ],
     };
-    await withPolicy(policy, async (own) => {
-      const answer = await requestsFor(own, "wanted").index();
-      expect(outcomeOf(answer)).toBe("451 nothing-admitted");
-    });
+    const own = await startUnder(policy);
+    const answer = await requestsFor(own, "wanted").index();
+    expect(outcomeOf(answer)).toBe("451 nothing-admitted");
   });
 
   it("tells a denied provider of a host that is not served from others of it", async () => {
     const policy = {
       rules: [{ match: "other.example.com/evil/*", action: "deny" }],
     };
-    await withPolicy(policy, async (own) => {
-      const ask = (namespace: string) =>
-        requestsFor(own, "thing", namespace, "other.example.com");
-      expect(outcomeOf(await ask("good").index())).toBe(
-        "451 origin-not-served",
-      );
-      expect(outcomeOf(await ask("evil").index())).toBe("451 policy-denied");
-      expect(outcomeOf(await ask("evil").version("1.0.0"))).toBe(
-        "451 policy-denied",
-      );
-    });
+    const own = await startUnder(policy);
+    const ask = (namespace: string) =>
+      requestsFor(own, "thing", namespace, "other.example.com");
+    expect(outcomeOf(await ask("good").index())).toBe("451 origin-not-served");
+    expect(outcomeOf(await ask("evil").index())).toBe("451 policy-denied");
+    expect(await ask("evil").outcome("1.0.0")).toBe("451 policy-denied");
   });
 
   it("looks up one release of each line for its age, and further only below one that is too young", async () => {
-    await withPolicy({ minimumAge: "7d" }, async (own) => {
-      registry.requests.clear();
-      const ask = requestsFor(own, "lines");
-      expect(listedIn(await ask.index())).toEqual([
-        "1.0.0",
-        "1.0.1",
-        "1.0.2",
-        "1.1.0",
-        "1.1.1",
-        "2.0.0",
-        "2.0.1",
-      ]);
-      // 2.1.0, 2.0.2, 2.0.1, 1.1.1 and 1.0.2.
-      expect(registry.requests.count("package")).toBe(5);
-      expect(listedIn(await ask.index())).toHaveLength(7);
-      expect(registry.requests.count("package")).toBe(5);
-    });
+    const own = await startUnder({ minimumAge: "7d" });
+    registry.requests.clear();
+    const ask = requestsFor(own, "lines");
+    expect(await ask.listed()).toEqual([
+      "1.0.0",
+      "1.0.1",
+      "1.0.2",
+      "1.1.0",
+      "1.1.1",
+      "2.0.0",
+      "2.0.1",
+    ]);
+    // 2.1.0, 2.0.2, 2.0.1, 1.1.1 and 1.0.2.
+    expect(registry.requests.count("package")).toBe(5);
+    expect(await ask.listed()).toHaveLength(7);
+    expect(registry.requests.count("package")).toBe(5);
   });
 
   it("looks nothing up for versions of which no age is asked", async () => {
@@ -171,13 +133,12 @@ describe("a policy of its own", () => {
         },
       ],
     };
-    await withPolicy(policy, async (own) => {
-      registry.requests.clear();
-      const listed = listedIn(await requestsFor(own, "lines").index());
-      expect(listed).toHaveLength(8);
-      expect(listed).not.toContain("2.1.0");
-      // 2.1.0, whose key is learnt at first contact with the same look-up.
-      expect(registry.requests.count("package")).toBe(1);
-    });
+    const own = await startUnder(policy);
+    registry.requests.clear();
+    const listed = await requestsFor(own, "lines").listed();
+    expect(listed).toHaveLength(8);
+    expect(listed).not.toContain("2.1.0");
+    // 2.1.0, whose key is learnt at first contact with the same look-up.
+    expect(registry.requests.count("package")).toBe(1);
   });
 });

@@ -1,19 +1,13 @@
 import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { awaitMessage } from "../../scenes/log-lines.ts";
-import { outcomeOf, runCommand } from "../../scenes/provider-requests.ts";
+import { runCommand } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 import { scratch } from "../../running-mirror.ts";
 import { restoreBackup } from "../../store/stores.ts";
 
-let scene: TrustScene;
-
-beforeAll(async () => {
-  scene = await TrustScene.start();
-});
-
-afterAll(() => scene.stop());
+const scene = await TrustScene.start();
 
 /** The alarms of the start, whose lines are all before the one of serving. */
 async function alarms() {
@@ -52,7 +46,7 @@ it("decisions that an older backup takes back are told at the start, with the co
   expect(await alarms()).toEqual([]);
 
   await restore(backup);
-  expect(outcomeOf(await scene.ask("stolen").version("1.0.0"))).toBe("200");
+  expect(await scene.ask("stolen").outcome("1.0.0")).toBe("200");
   const subject = "registry.terraform.io/stolen";
   const repeat = `provender trust revoke --key ${key} --for ${subject}`;
   expect(await alarms()).toEqual([{ subject, decision: "revoked", repeat }]);

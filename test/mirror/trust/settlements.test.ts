@@ -1,14 +1,10 @@
-import { beforeAll, describe, expect, it } from "vitest";
-import type { Signer } from "../../fakes/signing.ts";
+import { describe, expect, it } from "vitest";
 import type { Fate } from "../../scenes/failing-writes.ts";
 import { prepareUnasked } from "../../scenes/met-provider.ts";
 import { freshness, makeSigners } from "../../scenes/mirror-in-process.ts";
 import { TestRegistry } from "../../scenes/test-registry.ts";
 
-let K: Signer;
-beforeAll(async () => {
-  ({ K } = await makeSigners());
-});
+const { K } = await makeSigners();
 
 const isOfRelease = (name: string) => name.includes("/releases/2.0.0");
 const isDecisive = (name: string) =>

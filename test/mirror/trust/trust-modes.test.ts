@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   countAlarms,
   eventually,
@@ -9,29 +9,22 @@ import {
 } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 
-let scene: TrustScene;
-
-beforeAll(async () => {
-  scene = await TrustScene.start();
-});
-
-afterAll(() => scene.stop());
+const scene = await TrustScene.start();
 
 describe("trust.newKeys and trust.keys", () => {
   it("accept: takes a new key and raises one alarm for each release", async () => {
     const [known, next] = [await signer("Known"), await signer("Next")];
     await scene.publish("open", "1.0.0", known);
-    await scene.withMirror({ trust: { newKeys: "accept" } }, async (own) => {
-      expect((await scene.ask("open", own).version("1.0.0")).status).toBe(200);
-      expect(await countAlarms(own, "key-new")).toBe(0);
-      await scene.publish("open", "1.1.0", next);
-      await scene.publish("open", "1.2.0", next);
-      const index = await scene.ask("open", own).index();
-      expect(listedIn(index)).toEqual(["1.0.0", "1.1.0", "1.2.0"]);
-      expect((await scene.ask("open", own).version("1.1.0")).status).toBe(200);
-      expect((await scene.ask("open", own).version("1.2.0")).status).toBe(200);
-      expect(await countAlarms(own, "key-new")).toBe(2);
-    });
+    const own = await scene.startMirror({ trust: { newKeys: "accept" } });
+    expect(await scene.ask("open", own).outcome("1.0.0")).toBe("200");
+    expect(await countAlarms(own, "key-new")).toBe(0);
+    await scene.publish("open", "1.1.0", next);
+    await scene.publish("open", "1.2.0", next);
+    const index = await scene.ask("open", own).index();
+    expect(listedIn(index)).toEqual(["1.0.0", "1.1.0", "1.2.0"]);
+    expect(await scene.ask("open", own).outcome("1.1.0")).toBe("200");
+    expect(await scene.ask("open", own).outcome("1.2.0")).toBe("200");
+    expect(await countAlarms(own, "key-new")).toBe(2);
   });
 
   it("refuse: serves nothing but what pinned keys signed", async () => {
@@ -45,25 +38,17 @@ describe("trust.newKeys and trust.keys", () => {
         fingerprints: [pinned.fingerprint],
       },
     ];
-    await scene.withMirror(
-      { trust: { newKeys: "refuse", keys } },
-      async (own) => {
-        expect(listedIn(await scene.ask("closed", own).index())).toEqual([
-          "1.0.0",
-        ]);
-        expect((await scene.ask("closed", own).archive("1.0.0")).status).toBe(
-          200,
-        );
-        expect(outcomeOf(await scene.ask("closed", own).version("1.1.0"))).toBe(
-          "451 key-refused",
-        );
-        expect(outcomeOf(await scene.ask("unpinned", own).index())).toBe(
-          "451 nothing-admitted",
-        );
-        expect(
-          outcomeOf(await scene.ask("unpinned", own).version("1.0.0")),
-        ).toBe("451 key-refused");
-      },
+    const own = await scene.startMirror({ trust: { newKeys: "refuse", keys } });
+    expect(await scene.ask("closed", own).listed()).toEqual(["1.0.0"]);
+    expect(await scene.ask("closed", own).delivery("1.0.0")).toBe("200");
+    expect(await scene.ask("closed", own).outcome("1.1.0")).toBe(
+      "451 key-refused",
+    );
+    expect(outcomeOf(await scene.ask("unpinned", own).index())).toBe(
+      "451 nothing-admitted",
+    );
+    expect(await scene.ask("unpinned", own).outcome("1.0.0")).toBe(
+      "451 key-refused",
     );
   });
 
@@ -80,27 +65,24 @@ describe("trust.newKeys and trust.keys", () => {
           fingerprints: [pinned.fingerprint],
         },
       ];
-      await scene.withMirror({ trust: { newKeys, keys } }, async (own) => {
-        expect(listedIn(await scene.ask(namespace, own).index())).toEqual([
-          "1.0.0",
-        ]);
-        expect(
-          outcomeOf(await scene.ask(namespace, own).archive("1.1.0")),
-        ).toBe("451 key-refused");
-        const approved = await runCommand(
-          own,
-          "trust",
-          "approve",
-          `${namespace}/thing@1.1.0`,
-        );
-        expect(approved.status).toBe(1);
-        expect(approved.stderr).toContain(
-          `"trust.keys" excludes its key ${other.fingerprint}`,
-        );
-        expect(
-          outcomeOf(await scene.ask(namespace, own).version("1.1.0")),
-        ).toBe("451 key-refused");
-      });
+      const own = await scene.startMirror({ trust: { newKeys, keys } });
+      expect(await scene.ask(namespace, own).listed()).toEqual(["1.0.0"]);
+      expect(await scene.ask(namespace, own).delivery("1.1.0")).toBe(
+        "451 key-refused",
+      );
+      const approved = await runCommand(
+        own,
+        "trust",
+        "approve",
+        `${namespace}/thing@1.1.0`,
+      );
+      expect(approved.status).toBe(1);
+      expect(approved.stderr).toContain(
+        `"trust.keys" excludes its key ${other.fingerprint}`,
+      );
+      expect(await scene.ask(namespace, own).outcome("1.1.0")).toBe(
+        "451 key-refused",
+      );
     },
   );
 
@@ -109,16 +91,13 @@ describe("trust.newKeys and trust.keys", () => {
     await scene.publish("ruled", "1.0.0", known);
     await scene.publish("ruled", "2.0.0", stranger);
     const rule = { match: "*/ruled/*", action: "deny", versions: ">= 2.0" };
-    await scene.withMirror({ policy: { rules: [rule] } }, async (own) => {
-      await scene.ask("ruled", own).index();
-      await eventually(
-        () => own.get("/healthz"),
-        () => readAudit(own).some(({ event }) => event === "new-key"),
-      );
-      await scene.publish("ruled", "1.1.0", stranger);
-      expect(listedIn(await scene.ask("ruled", own).index())).toEqual([
-        "1.0.0",
-      ]);
-    });
+    const own = await scene.startMirror({ policy: { rules: [rule] } });
+    await scene.ask("ruled", own).index();
+    await eventually(
+      () => own.get("/healthz"),
+      () => readAudit(own).some(({ event }) => event === "new-key"),
+    );
+    await scene.publish("ruled", "1.1.0", stranger);
+    expect(await scene.ask("ruled", own).listed()).toEqual(["1.0.0"]);
   });
 });

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Release } from "../../fakes/release.ts";
 import {
   countAlarms,
@@ -15,13 +15,7 @@ import {
   unsignedHost,
 } from "../../scenes/trust-scene.ts";
 
-let scene: TrustScene;
-
-beforeAll(async () => {
-  scene = await TrustScene.start();
-});
-
-afterAll(() => scene.stop());
+const scene = await TrustScene.start();
 
 const digestOf = ({ checksums }: Release) =>
   createHash("sha256").update(checksums).digest("hex");
@@ -44,7 +38,7 @@ describe("at first contact", () => {
       },
     ]);
     await scene.publish("taught", "1.1.0", stranger);
-    expect(listedIn(await scene.ask("taught").index())).toEqual(["1.0.0"]);
+    expect(await scene.ask("taught").listed()).toEqual(["1.0.0"]);
   });
 });
 
@@ -84,7 +78,7 @@ describe("a version that appears later under an unknown key", () => {
       candidates[0]?.command ?? "a command",
     );
     for (const version of both)
-      expect((await scene.ask("held").archive(version)).status).toBe(200);
+      expect(await scene.ask("held").delivery(version)).toBe("200");
     expect(await countAlarms(scene.mirror, "key-refused")).toBe(before + 1);
     expect(scene.auditOf("held", "quarantined")).toMatchObject([
       {
@@ -102,17 +96,15 @@ describe("a version that appears later under an unknown key", () => {
       `is approved with SHA256SUMS ${digestOf(late)} under the key ${stranger.fingerprint}: clients get exactly this content, and no key becomes known`,
     );
     await eventually(
-      async () => listedIn(await scene.ask("held").index()),
+      async () => await scene.ask("held").listed(),
       (listed) => listed.includes("1.1.0"),
       soon,
     );
-    expect((await scene.ask("held").archive("1.1.0")).status).toBe(200);
+    expect(await scene.ask("held").delivery("1.1.0")).toBe("200");
     expect((await scene.listedTrust("held"))?.candidates).toEqual([]);
     await scene.publish("held", "1.2.0", stranger);
-    expect(listedIn(await scene.ask("held").index())).not.toContain("1.2.0");
-    expect(outcomeOf(await scene.ask("held").version("1.2.0"))).toBe(
-      "451 key-refused",
-    );
+    expect(await scene.ask("held").listed()).not.toContain("1.2.0");
+    expect(await scene.ask("held").outcome("1.2.0")).toBe("451 key-refused");
   });
 
   it("stays held back over a restart, and with the origin down", async () => {
@@ -121,12 +113,12 @@ describe("a version that appears later under an unknown key", () => {
     await scene.publish("restarted", "1.1.0", stranger);
     await scene.ask("restarted").index();
     await scene.revive();
-    expect(listedIn(await scene.ask("restarted").index())).toEqual(["1.0.0"]);
+    expect(await scene.ask("restarted").listed()).toEqual(["1.0.0"]);
     await scene.registry.stop();
-    expect(outcomeOf(await scene.ask("restarted").version("1.1.0"))).toBe(
+    expect(await scene.ask("restarted").outcome("1.1.0")).toBe(
       "451 key-refused",
     );
-    expect(listedIn(await scene.ask("restarted").index())).toEqual(["1.0.0"]);
+    expect(await scene.ask("restarted").listed()).toEqual(["1.0.0"]);
     await scene.registry.restart();
   });
 
@@ -139,21 +131,21 @@ describe("a version that appears later under an unknown key", () => {
       unsignedHost,
     );
     await scene.publish("unsigned", "1.0.0", known);
-    expect((await requests.version("1.0.0")).status).toBe(200);
+    expect(await requests.outcome("1.0.0")).toBe("200");
     const unsignedRelease = { signingKeys: [], signature: "unlisted" } as const;
     await scene.publish("unsigned", "1.1.0", known, unsignedRelease);
-    expect(outcomeOf(await requests.version("1.1.0"))).toBe("451 key-refused");
-    expect(listedIn(await requests.index())).toEqual(["1.0.0"]);
+    expect(await requests.outcome("1.1.0")).toBe("451 key-refused");
+    expect(await requests.listed()).toEqual(["1.0.0"]);
     await scene.trust("approve", `${unsignedHost}/unsigned/thing@1.1.0`);
     await eventually(
-      async () => listedIn(await requests.index()),
+      () => requests.listed(),
       (listed) => listed.includes("1.1.0"),
       soon,
     );
     const never = requestsFor(scene.mirror, "thing", "never", unsignedHost);
     for (const version of ["1.0.0", "1.1.0"]) {
       await scene.publish("never", version, known, unsignedRelease);
-      expect((await never.version(version)).status).toBe(200);
+      expect(await never.outcome(version)).toBe("200");
     }
   });
 });

@@ -1,15 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createCertifiedSigner } from "../../scenes/certified-signers.ts";
-import { listedIn, outcomeOf } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 
-let scene: TrustScene;
-
-beforeAll(async () => {
-  scene = await TrustScene.start();
-});
-
-afterAll(() => scene.stop());
+const scene = await TrustScene.start();
 
 describe("when a publisher changes keys", () => {
   it("a new subkey of the same primary key is the same key", async () => {
@@ -18,17 +11,14 @@ describe("when a publisher changes keys", () => {
     expect(renewed.armoredPublicKey).not.toBe(primary.armoredPublicKey);
     await scene.contact("subkeys", primary);
     await scene.publish("subkeys", "1.1.0", renewed);
-    expect(listedIn(await scene.ask("subkeys").index())).toEqual([
-      "1.0.0",
-      "1.1.0",
-    ]);
+    expect(await scene.ask("subkeys").listed()).toEqual(["1.0.0", "1.1.0"]);
     await scene.registry.publish({
       namespace: "subkeys",
       type: "thing",
       version: "1.0.0",
       signer: renewed,
     });
-    expect((await scene.ask("subkeys").version("1.0.0")).status).toBe(200);
+    expect(await scene.ask("subkeys").outcome("1.0.0")).toBe("200");
     expect(scene.auditOf("subkeys", "new-key")).toHaveLength(1);
   });
 
@@ -37,17 +27,13 @@ describe("when a publisher changes keys", () => {
     const stillGood = await signer("Still good");
     await scene.publish("revoked", "0.9.0", stillGood);
     const release = await scene.publish("revoked", "1.0.0", owner);
-    expect((await scene.ask("revoked").version("0.9.0")).status).toBe(200);
-    expect((await scene.ask("revoked").archive("1.0.0")).status).toBe(200);
+    expect(await scene.ask("revoked").outcome("0.9.0")).toBe("200");
+    expect(await scene.ask("revoked").delivery("1.0.0")).toBe("200");
     scene.registry.offer(release, { signingKeys: [await owner.revoked()] });
     const refused = "451 signature-refused";
-    expect(outcomeOf(await scene.ask("revoked").version("1.0.0"))).toBe(
-      refused,
-    );
-    expect(outcomeOf(await scene.ask("revoked").archive("1.0.0"))).toBe(
-      refused,
-    );
-    expect(listedIn(await scene.ask("revoked").index())).toEqual(["0.9.0"]);
+    expect(await scene.ask("revoked").outcome("1.0.0")).toBe(refused);
+    expect(await scene.ask("revoked").delivery("1.0.0")).toBe(refused);
+    expect(await scene.ask("revoked").listed()).toEqual(["0.9.0"]);
     expect(scene.auditOf("revoked", "judged-again")).toMatchObject([
       {
         verdict: "refused",
@@ -61,20 +47,13 @@ describe("when a publisher changes keys", () => {
     const { candidates } = (await scene.listedTrust("revoked")) ?? {};
     expect(candidates).toEqual([]);
     await scene.registry.stop();
-    expect(outcomeOf(await scene.ask("revoked").archive("1.0.0"))).toBe(
-      refused,
-    );
+    expect(await scene.ask("revoked").delivery("1.0.0")).toBe(refused);
     await scene.revive({ offline: true });
-    expect(outcomeOf(await scene.ask("revoked").archive("1.0.0"))).toBe(
-      refused,
-    );
+    expect(await scene.ask("revoked").delivery("1.0.0")).toBe(refused);
     await scene.registry.restart();
     await scene.revive();
     scene.registry.offer(release);
-    expect((await scene.ask("revoked").version("1.0.0")).status).toBe(200);
-    expect(listedIn(await scene.ask("revoked").index())).toEqual([
-      "0.9.0",
-      "1.0.0",
-    ]);
+    expect(await scene.ask("revoked").outcome("1.0.0")).toBe("200");
+    expect(await scene.ask("revoked").listed()).toEqual(["0.9.0", "1.0.0"]);
   });
 });

@@ -1,18 +1,8 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
-import {
-  listedIn,
-  outcomeOf,
-  requestsFor,
-} from "../../scenes/provider-requests.ts";
+import { expect, it } from "vitest";
+import { requestsFor } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene, unsignedHost } from "../../scenes/trust-scene.ts";
 
-let scene: TrustScene;
-
-beforeAll(async () => {
-  scene = await TrustScene.start();
-});
-
-afterAll(() => scene.stop());
+const scene = await TrustScene.start();
 
 const unsigned = { signingKeys: [], signature: "unlisted" } as const;
 
@@ -23,13 +13,11 @@ it("under minimumAge, an unsigned release of first contact is held unless a rule
   for (const [rules, outcome, listed] of [
     [[], "451 too-young", "nothing-admitted"],
     [free, "200", ["1.0.0"]],
-  ])
-    await scene.withMirror(
-      { policy: { minimumAge: "3d", rules } },
-      async (own) => {
-        const ask = requestsFor(own, "thing", "undated", unsignedHost);
-        expect(outcomeOf(await ask.version("1.0.0"))).toBe(outcome);
-        expect(listedIn(await ask.index())).toEqual(listed);
-      },
-    );
+  ]) {
+    const policy = { minimumAge: "3d", rules };
+    const own = await scene.startMirror({ policy });
+    const ask = requestsFor(own, "thing", "undated", unsignedHost);
+    expect(await ask.outcome("1.0.0")).toBe(outcome);
+    expect(await ask.listed()).toEqual(listed);
+  }
 });

@@ -6,9 +6,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority, type Authority } from "../../fakes/authority.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { describe, expect, it } from "vitest";
 import { originsOf } from "../../origins.ts";
 import {
   scratch,
@@ -24,19 +22,14 @@ import {
 import { countRecords } from "../../store/stores.ts";
 import { requestsFor, runCommand } from "../../scenes/provider-requests.ts";
 import type { Release } from "../../fakes/release.ts";
+import { startOrigin } from "../../scenes/world.ts";
 
 const MiB = 1024 * 1024;
 const hours = 60 * 60 * 1000;
 
-let authority: Authority;
-let registry: Registry;
 let names = 0;
 
-beforeAll(async () => {
-  authority = await createAuthority();
-  registry = await startRegistry({ authority });
-});
-afterAll(() => registry.stop());
+const { authority, registry } = await startOrigin();
 
 function start(
   directory: string,
@@ -65,7 +58,7 @@ function blobOf(directory: string, release: Release): string {
 
 async function keep(mirror: RunningMirror, release: Release): Promise<void> {
   const ask = requestsFor(mirror, release.type);
-  expect((await ask.archive("1.0.0")).status).toBe(200);
+  expect(await ask.delivery("1.0.0")).toBe("200");
   const path = blobOf(mirror.directory, release);
   await expect.poll(() => existsSync(path), { timeout: 20_000 }).toBe(true);
   await expect

@@ -1,10 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority, type Authority } from "../../fakes/authority.ts";
+import { afterEach, describe, expect, it } from "vitest";
 import { barrier } from "../../fakes/barrier.ts";
 import { openOnce } from "../../fakes/fetching.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import type { Release } from "../../fakes/release.ts";
 import { originsOf } from "../../origins.ts";
 import {
@@ -14,20 +12,15 @@ import {
   type RunningMirror,
 } from "../../running-mirror.ts";
 import { digest, sha256Of } from "../../scenes/failing-origin.ts";
+import { startOrigin } from "../../scenes/world.ts";
 
 const KiB = 1024;
 const size = 400 * KiB;
 
-let authority: Authority;
-let registry: Registry;
 let names = 0;
 
-beforeAll(async () => {
-  authority = await createAuthority();
-  registry = await startRegistry({ authority });
-});
+const { authority, registry } = await startOrigin();
 afterEach(() => registry.heal());
-afterAll(() => registry.stop());
 
 /** A mirror that has room for a little more than two archives. */
 async function start(

@@ -1,18 +1,15 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { defaultSigner } from "../../fakes/signing.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { startMirror } from "../../running-mirror.ts";
 import {
   folderHost,
   makeDist,
   makeOriginFolder,
   putRelease,
 } from "../../scenes/origin-folder.ts";
-
-let root: string;
-let mirror: RunningMirror;
 
 const signature = "terraform-provider-signed_2.0.0_SHA256SUMS.sig";
 const makePipe = (path: string) => void execFileSync("mkfifo", [path]);
@@ -23,22 +20,18 @@ const inTheWay: Readonly<Record<string, (path: string) => void>> = {
   pipe: makePipe,
 };
 
-beforeAll(async () => {
-  const signer = await defaultSigner();
-  root = makeOriginFolder(signer);
-  for (const [type, put] of Object.entries(inTheWay)) {
-    putRelease(root, await makeDist({ type, version: "1.0.0" }));
-    put(join(root, "acme", type, "2.0.0"));
-  }
-  for (const version of ["1.0.0", "2.0.0"])
-    putRelease(root, await makeDist({ type: "signed", version }));
-  rmSync(join(root, "acme", "signed", "2.0.0", signature));
-  makePipe(join(root, "acme", "signed", "2.0.0", signature));
-  const origins = { [folderHost]: { directory: root } };
-  mirror = await startMirror({ config: { origins } });
-});
-
-afterAll(() => mirror.stop());
+const signer = await defaultSigner();
+const root = makeOriginFolder(signer);
+for (const [type, put] of Object.entries(inTheWay)) {
+  putRelease(root, await makeDist({ type, version: "1.0.0" }));
+  put(join(root, "acme", type, "2.0.0"));
+}
+for (const version of ["1.0.0", "2.0.0"])
+  putRelease(root, await makeDist({ type: "signed", version }));
+rmSync(join(root, "acme", "signed", "2.0.0", signature));
+makePipe(join(root, "acme", "signed", "2.0.0", signature));
+const origins = { [folderHost]: { directory: root } };
+const mirror = await startMirror({ config: { origins } });
 
 /** `acme` has the keys that it was made with. */
 async function putNamespace(

@@ -1,7 +1,7 @@
 import { existsSync, renameSync, symlinkSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { tarGz, zip } from "../../fakes/module-archive.ts";
 import type { Release } from "../../fakes/release.ts";
 import { createSigner, defaultSigner } from "../../fakes/signing.ts";
@@ -185,8 +185,6 @@ describe("a directory as an origin", () => {
     await folder.write("modules/acme/network/aws/1.5.0.zip", { "a.tf": "" });
   }, 60_000);
 
-  afterAll(() => mirror.stop());
-
   it.each(Object.entries(unfit))(
     "does not list what is no whole release, and names it: %s",
     (type, [, reason]) => expectUnfit(folder, type, reason),
@@ -317,8 +315,6 @@ describe("a directory with links", () => {
     await putBoth(folder, "abroad", () => undefined);
     leadOut("acme/abroad/2.0.0");
   });
-
-  afterAll(() => folder.mirror.stop());
 
   it.each([...Object.keys(links), "abroad"])(
     "does not list a release that leads out, and names it: %s",

@@ -1,32 +1,16 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { ProvenderError } from "../../../src/errors/index.ts";
-import { createAuthority } from "../../fakes/authority.ts";
 import * as faults from "../../fakes/faults.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import { refused } from "./addresses.ts";
-import { makeClient, never } from "../clients.ts";
+import { startHome, never } from "../clients.ts";
 
-let ca: string;
-let home: Registry;
-let canary: { readonly port: number; connections: number; stop(): void };
+const { home, clientOf } = await startHome();
+const canary = await startCanary();
 
-beforeAll(async () => {
-  const authority = await createAuthority();
-  ca = authority.caPem;
-  home = await startRegistry({ authority });
-  canary = await startCanary();
-});
-
-afterEach(() => {
-  home.heal();
-  home.requests.clear();
-});
-
-afterAll(async () => {
+afterAll(() => {
   canary.stop();
-  await home.stop();
 });
 
 /** Hears every address of this machine. */
@@ -100,7 +84,7 @@ it("is tried with enough of them", () => {
 });
 
 it("sends nothing to any of them: asked at once, redirected, or for an archive", async () => {
-  const client = makeClient(home.url, ca);
+  const client = clientOf();
   let refusals = 0;
   for (const text of urls) {
     const written = text.replaceAll("PORT", String(canary.port));
@@ -127,7 +111,7 @@ it("sends nothing to any of them: asked at once, redirected, or for an archive",
 });
 
 it("reaches the canary with allowPrivateAddresses, so that it would have been heard", async () => {
-  const client = makeClient(home.url, ca, { allowPrivateAddresses: true });
+  const client = clientOf({ allowPrivateAddresses: true });
   const url = new URL(`https://127.0.0.1:${canary.port}/x`);
   await expect(client.fetchDocument(url, 100, never)).rejects.toThrow(
     ProvenderError,

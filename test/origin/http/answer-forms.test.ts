@@ -7,28 +7,16 @@ import {
   gzipSync,
   zstdCompressSync,
 } from "node:zlib";
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { createAuthority, type Authority } from "../../fakes/authority.ts";
+import { expect, it } from "vitest";
 import * as faults from "../../fakes/faults.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import { failing } from "../../scenes/failing.ts";
-import { makeClient, never, readAll } from "../clients.ts";
+import { startHome, makeClient, never, readAll } from "../clients.ts";
 
-let authority: Authority;
-let ca: string;
-let home: Registry;
-
-beforeAll(async () => {
-  authority = await createAuthority();
-  ca = authority.caPem;
-  home = await startRegistry({ authority });
-  home.serve("/document", '{"a":1}');
-  home.serve("/archive", Buffer.from("PK and more"), "application/zip");
+const { authority, home, clientOf, urlOf } = await startHome({
+  "/document": '{"a":1}',
+  "/archive": Buffer.from("PK and more"),
 });
-afterEach(() => home.heal());
-afterAll(() => home.stop());
 
-const urlOf = (path: string) => new URL(path, home.url);
 const encoded = (name: string, bytes: Uint8Array) =>
   faults.all(faults.body(bytes), faults.header("Content-Encoding", name));
 
@@ -41,10 +29,7 @@ it.each([
   "",
 ])("JSON is read from a registry of plain files as %j", async (type) => {
   home.script("other", faults.mediaType(type));
-  const { value } = await makeClient(home.url, ca).fetchJson(
-    urlOf("/document"),
-    never,
-  );
+  const { value } = await clientOf().fetchJson(urlOf("/document"), never);
   expect(value).toEqual({ a: 1 });
 });
 
@@ -52,7 +37,7 @@ it.each(["application/octet-stream", "text/json", ""])(
   "discovery is JSON for clients, and no %j",
   async (type) => {
     home.script("other", faults.mediaType(type));
-    const client = makeClient(home.url, ca);
+    const client = clientOf();
     const asked = client.fetchJson(
       urlOf("/document"),
       never,
@@ -67,7 +52,7 @@ it.each(["application/octet-stream", "text/json", ""])(
 it.each(["<html>Sign in</html>", "\n \uFEFF<!doctype html>", "\uFEFF<p>"])(
   "the page %j is no document and no archive",
   async (page) => {
-    const client = makeClient(home.url, ca);
+    const client = clientOf();
     home.script(
       "other",
       faults.all(faults.body(page.trimStart()), faults.mediaType("text/html")),
@@ -86,7 +71,7 @@ it.each(["<html>Sign in</html>", "\n \uFEFF<!doctype html>", "\uFEFF<p>"])(
 
 it("an archive or a signature that is sent as a page is left to its digest", async () => {
   home.script("other", faults.mediaType("text/html; charset=utf-8"));
-  const client = makeClient(home.url, ca);
+  const client = clientOf();
   const { body } = await client.openArchive(urlOf("/archive"), never);
   expect(Buffer.from(await readAll(body)).toString()).toBe("PK and more");
   const read = await client.fetchDocument(urlOf("/archive"), 100, never);
@@ -101,7 +86,7 @@ it.each([
   "binary",
 ])("the content encoding %s is none, and changes nothing", async (name) => {
   home.script("other", faults.header("Content-Encoding", name));
-  const client = makeClient(home.url, ca);
+  const client = clientOf();
   const { body } = await client.openArchive(urlOf("/archive"), never);
   expect(Buffer.from(await readAll(body)).toString()).toBe("PK and more");
   const { value } = await client.fetchJson(urlOf("/document"), never);
@@ -119,7 +104,7 @@ it.each([
   "a document that came in %s unasked is unpacked",
   async (name, pack) => {
     home.script("other", encoded(name, pack('{"b":2}')));
-    const client = makeClient(home.url, ca);
+    const client = clientOf();
     const { value } = await client.fetchJson(urlOf("/document"), never);
     expect(value).toEqual({ b: 2 });
   },
@@ -131,11 +116,7 @@ it.each([
   ["zstd", zstdCompressSync],
 ] as const)("a bomb in %s ends at the document's limit", async (name, pack) => {
   home.script("other", encoded(name, pack(Buffer.alloc(50_000_000))));
-  const asked = makeClient(home.url, ca).fetchDocument(
-    urlOf("/document"),
-    60_000,
-    never,
-  );
+  const asked = clientOf().fetchDocument(urlOf("/document"), 60_000, never);
   await expect(asked).rejects.toThrow("larger than 60000 bytes");
 });
 
@@ -145,7 +126,7 @@ it.each([
   ["compress", "content encoding compress, expected none"],
 ])("what says %s and is not so is refused with that", async (name, reason) => {
   home.script("other", faults.header("Content-Encoding", name));
-  const client = makeClient(home.url, ca);
+  const client = clientOf();
   await expect(client.fetchJson(urlOf("/document"), never)).rejects.toThrow(
     reason,
   );
@@ -153,12 +134,12 @@ it.each([
 
 it("an archive in a coding is refused with its name", async () => {
   home.script("other", encoded("gzip", gzipSync("PK")));
-  const asked = makeClient(home.url, ca).openArchive(urlOf("/archive"), never);
+  const asked = clientOf().openArchive(urlOf("/archive"), never);
   await expect(asked).rejects.toThrow("content encoding gzip, expected none");
 });
 
 it("headers of 60 KiB are read, and more are refused for what they are", async () => {
-  const client = makeClient(home.url, ca);
+  const client = clientOf();
   const policy = "Content-Security-Policy";
   home.script("other", faults.header(policy, "x".repeat(60_000)));
   const { value } = await client.fetchJson(urlOf("/document"), never);

@@ -1,13 +1,4 @@
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  describe,
-  expect,
-  it,
-  onTestFinished,
-  vi,
-} from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { providerAddress } from "../../../src/address/provider-address.ts";
 import { parseVersion } from "../../../src/address/version.ts";
 import { failing } from "../../scenes/failing.ts";
@@ -17,10 +8,8 @@ import {
   parsePackageAnswer,
   parseVersions,
 } from "../../../src/origin/registries/registry-answers.ts";
-import { createAuthority } from "../../fakes/authority.ts";
 import * as faults from "../../fakes/faults.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import { makeClient, never } from "../clients.ts";
+import { never, startHome } from "../clients.ts";
 
 const url = new URL("https://registry.example.com/v1/providers/a/b/versions");
 const limit = 8 * 1024 * 1024;
@@ -119,29 +108,15 @@ describe("the key __proto__", () => {
   });
 });
 
+const { home, clientOf, urlOf } = await startHome({ "/document": "{}" });
+
 describe("an answer", () => {
-  let home: Registry;
-  let ca: string;
-
-  beforeAll(async () => {
-    const authority = await createAuthority();
-    ca = authority.caPem;
-    home = await startRegistry({ authority });
-    home.serve("/document", "{}");
-  });
-
-  afterEach(() => home.heal());
-  afterAll(() => home.stop());
-
   it("without an end is cut at its limit, however it is sent", async () => {
     const endless = faults.body(Buffer.alloc(8 * 1024 * 1024, " "));
     for (const framing of [faults.chunked, faults.cutUnannounced(limit)]) {
       home.requests.clear();
       home.script("other", faults.all(endless, framing));
-      const asked = makeClient(home.url, ca).fetchJson(
-        new URL("/document", home.url),
-        never,
-      );
+      const asked = clientOf().fetchJson(urlOf("/document"), never);
       await expect(asked).rejects.toThrow(/larger than 100000 bytes/);
       const [request] = home.requests.list();
       expect(await request?.ended).toBe("cut");

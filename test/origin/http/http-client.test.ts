@@ -1,47 +1,19 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { failing } from "../../scenes/failing.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { barrier } from "../../fakes/barrier.ts";
 import * as faults from "../../fakes/faults.ts";
 import type { Fault } from "../../fakes/faults.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import { makeClient, never, readAll } from "../clients.ts";
+import { hops, startHome, makeClient, never, readAll } from "../clients.ts";
 
-let ca: string;
-let home: Registry;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  ca = authority.caPem;
-  home = await startRegistry({ authority });
-  home.serve("/document", '{"a":1}');
-  home.serve("/large", Buffer.alloc(500_000, "x"), "application/zip");
+const { ca, home, clientOf, urlOf } = await startHome({
+  "/document": '{"a":1}',
+  "/large": Buffer.alloc(500_000, "x"),
 });
-
-afterEach(() => {
-  home.heal();
-  home.requests.clear();
-});
-
-afterAll(() => home.stop());
-
-function urlOf(path: string): URL {
-  return new URL(path, home.url);
-}
-
-/** Redirects /hop/N to /hop/N-1, and /hop/0 to `end`. */
-function hops(end: string): Fault {
-  return (reply, request) => {
-    const [, left = ""] = /^\/hop\/(\d+)/.exec(request.path) ?? [];
-    if (left === "") return reply;
-    const next = left === "0" ? end : `/hop/${Number(left) - 1}`;
-    return faults.redirect(next)(reply, request);
-  };
-}
 
 describe("a document", () => {
   it("asks for no encoding and names itself", async () => {
-    await makeClient(home.url, ca).fetchJson(urlOf("/document"), never);
+    await clientOf().fetchJson(urlOf("/document"), never);
     expect(home.requests.list()[0]?.headers).toMatchObject({
       accept: "application/json",
       "accept-encoding": "identity",
@@ -54,7 +26,7 @@ describe("a document", () => {
     ["announced", faults.normal],
     ["not announced", faults.chunked],
   ])("may be as large as its limit and no larger, %s", async (_, framing) => {
-    const client = makeClient(home.url, ca, {}, { originJson: 7 });
+    const client = clientOf({}, { originJson: 7 });
     home.script("other", framing);
     const url = urlOf("/document");
     const { bytes } = await client.fetchDocument(url, 7, never);
@@ -63,12 +35,12 @@ describe("a document", () => {
       /larger than 6 bytes/,
     );
     expect((await client.fetchJson(url, never)).value).toEqual({ a: 1 });
-    const small = makeClient(home.url, ca, {}, { originJson: 6 });
+    const small = clientOf({}, { originJson: 6 });
     await expect(small.fetchJson(url, never)).rejects.toThrow(/larger than/);
   });
 
   it("has one deadline for headers and body, redirects included", async () => {
-    const client = makeClient(home.url, ca, {}, { json: 300 });
+    const client = clientOf({}, { json: 300 });
     const stuck = barrier();
     const late = faults.all(hops("/document"), faults.delayed(120));
     for (const [path, fault] of [
@@ -88,10 +60,7 @@ describe("a document", () => {
   it("ends with the asker's own signal", async () => {
     home.script("other", faults.hang);
     const asker = new AbortController();
-    const asked = makeClient(home.url, ca).fetchJson(
-      urlOf("/document"),
-      asker.signal,
-    );
+    const asked = clientOf().fetchJson(urlOf("/document"), asker.signal);
     const rejected = expect(asked).rejects.toThrow(failing("origin-timeout"));
     await home.requests.reach("other");
     asker.abort();
@@ -102,7 +71,7 @@ describe("a document", () => {
 
 describe("an archive", () => {
   it("is refused before its body when it announces more than the limit", async () => {
-    const client = makeClient(home.url, ca, {}, { archive: 499_999 });
+    const client = clientOf({}, { archive: 499_999 });
     await expect(client.openArchive(urlOf("/large"), never)).rejects.toThrow(
       /larger than 499999/,
     );
@@ -110,7 +79,7 @@ describe("an archive", () => {
 
   it("is cut at the limit when it announces nothing", async () => {
     home.script("other", faults.chunked);
-    const client = makeClient(home.url, ca, {}, { archive: 499_999 });
+    const client = clientOf({}, { archive: 499_999 });
     const archive = await client.openArchive(urlOf("/large"), never);
     expect(archive.size).toBeUndefined();
     await expect(readAll(archive.body)).rejects.toThrow(/larger than 499999/);
@@ -119,7 +88,7 @@ describe("an archive", () => {
 
   it("fails when its first byte is late", async () => {
     home.script("other", faults.hang);
-    const client = makeClient(home.url, ca, {}, { firstByte: 200 });
+    const client = clientOf({}, { firstByte: 200 });
     await expect(client.openArchive(urlOf("/large"), never)).rejects.toThrow(
       /no first byte/,
     );
@@ -128,7 +97,7 @@ describe("an archive", () => {
   it("fails when it stands still", async () => {
     const stuck = barrier();
     home.script("other", stuck.afterBytes(100_000));
-    const client = makeClient(home.url, ca, {}, { idle: 200 });
+    const client = clientOf({}, { idle: 200 });
     const archive = await client.openArchive(urlOf("/large"), never);
     await expect(readAll(archive.body)).rejects.toThrow(/stood still/);
     stuck.release();
@@ -136,12 +105,7 @@ describe("an archive", () => {
 
   it("fails when it is slower than the least rate, though it never stands still", async () => {
     home.script("other", faults.slow(100_000));
-    const client = makeClient(
-      home.url,
-      ca,
-      {},
-      { rate: 400_000, rateWindow: 300 },
-    );
+    const client = clientOf({}, { rate: 400_000, rateWindow: 300 });
     const archive = await client.openArchive(urlOf("/large"), never);
     await expect(readAll(archive.body)).rejects.toThrow(/64 KiB a second/);
   });
@@ -149,7 +113,7 @@ describe("an archive", () => {
   it("ends its connection when no client wants the rest", async () => {
     const held = barrier();
     home.script("other", held.afterBytes(100_000));
-    const client = makeClient(home.url, ca);
+    const client = clientOf();
     const archive = await client.openArchive(urlOf("/large"), never);
     for await (const piece of archive.body) if (piece.length > 0) break;
     expect(await home.requests.list()[0]?.ended).toBe("cut");

@@ -1,54 +1,19 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { failing } from "../../scenes/failing.ts";
-import { createAuthority } from "../../fakes/authority.ts";
 import * as faults from "../../fakes/faults.ts";
-import type { Fault } from "../../fakes/faults.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import { makeClient, never } from "../clients.ts";
+import { hops, never, startHome } from "../clients.ts";
 
-let ca: string;
-let home: Registry;
-let other: Registry;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  ca = authority.caPem;
-  home = await startRegistry({ authority });
-  other = await startRegistry({ authority });
-  for (const registry of [home, other]) {
-    registry.serve("/document", '{"a":1}');
-  }
-});
-
-afterEach(() => {
-  for (const registry of [home, other]) {
-    registry.heal();
-    registry.requests.clear();
-  }
-});
-
-afterAll(async () => {
-  await home.stop();
-  await other.stop();
-});
+const documents = { "/document": '{"a":1}' };
+const { home, clientOf, ...own } = await startHome(documents);
+const { home: other } = await startHome(documents, own.authority);
 
 function urlOf(path: string, registry = home): URL {
   return new URL(path, registry.url);
 }
 
-/** Redirects /hop/N to /hop/N-1, and /hop/0 to `end`. */
-function hops(end: string): Fault {
-  return (reply, request) => {
-    const [, left = ""] = /^\/hop\/(\d+)/.exec(request.path) ?? [];
-    if (left === "") return reply;
-    const next = left === "0" ? end : `/hop/${Number(left) - 1}`;
-    return faults.redirect(next)(reply, request);
-  };
-}
-
 describe("a redirect", () => {
   it("is followed ten times and not eleven, and the last URL is reported", async () => {
-    const client = makeClient(home.url, ca);
+    const client = clientOf();
     home.script("other", hops("/document"));
     const answer = await client.fetchJson(urlOf("/hop/9"), never);
     expect(answer.url.href).toBe(urlOf("/document").href);
@@ -62,7 +27,7 @@ describe("a redirect", () => {
 
   it.each([301, 302, 303, 307, 308])("may have the status %i", async (code) => {
     home.script("other", [faults.redirect("/document", code)]);
-    const client = makeClient(home.url, ca);
+    const client = clientOf();
     const answer = await client.fetchJson(urlOf("/old"), never);
     expect(answer.value).toEqual({ a: 1 });
   });
@@ -71,7 +36,7 @@ describe("a redirect", () => {
     "is not followed with the status %i",
     async (code) => {
       home.script("other", [faults.redirect("/document", code)]);
-      const client = makeClient(home.url, ca);
+      const client = clientOf();
       await expect(client.fetchJson(urlOf("/old"), never)).rejects.toThrow(
         `status ${code}`,
       );
@@ -82,7 +47,7 @@ describe("a redirect", () => {
     "to %j leads nowhere",
     async (location) => {
       home.script("other", [faults.redirect(location)]);
-      const client = makeClient(home.url, ca);
+      const client = clientOf();
       const asked = client.fetchJson(urlOf("/old"), never);
       await expect(asked).rejects.toThrow(/Location/);
     },
@@ -90,7 +55,7 @@ describe("a redirect", () => {
 
   it("to another port of the same host is not followed, and that port hears nothing", async () => {
     const before = other.connections;
-    const client = makeClient(home.url, ca);
+    const client = clientOf();
     for (const location of [
       urlOf("/document", other).href,
       `https://localhost:${other.port}/document`,
@@ -104,7 +69,7 @@ describe("a redirect", () => {
   });
 
   it("to a name that leads to the loopback is not followed", async () => {
-    const client = makeClient(home.url, ca, {
+    const client = clientOf({
       configured: new Set([`127.0.0.1:${home.port}`]),
     });
     home.script("other", [faults.redirect("https://localhost/")]);
@@ -114,7 +79,7 @@ describe("a redirect", () => {
   });
 
   it("to a private address is followed with allowPrivateAddresses", async () => {
-    const client = makeClient(home.url, ca, { allowPrivateAddresses: true });
+    const client = clientOf({ allowPrivateAddresses: true });
     home.script("other", [
       faults.redirect(`https://localhost:${other.port}/document`),
     ]);
@@ -130,7 +95,7 @@ describe("the origin's token", () => {
 
   it("goes to the origin's own scheme, host and port, redirected or not", async () => {
     home.script("other", [faults.redirect("/document")]);
-    const client = makeClient(home.url, ca, settings);
+    const client = clientOf(settings);
     await client.fetchJson(urlOf("/old"), never);
     const sent = home.requests.list().map(({ headers }) => headers);
     expect(sent.map(({ authorization }) => authorization)).toEqual([
@@ -147,7 +112,7 @@ describe("the origin's token", () => {
       () => home,
     ],
   ])("does not go to %s, asked or redirected", async (_, target, reached) => {
-    const client = makeClient(home.url, ca, settings);
+    const client = clientOf(settings);
     await client.fetchJson(new URL(target()), never);
     home.script("other", [faults.redirect(target())]);
     await client.fetchJson(urlOf("/old"), never);
@@ -160,7 +125,7 @@ describe("the origin's token", () => {
 
   it("is in no error", async () => {
     home.script("other", faults.tokenRequired("another"));
-    const client = makeClient(home.url, ca, settings);
+    const client = clientOf(settings);
     const asked = client.fetchJson(urlOf("/document?sig=hush"), never);
     await expect(asked).rejects.toThrow(/^[^?]*status 401: check the "token"/);
     await expect(asked).rejects.not.toThrow(/sesame|hush/);
@@ -178,7 +143,7 @@ describe("a login in a URL", () => {
     [":secret", ":secret"],
     ["me%40home:a%2Fb%20%C3%A9%zz", "me@home:a/b \u00e9%zz"],
   ])("%s goes to its host and not on from there", async (written, sent) => {
-    const client = makeClient(home.url, ca, open);
+    const client = clientOf(open);
     const target = urlOf("/document", other).href;
     home.script("other", [faults.redirect(target)]);
     const asked = urlOf("/old").href.replace("//", `//${written}@`);
@@ -191,7 +156,7 @@ describe("a login in a URL", () => {
   });
 
   it("of a redirect goes to where it leads", async () => {
-    const client = makeClient(home.url, ca, open);
+    const client = clientOf(open);
     const target = urlOf("/document", other).href.replace("//", "//me:secret@");
     home.script("other", [faults.redirect(target)]);
     await client.fetchJson(urlOf("/old"), never);
@@ -200,7 +165,7 @@ describe("a login in a URL", () => {
   });
 
   it("does not take the place of the origin's token, and is in no error", async () => {
-    const client = makeClient(home.url, ca, { ...open, token: "sesame" });
+    const client = clientOf({ ...open, token: "sesame" });
     home.script("other", faults.status(500));
     const asked = urlOf("/document").href.replace("//", "//me:secret@");
     const refused = client.fetchJson(new URL(asked), never);

@@ -1,41 +1,33 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { createAuthority } from "../../fakes/authority.ts";
 import * as faults from "../../fakes/faults.ts";
 import type { Fault } from "../../fakes/faults.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { startRegistry } from "../../fakes/registry.ts";
 import type { RequestKind } from "../../fakes/request-log.ts";
 import { originsOf } from "../../origins.ts";
 import { minute } from "../../mirror/cache/metadata.ts";
-import {
-  startTimedMirror,
-  type TimedMirror,
-} from "../../scenes/timed-mirror.ts";
+import { startTimedMirror } from "../../scenes/timed-mirror.ts";
 
 const token = "marked-secret-of-the-origin";
 const signature = "marked-secret-of-the-url";
 const marked = "marked-secret";
 
-let home: Registry;
-let elsewhere: Registry;
-let mirror: TimedMirror;
 let names = 0;
 const told: string[] = [];
 
-beforeAll(async () => {
-  const authority = await createAuthority();
-  home = await startRegistry({ authority });
-  elsewhere = await startRegistry({ authority });
-  const settings = { token: { env: "TOKEN" }, allowPrivateAddresses: true };
-  mirror = await startTimedMirror(
-    originsOf(authority, home, settings),
-    { TOKEN: token },
-    undefined,
-    undefined,
-    { firstByte: 2_000, answer: 3_000 },
-  );
-});
+const authority = await createAuthority();
+const home = await startRegistry({ authority });
+const elsewhere = await startRegistry({ authority });
+const settings = { token: { env: "TOKEN" }, allowPrivateAddresses: true };
+const mirror = await startTimedMirror(
+  originsOf(authority, home, settings),
+  { TOKEN: token },
+  undefined,
+  undefined,
+  { firstByte: 2_000, answer: 3_000 },
+);
 
 afterEach(() => {
   home.heal();
@@ -45,8 +37,6 @@ afterEach(() => {
 
 afterAll(async () => {
   await mirror.close();
-  await home.stop();
-  await elsewhere.stop();
 });
 
 /** To the same path on another host, signed in the query. */

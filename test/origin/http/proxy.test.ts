@@ -1,32 +1,18 @@
-import {
-  afterAll,
-  beforeAll,
-  describe,
-  expect,
-  it,
-  onTestFinished,
-} from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { failing } from "../../scenes/failing.ts";
 import type { HttpClient } from "../../../src/origin/http/http-client.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import * as faults from "../../fakes/faults.ts";
 import { startProxy, type ProxyOptions } from "../../fakes/proxy.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { startRegistry } from "../../fakes/registry.ts";
 import { makeClient, never } from "../clients.ts";
 
 const hostname = "registry.example.com";
 
-let ca: string;
-let registry: Registry;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  ca = authority.caPem;
-  registry = await startRegistry({ authority, hostname });
-  registry.serve("/document", '{"a":1}');
-});
-
-afterAll(() => registry.stop());
+const authority = await createAuthority();
+const ca = authority.caPem;
+const registry = await startRegistry({ authority, hostname });
+registry.serve("/document", '{"a":1}');
 
 async function behindProxy(options: ProxyOptions = {}, no?: string, user = "") {
   const routes = { [`${hostname}:443`]: `127.0.0.1:${registry.port}` };

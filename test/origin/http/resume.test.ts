@@ -1,37 +1,22 @@
 import { randomBytes } from "node:crypto";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { ProvenderError } from "../../../src/errors/index.ts";
-import { createAuthority } from "../../fakes/authority.ts";
 import { barrier } from "../../fakes/barrier.ts";
 import * as faults from "../../fakes/faults.ts";
 import type { Fault } from "../../fakes/faults.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import { makeClient, never, readAll } from "../clients.ts";
+import { startHome, never, readAll } from "../clients.ts";
 
 const bytes = randomBytes(500_000);
-let ca: string;
-let home: Registry;
 
-beforeAll(async () => {
-  const authority = await createAuthority();
-  ca = authority.caPem;
-  home = await startRegistry({ authority });
-  home.serve("/archive", bytes, "application/zip");
-});
+const { home, clientOf, urlOf } = await startHome({ "/archive": bytes });
 
 afterEach(() => {
-  home.heal();
-  home.requests.clear();
   home.ranges = true;
   home.etags = true;
 });
 
-afterAll(() => home.stop());
-
-const urlOf = (path: string) => new URL(path, home.url);
-
 async function receive(path = "/archive", stalled = 30_000): Promise<Buffer> {
-  const client = makeClient(home.url, ca, {}, { stalled });
+  const client = clientOf({}, { stalled });
   const { body } = await client.openArchive(urlOf(path), never);
   return readAll(body);
 }

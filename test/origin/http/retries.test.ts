@@ -1,31 +1,14 @@
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { ProvenderError } from "../../../src/errors/index.ts";
 import { failing } from "../../scenes/failing.ts";
-import { createAuthority } from "../../fakes/authority.ts";
 import * as faults from "../../fakes/faults.ts";
 import type { Fault } from "../../fakes/faults.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import { makeClient, never } from "../clients.ts";
+import { startHome, never } from "../clients.ts";
 
-let ca: string;
-let home: Registry;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  ca = authority.caPem;
-  home = await startRegistry({ authority });
-  home.serve("/document", '{"a":1}');
-  home.serve("/archive", Buffer.alloc(1_000), "application/zip");
+const { home, clientOf, urlOf } = await startHome({
+  "/document": '{"a":1}',
+  "/archive": Buffer.alloc(1_000),
 });
-
-afterEach(() => {
-  home.heal();
-  home.requests.clear();
-});
-
-afterAll(() => home.stop());
-
-const urlOf = (path: string) => new URL(path, home.url);
 
 const passing: readonly [string, Fault][] = [
   ["500", faults.status(500)],
@@ -41,7 +24,7 @@ it.each(passing)(
   "asks again after %s, three times in all",
   async (_, fault) => {
     home.script("other", [fault, fault]);
-    const client = makeClient(home.url, ca);
+    const client = clientOf();
     const { value } = await client.fetchJson(urlOf("/document"), never);
     expect(value).toEqual({ a: 1 });
     expect(home.requests.count()).toBe(3);
@@ -73,7 +56,7 @@ it.each<[string, Fault]>([
   ["a redirect to where it may not go", faults.redirect("https://10.0.0.1/")],
 ])("never asks again after %s", async (_, fault) => {
   home.script("other", fault);
-  const client = makeClient(home.url, ca);
+  const client = clientOf();
   await expect(client.fetchJson(urlOf("/document"), never)).rejects.toThrow(
     ProvenderError,
   );
@@ -82,7 +65,7 @@ it.each<[string, Fault]>([
 
 it("asks again for an archive that did not begin", async () => {
   home.script("other", [faults.close, faults.status(502)]);
-  const client = makeClient(home.url, ca);
+  const client = clientOf();
   const { size } = await client.openArchive(urlOf("/archive"), never);
   expect(size).toBe(1_000);
   expect(home.requests.count()).toBe(3);
@@ -90,7 +73,7 @@ it("asks again for an archive that did not begin", async () => {
 
 it("stops when the host is suspended meanwhile, and reports the failure", async () => {
   home.script("other", faults.status(502));
-  const client = makeClient(home.url, ca);
+  const client = clientOf();
   const ask = () => client.fetchJson(urlOf("/document"), never);
   const asked = await Promise.allSettled(Array.from({ length: 8 }, ask));
   for (const result of asked)
@@ -103,7 +86,7 @@ it("stops when the host is suspended meanwhile, and reports the failure", async 
 
 it("counts one failure however often a request was tried", async () => {
   home.script("other", faults.close);
-  const client = makeClient(home.url, ca);
+  const client = clientOf();
   const ask = () => client.fetchJson(urlOf("/document"), never);
   for (let failure = 1; failure <= 4; failure++)
     await expect(ask()).rejects.toThrow(failing("origin-unreachable"));
@@ -115,7 +98,7 @@ it("counts one failure however often a request was tried", async () => {
 it("sends nothing to a host that asked for a pause", async () => {
   const pause = faults.status(429, { headers: { "Retry-After": "30" } });
   home.script("other", pause);
-  const client = makeClient(home.url, ca);
+  const client = clientOf();
   const ask = () => client.fetchJson(urlOf("/document"), never);
   for (let times = 0; times < 20; times++)
     await expect(ask()).rejects.toThrow(/asked too often/);

@@ -1,29 +1,23 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { failing } from "../../scenes/failing.ts";
 import { ServiceDiscovery } from "../../../src/origin/registries/service-discovery.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { barrier } from "../../fakes/barrier.ts";
 import * as faults from "../../fakes/faults.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { startRegistry } from "../../fakes/registry.ts";
 import { makeClient, never } from "../clients.ts";
 
-let ca: string;
-let registry: Registry;
 const services = { "providers.v1": "/v1/providers/" };
 
-beforeAll(async () => {
-  const authority = await createAuthority();
-  ca = authority.caPem;
-  registry = await startRegistry({ authority });
-});
+const authority = await createAuthority();
+const ca = authority.caPem;
+const registry = await startRegistry({ authority });
 
 afterEach(() => {
   registry.heal();
   registry.requests.clear();
   registry.services = services;
 });
-
-afterAll(() => registry.stop());
 
 function discover(freshFor = 60_000, url = registry.url): ServiceDiscovery {
   return new ServiceDiscovery(makeClient(url, ca), new URL(url), freshFor);

@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { bearer, issueToken } from "../../client-token.ts";
-import { createAuthority, type Authority } from "../../fakes/authority.ts";
+import { createAuthority } from "../../fakes/authority.ts";
 import { Issuer } from "../../fakes/issuer.ts";
 import {
   scratch,
@@ -19,19 +19,13 @@ import { outcomeOf, reconfigure } from "../../scenes/provider-requests.ts";
 
 const ci = issueToken("ci");
 
-let authority: Authority;
-let caFile: string;
 let issuer: Issuer;
 let mirror: RunningMirror;
 
-beforeAll(async () => {
-  authority = await createAuthority();
-  caFile = join(scratch("ca"), "ca.pem");
-  writeFileSync(caFile, authority.caPem);
-  await startAnew();
-});
-
-afterAll(stop);
+const authority = await createAuthority();
+const caFile = join(scratch("ca"), "ca.pem");
+writeFileSync(caFile, authority.caPem);
+await startAnew();
 
 /** An issuer that was not asked yet, and a mirror that knows nothing of it. */
 async function startAnew(): Promise<void> {
@@ -44,11 +38,6 @@ async function startAnew(): Promise<void> {
   };
   const auth = { tokens: [ci.configured], oidc };
   mirror = await startMirror({ config: { auth } });
-}
-
-async function stop(): Promise<void> {
-  await mirror.stop();
-  await issuer.stop();
 }
 
 const ask = (token: string): Promise<Answer> =>
@@ -119,7 +108,7 @@ describe("access tokens with an issuer that changes", () => {
   });
 
   it("are undecided without the issuer's keys: that is no 401", async () => {
-    await stop();
+    await mirror.stop();
     await startAnew();
     await issuer.stop();
     const answer = await ask(await issuer.sign());

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { bearer, issueToken } from "../../client-token.ts";
 import {
   auth,
@@ -19,13 +19,7 @@ import {
 
 const stranger = issueToken("stranger");
 
-let scene: AuthenticationScene;
-
-beforeAll(async () => {
-  scene = await AuthenticationScene.start();
-});
-
-afterAll(() => scene.stop());
+const scene = await AuthenticationScene.start();
 
 describe("without a token", () => {
   it.each([

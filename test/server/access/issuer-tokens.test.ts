@@ -1,14 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { bearer } from "../../client-token.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { Issuer } from "../../fakes/issuer.ts";
-import {
-  scratch,
-  startMirror,
-  type RunningMirror,
-} from "../../running-mirror.ts";
+import { scratch, startMirror } from "../../running-mirror.ts";
 import { awaitLineOf } from "../../scenes/log-lines.ts";
 import { outcomeOf } from "../../scenes/provider-requests.ts";
 
@@ -28,35 +24,23 @@ const gitlab = {
   project_path: "acme/platform/live",
 };
 
-let issuers: readonly [Issuer, Issuer];
-let mirror: RunningMirror;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  const ca = join(scratch("ca"), "ca.pem");
-  writeFileSync(ca, authority.caPem);
-  const [one, other] = [
-    await Issuer.start(authority),
-    await Issuer.start(authority),
-  ];
-  issuers = [one, other];
-  const oidc = [
-    {
-      ...{ issuer: one.url, audience, ca },
-      claims: { repository_owner: "acme", ref: ["refs/heads/*"] },
-    },
-    {
-      ...{ issuer: other.url, audience, ca },
-      claims: { sub: "project_path:acme/*" },
-    },
-  ];
-  mirror = await startMirror({ config: { auth: { oidc } } });
-});
-
-afterAll(async () => {
-  await mirror.stop();
-  for (const issuer of issuers) await issuer.stop();
-});
+const authority = await createAuthority();
+const ca = join(scratch("ca"), "ca.pem");
+writeFileSync(ca, authority.caPem);
+const one = await Issuer.start(authority);
+const other = await Issuer.start(authority);
+const issuers = [one, other] as const;
+const oidc = [
+  {
+    ...{ issuer: one.url, audience, ca },
+    claims: { repository_owner: "acme", ref: ["refs/heads/*"] },
+  },
+  {
+    ...{ issuer: other.url, audience, ca },
+    claims: { sub: "project_path:acme/*" },
+  },
+];
+const mirror = await startMirror({ config: { auth: { oidc } } });
 
 const ask = async (at: 0 | 1, claims: object) => {
   const token = await issuers[at].sign({

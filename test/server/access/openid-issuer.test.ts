@@ -1,14 +1,6 @@
 import { createHmac } from "node:crypto";
 import { base64url, SignJWT, UnsecuredJWT } from "jose";
-import {
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  it,
-  vi,
-} from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { parseHostname } from "../../../src/address/hostname.ts";
 import { loadConfiguration } from "../../../src/config/load.ts";
 import { originLimits } from "../../../src/origin/guard/origin-settings.ts";
@@ -18,7 +10,7 @@ import {
   isJsonWebToken,
   OpenIdIssuer,
 } from "../../../src/server/access/openid-issuer.ts";
-import { createAuthority, type Authority } from "../../fakes/authority.ts";
+import { createAuthority } from "../../fakes/authority.ts";
 import { createIssuerKey, Issuer, type IssuerKey } from "../../fakes/issuer.ts";
 import fc from "../../seeded.ts";
 
@@ -27,18 +19,13 @@ const minute = 60 * second;
 const day = 24 * 60 * minute;
 const start = Date.parse("2026-05-01T12:00:00Z");
 
-let authority: Authority;
 let published: Issuer;
-let key: IssuerKey;
-let other: IssuerKey;
 let http: HttpClient;
 let issuer: OpenIdIssuer;
 
-beforeAll(async () => {
-  authority = await createAuthority();
-  key = await createIssuerKey("first", "RS256");
-  other = await createIssuerKey("second");
-});
+const authority = await createAuthority();
+const key = await createIssuerKey("first", "RS256");
+const other = await createIssuerKey("second");
 
 beforeEach(async () => {
   published = await Issuer.start(authority);

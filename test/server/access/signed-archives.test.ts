@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Answer } from "../../running-mirror.ts";
 import {
   AuthenticationScene,
@@ -9,13 +9,7 @@ import {
 import { awaitLineOf } from "../../scenes/log-lines.ts";
 import { outcomeOf, readAudit } from "../../scenes/provider-requests.ts";
 
-let scene: AuthenticationScene;
-
-beforeAll(async () => {
-  scene = await AuthenticationScene.start();
-});
-
-afterAll(() => scene.stop());
+const scene = await AuthenticationScene.start();
 
 const soon = () => Date.now() + 60_000;
 

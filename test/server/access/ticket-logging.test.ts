@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { request } from "node:https";
 import { awaitLine } from "../../scenes/log-lines.ts";
 import {
@@ -8,11 +8,7 @@ import {
   fileOf,
 } from "../../scenes/authentication-scene.ts";
 
-let scene: AuthenticationScene;
-beforeAll(async () => {
-  scene = await AuthenticationScene.start();
-});
-afterAll(() => scene.stop());
+const scene = await AuthenticationScene.start();
 
 /** Sends a path as it is written; the status, and the id of the answer. */
 function ask(path: string): Promise<{ status: number; id: unknown }> {

@@ -3,20 +3,13 @@ import { realpathSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { effort } from "../../effort.ts";
-import { createAuthority } from "../../fakes/authority.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import { originsOf } from "../../origins.ts";
-import {
-  program,
-  scratch,
-  startMirror,
-  type RunningMirror,
-} from "../../running-mirror.ts";
+import { program, scratch } from "../../running-mirror.ts";
 import { craftedPaths, randomPaths } from "./crafted-paths.ts";
 import { awaitHit } from "../../scenes/log-lines.ts";
 import { readToEnd } from "../../scenes/raw-connection.ts";
+import { startWorld } from "../../scenes/world.ts";
 
 const atOnce = 16;
 const archive =
@@ -39,30 +32,16 @@ const guard = [
   "--disable-warning=SecurityWarning",
 ];
 
-let registry: Registry;
-let mirror: RunningMirror;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  await registry.publish({ type: "demo", version: "1.2.3" });
-  mirror = await startMirror({
-    config: {
-      ...originsOf(authority, registry),
-      listen: { port: 0, tls: "off" },
-      freshness: { versions: "1h" },
-    },
-    directory,
-    nodeOptions: guard,
-  });
-  await awaitHit(mirror, archive);
-  registry.requests.clear();
-});
-
-afterAll(async () => {
-  await mirror.stop();
-  await registry.stop();
-});
+const { registry, mirror } = await startWorld(
+  {
+    listen: { port: 0, tls: "off" },
+    freshness: { versions: "1h" },
+  },
+  { directory, nodeOptions: guard },
+);
+await registry.publish({ type: "demo", version: "1.2.3" });
+await awaitHit(mirror, archive);
+registry.requests.clear();
 
 /** The status of the path as it is, sent on a connection of its own. */
 async function statusOf(path: string): Promise<number> {

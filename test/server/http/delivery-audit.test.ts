@@ -1,13 +1,6 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { createAuthority } from "../../fakes/authority.ts";
+import { expect, it } from "vitest";
 import { alteredByte } from "../../fakes/faults.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import { originsOf } from "../../origins.ts";
-import {
-  startMirror,
-  type Answer,
-  type RunningMirror,
-} from "../../running-mirror.ts";
+import type { Answer } from "../../running-mirror.ts";
 import { awaitLineOf } from "../../scenes/log-lines.ts";
 import {
   countAlarms,
@@ -17,28 +10,16 @@ import {
   type AuditLine,
 } from "../../scenes/provider-requests.ts";
 import { openConnection } from "../../scenes/raw-connection.ts";
+import { startWorld } from "../../scenes/world.ts";
 
 const size = 8_000_000;
 const base = "/providers/registry.terraform.io/acme/";
 
-let registry: Registry;
-let mirror: RunningMirror;
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  for (const type of ["demo", "cut", "tampered", "denied"])
-    await registry.publish({ type, version: "1.0.0", size });
-  mirror = await startMirror({
-    config: {
-      ...originsOf(authority, registry),
-      policy: { rules: [{ match: "*/acme/denied", action: "deny" }] },
-    },
-  });
+const { registry, mirror } = await startWorld({
+  policy: { rules: [{ match: "*/acme/denied", action: "deny" }] },
 });
-afterAll(async () => {
-  await mirror.stop();
-  await registry.stop();
-});
+for (const type of ["demo", "cut", "tampered", "denied"])
+  await registry.publish({ type, version: "1.0.0", size });
 
 const archiveOf = (type: string) =>
   `${base}${type}/terraform-provider-${type}_1.0.0_linux_amd64.zip`;

@@ -1,37 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority } from "../../fakes/authority.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import type { Release } from "../../fakes/release.ts";
-import { originsOf } from "../../origins.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { describe, expect, it } from "vitest";
+import { startWorld } from "../../scenes/world.ts";
 
 const base = "/providers/registry.terraform.io/acme/demo/";
 const warm = "terraform-provider-demo_1.2.3_linux_amd64.zip";
 const cold = "terraform-provider-demo_1.2.3_darwin_arm64.zip";
 
-let registry: Registry;
-let mirror: RunningMirror;
-let release: Release;
-let content: Buffer;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  release = await registry.publish({
-    type: "demo",
-    version: "1.2.3",
-    platforms: ["linux_amd64", "darwin_arm64"],
-    size: 200_000,
-  });
-  content = release.archive("linux_amd64").bytes;
-  mirror = await startMirror({ config: originsOf(authority, registry) });
-  await mirror.get(base + warm);
+const { registry, mirror } = await startWorld();
+const release = await registry.publish({
+  type: "demo",
+  version: "1.2.3",
+  platforms: ["linux_amd64", "darwin_arm64"],
+  size: 200_000,
 });
-
-afterAll(async () => {
-  await mirror.stop();
-  await registry.stop();
-});
+const content = release.archive("linux_amd64").bytes;
+await mirror.get(base + warm);
 
 function get(document: string, headers: Readonly<Record<string, string>> = {}) {
   return mirror.get(base + document, { headers });

@@ -1,37 +1,16 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority } from "../../fakes/authority.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import { originsOf } from "../../origins.ts";
+import { describe, expect, it } from "vitest";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { startOrigin } from "../../scenes/world.ts";
 
-let registry: Registry;
-let config: ReturnType<typeof originsOf>;
-const started: RunningMirror[] = [];
+const { registry, config } = await startOrigin();
+await registry.publish({ type: "demo", version: "1.2.3" });
 
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  await registry.publish({ type: "demo", version: "1.2.3" });
-  config = originsOf(authority, registry);
-});
-
-afterAll(async () => {
-  await Promise.all(started.map((mirror) => mirror.stop()));
-  await registry.stop();
-});
-
-async function start(
-  limits: Readonly<Record<string, unknown>>,
-  listen: Readonly<Record<string, unknown>> = {},
-): Promise<RunningMirror> {
-  const mirror = await startMirror({
+const start = (limits: object, listen: object = {}) =>
+  startMirror({
     config: { ...config, limits, listen: { port: 0, ...listen } },
   });
-  started.push(mirror);
-  return mirror;
-}
 
 describe("more connections than there may be", () => {
   async function open(mirror: RunningMirror): Promise<Socket> {

@@ -1,31 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority } from "../../fakes/authority.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import { originsOf } from "../../origins.ts";
-import {
-  startMirror,
-  type Answer,
-  type RunningMirror,
-} from "../../running-mirror.ts";
+import { describe, expect, it } from "vitest";
+import { startMirror, type Answer } from "../../running-mirror.ts";
 import { exchange } from "../../scenes/raw-connection.ts";
+import { startWorld } from "../../scenes/world.ts";
 
 const provider = "/providers/registry.terraform.io/acme/demo";
 
-let registry: Registry;
-let mirror: RunningMirror;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  await registry.publish({ type: "demo", version: "1.2.3" });
-  const config = originsOf(authority, registry);
-  mirror = await startMirror({ config });
-});
-
-afterAll(async () => {
-  await mirror.stop();
-  await registry.stop();
-});
+const { registry, mirror } = await startWorld();
+await registry.publish({ type: "demo", version: "1.2.3" });
 
 /** The form that every refusal has. */
 function expectRefusal(answer: Answer, status: number, code: string): void {

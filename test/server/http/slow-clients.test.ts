@@ -1,47 +1,32 @@
 import { connect, type Socket } from "node:net";
 import { once } from "node:events";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority } from "../../fakes/authority.ts";
+import { beforeAll, describe, expect, it } from "vitest";
 import { all, alteredByte, chunked, onlyFor } from "../../fakes/faults.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import { originsOf } from "../../origins.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import { awaitHit, awaitLine, type LogLine } from "../../scenes/log-lines.ts";
 import { openConnection, readToEnd } from "../../scenes/raw-connection.ts";
+import { startOrigin } from "../../scenes/world.ts";
 
 const folder = "/providers/registry.terraform.io/acme/demo/";
 /** More than the buffers of both ends of a connection hold. */
 const size = 48 * 1024 * 1024;
 
-let registry: Registry;
-let secure: RunningMirror;
-let plain: RunningMirror;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  await registry.publish({ type: "demo", version: "1.2.3", size });
-  await registry.publish({ type: "grown", version: "2.0.0" });
-  const older = Array.from({ length: 4_999 }, (_, patch) => ({
-    version: `1.0.${patch}-${"pre".repeat(40)}`,
-  }));
-  const grown = [{ version: "2.0.0" }, ...older];
-  registry.serve(
-    "/v1/providers/acme/grown/versions",
-    JSON.stringify({ versions: grown }),
-  );
-  const config = originsOf(authority, registry);
-  const limits = { clientHeaders: 400, rateWindow: 400 };
-  secure = await startMirror({ config, limits });
-  plain = await startMirror({
-    config: { ...config, listen: { port: 0, tls: "off" } },
-    limits,
-  });
-});
-
-afterAll(async () => {
-  await Promise.all([secure.stop(), plain.stop()]);
-  await registry.stop();
+const { registry, config } = await startOrigin();
+await registry.publish({ type: "demo", version: "1.2.3", size });
+await registry.publish({ type: "grown", version: "2.0.0" });
+const older = Array.from({ length: 4_999 }, (_, patch) => ({
+  version: `1.0.${patch}-${"pre".repeat(40)}`,
+}));
+const grown = [{ version: "2.0.0" }, ...older];
+registry.serve(
+  "/v1/providers/acme/grown/versions",
+  JSON.stringify({ versions: grown }),
+);
+const limits = { clientHeaders: 400, rateWindow: 400 };
+const secure = await startMirror({ config, limits });
+const plain = await startMirror({
+  config: { ...config, listen: { port: 0, tls: "off" } },
+  limits,
 });
 
 async function openTcp(mirror: RunningMirror): Promise<Socket> {

@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { bearer, issueToken } from "../../client-token.ts";
-import { createAuthority, type Authority } from "../../fakes/authority.ts";
 import { tarGz } from "../../fakes/module-archive.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
 import {
   startMirror,
   type Answer,
   type RunningMirror,
 } from "../../running-mirror.ts";
-import {
-  makeModuleScene,
-  type ModuleScene,
-} from "../../scenes/module-scene.ts";
+import { makeModuleScene } from "../../scenes/module-scene.ts";
+import { startOrigin } from "../../scenes/world.ts";
 
 /** A way in which a mirror is deployed, and the URL under which its clients know it. */
 interface Deployment {
@@ -59,21 +55,13 @@ const host = "providers.example.com";
 const modules = "registry.terraform.io";
 const elsewhere = "s3::https://s3.example.com/modules/vault.zip";
 
-let scene: ModuleScene;
-let authority: Authority;
-let registry: Registry;
-
-beforeAll(async () => {
-  scene = await makeModuleScene();
-  authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  await registry.publish({ type: "demo", version: "1.0.0" });
-  const bytes = await tarGz([["main.tf", "# a module"]]);
-  const url = scene.origin.serve("/files/network.tgz", bytes);
-  scene.origin.publish("acme/network/aws", "1.0.0", url);
-  scene.origin.publish("acme/vault/aws", "1.0.0", elsewhere);
-});
-afterAll(() => Promise.all([scene.origin.stop(), registry.stop()]));
+const scene = await makeModuleScene();
+const { authority, registry } = await startOrigin();
+await registry.publish({ type: "demo", version: "1.0.0" });
+const bytes = await tarGz([["main.tf", "# a module"]]);
+const url = scene.origin.serve("/files/network.tgz", bytes);
+scene.origin.publish("acme/network/aws", "1.0.0", url);
+scene.origin.publish("acme/vault/aws", "1.0.0", elsewhere);
 
 function start(config: object = {}): Promise<RunningMirror> {
   const { url } = scene.origin;
@@ -190,24 +178,16 @@ async function expectThere(
 describe("every URL of every document leads to this mirror, and something is there", () => {
   it.each(deployments)("$name", async ({ config, headers = {}, base }) => {
     const mirror = await start(config);
-    try {
-      const ask: Ask = (path, sent = {}) =>
-        mirror.get(`/${path}`, { headers: { ...sent } });
-      const url = base ?? mirror.url;
-      expect(await walk(url, ask, headers)).toBeGreaterThan(50);
-    } finally {
-      await mirror.stop();
-    }
+    const ask: Ask = (path, sent = {}) =>
+      mirror.get(`/${path}`, { headers: { ...sent } });
+    const url = base ?? mirror.url;
+    expect(await walk(url, ask, headers)).toBeGreaterThan(50);
   });
 });
 
 it("only a module that is passed through leads elsewhere", async () => {
   const mirror = await start();
-  try {
-    const path = `/v1/modules/${modules}/acme/vault/aws/1.0.0/download`;
-    const { headers } = await mirror.get(path);
-    expect(headers["x-terraform-get"]).toBe(elsewhere);
-  } finally {
-    await mirror.stop();
-  }
+  const path = `/v1/modules/${modules}/acme/vault/aws/1.0.0/download`;
+  const { headers } = await mirror.get(path);
+  expect(headers["x-terraform-get"]).toBe(elsewhere);
 });

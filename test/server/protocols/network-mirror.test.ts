@@ -1,34 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority, type Authority } from "../../fakes/authority.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import type { Release } from "../../fakes/release.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
-import { originsOf } from "../../origins.ts";
+import { describe, expect, it } from "vitest";
+import { startWorld } from "../../scenes/world.ts";
 
 const base = "/providers/registry.terraform.io/acme/demo/";
 const platforms = ["linux_amd64", "darwin_arm64", "windows_amd64"];
 
-let authority: Authority;
-let registry: Registry;
-let mirror: RunningMirror;
-let release: Release;
-
-beforeAll(async () => {
-  authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  release = await registry.publish({
-    namespace: "acme",
-    type: "demo",
-    version: "1.2.3",
-    platforms,
-    size: 200_000,
-  });
-  mirror = await startMirror({ config: originsOf(authority, registry) });
-});
-
-afterAll(async () => {
-  await mirror.stop();
-  await registry.stop();
+const { registry, mirror } = await startWorld();
+const release = await registry.publish({
+  namespace: "acme",
+  type: "demo",
+  version: "1.2.3",
+  platforms,
+  size: 200_000,
 });
 
 function archiveName(platform: string): string {

@@ -1,7 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority, type Authority } from "../../fakes/authority.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import type { Release } from "../../fakes/release.ts";
+import { describe, expect, it } from "vitest";
 import { originsOf } from "../../origins.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import {
@@ -10,44 +7,31 @@ import {
   readAudit,
 } from "../../scenes/provider-requests.ts";
 import { RegistryRequests } from "../../scenes/registry-requests.ts";
+import { startOrigin } from "../../scenes/world.ts";
 
 const platforms = ["linux_amd64", "darwin_arm64", "windows_amd64"];
 const opentofu = "registry.opentofu.org";
 const lax = "lax.example.com";
 const open = "open.example.com";
 
-let authority: Authority;
-let registry: Registry;
-let mirror: RunningMirror;
-let release: Release;
-let config: Readonly<Record<string, unknown>>;
-
-beforeAll(async () => {
-  authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  release = await registry.publish({
-    type: "demo",
-    version: "1.2.3",
-    platforms,
-    protocols: ["4.0", "5.2"],
-    size: 20_000,
-  });
-  const signatures = "when-published";
-  config = {
-    origins: {
-      ...originsOf(authority, registry).origins,
-      ...originsOf(authority, registry, { signatures }, opentofu).origins,
-      ...originsOf(authority, registry, { signatures }, lax).origins,
-      ...originsOf(authority, registry, { signatures: "off" }, open).origins,
-    },
-  };
-  mirror = await startMirror({ config });
+const { authority, registry } = await startOrigin();
+const release = await registry.publish({
+  type: "demo",
+  version: "1.2.3",
+  platforms,
+  protocols: ["4.0", "5.2"],
+  size: 20_000,
 });
-
-afterAll(async () => {
-  await mirror.stop();
-  await registry.stop();
-});
+const signatures = "when-published";
+const config = {
+  origins: {
+    ...originsOf(authority, registry).origins,
+    ...originsOf(authority, registry, { signatures }, opentofu).origins,
+    ...originsOf(authority, registry, { signatures }, lax).origins,
+    ...originsOf(authority, registry, { signatures: "off" }, open).origins,
+  },
+};
+let mirror: RunningMirror = await startMirror({ config });
 
 describe("the provider registry façade", () => {
   it("lists versions with the origin's protocols and platforms as exactly application/json", async () => {

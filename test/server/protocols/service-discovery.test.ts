@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { issueToken } from "../../client-token.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { startMirror } from "../../running-mirror.ts";
 
 const host = "b.example";
-let mirror: RunningMirror;
 
-beforeAll(async () => {
-  const { configured } = issueToken("ci");
-  const origins = { [host]: {}, "a.example": {} };
-  mirror = await startMirror({
-    config: { origins, auth: { tokens: [configured] } },
-  });
+const { configured } = issueToken("ci");
+const origins = { [host]: {}, "a.example": {} };
+const mirror = await startMirror({
+  config: { origins, auth: { tokens: [configured] } },
 });
-
-afterAll(() => mirror.stop());
 
 it("the mirror's own service discovery names the services of the first origin with exactly application/json, to everybody", async () => {
   const document = "/.well-known/terraform.json";

@@ -1,53 +1,35 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority } from "../../fakes/authority.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { describe, expect, it } from "vitest";
 import { originsOf } from "../../origins.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
-import {
-  codeOf,
-  makeModuleScene,
-  type ModuleScene,
-} from "../../scenes/module-scene.ts";
+import { startMirror } from "../../running-mirror.ts";
+import { codeOf, makeModuleScene } from "../../scenes/module-scene.ts";
+import { startOrigin } from "../../scenes/world.ts";
 
 const providers = "providers.example.com";
 const modules = "registry.terraform.io";
 const published = "2024-02-03T04:05:06.000Z";
 
-let scene: ModuleScene;
-let registry: Registry;
-let mirror: RunningMirror;
-
-beforeAll(async () => {
-  scene = await makeModuleScene();
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  await registry.publish({ type: "demo", version: "1.0.0" });
-  for (const version of ["1.0.0", "2.0.0"])
-    scene.origin.publish("acme/network/aws", version, "./network.zip");
-  scene.origin.answer("/v2/modules/acme/network/aws", {
-    included: [
-      { attributes: { version: "1.0.0", "published-at": published } },
-      { attributes: { version: "2.0.0", "published-at": new Date() } },
-    ],
-  });
-  mirror = await startMirror({
-    config: {
-      origins: {
-        ...originsOf(authority, registry, {}, providers).origins,
-        ...(scene.configOf() as { origins: object }).origins,
-      },
-      policy: {
-        rules: [
-          { match: `${modules}/*/*/*`, action: "allow", minimumAge: "3d" },
-        ],
-      },
-    },
-  });
+const scene = await makeModuleScene();
+const { authority, registry } = await startOrigin();
+await registry.publish({ type: "demo", version: "1.0.0" });
+for (const version of ["1.0.0", "2.0.0"])
+  scene.origin.publish("acme/network/aws", version, "./network.zip");
+scene.origin.answer("/v2/modules/acme/network/aws", {
+  included: [
+    { attributes: { version: "1.0.0", "published-at": published } },
+    { attributes: { version: "2.0.0", "published-at": new Date() } },
+  ],
 });
-
-afterAll(() =>
-  Promise.all([mirror.stop(), registry.stop(), scene.origin.stop()]),
-);
+const mirror = await startMirror({
+  config: {
+    origins: {
+      ...originsOf(authority, registry, {}, providers).origins,
+      ...(scene.configOf() as { origins: object }).origins,
+    },
+    policy: {
+      rules: [{ match: `${modules}/*/*/*`, action: "allow", minimumAge: "3d" }],
+    },
+  },
+});
 
 describe.each([
   ["of any origin", (host: string, room: string) => `/v1/${room}/${host}`],

@@ -1,51 +1,29 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority } from "../../fakes/authority.ts";
+import { afterEach, describe, expect, it } from "vitest";
 import { barrier } from "../../fakes/barrier.ts";
 import { status } from "../../fakes/faults.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import type { Release } from "../../fakes/release.ts";
-import { originsOf } from "../../origins.ts";
-import {
-  startMirror,
-  type Answer,
-  type RunningMirror,
-} from "../../running-mirror.ts";
+import type { Answer } from "../../running-mirror.ts";
 import { awaitHit, awaitLineOf } from "../../scenes/log-lines.ts";
+import { startWorld } from "../../scenes/world.ts";
 
 const namespace = "/providers/registry.terraform.io/acme";
 const folder = `${namespace}/demo`;
 
-let registry: Registry;
-let mirror: RunningMirror;
-let release: Release;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  release = await registry.publish({
-    type: "demo",
-    version: "1.2.3",
-    platforms: ["linux_amd64", "darwin_arm64"],
-    size: 300_000,
-  });
-  await registry.publish({ type: "slow", version: "1.0.0" });
-  await registry.publish({ type: "old", version: "1.0.0" });
-  const config = {
-    ...originsOf(authority, registry),
-    freshness: { versions: "1s" },
-  };
-  mirror = await startMirror({ config });
+const { registry, mirror } = await startWorld({
+  freshness: { versions: "1s" },
 });
+const release = await registry.publish({
+  type: "demo",
+  version: "1.2.3",
+  platforms: ["linux_amd64", "darwin_arm64"],
+  size: 300_000,
+});
+await registry.publish({ type: "slow", version: "1.0.0" });
+await registry.publish({ type: "old", version: "1.0.0" });
 
 afterEach(() => {
   registry.heal();
   registry.requests.clear();
   registry.latencyMs = undefined;
-});
-
-afterAll(async () => {
-  await mirror.stop();
-  await registry.stop();
 });
 
 async function lineOf(path: string) {

@@ -3,12 +3,11 @@ import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSecureContext } from "node:tls";
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { afterAll, beforeEach, expect, it } from "vitest";
 import { failing } from "../../scenes/failing.ts";
 import {
   issueCertificate,
   makeAuthority,
-  type CertificateAndKey,
 } from "../../../src/server/tls/certificate-source.ts";
 import {
   loadCertificateFiles,
@@ -17,20 +16,14 @@ import {
 
 const now = new Date("2026-03-01T00:00:00Z");
 const day = 24 * 60 * 60 * 1000;
-let directory: string;
-let authority: CertificateAndKey;
-let issued: CertificateAndKey;
-let paths: CertificateAndKey;
 
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "provender-certificate-"));
-  paths = {
-    certificate: join(directory, "site.pem"),
-    key: join(directory, "site.key"),
-  };
-  authority = await makeAuthority("test", now);
-  issued = await issueCertificate(authority, ["localhost"], now);
-});
+const directory = await mkdtemp(join(tmpdir(), "provender-certificate-"));
+const paths = {
+  certificate: join(directory, "site.pem"),
+  key: join(directory, "site.key"),
+};
+const authority = await makeAuthority("test", now);
+const issued = await issueCertificate(authority, ["localhost"], now);
 afterAll(() => rm(directory, { recursive: true, force: true }));
 beforeEach(async () => {
   await rm(paths.key, { force: true });

@@ -1,31 +1,13 @@
 import { X509Certificate } from "node:crypto";
 import { cpSync, readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { issueToken } from "../../client-token.ts";
-import { createAuthority } from "../../fakes/authority.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import { originsOf } from "../../origins.ts";
-import {
-  scratch,
-  startMirror,
-  type RunningMirror,
-} from "../../running-mirror.ts";
+import { scratch, startMirror } from "../../running-mirror.ts";
 import { eventually } from "../../scenes/provider-requests.ts";
+import { startWorld } from "../../scenes/world.ts";
 
-let registry: Registry;
-let mirror: RunningMirror;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  await registry.publish({ namespace: "acme", type: "demo", version: "1.2.3" });
-  mirror = await startMirror({ config: originsOf(authority, registry) });
-});
-
-afterAll(async () => {
-  await mirror.stop();
-  await registry.stop();
-});
+const { registry, mirror } = await startWorld();
+await registry.publish({ namespace: "acme", type: "demo", version: "1.2.3" });
 
 describe("the page for people", () => {
   it("shows the block for clients that was printed at the start, and leads to what is kept", async () => {

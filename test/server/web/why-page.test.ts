@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { bearer } from "../../client-token.ts";
 import { runHere } from "../../running-here.ts";
 import { outcomeOf, runCommand } from "../../scenes/provider-requests.ts";
@@ -13,14 +13,9 @@ interface WhyDocument {
   readonly reasons: readonly string[];
 }
 
-let scene: WhyScene;
 const asJson = { headers: { Accept: "application/json" } };
 
-beforeAll(async () => {
-  scene = await WhyScene.start();
-}, 60_000);
-
-afterAll(() => scene.stop());
+const scene = await WhyScene.start();
 
 function unescaped(html: string): string {
   return html.replaceAll("&quot;", '"').replaceAll("&gt;", ">");

@@ -1,7 +1,7 @@
 import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { failing } from "../../scenes/failing.ts";
 import { hashPackage } from "../../../src/verification/archives/package-hash.ts";
 import { ArchiveThreads } from "../../../src/verification/archives/threads.ts";
@@ -9,10 +9,7 @@ import { zipBytes, type ZipPart } from "./zip-bytes.ts";
 
 const limits = { entries: 4096, expandedBytes: 2 ** 33, ratio: 200 };
 
-let directory: string;
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "package-hash-threads-"));
-});
+const directory = await mkdtemp(join(tmpdir(), "package-hash-threads-"));
 afterAll(() => rm(directory, { recursive: true }));
 
 async function opened(name: string, bytes: Buffer) {
