@@ -18,6 +18,7 @@ import type {
   OriginAnswer,
   OriginArchive,
 } from "../http/http-client.ts";
+import { single } from "../http/http-answer.ts";
 import { unusable } from "../http/http-failure.ts";
 import { checkCount } from "./answer-shape.ts";
 import { absentOn404 } from "./provider-registry.ts";
@@ -192,9 +193,10 @@ function readBody({ bytes }: OriginAnswer): string | undefined {
   }
 }
 
+/** In UTF-8, of which each byte arrives as a letter. */
 function readHeader({ headers }: OriginAnswer): string | undefined {
-  const value = headers["x-terraform-get"];
-  return typeof value === "string" && value !== "" ? value : undefined;
+  const value = single(headers["x-terraform-get"]) ?? "";
+  return Buffer.from(value, "latin1").toString("utf8") || undefined;
 }
 
 /** A version with its date; undefined for what has another form, of which nothing is said. */
