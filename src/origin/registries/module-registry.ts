@@ -37,11 +37,14 @@ const versionsAnswer = z.object({
   modules: z
     .array(
       z.object({
-        versions: z.array(z.object({ version: z.string() })).nullish(),
+        versions: z.array(z.unknown()).nullish(),
       }),
     )
     .min(1),
 });
+
+/** What is malformed is left out for itself, as clients do with what is no version. */
+const versionEntry = z.object({ version: z.string() }).catch({ version: "" });
 
 const locationAnswer = z.object({ location: z.string().nullish() });
 
@@ -178,7 +181,7 @@ function parseSpelledVersions(
     throw unusable(url, "it is no list of a module's versions");
   const versions = parsed.data.modules[0]?.versions ?? [];
   checkCount(url, versions.length, most, "versions");
-  return versions.map(({ version }) => version);
+  return versions.map((entry) => versionEntry.parse(entry).version);
 }
 
 function readBody({ bytes }: OriginAnswer): string | undefined {

@@ -120,7 +120,8 @@ const packageAnswer = z.object({
       gpg_public_keys: z
         .array(
           z.object({
-            ascii_armor: z.string(),
+            // A key that cannot be read is none, and takes no other away.
+            ascii_armor: z.string().catch(""),
             key_id: label,
             trust_signature: label,
             source: label,

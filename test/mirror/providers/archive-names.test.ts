@@ -208,3 +208,39 @@ describe("a list with parts that are malformed", () => {
     registry.heal();
   });
 });
+
+it.each([
+  ["no text", [{}, { ascii_armor: null }]],
+  ["another form", [{ ascii_armor: 5 }, { ascii_armor: "none", key_id: {} }]],
+])("keys of %s beside the good one take nothing away", async (type, others) => {
+  const name = type.replace(" ", "-");
+  await registry.publish({ type: name, version: "1.0.0", platforms });
+  registry.script(
+    "package",
+    faults.json((document) => {
+      const { gpg_public_keys } = document.signing_keys as {
+        gpg_public_keys: unknown[];
+      };
+      const keys = [...gpg_public_keys, ...others];
+      return { ...document, signing_keys: { gpg_public_keys: keys } };
+    }),
+  );
+  const answer = await mirror.get(`${mirrored}${name}/1.0.0.json`);
+  registry.heal();
+  expect(answer.status).toBe(200);
+});
+
+it("protocols of a package that are malformed are left to the list's", async () => {
+  await registry.publish({ type: "hinted", version: "1.0.0", platforms });
+  for (const protocols of [["1; mode=block"], "5.0", [5], { a: 1 }]) {
+    registry.script(
+      "package",
+      faults.json((document) => ({ ...document, protocols })),
+    );
+    const answer = await mirror.get(
+      `${published}hinted/1.0.0/download/linux/amd64`,
+    );
+    expect(answer.json()).toMatchObject({ protocols: ["5.0"] });
+  }
+  registry.heal();
+});
