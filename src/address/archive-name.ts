@@ -56,24 +56,36 @@ function formatReleasePrefix(
   return `terraform-provider-${address.type}_${version}_`;
 }
 
-/** How OS and ARCH follow the version in other writings; other words there would be a part of another version. */
-const otherPlatform = new RegExp(
-  "^[-_.](darwin|macos|linux|windows|freebsd|openbsd|netbsd|dragonfly|solaris|illumos|android|aix)" +
-    "[-_.](amd64|x86_64|arm64|aarch64|arm|386|i386|ppc64le|ppc64|s390x|riscv64|loong64|mips64le|mips64|mipsle|mips)" +
-    "(?:[-_][a-z]+)?$",
+/** OS and ARCH in other writings; other words there would be a part of another version. */
+const otherPlatform =
+  "[-_.](darwin|macos|osx|linux|windows|win|freebsd|openbsd|netbsd|dragonfly|solaris|illumos|android|aix)" +
+  "[-_.](amd64|x86[-_]64|x64|arm64|aarch64|arm(?:hf|v[5-7])?|386|i[36]86|x86|ppc64le|ppc64|s390x|riscv64|loong64|mips64le|mips64|mipsle|mips)";
+/** With the level of the architecture and a word behind it. */
+const behindVersion = new RegExp(
+  `^${otherPlatform}(?:[-_]?v[1-4])?(?:[-_][a-z]+)?$`,
 );
+const beforeVersion = new RegExp(`^${otherPlatform}[-_.]v?`);
+const otherPrefix = /^(?:(?:terraform|opentofu|tofu)[-_.])?(?:provider[-_.])?/;
 
-const goNames: Readonly<Record<string, string>> = {
-  macos: "darwin",
-  x86_64: "amd64",
-  aarch64: "arm64",
-  i386: "386",
-};
+const goNames: readonly (readonly [RegExp, string])[] = [
+  [/^(?:macos|osx)$/, "darwin"],
+  [/^win$/, "windows"],
+  [/^(?:x86[-_]64|x64)$/, "amd64"],
+  [/^aarch64$/, "arm64"],
+  [/^arm(?:hf|v[5-7])$/, "arm"],
+  [/^(?:i[36]86|x86)$/, "386"],
+];
+
+function goName(word = ""): string {
+  return goNames.find(([written]) => written.test(word))?.[1] ?? word;
+}
 
 /**
  * Returns the platform of an archive of this provider and version; undefined for
- * any other name. Some publishers write a `v` before the version, other signs
- * between the parts, or a word behind them; every part has to be named.
+ * any other name. Publishers write a `v` before the version, other signs between
+ * the parts, other words for a platform, or leave the prefix out; clients take
+ * what their registry names. Type, version and platform have to be there, and
+ * nothing that could be a part of another version.
  */
 export function findArchivePlatform(
   address: ProviderAddress,
@@ -82,29 +94,24 @@ export function findArchivePlatform(
 ): Platform | undefined {
   if (!name.endsWith(".zip")) return undefined;
   const stem = name.slice(0, -".zip".length);
+  const lower = stem.toLowerCase();
+  const [start = ""] = otherPrefix.exec(lower) ?? [];
+  const match = lower.startsWith(address.type, start.length)
+    ? matchPlatform(lower.slice(start.length + address.type.length), version)
+    : undefined;
+  if (match) return findPlatform(`${goName(match[1])}_${goName(match[2])}`);
   const prefix = formatReleasePrefix(address, version);
-  const usual = stem.startsWith(prefix)
+  return stem.startsWith(prefix)
     ? findPlatform(stem.slice(prefix.length))
     : undefined;
-  if (usual !== undefined) return usual;
-  const start = `terraform-provider-${address.type}`;
-  if (!stem.startsWith(start)) return undefined;
-  const [sign = ""] = /^[-_.]v?/.exec(stem.slice(start.length)) ?? [];
-  const rest = stem.slice(start.length + sign.length);
-  if (sign === "" || !rest.startsWith(version)) return undefined;
-  const match = otherPlatform.exec(rest.slice(version.length).toLowerCase());
-  const [, os = "", arch = ""] = match ?? [];
-  return findPlatform(`${goNames[os] ?? os}_${goNames[arch] ?? arch}`);
 }
 
-/** True for the names of a release's files: its archives, and what publishers put beside them. */
-export function isReleaseFile(
-  address: ProviderAddress,
-  version: Version,
-  name: string,
-): boolean {
-  return (
-    name.startsWith(formatReleasePrefix(address, version)) ||
-    findArchivePlatform(address, version, name) !== undefined
-  );
+/** OS and ARCH behind the version, or before it. */
+function matchPlatform(text: string, version: Version) {
+  const own = version.toLowerCase();
+  const [sign = ""] = /^[-_.]v?/.exec(text) ?? [];
+  if (sign !== "" && text.startsWith(own, sign.length))
+    return behindVersion.exec(text.slice(sign.length + own.length));
+  const match = beforeVersion.exec(text);
+  return match && text.slice(match[0].length) === own ? match : undefined;
 }

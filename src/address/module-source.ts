@@ -48,7 +48,7 @@ interface ForeignSource {
 /** Reach the client's own machine or run programs there. */
 const harmful = new Set(["file", "ext", "fd"]);
 
-const printable = /^[\x20-\x7e]{1,4096}$/;
+const printable = /^\P{C}{1,4096}$/u;
 
 /**
  * Reads a location of `module`, resolved against `base` when it is relative (Module Registry Protocol, "Download
@@ -93,6 +93,7 @@ function readSource(location: string, base: string): ModuleSource {
   const implied = written === undefined ? schemeOf(text) : "git";
   const getter = (forced || implied).toLowerCase();
   refuseHarmful([getter, implied], text, subdirectory);
+  if (implied === shortForm) return { kind: "foreign", getter: shortForm };
   const folder = parseSubdirectory(subdirectory);
   if (folder === undefined)
     return { kind: "foreign", getter: "an unusual folder in the package" };
@@ -121,11 +122,12 @@ function refuseHarmful(
     /^[^:]*:\/\/([^/?]*)\/?([^?]*)/.exec(text) ?? [];
   if (/(?:^|@)-/.test(authority) || /^-|`|\$\(/.test(path))
     throw new SourceRefused("it holds an option or a command");
-  const ref = URL.parse(text)?.searchParams.get("ref") ?? "";
-  if (/^-|\.\.|[`$;|&<>"'\s]/.test(ref))
-    throw new SourceRefused(
-      `expected a ref that git would make, got ${JSON.stringify(ref.slice(0, 80))}`,
-    );
+  const [, query = ""] = /\?([^#]*)/.exec(text) ?? [];
+  for (const ref of new URLSearchParams(query).getAll("ref"))
+    if (/^-|\.\.|[`$;|&<>"'\s]/.test(ref))
+      throw new SourceRefused(
+        `expected a ref that git would make, got ${JSON.stringify(ref.slice(0, 80))}`,
+      );
   if (subdirectory.split(/[/\\]/).includes("..") || /%2e/i.test(subdirectory))
     throw new SourceRefused(
       `expected a folder in the package, got ${JSON.stringify(subdirectory.slice(0, 80))}`,
@@ -158,11 +160,14 @@ function expandShorthand(text: string): string | undefined {
   return path === undefined ? undefined : `ssh://${user}@${server}/${path}`;
 }
 
+/** What begins with the name of a host, such as `s3-eu-west-1.amazonaws.com/bucket/net.zip`: clients know more of these than the mirror. */
+const shortForm = "a short form";
+
 function schemeOf(text: string): string {
   const [, scheme] = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text) ?? [];
-  if (scheme === undefined)
-    throw new SourceRefused("it is neither a URL nor a known short form");
-  return scheme.toLowerCase();
+  if (scheme !== undefined) return scheme.toLowerCase();
+  if (/^[a-z\d-]+(?:\.[a-z\d-]+)+(?::\d+)?\//i.test(text)) return shortForm;
+  throw new SourceRefused("it is neither a URL nor a known short form");
 }
 
 /** The first `//` after the scheme and before the query ends the package's own address. */
@@ -209,6 +214,8 @@ function parseGit(text: string, place: PackagePlace): ModuleSource {
 function parseArchive(text: string, place: PackagePlace): ModuleSource {
   const url = URL.parse(text);
   if (url === null) throw new SourceRefused("it is not a URL");
+  if (url.protocol !== "https:")
+    return { kind: "foreign", getter: "http without TLS" };
   const { searchParams } = url;
   const named = searchParams.get("archive");
   const format =
@@ -252,7 +259,9 @@ class SourceRefused extends Error {}
 function isGitRef(text: string): boolean {
   return (
     /^[\x21-\x7e]{1,200}$/.test(text) &&
-    !/[~^:?*[\\]|\.\.|@\{|\/\/|^[-./]|\/[-.]|\.lock(?:\/|$)|[./]$/.test(text)
+    !/[~^:?*[\\]|\.\.|@\{|^@$|\/\/|^[-./]|\/[-.]|\.lock(?:\/|$)|[./]$/.test(
+      text,
+    )
   );
 }
 
@@ -261,7 +270,7 @@ export function isCommit(text: string): boolean {
   return /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text);
 }
 
-/** The first digits of a commit's name. */
+/** The first digits of a commit's name, or what `git describe` says of one. */
 export function isShortCommit(text: string): boolean {
-  return /^[0-9a-f]{7,39}$/.test(text);
+  return /^(?:.+-g)?[0-9a-f]{4,40}$/i.test(text);
 }

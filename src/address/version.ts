@@ -26,13 +26,15 @@ export function isVersion(text: string): text is Version {
 
 /**
  * The version that clients mean by a spelling of a module registry, such as
- * `v1.2.0` or `1.2` (go-version, "NewVersion"); undefined for what is none.
+ * `v1.2.0`, `1.2` or `1.2.0.0` (go-version, "NewVersion"); undefined for what is none, or has a fourth number.
  */
 export function normalVersion(spelled: string): Version | undefined {
   const [, major = "", minor = "0", patch = "0", rest = ""] =
-    /^v?(\d{1,15})(?:\.(\d{1,15}))?(?:\.(\d{1,15}))?([+-].*)?$/.exec(spelled) ??
-    [];
-  const version = `${[major, minor, patch].map(Number).join(".")}${rest}`;
+    /^v?(\d{1,15})(?:\.(\d{1,15}))?(?:\.(\d{1,15}))?(?:\.0{1,15})*([+\-A-Za-z].*)?$/.exec(
+      spelled,
+    ) ?? [];
+  const suffix = rest.replace(/^(?=[A-Za-z])/, "-");
+  const version = `${[major, minor, patch].map(Number).join(".")}${suffix}`;
   return major !== "" && isVersion(version) ? version : undefined;
 }
 

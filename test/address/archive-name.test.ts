@@ -61,12 +61,28 @@ test.each([
   ["terraform-provider-null_3.2.4_Linux_x86_64.zip", "linux_amd64"],
   ["terraform-provider-null_3.2.4_macOS_aarch64.zip", "darwin_arm64"],
   ["terraform-provider-null_3.2.4_linux_amd64_x.zip", "linux_amd64"],
+  ["terraform-provider-null_3.2.4_linux_amd64_v1.zip", "linux_amd64"],
+  ["terraform-provider-null_linux_amd64_v3.2.4.zip", "linux_amd64"],
+  ["Terraform-Provider-Null_V3.2.4_Linux_Amd64.zip", "linux_amd64"],
+  ["tofu-provider-null_3.2.4_linux_amd64.zip", "linux_amd64"],
+  ["null-3.2.4-linux-amd64.zip", "linux_amd64"],
 ])("finds the platform of %s, which is not served so", (name, platform) => {
   expect(findArchivePlatform(address, parseVersion("3.2.4"), name)).toEqual(
     parsePlatform(platform),
   );
   expect(() => parseArchiveName(address, name)).toThrow(
     failing("malformed-address"),
+  );
+});
+
+test.each([
+  ["terraform-provider-null_3.2.4_linux_aarch64.zip", "linux_arm64"],
+  ["terraform-provider-null_3.2.4_osx_x64.zip", "darwin_amd64"],
+  ["terraform-provider-null_3.2.4_linux_armv6.zip", "linux_arm"],
+  ["terraform-provider-null_3.2.4_win_i686.zip", "windows_386"],
+])("finds the platform of %s in other words for it", (name, platform) => {
+  expect(findArchivePlatform(address, parseVersion("3.2.4"), name)).toEqual(
+    parsePlatform(platform),
   );
 });
 
@@ -80,7 +96,13 @@ test.each([
     "another version behind it",
     "terraform-provider-null_v3.2.4_linux_amd64_3.2.5.zip",
   ],
+  [
+    "another version behind its platform",
+    "terraform-provider-null_linux_amd64_13.2.4.zip",
+  ],
+  ["a prerelease at its end", "null_linux_amd64_3.2.4-rc1.zip"],
   ["another type", "terraform-provider-nullable_v3.2.4_linux_amd64.zip"],
+  ["another type alone", "xnull_3.2.4_linux_amd64.zip"],
   ["a longer type", "terraform-provider-null-x_v3.2.4_linux_amd64.zip"],
   ["no type", "terraform-provider_v3.2.4_linux_amd64.zip"],
   ["no version", "terraform-provider-null_linux_amd64.zip"],

@@ -22,7 +22,16 @@ describe("a place that no client should be sent to", () => {
   it.each([
     ["", "expected at most 4096 printable characters"],
     ["https://a.example/a\tb", "expected at most 4096 printable characters"],
+    [
+      "https://a.example/a\u202eb.zip",
+      "expected at most 4096 printable characters",
+    ],
+    [
+      `https://a.example/${"x".repeat(4096)}`,
+      "expected at most 4096 printable characters",
+    ],
     ["https://a.example/a%0Ab.zip", "it holds control characters"],
+    ["git::ssh://git@a.example/x?y=%7F", "it holds control characters"],
     ["a/b", "it is neither a URL nor a known short form"],
     ["/a", "it is not a URL", "none"],
     ["https://:1:1/", "it is not a URL"],
@@ -37,6 +46,25 @@ describe("a place that no client should be sent to", () => {
       "git::ext::ssh://a.example/x",
       "it is neither a URL nor a known short form",
     ],
+    ...[
+      "file:/etc",
+      "file::/etc",
+      "git::/etc",
+      "hg::/etc",
+      "C:/x",
+      "C:\\x",
+    ].map(
+      (place) => [place, "it is neither a URL nor a known short form"] as const,
+    ),
+    ...["s3::file:///etc", "file::https://a.example/x", "HG::File://x/y"].map(
+      (place) =>
+        [place, 'expected git or an archive over HTTP, got "file"'] as const,
+    ),
+    ["ext://sh/x.zip", 'expected git or an archive over HTTP, got "ext"'],
+    [
+      "fd::ssh://a.example/17",
+      'expected git or an archive over HTTP, got "fd"',
+    ],
     ["git::ssh://-oProxyCommand=x/y", "it holds an option or a command"],
     ["git::ssh://git@-oProxyCommand=x/y", "it holds an option or a command"],
     ["git@a.example:--upload-pack=x", "it holds an option or a command"],
@@ -44,6 +72,40 @@ describe("a place that no client should be sent to", () => {
     [
       "https://u:secret@a.example/x.zip//../etc?token=secret",
       'expected a folder in the package, got "../etc"',
+    ],
+    ...["../..", "a/../..", "a\\..\\..", "%2e%2E/a"].flatMap((folder) =>
+      [
+        "git::ssh://git@a.example/x",
+        "https://a.example/x.zip",
+        "s3.a.example/x",
+      ]
+        .map((place) => `${place}//${folder}`)
+        .map(
+          (place) =>
+            [
+              place,
+              `expected a folder in the package, got ${JSON.stringify(folder)}`,
+            ] as const,
+        ),
+    ),
+    ...[
+      "git@a.example:x",
+      "git::ssh://git@a.example:b/x",
+      "git::smb://a/x",
+    ].map(
+      (place) =>
+        [
+          `${place}?ref=v1&ref=--upload-pack`,
+          'expected a ref that git would make, got "--upload-pack"',
+        ] as const,
+    ),
+    [
+      "git::https://a.example/x?ref=$(id)",
+      'expected a ref that git would make, got "$(id)"',
+    ],
+    [
+      "git::https://a.example/x?ref=v1/../v2",
+      'expected a ref that git would make, got "v1/../v2"',
     ],
     [
       "git::https://u:secret@a.example/x?ref=--upload-pack",
@@ -81,6 +143,18 @@ describe("what only clients can fetch", () => {
       "git::https://git.example/net.git//a[b]?ref=v1":
         "an unusual folder in the package",
       "s3::https://s3.eu-west-1.amazonaws.com/bucket/net.zip": "s3",
+      "s3-eu-west-1.amazonaws.com/bucket/net.zip": "a short form",
+      "bucket.s3.amazonaws.com/net.zip//sub": "a short form",
+      "www.googleapis.com/storage/v1/modules/net.zip": "a short form",
+      "git::gitlab.example:8443/acme/net": "a short form",
+      "oci://registry.example/net?tag=v1": "oci",
+      "git::ssh://git@git.example:2222/~me/net.git?ref=v1": "git over ssh",
+      "git::https://me@git.example/net.git": "git with a login",
+      "git::https://git.example/net.git?ref=@": "git at a revision",
+      "git::https://git.example/net.git?ref=v\u00e9": "git at a revision",
+      "git::https://git.example/net.git//m\u00f3dulo":
+        "an unusual folder in the package",
+      "http://files.example/net.zip": "http without TLS",
       "hg::https://hg.example/net": "hg",
       "https://files.example/net": "http without a known archive",
     }),
@@ -96,10 +170,19 @@ describe("what only clients can fetch", () => {
     ["tags/v1.0.0", "tags/v1.0.0"],
     ["feature/a%2Bb", "feature/a+b"],
     ["v1.0.0%23rc", "v1.0.0#rc"],
+    ["@scope/net@1.0.0", "@scope/net@1.0.0"],
   ])("is not git over https at %s", (written, ref) => {
     const location = `git::https://git.example/net.git//modules/b&c?ref=${written}`;
     expect(parseModuleSource(module, location, base)).toMatchObject({
       ...{ kind: "git", ref, subdirectory: "modules/b&c" },
     });
+  });
+});
+
+it("letters beyond ASCII are a part of a URL", () => {
+  const location = "https://files.example/m\u00f3dulo \u7248.zip//sub";
+  expect(parseModuleSource(module, location, base)).toMatchObject({
+    url: new URL("https://files.example/m%C3%B3dulo%20%E7%89%88.zip"),
+    subdirectory: "sub",
   });
 });

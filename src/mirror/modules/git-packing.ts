@@ -36,6 +36,8 @@ const atOnce = 2;
 /** Files and folders that are looked at for each file that a module may have, and bytes of git's list. */
 const visitsPerEntry = 4;
 const listedPerEntry = 768;
+/** Bytes of one file, which is read whole. */
+const largestAttributes = 1024 * 1024;
 /** Links through links. */
 const deepest = 16;
 const mostLinks = 1_000;
@@ -104,9 +106,10 @@ async function checkOut(
   await mkdir(folder);
   const links = ["-c", "core.symlinks=true", `--work-tree=${folder}`];
   await runGit([...links, "read-tree", "--reset", "-u", commit], git);
-  for (const { path, isLink } of entries)
+  for (const { path, isLink, size } of entries)
     if (isLink) await expectInside(folder, path);
     else if (/(?:^|\/)\.gitattributes$/.test(path)) {
+      if (size > largestAttributes) throw new NotPackable("large attributes");
       const attributes = await readFile(join(folder, path), "utf8");
       if (/\sfilter\b/.test(attributes))
         throw new NotPackable("git with filters");

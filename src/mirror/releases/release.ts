@@ -1,7 +1,6 @@
 import {
   findArchivePlatform,
   formatArchiveName,
-  isReleaseFile,
 } from "../../address/archive-name.ts";
 import {
   formatPlatform,
@@ -71,11 +70,13 @@ export function formatRelease(release: ReleaseAddress): string {
   return `${formatProviderAddress(release.provider)} ${release.version}`;
 }
 
-/** Returns what SHA256SUMS of a release is read for. */
+/** Returns what SHA256SUMS of a release is read for: its archives, and not what publishers put beside them. */
 export function checksumsSubject(release: ReleaseAddress): ChecksumsSubject {
   return {
     release: formatRelease(release),
-    isOwn: (name) => isReleaseFile(release.provider, release.version, name),
+    isOwn: (name) =>
+      findArchivePlatform(release.provider, release.version, name) !==
+      undefined,
   };
 }
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import {
   findArchivePlatform,
+  formatArchiveName,
   formatChecksumsName,
 } from "../../address/archive-name.ts";
 import type { Sha256 } from "../../address/hash.ts";
@@ -99,7 +100,7 @@ export async function readReleaseFolder(
 /** Digests by file name, as its lines look; verification reads them strictly. */
 function readLines(document: Uint8Array): ReadonlyMap<string, Sha256> {
   const text = Buffer.from(document).toString("latin1");
-  const lines = text.matchAll(/^([0-9a-fA-F]{64})\s+(\S+)\s*$/gm);
+  const lines = text.matchAll(/^[^\S\n]*([0-9a-fA-F]{64})[^\S\n]+(\S+)/gm);
   return new Map(
     lines.map(([, digest = "", filename = ""]) => [
       filename,
@@ -116,8 +117,11 @@ function readPackages(
   const packages = new Map<string, FolderPackage>();
   for (const [filename, sha256] of lines) {
     const platform = findArchivePlatform(provider, version, filename);
-    if (platform !== undefined)
-      packages.set(formatPlatform(platform), { platform, filename, sha256 });
+    if (platform === undefined) continue;
+    const name = formatPlatform(platform);
+    const usual = formatArchiveName(provider, version, platform);
+    if (!packages.has(name) || filename === usual)
+      packages.set(name, { platform, filename, sha256 });
   }
   return packages;
 }

@@ -112,7 +112,8 @@ export class GitRepositories {
     { url, ref }: GitSource,
     signal: AbortSignal,
   ): Promise<string | undefined> {
-    if (ref !== undefined && isCommit(ref)) return ref;
+    const commit = ref?.toLowerCase() ?? "";
+    if (isCommit(commit)) return commit;
     await using folder = await this.#parts.createFolder();
     return await translateGitFailure(url, signal, async () => {
       const remote = await this.#approach(url, folder.path, signal);

@@ -48,7 +48,7 @@ export function isPage(
   answer: Pick<Answer, "headers">,
   start: Uint8Array,
 ): boolean {
-  const text = Buffer.from(start.subarray(0, 256)).toString("latin1");
+  const text = Buffer.from(start.subarray(0, 4096)).toString("latin1");
   return (
     mediaType(answer) === "text/html" && /^(?:\xef\xbb\xbf)?\s*</.test(text)
   );
@@ -90,8 +90,10 @@ type Decoder = (
  * framed (`aws-chunked`), which is no coding and changes nothing.
  */
 export function contentCodings({ headers }: Answer): readonly string[] {
-  const named = (single(headers["content-encoding"]) ?? "").toLowerCase();
-  return named
+  return [headers["content-encoding"] ?? []]
+    .flat()
+    .join()
+    .toLowerCase()
     .split(",")
     .map((name) => name.trim())
     .filter((name) => name === "compress" || Object.hasOwn(decoders, name));
@@ -128,7 +130,7 @@ async function unpack(
   maxBytes: number,
 ): Promise<Uint8Array> {
   const [coding, ...others] = contentCodings(answer);
-  if (coding === undefined) return bytes;
+  if (coding === undefined || bytes.length === 0) return bytes;
   const decode = decoders[coding];
   if (decode === undefined || others.length > 0) throw encoded(answer);
   try {

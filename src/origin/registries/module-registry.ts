@@ -18,6 +18,7 @@ import type {
   OriginAnswer,
   OriginArchive,
 } from "../http/http-client.ts";
+import { single } from "../http/http-answer.ts";
 import { unusable } from "../http/http-failure.ts";
 import { checkCount } from "./answer-shape.ts";
 import { absentOn404 } from "./provider-registry.ts";
@@ -36,11 +37,14 @@ const versionsAnswer = z.object({
   modules: z
     .array(
       z.object({
-        versions: z.array(z.object({ version: z.string() })).nullish(),
+        versions: z.array(z.unknown()).nullish(),
       }),
     )
     .min(1),
 });
+
+/** What is malformed is left out for itself, as clients do with what is no version. */
+const versionEntry = z.object({ version: z.string() }).catch({ version: "" });
 
 const locationAnswer = z.object({ location: z.string().nullish() });
 
@@ -177,7 +181,7 @@ function parseSpelledVersions(
     throw unusable(url, "it is no list of a module's versions");
   const versions = parsed.data.modules[0]?.versions ?? [];
   checkCount(url, versions.length, most, "versions");
-  return versions.map(({ version }) => version);
+  return versions.map((entry) => versionEntry.parse(entry).version);
 }
 
 function readBody({ bytes }: OriginAnswer): string | undefined {
@@ -192,9 +196,10 @@ function readBody({ bytes }: OriginAnswer): string | undefined {
   }
 }
 
+/** In UTF-8, of which each byte arrives as a letter. */
 function readHeader({ headers }: OriginAnswer): string | undefined {
-  const value = headers["x-terraform-get"];
-  return typeof value === "string" && value !== "" ? value : undefined;
+  const value = single(headers["x-terraform-get"]) ?? "";
+  return Buffer.from(value, "latin1").toString("utf8") || undefined;
 }
 
 /** A version with its date; undefined for what has another form, of which nothing is said. */

@@ -80,8 +80,10 @@ export class ModuleRegistryProtocol {
     const answer = await this.#mirror.findLocation(readRelease(ctx));
     noteAnswer(ctx.state, answer);
     ctx.status = 204;
+    const location = Buffer.from(this.#format(answer.value, ctx));
     setHeaders(ctx, {
-      "X-Terraform-Get": this.#format(answer.value, ctx),
+      // Node writes one byte a letter; clients read UTF-8.
+      "X-Terraform-Get": location.toString("latin1"),
       "Cache-Control": "no-cache",
     });
   }

@@ -1,11 +1,11 @@
 import { pipeline } from "node:stream/promises";
-import { createGunzip } from "node:zlib";
 import { extract, type Extract, type Header } from "tar-stream";
 import type { ArchiveFormat } from "../../address/module-archive-name.ts";
 import { failure } from "../../errors/index.ts";
 import { type ArchiveLimits, ArchiveRefused, refuseBomb } from "./limits.ts";
 import { type ArchiveMember, findEscape, type Visit } from "./members.ts";
-import { type OpenArchive, readBytes, readPieces } from "./open-archive.ts";
+import { gunzip } from "./gunzip.ts";
+import { type OpenArchive, readBytes } from "./open-archive.ts";
 import { readZipContent } from "./zip-content.ts";
 import { readZipDirectory, type ZipEntry } from "./zip-directory.ts";
 
@@ -131,12 +131,7 @@ export async function readTarMembers(
   const reader = extract(options);
   const results = await Promise.allSettled([
     readEntries(reader, visit),
-    pipeline(
-      readPieces(archive, 0, archive.size),
-      createGunzip({ chunkSize: 1 << 16 }),
-      (pieces: AsyncIterable<Buffer>) => bound(pieces, archive.size, limits),
-      reader,
-    ),
+    pipeline(bound(gunzip(archive), archive.size, limits), reader),
   ]);
   const failed = results.find(({ status }) => status === "rejected");
   if (failed?.status === "rejected") throw failed.reason;

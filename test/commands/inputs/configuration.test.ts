@@ -81,6 +81,42 @@ describe("the configuration of a directory", () => {
     ]);
   });
 
+  it("is read past folders that are named as files, and comments in any encoding", async () => {
+    const directory = makeDirectory({
+      "x.tf/main.tf": "not { ours",
+      "y.tofu.json/a": "not { ours",
+      "tests/z.tftest.hcl/a": "not { ours",
+      ".terraform.lock.hcl/a": "not { ours",
+      "empty.tf": "",
+    });
+    const body = require("aws", "hashicorp/aws");
+    for (const [name, encoding] of [
+      ["latin1.tf", "latin1"],
+      ["utf8.tf", "utf8"],
+    ] as const) {
+      const text = `# caf\u00e9 \u00df\n${body}/* \u00fc */\n`;
+      writeFileSync(join(directory, name), Buffer.from(text, encoding));
+    }
+    writeFileSync(
+      join(directory, "windows.tf"),
+      Buffer.concat([
+        Buffer.from("# \x80\x93\xff\n", "latin1"),
+        Buffer.from(body),
+      ]),
+    );
+    const root = await readRootDirectory(directory, unread);
+    expect(root.problems).toEqual([]);
+    expect(root.requirements).toHaveLength(1);
+    const lock = Buffer.from(
+      `# caf\u00e9\n${lockOf(`${hashicorp}/aws`)}`,
+      "latin1",
+    );
+    const locked = makeDirectory({ "main.tf": body });
+    writeFileSync(join(locked, ".terraform.lock.hcl"), lock);
+    const { locks, problems } = await readRootDirectory(locked, unread);
+    expect([problems, locks?.locks.length]).toEqual([[], 1]);
+  });
+
   it("knows the forms that are older than sources", async () => {
     const { required, problems } = await read({
       "main.tf": `terraform {\r\n  required_providers {\r\n    google = "~> 3.1"\r\n  }\r\n}\r\n\r\nprovider "aws" {\r\n  version = ">= 2.0"\r\n  region  = var.region\r\n}\r\n`,

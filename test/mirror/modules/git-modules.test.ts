@@ -47,6 +47,7 @@ describe("modules from git", () => {
     const first = await repository.commit({ "main.tf": "# one" }, "v1.0.0");
     await repository.git("tag", "--annotate", "-m", "two", "v1.0.0-annotated");
     await repository.git("branch", "feature/x");
+    await repository.git("branch", "v1@(a)+b");
     await repository.commit({ "main.tf": "# two" });
     const refs = {
       tag: "?ref=v1.0.0",
@@ -54,6 +55,11 @@ describe("modules from git", () => {
       branch: "?ref=feature/x",
       commit: `?ref=${first}`,
       short: `?ref=${first.slice(0, 8)}`,
+      shorter: `?ref=${first.slice(0, 5)}`,
+      shouted: `?ref=${first.toUpperCase()}`,
+      described: `?ref=v1.0.0-0-g${first.slice(0, 8)}`,
+      odd: "?ref=v1@(a)%2Bb",
+      "remote-in-full": "?ref=refs/remotes/origin/feature/x",
       "below-tags": "?ref=tags/v1.0.0",
       "tag-in-full": "?ref=refs/tags/v1.0.0-annotated",
       "below-heads": "?ref=heads/feature/x",

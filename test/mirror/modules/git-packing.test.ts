@@ -32,19 +32,24 @@ async function commit(files: Files): Promise<Commit> {
 
 interface Options {
   readonly entries?: number;
+  readonly expandedBytes?: number;
   readonly hold?: (bytes: number) => Promise<void>;
 }
 
 /** Packs as after a fetch: the folder has git's own and nothing else. */
 async function pack(
   { folder, id }: Commit,
-  { entries = 20, hold = () => Promise.resolve() }: Options = {},
+  {
+    entries = 20,
+    expandedBytes = 1_000,
+    hold = () => Promise.resolve(),
+  }: Options = {},
 ): Promise<Buffer> {
   const own = join(folder, "repository.git");
   await rename(join(folder, "work", ".git"), own);
   await mkdir(join(folder, "home"), { recursive: true });
   const bounds = { memory: 2 ** 29, seconds: 30, bytes: 2 ** 24, files: 1_000 };
-  const packer = new GitPacker({ entries, expandedBytes: 1_000 });
+  const packer = new GitPacker({ entries, expandedBytes });
   const checkout = {
     repository: { folder, path: process.env.PATH ?? "", bounds },
     commit: id,
@@ -112,11 +117,13 @@ describe("an archive of a commit", () => {
   it("has the contents that a client's own checkout has, whatever the attributes say", async () => {
     const files: Files = {
       ".gitattributes":
-        "*.ps1 text eol=crlf\n*.id ident\n*.utf working-tree-encoding=UTF-16LE\n*.md export-ignore\n*.sub export-subst\n",
+        "*.ps1 text eol=crlf\n*.id ident\n*.utf working-tree-encoding=UTF-16LE\n*.md export-ignore\n*.sub export-subst\n*.lf text=auto eol=lf\n*.bin binary -filter\n[attr]dos text eol=crlf\n*.bat dos\n",
       "a.ps1": "one\ntwo\n",
       "a.id": "$Id$\n",
       "a.sub": "$Format:%H$\n",
       "a.md": "# kept\n",
+      "a.bat": "one\n",
+      "a.bin": "one\n\0",
       "below/.gitattributes": "*.ps1 -text\n",
       "below/a.ps1": "one\ntwo\n",
     };
@@ -131,6 +138,8 @@ describe("an archive of a commit", () => {
       "a.id": `$Id: ${raw} $\n`,
       "a.sub": "$Format:%H$\n",
       "a.md": "# kept\n",
+      "a.bat": "one\r\n",
+      "a.bin": "one\n\0",
       "below/a.ps1": "one\ntwo\n",
     });
   });
@@ -201,9 +210,12 @@ describe("a commit", () => {
   it.each([
     ["a filter", ".gitattributes", "*.bin filter=lfs diff=lfs -text\n"],
     ["a macro of one", "a/.gitattributes", "[attr]big filter=lfs\n* big\n"],
+    ["one among others", "a/.gitattributes", "*.x -text\n* eol=lf\tfilter=x\n"],
+    ["attributes of megabytes", ".gitattributes", "# x\n".repeat(300_000)],
   ])("with %s is for clients", async (_, name, text) => {
     const made = await commit({ [name]: text, "a/b.bin": "" });
-    await expect(pack(made)).rejects.toThrow(NotPackable);
+    const packed = pack(made, { expandedBytes: 2 ** 22 });
+    await expect(packed).rejects.toThrow(NotPackable);
   });
 
   it("with a submodule is for clients", async () => {

@@ -46,16 +46,20 @@ describe("versions", () => {
     ["v2", "v2", "2.0.0"],
     ["01.2.3", "01.2.3", "1.2.3"],
     ["v1.0.0-rc1", "1.0.0-rc1", "1.0.0-rc1"],
+    ["1.4.0.0", "1.4.0.0", "1.4.0"],
+    ["1.5.0beta2", "1.5.0beta2", "1.5.0-beta2"],
+    ["v1.6+build", "v1.6+build", "1.6.0+build"],
   ])(
     "that a registry lists as %s and has as %s are %s for clients",
     async (listed, held, version) => {
       const { origin } = scene;
-      const name = `spelled/v${listed.replaceAll(".", "-")}-${held.replaceAll(".", "-")}/aws`;
+      const name = `spelled/v${`${listed}-${held}`.replaceAll(/[.+]/g, "-")}/aws`;
       const location = origin.serve("/spelled.tar.gz", first);
       origin.publish(name, held, location);
       const versions = [
         { version: listed },
         { version: "latest" },
+        ...[{ version: 5 }, { versions: "1.0.0" }, "3.0.0", null],
         { version: "1.2.3.4" },
       ];
       origin.answer(`/v1/modules/${name}/versions`, {

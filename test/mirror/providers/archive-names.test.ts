@@ -15,6 +15,12 @@ const writings: readonly (readonly [string, (platform: string) => string])[] = [
   ],
   ["vee", (p) => `terraform-provider-vee_v1.0.0_${p}.zip`],
   ["dots", (p) => `terraform-provider-dots.1.0.0.${p.replace("_", ".")}.zip`],
+  [
+    "arch",
+    (p) =>
+      `terraform-provider-arch_1.0.0_${p.replace("arm64", "aarch64").replace("_amd64", "_amd64_v1")}.zip`,
+  ],
+  ["last", (p) => `last-${p}-v1.0.0.zip`],
 ];
 
 describe.each(writings)(
@@ -69,13 +75,57 @@ it("an unusual name takes nothing away from other versions", async () => {
     ).toBe(200);
 });
 
-it("a name of another version stays refused, though it is signed", async () => {
-  const type = "other";
-  const nameArchive = (p: string) =>
-    `terraform-provider-${type}_v1.0.0_${p}.zip`;
-  await registry.publish({ type, version: "1.0.1", platforms, nameArchive });
-  const answer = await mirror.get(`${mirrored}${type}/1.0.1.json`);
-  expect(answer.status).toBe(502);
+it.each([
+  [
+    "another version",
+    (p: string) => `terraform-provider-other_v1.0.0_${p}.zip`,
+  ],
+  [
+    "a prerelease",
+    (p: string) => `terraform-provider-other_1.0.1-rc1_${p}.zip`,
+  ],
+  ["no version", (p: string) => `terraform-provider-other_${p}.zip`],
+  ["another type", (p: string) => `terraform-provider-another_1.0.1_${p}.zip`],
+  ["one platform", () => "terraform-provider-other_1.0.1_plan9_386.zip"],
+])(
+  "a name of %s stays refused, though it is signed",
+  async (_, nameArchive) => {
+    const release = { type: "other", version: "1.0.1", nameArchive };
+    await registry.publish({ ...release, platforms: ["linux_amd64"] });
+    const answer = await mirror.get(`${mirrored}other/1.0.1.json`);
+    expect(answer.status).toBe(502);
+    expect(answer.body.toString()).toContain("its filename is");
+  },
+);
+
+it("lines for what is no archive decide nothing, whatever they are", async () => {
+  const name = "terraform-provider-beside_1.0.0";
+  const [a, b] = ["a".repeat(64), "b".repeat(64)];
+  await registry.publish({
+    ...{ type: "beside", version: "1.0.0", platforms },
+    editChecksums: (text) =>
+      `${b}${b}  ${name}_manifest.json\n${text}${a}  ${name}_SBOM.json\n` +
+      `${b}  ${name}_SBOM.json\nnone  ${name}_source.zip\n`,
+  });
+  const document = await mirror.get(`${mirrored}beside/1.0.0.json`);
+  expect(document.status).toBe(200);
+});
+
+it("two digests for one archive stay refused, in any of its writings", async () => {
+  const b = "b".repeat(64);
+  for (const [type, name] of [
+    ["doubt", "terraform-provider-doubt_1.0.0_linux_amd64.zip"],
+    ["doubts", "terraform-provider-doubts-v1.0.0-linux-amd64.zip"],
+    ["doubted", "terraform-provider-doubted_1.0.0_darwin_arm64.zip"],
+  ] as const) {
+    const twice = (text: string) =>
+      `${text}${b}  ${name}\n${"c".repeat(64)} ${name} 120\n`;
+    const release = { type, version: "1.0.0", platforms };
+    await registry.publish({ ...release, editChecksums: twice });
+    const answer = await mirror.get(`${mirrored}${type}/1.0.0.json`);
+    expect(answer.status).toBe(451);
+    expect(answer.body.toString()).toContain(`a second digest for ${name}`);
+  }
 });
 
 it("the usual name counts beside others, and of two others neither", async () => {
@@ -142,4 +192,40 @@ describe("a list with parts that are malformed", () => {
     ]);
     registry.heal();
   });
+});
+
+it.each([
+  ["no text", [{}, { ascii_armor: null }]],
+  ["another form", [{ ascii_armor: 5 }, { ascii_armor: "none", key_id: {} }]],
+])("keys of %s beside the good one take nothing away", async (type, others) => {
+  const name = type.replace(" ", "-");
+  await registry.publish({ type: name, version: "1.0.0", platforms });
+  registry.script(
+    "package",
+    faults.json((document) => {
+      const { gpg_public_keys } = document.signing_keys as {
+        gpg_public_keys: unknown[];
+      };
+      const keys = [...gpg_public_keys, ...others];
+      return { ...document, signing_keys: { gpg_public_keys: keys } };
+    }),
+  );
+  const answer = await mirror.get(`${mirrored}${name}/1.0.0.json`);
+  registry.heal();
+  expect(answer.status).toBe(200);
+});
+
+it("protocols of a package that are malformed are left to the list's", async () => {
+  await registry.publish({ type: "hinted", version: "1.0.0", platforms });
+  for (const protocols of [["1; mode=block"], "5.0", [5], { a: 1 }]) {
+    registry.script(
+      "package",
+      faults.json((document) => ({ ...document, protocols })),
+    );
+    const answer = await mirror.get(
+      `${published}hinted/1.0.0/download/linux/amd64`,
+    );
+    expect(answer.json()).toMatchObject({ protocols: ["5.0"] });
+  }
+  registry.heal();
 });

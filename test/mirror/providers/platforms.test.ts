@@ -36,6 +36,31 @@ it("fetches and hashes the configured platforms of a version that is asked for, 
   expect(registry.requests.count("archive")).toBe(2);
 });
 
+it.each([404, 410])(
+  "says which platform its registry has not, where that one is %i",
+  async (status) => {
+    const type = `without${status}`;
+    await registry.publish({ type, version: "1.0.0", platforms: offered });
+    for (const platform of ["darwin_arm64", "windows_amd64"]) {
+      registry.script("package", (reply, request) =>
+        request.path.endsWith(platform.replace("_", "/"))
+          ? { ...reply, status }
+          : reply,
+      );
+      const archive = `terraform-provider-${type}_1.0.0_${platform}.zip`;
+      const answer = await mirror.get(
+        `providers/registry.terraform.io/acme/${type}/${archive}`,
+      );
+      expect(answer.status).toBe(404);
+      expect(answer.reason).toContain("The origin registry says");
+      expect(answer.body.toString()).toContain(
+        `acme/${type} 1.0.0 for ${platform} does not exist`,
+      );
+    }
+    registry.heal();
+  },
+);
+
 it("fetches for other namespaces while all that one of them has comes slowly", async () => {
   registry.script("archive", onlyFor(/slow/, slow(80_000)));
   for (const n of [1, 2, 3, 4]) {

@@ -3,7 +3,7 @@ import { mkdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { tarGz, zip } from "../../fakes/module-archive.ts";
-import type { Release } from "../../fakes/release.ts";
+import { makeRelease, type Release } from "../../fakes/release.ts";
 import { createSigner, defaultSigner } from "../../fakes/signing.ts";
 import {
   scratch,
@@ -199,6 +199,27 @@ describe("a directory as an origin", () => {
       await expect.poll(() => named(folder, `acme/${type}`)).not.toEqual([]);
     },
   );
+
+  it("reads lines with a size and other writings of names, and takes the usual name of two", async () => {
+    const digest = "c".repeat(64);
+    const release = await makeRelease({
+      ...{ type: "lines", version: "1.0.0" },
+      ...{ platforms: ["linux_amd64", "darwin_arm64"] },
+      nameArchive: (p) => `lines-v1.0.0-${p.replace("arm64", "aarch64")}.zip`,
+      editChecksums: (text) =>
+        `# by hand\n${text.replaceAll(/\n/g, "  120\n")}${digest}\n`,
+    });
+    await put(folder, release);
+    const path = `providers/${folderHost}/acme/lines`;
+    const document = await mirror.get(`${path}/1.0.0.json`);
+    const { archives } = document.json() as { archives: object };
+    expect(Object.keys(archives).length).toBe(2);
+    const usual = "terraform-provider-lines_1.0.0_darwin_arm64.zip";
+    const { bytes } = release.archive("darwin_arm64");
+    expect((await mirror.get(`${path}/${usual}`)).body.equals(bytes)).toBe(
+      true,
+    );
+  });
 
   it("lists a release that appears, without a restart, on both protocols", async () => {
     await put(folder, await makeDist({ version: "1.0.0" }));

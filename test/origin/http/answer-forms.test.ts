@@ -49,25 +49,54 @@ it.each(["application/octet-stream", "text/json", ""])(
   },
 );
 
-it.each(["<html>Sign in</html>", "\n \uFEFF<!doctype html>", "\uFEFF<p>"])(
-  "the page %j is no document and no archive",
-  async (page) => {
-    const client = clientOf();
-    home.script(
-      "other",
-      faults.all(faults.body(page.trimStart()), faults.mediaType("text/html")),
-    );
-    await expect(client.fetchJson(urlOf("/document"), never)).rejects.toThrow(
-      "a page for people",
-    );
-    await expect(
-      client.fetchDocument(urlOf("/document"), 100, never),
-    ).rejects.toThrow("a page for people");
-    await expect(client.openArchive(urlOf("/archive"), never)).rejects.toThrow(
-      "a page for people",
-    );
-  },
-);
+it.each([
+  "<html>Sign in</html>",
+  "\n \uFEFF<!doctype html>",
+  "\uFEFF<p>",
+  `${"\r\n".repeat(1_000)}<html>`,
+])("the page %j is no document and no archive", async (page) => {
+  const client = clientOf();
+  home.script(
+    "other",
+    faults.all(faults.body(page.trimStart()), faults.mediaType("text/html")),
+  );
+  await expect(client.fetchJson(urlOf("/document"), never)).rejects.toThrow(
+    "a page for people",
+  );
+  await expect(
+    client.fetchDocument(urlOf("/document"), 100, never),
+  ).rejects.toThrow("a page for people");
+  await expect(client.openArchive(urlOf("/archive"), never)).rejects.toThrow(
+    "a page for people",
+  );
+});
+
+it.each([
+  ["application/json", "<html>Sign in</html>", "it is not JSON"],
+  ["text/html", "{}<html>", "it is not JSON"],
+  ["application/xhtml+xml", "<p>", "it is not JSON"],
+  ["text/html", gzipSync("<html>"), "a page for people"],
+])("a page in place of JSON is none, sent as %s: %j", async (...row) => {
+  const [type, page, reason] = row;
+  const packed = typeof page === "string" ? [] : [["Content-Encoding", "gzip"]];
+  home.script(
+    "other",
+    faults.all(
+      faults.body(page),
+      faults.mediaType(type),
+      ...packed.map(([name = "", value = ""]) => faults.header(name, value)),
+    ),
+  );
+  const asked = clientOf().fetchJson(urlOf("/document"), never);
+  await expect(asked).rejects.toThrow(reason);
+});
+
+it("no bytes are nothing to unpack", async () => {
+  home.script("other", encoded("gzip", Buffer.alloc(0)));
+  const client = clientOf();
+  const read = await client.fetchDocument(urlOf("/document"), 100, never);
+  expect(read.bytes).toHaveLength(0);
+});
 
 it("an archive or a signature that is sent as a page is left to its digest", async () => {
   home.script("other", faults.mediaType("text/html; charset=utf-8"));

@@ -17,6 +17,16 @@ const mebibytes = (count: number) => Buffer.alloc(count << 20);
 const otherKind = "it is not of the kind that its name says";
 const outside = tarGzBytes([{ name: "../main.tf" }]);
 
+/** With an extra field, a name, a comment and a checksum of the header. */
+const withHeader = (gzip: Buffer) =>
+  Buffer.concat([
+    Buffer.from([0x1f, 0x8b, 8, 2 | 4 | 8 | 16, 0, 0, 0, 0, 0, 3, 3, 0]),
+    Buffer.from("abcname\0comment\0##", "latin1"),
+    gzip.subarray(10),
+  ]);
+const behind = (text: string) =>
+  Buffer.concat([tarGzBytes([main]), Buffer.from(text, "latin1")]);
+
 it.each<[string, ArchiveFormat, Buffer, string | readonly string[]]>([
   ["a tar", "tar.gz", tarGzBytes([main]), ["main.tf"]],
   ["a zip", "zip", zip, ["main.tf"]],
@@ -31,6 +41,50 @@ it.each<[string, ArchiveFormat, Buffer, string | readonly string[]]>([
   ["no members", "tar.gz", tarGzBytes([]), "it is empty"],
   ["no entries", "zip", zipBytes([]), "it is empty"],
   ["a name outside", "tar.gz", outside, 'a member is named "../main.tf"'],
+  ["bytes behind its end", "tar.gz", behind("\0\0more"), ["main.tf"]],
+  ["a text behind its end", "tar.gz", behind("<!-- a -->\n"), ["main.tf"]],
+  [
+    "the start of another behind",
+    "tar.gz",
+    behind("\x1f\x8b\x08x"),
+    ["main.tf"],
+  ],
+  ["half a magic behind", "tar.gz", behind("\x1f"), ["main.tf"]],
+  ["much behind its end", "tar.gz", behind("x".repeat(3 << 20)), ["main.tf"]],
+  [
+    "names in its header",
+    "tar.gz",
+    withHeader(tarGzBytes([main])),
+    ["main.tf"],
+  ],
+  ["zeros behind its end", "tar.gz", behind("\0".repeat(1000)), ["main.tf"]],
+  [
+    "two members",
+    "tar.gz",
+    Buffer.concat([
+      gzipSync(tarBytes([main]).subarray(0, 700)),
+      gzipSync(tarBytes([main]).subarray(700)),
+    ]),
+    ["main.tf"],
+  ],
+  [
+    "a second member that leads outside",
+    "tar.gz",
+    Buffer.concat([gzipSync(tarBytes([main], Buffer.of())), outside]),
+    'a member is named "../main.tf"',
+  ],
+  [
+    "a second member that is cut",
+    "tar.gz",
+    Buffer.concat([tarGzBytes([main]), outside.subarray(0, -1)]),
+    "unexpected end of file",
+  ],
+  [
+    "zeros behind the tar",
+    "tar.gz",
+    gzipSync(Buffer.concat([tarBytes([main]), Buffer.alloc(20480)])),
+    ["main.tf"],
+  ],
   ["a name twice", "tar.gz", tarGzBytes([main, main]), ["main.tf", "main.tf"]],
   [
     "only what does no harm",

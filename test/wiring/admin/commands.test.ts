@@ -2,9 +2,12 @@ import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
+  chownSync,
   lstatSync,
   readdirSync,
   readFileSync,
+  rmSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { createServer, type Socket } from "node:net";
@@ -145,6 +148,35 @@ describe("commands beside a daemon", () => {
   });
 });
 
+it.each([
+  ["prefetch acme/widget@9.9.9", /widget 9\.9\.9 .*does not exist/],
+  ["prefetch acme/none", /acme\/none does not exist/],
+  ["prefetch --directory DIR", /widget 9\.9\.9 .*does not exist/],
+  ["lock --mirror URL --ca CA DIR", /9\.9\.9/],
+  ["export --to TREE acme/widget@9.9.9", /widget 9\.9\.9 .*does not exist/],
+  ["export --bundle TREE/gone/a.tar acme/widget@1.0.0", /\(ENOENT\)/],
+  ["import TREE/a.tar", /ENOENT/],
+])("commands that fail say why, and nothing of users: %s", async (...row) => {
+  const [line, reason] = row;
+  const directory = scratch("wrong");
+  const required = `{ source = "acme/widget", version = "9.9.9" }`;
+  writeFileSync(
+    join(directory, "main.tf"),
+    `terraform {\n  required_providers {\n    w = ${required}\n  }\n}\n`,
+  );
+  const named = { DIR: directory, TREE: scratch("tree"), URL: mirror.url };
+  const names = Object.entries({ ...named, CA: mirror.caFile });
+  const args = line
+    .split(" ")
+    .map((word) =>
+      names.reduce((text, [name, value]) => text.replace(name, value), word),
+    );
+  const run = await beside(mirror, args);
+  expect(run.status).toBe(1);
+  expect(run.stderr).toMatch(reason);
+  expect(run.stderr).not.toMatch(/\buser\b|daemon|stop it/);
+});
+
 describe("commands without a daemon", () => {
   it("wait for one another, and name the one that goes on for long", async () => {
     const storage = makeStorage(config);
@@ -218,6 +250,38 @@ describe.runIf(canBeOthers)("the users of a daemon's socket", () => {
     expect(await beside(own, ["prefetch", ...spec])).toMatchObject({
       status: 0,
     });
+    // Secrets of the daemon, which links of the member lead to.
+    const secret = join(own.directory, "secret");
+    writeFileSync(secret, "hunter2 {\n");
+    chownSync(secret, user, 0);
+    chmodSync(secret, 0o600);
+    const links = scratch("links");
+    chmodSync(links, 0o755);
+    for (const name of ["main.tf.json", "main.tf", ".terraform.lock.hcl"])
+      symlinkSync(secret, join(links, name));
+    symlinkSync(own.directory, join(links, "storage"));
+    const look = () => [
+      readdirSync(own.directory).toSorted(),
+      readFileSync(join(own.directory, "store.json"), "utf8"),
+    ];
+    const before = look();
+    for (const args of [
+      ["import", join(links, "main.tf")],
+      ["prefetch", "--list", join(links, "main.tf")],
+      ["prefetch", "--lock-file", join(links, ".terraform.lock.hcl")],
+      ["lock", "--mirror", own.url, links],
+      ["prefetch", "--directory", links],
+      ["export", "--since", join(links, "main.tf"), "--bundle", "/x", ...spec],
+      ["export", "--to", own.directory, ...spec],
+      ["export", "--bundle", join(links, "storage", "store.json"), ...spec],
+      ["export", "--oci", join(links, "storage", "blobs"), ...spec],
+    ]) {
+      const run = as(member, ...args);
+      expect(run.status, args.join(" ")).not.toBe(0);
+      expect(run.stdout + run.stderr).not.toContain("hunter2");
+    }
+    expect(look()).toEqual(before);
+    rmSync(secret);
     for (const args of [
       ["export", "--to", join(places, "tree"), ...spec],
       ["export", "--bundle", join(places, "a.tar"), ...spec],
@@ -232,6 +296,11 @@ describe.runIf(canBeOthers)("the users of a daemon's socket", () => {
       expect(run.status).toBe(1);
     }
     expect(readdirSync(places)).toEqual([]);
+    for (const path of [own.directory, join(links, "storage", "store.json")]) {
+      const inside = as(user, "export", "--bundle", path, ...spec);
+      expect(inside.stderr).toContain("(it is in the storage directory)");
+      expect(inside.status).toBe(1);
+    }
     const mine = as(user, "export", "--to", join(places, "tree"), ...spec);
     expect(mine.stderr).toContain("1 packages exported, 0 failed");
     expect(readdirSync(places)).toEqual(["tree"]);

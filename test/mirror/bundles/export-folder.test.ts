@@ -1,0 +1,98 @@
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, relative } from "node:path";
+import { expect, it } from "vitest";
+import {
+  expectOutside,
+  makeFolder,
+} from "../../../src/mirror/bundles/export-folder.ts";
+import { blobPath, layOutStore } from "../../../src/store/layout.ts";
+import type { Sha256 } from "../../../src/address/hash.ts";
+import { scratch } from "../../running-mirror.ts";
+
+const storage = join(scratch("storage"), "store");
+const layout = layOutStore(storage);
+
+/** Every path that the layout of a storage directory knows, and some that it does not. */
+const kinds = [
+  ...Object.values(layout).flatMap((path: string | object) =>
+    typeof path === "string" ? [path] : (Object.values(path) as string[]),
+  ),
+  blobPath(layout, "ab".repeat(32) as Sha256),
+  join(layout.records, "trust", "registry.terraform.io", "acme.json"),
+  join(layout.recordCopies, "releases"),
+  ...["provender.db", "provender.db-wal", "new", "new/deep/er"].map((below) =>
+    join(storage, below),
+  ),
+];
+
+/** Ways to name a path; `links` is a folder outside. */
+const ways: Readonly<
+  Record<string, (path: string, links: string) => string | undefined>
+> = {
+  plain: (path) => path,
+  "with dots": (path) => join(path, "x") + "/..//.",
+  "relative to here": (path) => relative(process.cwd(), path),
+  "through a link to the storage directory": (path, links) => {
+    symlinkSync(storage, join(links, "storage"));
+    return join(links, "storage", relative(storage, path));
+  },
+  "through a link to a link": (path, links) => {
+    symlinkSync(path, join(links, "direct"));
+    symlinkSync("direct", join(links, "indirect"));
+    return join(links, "indirect");
+  },
+  "through a link to its folder": (path, links) => {
+    symlinkSync(dirname(path), join(links, "folder"));
+    return path === storage ? undefined : `${links}/folder/${basename(path)}`;
+  },
+  "below a link to it": (path, links) => {
+    symlinkSync(path, join(links, "above"));
+    return join(links, "above", "registry.terraform.io");
+  },
+};
+
+/** Half of the paths are there, as files or as folders. */
+function fill(): void {
+  for (const [index, path] of kinds.entries()) {
+    if (index % 2 === 1) continue;
+    mkdirSync(dirname(path), { recursive: true });
+    if (/\.[a-z]+$/.test(path)) writeFileSync(path, "kept");
+    else mkdirSync(path, { recursive: true });
+  }
+}
+
+it.each(Object.entries(ways))(
+  "nothing is written to any path of the storage directory: %s",
+  async (_, name) => {
+    fill();
+    const before = readdirSync(storage, { recursive: true }).toSorted();
+    for (const path of kinds) {
+      const named = name(path, scratch("links"));
+      if (named === undefined) continue;
+      await expect(expectOutside(storage, named), named).rejects.toThrow(
+        /could not be written/,
+      );
+      await expect(makeFolder(named, ["a"], storage), named).rejects.toThrow(
+        /could not be written/,
+      );
+      // As a folder of a tree that begins above.
+      await expect(
+        makeFolder(dirname(named), [basename(named)], storage),
+        named,
+      ).rejects.toThrow(/could not be written/);
+    }
+    expect(readdirSync(storage, { recursive: true }).toSorted()).toEqual(
+      before,
+    );
+  },
+);
+
+it("what only looks like it is written", async () => {
+  const beside = `${storage}-of-others`;
+  await expectOutside(storage, beside);
+  const folder = await makeFolder(dirname(storage), ["tree", "a"], storage);
+  expect(folder).toBe(join(dirname(storage), "tree", "a"));
+  const links = scratch("links");
+  symlinkSync(links, join(links, "here"));
+  await expectOutside(storage, join(links, "here", "tree"));
+});
