@@ -47,7 +47,7 @@ beforeAll(async () => {
   mirror = await startMirror({
     config: {
       ...originsOf(authority, registry),
-      freshness: { versions: "1ms" },
+      freshness: { versions: "0" },
       policy: {
         rules: [
           { match: `${host}/acme/denied`, action: "deny" },

@@ -45,7 +45,7 @@ beforeAll(async () => {
   mirror = await startMirror({
     config: {
       ...originsOf(authority, registry),
-      freshness: { versions: "1ms" },
+      freshness: { versions: "0" },
       policy: {
         rules: [
           { match: "*/acme/denied", action: "deny" },

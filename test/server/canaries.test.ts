@@ -71,7 +71,7 @@ beforeAll(async () => {
       policy: {
         rules: [{ match: `${host}/acme/denied`, action: "deny" }],
       },
-      freshness: { versions: "1ms" },
+      freshness: { versions: "0" },
     },
   });
   await fill();

@@ -30,7 +30,7 @@ beforeAll(async () => {
   await registry.publish({ type: "demo", version: "1.2.3", size: 200_000 });
   const config = {
     ...originsOf(authority, registry),
-    freshness: { versions: "1ms" },
+    freshness: { versions: "0" },
     auth: { tokens: [ci, old, late].map(({ configured }) => configured) },
     policy: {
       rules: [{ match: "registry.terraform.io/acme/denied", action: "deny" }],

@@ -153,8 +153,9 @@ export class ProviderMirror {
   async findPackage(
     address: ReleaseAddress,
     platform: Platform,
+    within: Within = {},
   ): Promise<Answer<AdmittedPackage>> {
-    const answer = await this.findRelease(address);
+    const answer = await this.findRelease(address, within);
     const found = packageOf(address, answer.value.release, platform);
     return { ...answer, value: { ...answer.value, found } };
   }
@@ -315,10 +316,10 @@ export class ProviderMirror {
 
   async #listOffered(
     request: ProviderRequest,
-    { maxAge }: Within,
+    within: Within,
   ): Promise<Answer<AdmittedVersions>> {
     const { catalog, admission } = this.#parts;
-    const answer = await catalog.listVersions(request, maxAge);
+    const answer = await catalog.listVersions(request, within);
     const list = answer.value;
     const listing = await this.#listings.list(request, list);
     admission.noteLeftOut(request.provider, listing);

@@ -9,6 +9,7 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import { parseVersion } from "../../address/version.ts";
+import type { Within } from "../../mirror/cache/metadata-cache.ts";
 import type { ReleaseAddress } from "../../mirror/releases/release.ts";
 import type { RoutedContext } from "../http/request-context.ts";
 
@@ -98,6 +99,22 @@ export interface ProtocolParts {
   readonly publicAddress: PublicAddress;
   readonly audit: AuditLog;
   readonly limits: ArchiveResponseLimits;
+}
+
+/** A known list is answered at once when it is out of date; its origin is asked for the next client. */
+const ofList: Within = { patience: 0 };
+/** A known release waits for news of its keys, unless the origin is slow. */
+const ofRelease: Within = { patience: 1_000 };
+const untilAnswered: Within = {};
+
+/** How long a client waits for the origin where something is known: one that wants what is there now says so (RFC 9111, 5.2.1.4). */
+export function withinFor(
+  { req }: Pick<RoutedContext, "req">,
+  what: "list" | "release",
+): Within {
+  if (req.headers["cache-control"]?.includes("no-cache") === true)
+    return untilAnswered;
+  return what === "list" ? ofList : ofRelease;
 }
 
 export function readProvider({

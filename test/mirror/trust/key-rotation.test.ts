@@ -48,7 +48,7 @@ beforeAll(async () => {
   );
   const config = {
     origins: Object.assign({}, ...origins) as object,
-    freshness: { versions: "1ms" },
+    freshness: { versions: "0" },
   };
   mirror = await startMirror({ config });
 });

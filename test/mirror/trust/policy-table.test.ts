@@ -147,7 +147,7 @@ beforeAll(async () => {
   await publish("foreign", "1.0.0", { signer: other });
   base = {
     ...originsOf(authority, registry),
-    freshness: { versions: "1ms" },
+    freshness: { versions: "0" },
   };
   rules = {
     policy: {
@@ -256,7 +256,7 @@ describe("what the rules, its age or its key keep out", () => {
     await restart({
       ...base,
       ...rules,
-      freshness: { versions: "1ms" },
+      freshness: { versions: "0" },
     });
     await registry.stop();
     try {

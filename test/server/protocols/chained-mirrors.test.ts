@@ -47,7 +47,7 @@ beforeAll(async () => {
   edge = await startMirror({
     config: {
       origins: { [host]: behind(host), [modules]: behind(modules) },
-      freshness: { versions: "1ms" },
+      freshness: { versions: "0" },
     },
     env: { EDGE_TOKEN: token },
   });
