@@ -106,7 +106,8 @@ export class MetadataCache<K, V extends object> {
     const key = this.#records.format(subject);
     const fresh = Math.min(maxAge, this.#limits.versions);
     if (!this.#offline) {
-      const absence = this.#findAbsence(key, absentFor);
+      const absence =
+        this.#absent.get(key) && this.#findAbsence(key, absentFor);
       if (absence !== undefined) throw failure("not-found", absence.subject);
       const held = this.#heldAnswer(key, fresh);
       if (held !== undefined) return held;
@@ -174,8 +175,8 @@ export class MetadataCache<K, V extends object> {
   #heldAnswer(key: string, fresh: number): Answer<V> | undefined {
     const now = this.#clock.monotonic();
     const known = this.#values.get(key);
-    if (known === undefined || this.#findAbsence(key) !== undefined)
-      return undefined;
+    if (known === undefined) return undefined;
+    if (this.#absent.get(key) && this.#findAbsence(key)) return undefined;
     const age = now - known.checkedAt;
     const isSpared = now < known.spareUntil && age <= this.#limits.staleFor;
     if (age >= fresh && !isSpared) return undefined;

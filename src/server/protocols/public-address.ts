@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { TLSSocket } from "node:tls";
+import { LRUCache } from "lru-cache";
 import type { ClientAddresses } from "../http/client-address.ts";
 import type { AuditLog } from "../../telemetry/audit-log.ts";
 import type { Authentication } from "../access/authentication.ts";
@@ -8,7 +9,7 @@ import {
   providerAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
-import { parseVersion } from "../../address/version.ts";
+import { parseVersion, type Version } from "../../address/version.ts";
 import type { Within } from "../../mirror/cache/metadata-cache.ts";
 import type { ReleaseAddress } from "../../mirror/releases/release.ts";
 import type { RoutedContext } from "../http/request-context.ts";
@@ -117,16 +118,28 @@ export function withinFor(
   return what === "list" ? ofList : ofRelease;
 }
 
+/** Addresses that were asked for last; bounded because clients may request any. */
+const read = new LRUCache<string, ProviderAddress>({ max: 1_000 });
+const readVersions = new LRUCache<string, Version>({ max: 1_000 });
+
 export function readProvider({
   params,
 }: Pick<RoutedContext, "params">): ProviderAddress {
   const { hostname = "", namespace = "", type = "" } = params;
-  return providerAddress(hostname, namespace, type);
+  const text = `${hostname}/${namespace}/${type}`;
+  const known = read.get(text);
+  if (known !== undefined) return known;
+  const address = providerAddress(hostname, namespace, type);
+  read.set(text, address);
+  return address;
 }
 
 export function readRelease(
   ctx: Pick<RoutedContext, "params">,
 ): ReleaseAddress {
   const provider = readProvider(ctx);
-  return { provider, version: parseVersion(ctx.params.version ?? "") };
+  const { version: text = "" } = ctx.params;
+  const version = readVersions.get(text) ?? parseVersion(text);
+  readVersions.set(text, version);
+  return { provider, version };
 }
