@@ -50,7 +50,7 @@ const pauseAfterFailure = 5_000;
  * Cache of metadata: memory over records over the origin. Concurrent requests
  * share one request to the origin. While it fails, stale answers are served.
  */
-export class MetadataCache<K, V extends object> {
+export class MetadataCache<K extends object, V extends object> {
   readonly #records: MetadataRecords<K, V>;
   readonly #limits: MetadataLimits;
   readonly #clock: Clock;
@@ -58,6 +58,8 @@ export class MetadataCache<K, V extends object> {
   readonly #onUnwritten: (key: string, error: unknown) => void;
   readonly #onStale: (key: string, age: number, error: unknown) => void;
   readonly #start: Moment;
+  /** Keys of subjects, which are the same objects for each request of the same name. */
+  readonly #keys = new WeakMap<K, string>();
   readonly #values = new LRUCache<string, Remembered<V>>({
     maxSize: memoryBytes,
   });
@@ -103,7 +105,7 @@ export class MetadataCache<K, V extends object> {
     fetch: FetchValue<V>,
     { maxAge = Infinity, absentFor = Infinity, patience }: Within = {},
   ): Promise<Answer<V>> {
-    const key = this.#records.format(subject);
+    const key = this.#keys.get(subject) ?? this.#keyOf(subject);
     const fresh = Math.min(maxAge, this.#limits.versions);
     if (!this.#offline) {
       const absence =
@@ -145,7 +147,7 @@ export class MetadataCache<K, V extends object> {
 
   /** Returns the known value of any age, without asking the origin. */
   async peek(subject: K): Promise<V | undefined> {
-    const key = this.#records.format(subject);
+    const key = this.#keys.get(subject) ?? this.#keyOf(subject);
     // Other replicas may have written the record, so it is read.
     const looks = this.#limits.shared === true;
     const held = looks ? undefined : this.#values.get(key);
@@ -170,6 +172,12 @@ export class MetadataCache<K, V extends object> {
     const isRefused = held?.isRefused ?? false;
     const since = { spareUntil: 0, checkedAt, isRefused };
     return this.#remember(key, { ...since, ...kept }).value;
+  }
+
+  #keyOf(subject: K): string {
+    const key = this.#records.format(subject);
+    this.#keys.set(subject, key);
+    return key;
   }
 
   #heldAnswer(key: string, fresh: number): Answer<V> | undefined {

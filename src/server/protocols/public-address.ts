@@ -9,7 +9,7 @@ import {
   providerAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
-import { parseVersion, type Version } from "../../address/version.ts";
+import { parseVersion } from "../../address/version.ts";
 import type { Within } from "../../mirror/cache/metadata-cache.ts";
 import type { ReleaseAddress } from "../../mirror/releases/release.ts";
 import type { RoutedContext } from "../http/request-context.ts";
@@ -120,7 +120,7 @@ export function withinFor(
 
 /** Addresses that were asked for last; bounded because clients may request any. */
 const read = new LRUCache<string, ProviderAddress>({ max: 1_000 });
-const readVersions = new LRUCache<string, Version>({ max: 1_000 });
+const readReleases = new LRUCache<string, ReleaseAddress>({ max: 1_000 });
 
 export function readProvider({
   params,
@@ -137,9 +137,12 @@ export function readProvider({
 export function readRelease(
   ctx: Pick<RoutedContext, "params">,
 ): ReleaseAddress {
+  const { hostname = "", namespace = "", type = "", version = "" } = ctx.params;
+  const text = `${hostname}/${namespace}/${type}/${version}`;
+  const known = readReleases.get(text);
+  if (known !== undefined) return known;
   const provider = readProvider(ctx);
-  const { version: text = "" } = ctx.params;
-  const version = readVersions.get(text) ?? parseVersion(text);
-  readVersions.set(text, version);
-  return { provider, version };
+  const address = { provider, version: parseVersion(version) };
+  readReleases.set(text, address);
+  return address;
 }
