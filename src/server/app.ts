@@ -1,4 +1,3 @@
-import type { IncomingMessage } from "node:http";
 import Router from "@koa/router";
 import Koa from "koa";
 import { type Hostname, parseHostname } from "../address/hostname.ts";
@@ -8,7 +7,7 @@ import { onBehalfOf } from "../telemetry/asker.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { parseSignedPath } from "./access/archive-ticket.ts";
 import type { Authentication } from "./access/authentication.ts";
-import type { Client, ClientAddresses } from "./http/client-address.ts";
+import type { ClientAddresses } from "./http/client-address.ts";
 import {
   errorOutcome,
   respondWithError,
@@ -55,16 +54,15 @@ export interface AppParts extends RoutedParts {
 /**
  * The one HTTP application. Every request passes from the top down:
  *
- * 1. It gets its id and its client, which everything below names.
- * 2. Its line in the log and its count are due from here on, however it ends.
- * 3. Work done for it, also after its answer, knows its client.
- * 4. Errors from below become answers, and refusals are on disk first.
- * 5. Its raw URL, method and framing are checked before anything reads them:
+ * 1. It gets its id and its client, which everything below names. Its line in the log and its count are due from here
+ *    on, however it ends, and work done for it, also after its answer, knows its client.
+ * 2. Errors from below become answers, and refusals are on disk first.
+ * 3. Its raw URL, method and framing are checked before anything reads them:
  *    a decoded or normalized URL could name another thing than the one checked.
- * 6. Its client is authenticated before anything that costs or reveals data.
- * 7. What is asked for as from a network mirror, and is no place of it, is refused
+ * 4. Its client is authenticated before anything that costs or reveals data.
+ * 5. What is asked for as from a network mirror, and is no place of it, is refused
  *    with the right URL.
- * 8. The table of URLs answers it.
+ * 6. The table of URLs answers it.
  */
 export function makeApp(parts: AppParts): Handle {
   const { requestLog, refusals } = parts;
@@ -75,9 +73,7 @@ export function makeApp(parts: AppParts): Handle {
     if (error.headerSent !== true) onUnexpected(error, "request");
   });
   koa
-    .use(identify(parts.clients))
-    .use(record(requestLog))
-    .use(attribute)
+    .use(begin(parts.clients, requestLog))
     .use(answerErrors(refusals, publicAddress, onUnexpected))
     .use(refuseMalformed)
     .use(authenticate(parts.authentication))
@@ -87,40 +83,28 @@ export function makeApp(parts: AppParts): Handle {
   return koa.callback();
 }
 
-function identify(clients: ClientAddresses): RequestMiddleware {
+/** Nothing of the request has been checked yet. */
+function begin(
+  clients: ClientAddresses,
+  requestLog: RequestLog,
+): RequestMiddleware {
   return (ctx, next) => {
+    const { req, res } = ctx;
     // Koa begins with 404, which the log would show for clients that leave
     // early.
-    ctx.res.statusCode = 200;
-    ctx.state = beginRequest(ctx.req, clients.of(ctx.req));
-    ctx.set("X-Request-Id", ctx.state.asker.requestId);
-    return next();
-  };
-}
-
-/** Gives the request its id; nothing of it has been checked yet. */
-function beginRequest(
-  { url = "" }: IncomingMessage,
-  client: Client,
-): RequestState {
-  const path = pathOf(url);
-  return {
-    client,
-    asker: { requestId: crypto.randomUUID(), client: client.address },
-    path: parseSignedPath(path)?.path ?? path,
-    note: { outcome: "none", originTime: 0 },
-  };
-}
-
-function record(requestLog: RequestLog): RequestMiddleware {
-  return (ctx, next) => {
+    res.statusCode = 200;
+    const path = pathOf(req.url ?? "");
+    const client = clients.of(req);
+    const asker = { requestId: crypto.randomUUID(), client: client.address };
+    ctx.state = {
+      ...{ client, asker, path: parseSignedPath(path)?.path ?? path },
+      note: { outcome: "none", originTime: 0 },
+    };
+    res.setHeader("X-Request-Id", asker.requestId);
     requestLog.recordWhenClosed(ctx);
-    return next();
+    return onBehalfOf(asker, next);
   };
 }
-
-const attribute: RequestMiddleware = ({ state }, next) =>
-  onBehalfOf(state.asker, next);
 
 /**
  * Authenticates the client. A signed URL is answered under the archive's own

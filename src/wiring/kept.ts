@@ -168,7 +168,9 @@ export function wireCaches(
   const shared = replica !== undefined;
   const absence = Math.min(limits.absence, freshness.versions);
   const within = { ...downloadLimits, ...limits, ...freshness };
-  const cache = <K, V extends object>(records: MetadataRecords<K, V>) => {
+  const cache = <K extends object, V extends object>(
+    records: MetadataRecords<K, V>,
+  ) => {
     const made = new MetadataCache(
       records,
       { ...within, notFound: absence, shared },

@@ -23,7 +23,7 @@ const known = await createSigner({ name: "Known" });
 const stranger = await createSigner({ name: "Stranger" });
 
 const { authority, registry, mirror } = await startWorld({
-  freshness: { versions: "1ms" },
+  freshness: { versions: "0" },
   policy: {
     rules: [
       { match: `${host}/acme/denied`, action: "deny" },

@@ -164,7 +164,9 @@ export class MirrorScene {
     const trust = new TrustStore(records, () => clock.monotonic());
     const events = new TrustEvents(trust, notebook);
     const unwritten: string[] = [];
-    const cacheOf = <K, V extends object>(of: MetadataRecords<K, V>) =>
+    const cacheOf = <K extends object, V extends object>(
+      of: MetadataRecords<K, V>,
+    ) =>
       new MetadataCache<K, V>(
         of,
         {

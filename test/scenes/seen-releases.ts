@@ -115,6 +115,6 @@ function configure(
 ): Settings {
   return {
     ...originsOf(authority, registry, settings),
-    freshness: { versions: "1ms" },
+    freshness: { versions: "0" },
   };
 }

@@ -97,7 +97,7 @@ export class TrustScene {
         ...originsOf(authority, registry).origins,
         ...originsOf(authority, registry, unsigned, unsignedHost).origins,
       },
-      freshness: { versions: "1ms" },
+      freshness: { versions: "0" },
     };
     return new TrustScene(
       registry,

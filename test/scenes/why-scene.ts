@@ -170,7 +170,7 @@ export class WhyScene {
             [moduleHost]: { url: modules.url, ca },
             "down.example.com": { url: "https://127.0.0.1:1/" },
           },
-          freshness: { versions: "1ms" },
+          freshness: { versions: "0" },
           policy,
         },
       }),

@@ -12,7 +12,7 @@ import {
 import { startWorld } from "../scenes/world.ts";
 
 const { registry, mirror } = await startWorld({
-  freshness: { versions: "1ms" },
+  freshness: { versions: "0" },
   policy: {
     rules: [
       { match: "*/acme/denied", action: "deny" },

@@ -59,7 +59,7 @@ const mirror = await startMirror({
     policy: {
       rules: [{ match: `${host}/acme/denied`, action: "deny" }],
     },
-    freshness: { versions: "1ms" },
+    freshness: { versions: "0" },
   },
 });
 await fill();

@@ -161,7 +161,7 @@ it("a release without documents is not what prefetch, lock and offline mirrors c
 it("a version that was verified here stays when its documents are gone, also in a lock file and after a restart", async () => {
   await publish("verified", {});
   const mirror = await start({
-    freshness: { versions: "1ms" },
+    freshness: { versions: "0" },
   });
   const ask = requestsFor(mirror, "verified");
   const directory = requiringAny("verified");

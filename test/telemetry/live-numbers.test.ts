@@ -19,7 +19,7 @@ const [ci, old] = [
 const late = issueToken("canary-late", new Date(Date.now() + 99 * day));
 
 const { registry, mirror } = await startWorld({
-  freshness: { versions: "1ms" },
+  freshness: { versions: "0" },
   auth: { tokens: [ci, old, late].map(({ configured }) => configured) },
   policy: {
     rules: [{ match: "registry.terraform.io/acme/denied", action: "deny" }],

@@ -1,4 +1,4 @@
-import { SingleFlight } from "../../concurrency/single-flight.ts";
+import { inTime } from "../../concurrency/in-time.ts";
 import {
   failure,
   isBucketFailure,
@@ -35,6 +35,12 @@ export interface Within {
   readonly maxAge?: number | undefined;
   /** For what the origin said not to exist. */
   readonly absentFor?: number | undefined;
+  /**
+   * Milliseconds that the origin may take before what is known is good enough,
+   * although it is out of date; the origin's answer is for the next asker then.
+   * Undefined: its answer is waited for.
+   */
+  readonly patience?: number | undefined;
 }
 
 /** Milliseconds for which a failing origin is not asked again for one key; less where lists are fresh for less. */
@@ -44,7 +50,7 @@ const pauseAfterFailure = 5_000;
  * Cache of metadata: memory over records over the origin. Concurrent requests
  * share one request to the origin. While it fails, stale answers are served.
  */
-export class MetadataCache<K, V extends object> {
+export class MetadataCache<K extends object, V extends object> {
   readonly #records: MetadataRecords<K, V>;
   readonly #limits: MetadataLimits;
   readonly #clock: Clock;
@@ -52,6 +58,8 @@ export class MetadataCache<K, V extends object> {
   readonly #onUnwritten: (key: string, error: unknown) => void;
   readonly #onStale: (key: string, age: number, error: unknown) => void;
   readonly #start: Moment;
+  /** Keys of subjects, which are the same objects for each request of the same name. */
+  readonly #keys = new WeakMap<K, string>();
   readonly #values = new LRUCache<string, Remembered<V>>({
     maxSize: memoryBytes,
   });
@@ -62,7 +70,8 @@ export class MetadataCache<K, V extends object> {
     maxSize: absentEntries,
     sizeCalculation: () => 1,
   });
-  readonly #asking = new SingleFlight<string, Answer<V>>();
+  /** At most one a key. */
+  readonly #asking = new Map<string, Asking<V>>();
   #waiting = 0;
 
   /** `onStale` hears that the origin failed, and that a value of `age` milliseconds is served instead; it is never waited for. */
@@ -88,26 +97,47 @@ export class MetadataCache<K, V extends object> {
    * ago. For an older one the origin is asked, unless it failed just now.
    * `fetch` is detached from the requests and has its own deadline. Absence is
    * thrown and remembered briefly, and believed for `absentFor` milliseconds at
-   * most. While the origin fails, the known value is returned if it is not too
-   * old.
+   * most. While the origin fails, and after `patience`, the known value is
+   * returned if it is not too old.
    */
   async get(
     subject: K,
     fetch: FetchValue<V>,
-    { maxAge = Infinity, absentFor = Infinity }: Within = {},
+    { maxAge = Infinity, absentFor = Infinity, patience }: Within = {},
   ): Promise<Answer<V>> {
-    const key = this.#records.format(subject);
+    const key = this.#keys.get(subject) ?? this.#keyOf(subject);
     const fresh = Math.min(maxAge, this.#limits.versions);
     if (!this.#offline) {
-      const absence = this.#findAbsence(key, absentFor);
+      const absence =
+        this.#absent.get(key) && this.#findAbsence(key, absentFor);
       if (absence !== undefined) throw failure("not-found", absence.subject);
       const held = this.#heldAnswer(key, fresh);
       if (held !== undefined) return held;
     }
-    const asking = this.#asking.join(key);
-    return asking === undefined
-      ? this.#asking.run(key, () => this.#answer(key, subject, fetch, fresh))
-      : this.#join(asking);
+    const joined = this.#asking.get(key);
+    const mayWait =
+      patience === undefined || this.#offline || this.#limits.versions === 0;
+    if (mayWait)
+      return joined === undefined
+        ? this.#ask(key, subject, fetch, fresh).answer
+        : this.#join(joined.answer);
+    // However many keys are asked for, so many are asked again at once.
+    const isBusy = this.#asking.size >= this.#limits.waiters;
+    const spared = isBusy ? this.#outdated(key, fresh, patience) : undefined;
+    if (joined === undefined && spared !== undefined) return spared;
+    const asking = joined ?? this.#ask(key, subject, fetch, fresh);
+    // That it could not be recalled is the answer, too.
+    await asking.recalled.catch(() => undefined);
+    const known = this.#outdated(key, fresh, patience);
+    const left = asking.since + patience - performance.now();
+    if (known === undefined || left > 0) {
+      const answer =
+        joined === undefined ? asking.answer : this.#join(asking.answer);
+      return known === undefined ? answer : inTime(answer, left, () => known);
+    }
+    // Whoever asks next hears of a failure.
+    asking.answer.catch(() => undefined);
+    return known;
   }
 
   /** Askers that wait for the origin. */
@@ -117,7 +147,7 @@ export class MetadataCache<K, V extends object> {
 
   /** Returns the known value of any age, without asking the origin. */
   async peek(subject: K): Promise<V | undefined> {
-    const key = this.#records.format(subject);
+    const key = this.#keys.get(subject) ?? this.#keyOf(subject);
     // Other replicas may have written the record, so it is read.
     const looks = this.#limits.shared === true;
     const held = looks ? undefined : this.#values.get(key);
@@ -139,18 +169,44 @@ export class MetadataCache<K, V extends object> {
     const kept = await this.#records.write(subject, ours, known);
     this.#absent.delete(key);
     const checkedAt = held?.checkedAt ?? this.#clock.monotonic();
-    return this.#remember(key, { spareUntil: 0, checkedAt, ...kept }).value;
+    const isRefused = held?.isRefused ?? false;
+    const since = { spareUntil: 0, checkedAt, isRefused };
+    return this.#remember(key, { ...since, ...kept }).value;
+  }
+
+  #keyOf(subject: K): string {
+    const key = this.#records.format(subject);
+    this.#keys.set(subject, key);
+    return key;
   }
 
   #heldAnswer(key: string, fresh: number): Answer<V> | undefined {
     const now = this.#clock.monotonic();
     const known = this.#values.get(key);
-    if (known === undefined || this.#findAbsence(key) !== undefined)
-      return undefined;
+    if (known === undefined) return undefined;
+    if (this.#absent.get(key) && this.#findAbsence(key)) return undefined;
     const age = now - known.checkedAt;
     const isSpared = now < known.spareUntil && age <= this.#limits.staleFor;
     if (age >= fresh && !isSpared) return undefined;
     const outcome = age < fresh ? "hit" : "stale";
+    return { value: known.value, outcome, age, originTime: 0 };
+  }
+
+  /**
+   * What memory has, for an asker who waited long enough for the origin; undefined where that is too old, or where the
+   * origin's last answer was that it is no more, or not to be had.
+   */
+  #outdated(
+    key: string,
+    fresh: number,
+    patience: number,
+  ): Answer<V> | undefined {
+    const known = this.#values.get(key);
+    if (known === undefined || known.isRefused) return undefined;
+    const age = this.#clock.monotonic() - known.checkedAt;
+    if (age > this.#limits.staleFor) return undefined;
+    const isFailing = known.spareUntil > 0 || patience > 0;
+    const outcome = age >= fresh && isFailing ? "stale" : "hit";
     return { value: known.value, outcome, age, originTime: 0 };
   }
 
@@ -177,13 +233,28 @@ export class MetadataCache<K, V extends object> {
     }
   }
 
+  #ask(
+    key: string,
+    subject: K,
+    fetch: FetchValue<V>,
+    fresh: number,
+  ): Asking<V> {
+    const recalled = this.#recall(key, subject, fresh);
+    const answer = recalled
+      .then((known) => this.#answer(key, subject, fetch, fresh, known))
+      .finally(() => this.#asking.delete(key));
+    const asking = { recalled, answer, since: performance.now() };
+    this.#asking.set(key, asking);
+    return asking;
+  }
+
   async #answer(
     key: string,
     subject: K,
     fetch: FetchValue<V>,
     fresh: number,
+    known: Remembered<V> | undefined,
   ): Promise<Answer<V>> {
-    const known = await this.#recall(key, subject, fresh);
     const held = known && this.#heldAnswer(key, fresh);
     if (held !== undefined) return held;
     const start = this.#clock.monotonic();
@@ -231,14 +302,18 @@ export class MetadataCache<K, V extends object> {
     const now = this.#clock.monotonic();
     if (isFailure(error, "not-found"))
       this.#absent.set(key, { subject: error.subject, since: now });
-    const age = now - (known?.checkedAt ?? 0);
-    const usable = known !== undefined && age <= this.#limits.staleFor;
-    if (!usable || !isOriginFailure(error)) throw error;
+    if (known === undefined) throw error;
+    // It may have been amended while the origin was asked.
+    const held = this.#values.get(key) ?? known;
+    const age = now - held.checkedAt;
+    const isRefused = !isOriginFailure(error);
+    if (isRefused) this.#remember(key, { ...held, isRefused });
+    if (isRefused || age > this.#limits.staleFor) throw error;
     const pause = Math.min(pauseAfterFailure, this.#limits.versions);
-    this.#remember(key, { ...known, spareUntil: now + pause });
+    this.#remember(key, { ...held, spareUntil: now + pause });
     this.#onStale(key, age, error);
     const originTime = now - start;
-    return { value: known.value, outcome: "stale", age, originTime };
+    return { value: held.value, outcome: "stale", age, originTime };
   }
 
   async #load(key: string, subject: K): Promise<Remembered<V> | undefined> {
@@ -251,7 +326,8 @@ export class MetadataCache<K, V extends object> {
     const fresh = this.#limits.versions;
     const age = ageOf(kept.confirmedAt, this.#clock, this.#start, fresh);
     const checkedAt = this.#clock.monotonic() - age;
-    return this.#remember(key, { ...kept, checkedAt, spareUntil: 0 });
+    const state = { checkedAt, spareUntil: 0, isRefused: false };
+    return this.#remember(key, { ...kept, ...state });
   }
 
   async #keep(
@@ -264,6 +340,8 @@ export class MetadataCache<K, V extends object> {
     try {
       if (value !== known)
         kept = await this.#records.write(subject, kept, known);
+      // It may have been amended while the origin was asked.
+      else kept = { ...kept, value: this.latest(subject, value) };
     } catch (error) {
       // A disk that is full must not turn a good answer into a failure.
       if (isFailure(error, "record-unreadable")) throw error;
@@ -271,7 +349,8 @@ export class MetadataCache<K, V extends object> {
     }
     this.#absent.delete(key);
     const checkedAt = this.#clock.monotonic();
-    return this.#remember(key, { ...kept, checkedAt, spareUntil: 0 }).value;
+    const state = { checkedAt, spareUntil: 0, isRefused: false };
+    return this.#remember(key, { ...kept, ...state }).value;
   }
 
   #remember(key: string, remembered: Remembered<V>): Remembered<V> {
@@ -287,6 +366,16 @@ interface Remembered<V> extends Kept<V> {
   readonly checkedAt: number;
   /** While it fails, the origin is not asked before this. */
   readonly spareUntil: number;
+  /** The origin answered last that it is no more, or with what is refused, so that its answer is waited for. */
+  readonly isRefused: boolean;
+}
+
+/** A request to the origin, and what was known before. */
+interface Asking<V> {
+  readonly recalled: Promise<Remembered<V> | undefined>;
+  readonly answer: Promise<Answer<V>>;
+  /** Of `performance.now()`. */
+  readonly since: number;
 }
 
 /** The error itself is not kept: its stack would keep much else in memory. */

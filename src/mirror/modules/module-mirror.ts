@@ -38,6 +38,7 @@ import {
   type Answer,
   asHit,
   type MetadataCache,
+  type Within,
 } from "../cache/metadata-cache.ts";
 import { refreshVersions, type VersionList } from "../versions/version-list.ts";
 import {
@@ -155,12 +156,15 @@ export class ModuleMirror {
   }
 
   /** Newest first; a version that the origin no longer lists is listed while it is stored. */
-  async listVersions(module: ModuleAddress): Promise<Answer<ListedModule>> {
+  async listVersions(
+    module: ModuleAddress,
+    { patience }: Pick<Within, "patience"> = {},
+  ): Promise<Answer<ListedModule>> {
     const { admission, offline } = this.#around;
     this.#originOf(module);
     admitSubject(admission.rules, module);
     if (offline) return this.#listStored(module);
-    const answer = await this.#listKnown(module);
+    const answer = await this.#listKnown(module, patience);
     const list = await this.#keepAvailable(module, answer.value);
     const value = this.#sortOut(module, list.versions.keys(), list);
     admission.noteLeftOut(module, value);
@@ -496,7 +500,10 @@ export class ModuleMirror {
     });
   }
 
-  async #listKnown(module: ModuleAddress): Promise<Answer<VersionList>> {
+  async #listKnown(
+    module: ModuleAddress,
+    patience: number | undefined,
+  ): Promise<Answer<VersionList>> {
     const origin = this.#originOf(module);
     const { admission, clock, versions, onVanished } = this.#around;
     const { freshFor } = origin;
@@ -509,7 +516,10 @@ export class ModuleMirror {
         { clock, freshFor },
         (vanished) => onVanished(module, vanished),
       );
-    return versions.get(module, ask, { maxAge: freshFor });
+    return versions.get(module, ask, {
+      maxAge: freshFor,
+      patience: freshFor === undefined ? patience : undefined,
+    });
   }
 
   async #keepAvailable(

@@ -410,7 +410,7 @@ export class Listings {
     { ended }: Memory,
   ): Promise<State> {
     const { standings } = this.#parts;
-    const refusals = await standings.listRefused(request);
+    const refusals = await standings.refused.list(request.provider);
     const revision = standings.revisionOf(request) + ended;
     return { list, refusals, revision };
   }

@@ -121,13 +121,20 @@ export class ProviderMirror {
     provider: ProviderAddress,
     within: Within = {},
   ): Promise<Answer<AdmittedVersions>> {
+    const { admission, catalog, offline } = this.#parts;
     const served = this.#serve(provider);
     admitSubject(served.rules, provider);
-    const request = await this.#parts.admission.open(provider, served);
-    if (this.#parts.offline) return this.#listStored(request);
-    return this.#listOffered(request, within).catch((error: unknown) =>
-      this.#listAbsent(request, error),
-    );
+    const request = await admission.open(provider, served);
+    if (offline) return this.#listStored(request);
+    try {
+      const answer = await catalog.listVersions(request, within);
+      const list = answer.value;
+      const listing = await this.#listings.list(request, list);
+      admission.noteLeftOut(provider, listing);
+      return { ...answer, value: { list, ...listing } };
+    } catch (error) {
+      return this.#listAbsent(request, error);
+    }
   }
 
   /** All platforms that were signed and are offered, by name; no archive is waited for. They are described again once a hash was computed. */
@@ -153,8 +160,9 @@ export class ProviderMirror {
   async findPackage(
     address: ReleaseAddress,
     platform: Platform,
+    within: Within = {},
   ): Promise<Answer<AdmittedPackage>> {
-    const answer = await this.findRelease(address);
+    const answer = await this.findRelease(address, within);
     const found = packageOf(address, answer.value.release, platform);
     return { ...answer, value: { ...answer.value, found } };
   }
@@ -261,7 +269,7 @@ export class ProviderMirror {
     const { standings } = this.#parts;
     const request = await this.#open(address);
     const { value, ...answer } = await standings.lookUp(request, within);
-    const release = report(request, value);
+    const release = value.age.old ? value.release : report(request, value);
     return { ...answer, value: await this.#admitted(request, release) };
   }
 
@@ -311,18 +319,6 @@ export class ProviderMirror {
       admitElsewhere(rules, provider);
       throw error;
     }
-  }
-
-  async #listOffered(
-    request: ProviderRequest,
-    { maxAge }: Within,
-  ): Promise<Answer<AdmittedVersions>> {
-    const { catalog, admission } = this.#parts;
-    const answer = await catalog.listVersions(request, maxAge);
-    const list = answer.value;
-    const listing = await this.#listings.list(request, list);
-    admission.noteLeftOut(request.provider, listing);
-    return { ...answer, value: { list, ...listing } };
   }
 
   /** A provider that its origin does not have is listed as it is served: as far as a bundle brought it. Throws what the origin said. */

@@ -7,7 +7,7 @@ import { inTime } from "../../concurrency/in-time.ts";
 import { SingleFlight } from "../../concurrency/single-flight.ts";
 import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
 import { noteContact } from "../../trust/first-contact.ts";
-import type { FirstContact } from "../../trust/state.ts";
+import type { FirstContact, NamespaceTrust } from "../../trust/state.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { KnownRelease } from "../releases/known-release.ts";
 import type { VersionList } from "../versions/version-list.ts";
@@ -43,6 +43,8 @@ interface FirstContactsParts {
 export class FirstContacts {
   readonly #parts: FirstContactsParts;
   readonly #making = new SingleFlight<string, FirstContact>();
+  /** First contacts that were made and noted, by type; the trust is the same object while nothing changes. */
+  readonly #noted = new WeakMap<NamespaceTrust, Map<string, FirstContact>>();
   readonly #failed = new LRUCache<
     string,
     { readonly error: ProvenderError; readonly rules: AdmissionRules }
@@ -58,9 +60,16 @@ export class FirstContacts {
     wanted?: ReleaseRequest,
   ): Promise<FirstContact> {
     const { provider, entry } = request;
-    const known = await entry.findContact(provider.type);
-    if (known !== undefined && entry.isNoted(provider.type, known))
+    const { trust } = entry;
+    const { type } = provider;
+    const noted = this.#noted.get(trust)?.get(type);
+    if (noted !== undefined) return noted;
+    const known = await entry.findContact(type);
+    if (known !== undefined && entry.isNoted(type, known)) {
+      const all = this.#noted.get(trust) ?? new Map<string, FirstContact>();
+      if (entry.trust === trust) this.#noted.set(trust, all.set(type, known));
       return known;
+    }
     const name = formatProviderAddress(provider);
     const { events } = this.#parts;
     if (known !== undefined)

@@ -64,11 +64,11 @@ export class ProviderCatalog {
 
   /**
    * Lists every version that the origin ever listed. With `maxAge` its list is
-   * at most so many milliseconds old.
+   * at most so many milliseconds old. Folders are read at once, so that they are always waited for.
    */
   async listVersions(
     { provider, origin }: ProviderRequest,
-    maxAge = origin.freshFor,
+    { maxAge = origin.freshFor, patience }: Within = {},
   ): Promise<Answer<VersionList>> {
     const name = formatProviderAddress(provider);
     return this.#parts.versions.get(
@@ -85,7 +85,10 @@ export class ProviderCatalog {
           this.#parts.onVanished(provider, versions),
         );
       },
-      { maxAge },
+      {
+        maxAge,
+        patience: origin.freshFor === undefined ? patience : undefined,
+      },
     );
   }
 
@@ -203,7 +206,9 @@ export class ProviderCatalog {
     const known = await this.listVersions(request);
     const isKnown = known.value.versions.has(address.version);
     const maxAge = Math.min(absentFor, this.#parts.notFound);
-    const answer = isKnown ? known : await this.listVersions(request, maxAge);
+    const answer = isKnown
+      ? known
+      : await this.listVersions(request, { maxAge });
     const listed = answer.value.versions.get(address.version);
     if (listed === undefined && answer.outcome !== "stale")
       throw failure("not-found", formatRelease(address));

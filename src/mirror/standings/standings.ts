@@ -6,7 +6,7 @@ import type { ProviderRequest, ReleaseRequest } from "../trust/request.ts";
 import type { SettledRelease, Settlements } from "../trust/settlements.ts";
 import type { FirstContacts } from "./first-contacts.ts";
 import { isAdmitted, type ProviderCatalog } from "./provider-catalog.ts";
-import { refusalOf, type RefusedVersions, type Refusals } from "./refusals.ts";
+import { refusalOf, type RefusedVersions } from "./refusals.ts";
 
 interface StandingsParts {
   readonly catalog: Pick<
@@ -25,9 +25,12 @@ interface StandingsParts {
  */
 export class Standings {
   readonly #parts: StandingsParts;
+  /** The versions that were refused when they were asked for last. */
+  readonly refused: Pick<RefusedVersions, "list">;
 
   constructor(parts: StandingsParts) {
     this.#parts = parts;
+    this.refused = parts.refused;
   }
 
   /** Makes first contact, where there was none. */
@@ -38,13 +41,6 @@ export class Standings {
   /** Counts the releases of a provider that were admitted or judged otherwise than before. */
   revisionOf({ provider }: ProviderRequest): number {
     return this.#parts.settlements.revisionOf(provider);
-  }
-
-  /** Lists the versions that were refused when they were asked for last. */
-  listRefused({
-    provider,
-  }: Pick<ProviderRequest, "provider">): Promise<Refusals> {
-    return this.#parts.refused.list(provider);
   }
 
   /** Finds a release that clients may have, too young only where the policy reports. */

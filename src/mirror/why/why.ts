@@ -149,7 +149,7 @@ async function explainRelease(
     return serve(subject, [...facts, missing, ...rules]);
   } catch (error) {
     const why = explainError(subject, error);
-    const refusals = await standings.listRefused(address);
+    const refusals = await standings.refused.list(address.provider);
     const since = refusals.get(address.version)?.since.toISOString();
     const isListed = why.code === "not-found" && since !== undefined;
     const documents = `Its registry lists it without having its documents (404 or 410), as seen first at ${since}: lists of this mirror leave it out until they come, and the registry is asked again once in "freshness.versions".`;

@@ -76,7 +76,7 @@ interface Question {
   readonly asker: AbortSignal;
   /** Names the provider, module or repository; undefined for what is of them all. */
   readonly subject: string | undefined;
-  /** Range and If-Range, for the rest of an archive. */
+  /** Such as Range and If-Range, for the rest of an archive. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Statuses of good answers, when that is not 200 alone. */
   readonly statuses?: readonly number[];
@@ -151,7 +151,11 @@ export class HttpClient {
     subject?: string,
     isTyped = false,
   ): Promise<{ readonly url: URL; readonly value: unknown }> {
-    const question = { accept: "application/json", asker, subject };
+    const question = {
+      ...{ accept: "application/json", asker, subject },
+      // A cache on the way, or another mirror, may have what is out of date.
+      headers: { "cache-control": "no-cache" },
+    };
     const answer = await this.#fetchWhole(url, maxBytes, question);
     const type = mediaType(answer);
     if (isTyped && type !== "application/json")

@@ -48,7 +48,7 @@ export function sendDocument(
   res.setHeader("ETag", tag);
   res.setHeader("Cache-Control", "no-cache");
   if (outcome === "stale") res.setHeader("Age", `${Math.floor(age / 1000)}`);
-  if (isUnmodified(req, tag)) {
+  if (req.headers["if-none-match"] !== undefined && isUnmodified(req, tag)) {
     res.statusCode = 304;
     res.end();
     return;

@@ -77,8 +77,8 @@ export function noteLeftOut(
     reported,
   }: Readonly<Record<"leftOut" | "reported", readonly LeftOut[]>>,
 ): void {
-  note.leftOut = countLeftOut(leftOut);
-  note.reported = countLeftOut(reported);
+  if (leftOut.length > 0) note.leftOut = countLeftOut(leftOut);
+  if (reported.length > 0) note.reported = countLeftOut(reported);
 }
 
 /** Sets headers by name; one without a value is left out. */

@@ -37,7 +37,7 @@ import {
   type RoutedContext,
 } from "../http/request-context.ts";
 
-import type { ProtocolParts } from "./public-address.ts";
+import { type ProtocolParts, withinFor } from "./public-address.ts";
 
 const renderVersionsOnce = rendersOnce((versions: readonly Version[]) => ({
   modules: [{ versions: versions.map((version) => ({ version })) }],
@@ -54,7 +54,10 @@ export class ModuleRegistryProtocol {
   }
 
   async versions(ctx: RoutedContext): Promise<void> {
-    const answer = await this.#mirror.listVersions(readModule(ctx));
+    const answer = await this.#mirror.listVersions(
+      readModule(ctx),
+      withinFor(ctx, "list"),
+    );
     const { versions } = answer.value;
     noteAnswer(ctx.state, answer);
     noteLeftOut(ctx.state, answer.value);
@@ -64,7 +67,10 @@ export class ModuleRegistryProtocol {
   /** One version, for programs that look for its age; says what is known alone. */
   async version(ctx: RoutedContext): Promise<void> {
     const address = readRelease(ctx);
-    const answer = await this.#mirror.listVersions(address.module);
+    const answer = await this.#mirror.listVersions(
+      address.module,
+      withinFor(ctx, "list"),
+    );
     await this.#mirror.admit(address);
     const { versions, list } = answer.value;
     const { version } = address;

@@ -34,6 +34,7 @@ import {
   type ProtocolParts,
   readProvider,
   readRelease,
+  withinFor,
 } from "./public-address.ts";
 
 const renderIndexOnce = rendersOnce(renderIndex);
@@ -59,14 +60,20 @@ export class NetworkMirrorProtocol {
   }
 
   async index(ctx: RoutedContext): Promise<void> {
-    const answer = await this.#mirror.listVersions(readProvider(ctx));
+    const answer = await this.#mirror.listVersions(
+      readProvider(ctx),
+      withinFor(ctx, "list"),
+    );
     noteAnswer(ctx.state, answer);
     noteLeftOut(ctx.state, answer.value);
     sendDocument(ctx, renderIndexOnce(answer.value.versions), answer);
   }
 
   async version(ctx: RoutedContext): Promise<void> {
-    const answer = await this.#mirror.findRelease(readRelease(ctx));
+    const answer = await this.#mirror.findRelease(
+      readRelease(ctx),
+      withinFor(ctx, "release"),
+    );
     const packages = await this.#mirror.describePackages(answer.value);
     this.#platforms.want(answer.value);
     noteAnswer(ctx.state, answer);
@@ -106,6 +113,7 @@ export class NetworkMirrorProtocol {
     const { value: admitted, ...answer } = await this.#mirror.findPackage(
       { provider, version },
       platform,
+      withinFor(ctx, "release"),
     );
     const { found } = admitted;
     noteAnswer(ctx.state, { ...answer, outcome: "hit" });

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { TLSSocket } from "node:tls";
+import { LRUCache } from "lru-cache";
 import type { ClientAddresses } from "../http/client-address.ts";
 import type { AuditLog } from "../../telemetry/audit-log.ts";
 import type { Authentication } from "../access/authentication.ts";
@@ -9,6 +10,7 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import { parseVersion } from "../../address/version.ts";
+import type { Within } from "../../mirror/cache/metadata-cache.ts";
 import type { ReleaseAddress } from "../../mirror/releases/release.ts";
 import type { RoutedContext } from "../http/request-context.ts";
 
@@ -100,16 +102,47 @@ export interface ProtocolParts {
   readonly limits: ArchiveResponseLimits;
 }
 
+/** A known list is answered at once when it is out of date; its origin is asked for the next client. */
+const ofList: Within = { patience: 0 };
+/** A known release waits for news of its keys, unless the origin is slow. */
+const ofRelease: Within = { patience: 1_000 };
+const untilAnswered: Within = {};
+
+/** How long a client waits for the origin where something is known: one that wants what is there now says so (RFC 9111, 5.2.1.4). */
+export function withinFor(
+  { req }: Pick<RoutedContext, "req">,
+  what: "list" | "release",
+): Within {
+  if (req.headers["cache-control"]?.includes("no-cache") === true)
+    return untilAnswered;
+  return what === "list" ? ofList : ofRelease;
+}
+
+/** Addresses that were asked for last; bounded because clients may request any. */
+const read = new LRUCache<string, ProviderAddress>({ max: 1_000 });
+const readReleases = new LRUCache<string, ReleaseAddress>({ max: 1_000 });
+
 export function readProvider({
   params,
 }: Pick<RoutedContext, "params">): ProviderAddress {
   const { hostname = "", namespace = "", type = "" } = params;
-  return providerAddress(hostname, namespace, type);
+  const text = `${hostname}/${namespace}/${type}`;
+  const known = read.get(text);
+  if (known !== undefined) return known;
+  const address = providerAddress(hostname, namespace, type);
+  read.set(text, address);
+  return address;
 }
 
 export function readRelease(
   ctx: Pick<RoutedContext, "params">,
 ): ReleaseAddress {
+  const { hostname = "", namespace = "", type = "", version = "" } = ctx.params;
+  const text = `${hostname}/${namespace}/${type}/${version}`;
+  const known = readReleases.get(text);
+  if (known !== undefined) return known;
   const provider = readProvider(ctx);
-  return { provider, version: parseVersion(ctx.params.version ?? "") };
+  const address = { provider, version: parseVersion(version) };
+  readReleases.set(text, address);
+  return address;
 }

@@ -7,15 +7,6 @@ import { requestKind, subjectOf } from "./subject.ts";
 /** Characters. */
 const longestUserAgent = 200;
 
-/** End of a request. */
-interface End {
-  /** All of the answer was sent. */
-  readonly complete: boolean;
-  /** Bytes of the answer, with its head. */
-  readonly bytes: number;
-  readonly ms: number;
-}
-
 /** Counts each request and writes its one line, however it ends. */
 export class RequestLog {
   readonly #logger: Logger;
@@ -29,37 +20,33 @@ export class RequestLog {
   /** Records a request when its response ended or was cut. */
   recordWhenClosed(ctx: RequestContext): void {
     const { req, res } = ctx;
-    const { socket } = req;
+    const { socket, method } = req;
     const start = performance.now();
     const before = socket.bytesWritten;
     res.on("close", () => {
       // A connection that is gone may have forgotten what it wrote.
       const bytes = Math.max(0, socket.bytesWritten - before) || 0;
       const ms = Math.round(performance.now() - start);
-      this.#record(ctx, { complete: res.writableFinished, bytes, ms });
+      const { state, params = {} } = ctx;
+      const { path, note, asker } = state;
+      const { outcome, originTime, error, leftOut, reported } = note;
+      const { statusCode: status, writableFinished: complete } = res;
+      const failure = error === undefined ? undefined : describeError(error);
+      const kind = requestKind(path);
+      const code = failure?.code;
+      const counted = { kind, outcome, status, milliseconds: ms, bytes, code };
+      this.#metrics.countRequest(counted);
+      const { requestId, client, token } = asker;
+      const line = {
+        ...{ requestId, client, bytes, ms, originMs: Math.round(originTime) },
+        ...{ token, method, path },
+        ...subjectOf(params),
+        userAgent: req.headers["user-agent"]?.slice(0, longestUserAgent),
+        ...{ status, outcome, complete, leftOut, reported },
+        ...failure,
+      };
+      this.#logger.info(line, "request");
     });
-  }
-
-  #record(ctx: RequestContext, { complete, bytes, ms }: End): void {
-    const { state, params = {}, req, res } = ctx;
-    const { path, note, asker } = state;
-    const { outcome, originTime, error, leftOut, reported } = note;
-    const { statusCode: status } = res;
-    const failure = error === undefined ? undefined : describeError(error);
-    const kind = requestKind(path);
-    const code = failure?.code;
-    const counted = { kind, outcome, status, milliseconds: ms, bytes, code };
-    this.#metrics.countRequest(counted);
-    const { requestId, client, token } = asker;
-    const line = {
-      ...{ requestId, client, bytes, ms, originMs: Math.round(originTime) },
-      ...{ token, method: req.method, path },
-      ...subjectOf(params),
-      userAgent: req.headers["user-agent"]?.slice(0, longestUserAgent),
-      ...{ status, outcome, complete, leftOut, reported },
-      ...failure,
-    };
-    this.#logger.info(line, "request");
   }
 }
 

@@ -9,19 +9,17 @@ const operations = new Set(["/healthz", "/readyz", "/metrics"]);
  */
 export function requestKind(asked: string): RequestKind {
   const path = asked.replace(/^\/registry\/[^/]+(?=\/)/, "");
-  if (path.startsWith("/providers/")) return kindOfMirrored(path);
+  if (path.startsWith("/providers/")) {
+    if (path.endsWith("/index.json")) return "index";
+    if (path.endsWith(".json")) return "version";
+    return path.endsWith(".zip") ? "archive" : "other";
+  }
   if (path.startsWith("/v1/providers/"))
     return path.endsWith("/versions") ? "index" : "version";
   if (path.startsWith("/v1/modules/")) return "module";
   if (path.startsWith("/.well-known/")) return "discovery";
   if (operations.has(path)) return "operation";
   return isPage(path) ? "page" : "other";
-}
-
-function kindOfMirrored(path: string): RequestKind {
-  if (path.endsWith("/index.json")) return "index";
-  if (path.endsWith(".json")) return "version";
-  return path.endsWith(".zip") ? "archive" : "other";
 }
 
 /** The names in the path that was asked, as the table of URLs has them. */

@@ -164,7 +164,7 @@ describe("provender verify", () => {
       config: {
         ...site.config,
         storage: { directory: site.directory },
-        freshness: { versions: "1ms" },
+        freshness: { versions: "0" },
       },
     });
     const answer = await requestsFor(mirror, "first").version("1.0.0");

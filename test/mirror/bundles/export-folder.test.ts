@@ -18,8 +18,7 @@ const kinds = [
     typeof path === "string" ? [path] : (Object.values(path) as string[]),
   ),
   blobPath(layout, "ab".repeat(32) as Sha256),
-  join(layout.records, "trust", "registry.terraform.io", "acme.json"),
-  join(layout.recordCopies, "releases"),
+  join(layout.database, "releases"),
   ...["provender.db", "provender.db-wal", "new", "new/deep/er"].map((below) =>
     join(storage, below),
   ),

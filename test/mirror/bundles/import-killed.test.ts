@@ -117,7 +117,7 @@ async function makeLargeBundle() {
   const registry = await startRegistry({ authority });
   const each = Math.ceil(size / versions.length);
   const site = connectedSite(authority, registry, {
-    config: { freshness: { versions: "1ms" } },
+    config: { freshness: { versions: "0" } },
   });
   folders.push(site.directory);
   const core = await openMirror(

@@ -1,4 +1,5 @@
-import { describe, expect, it } from "vitest";
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, it, vi } from "vitest";
 import { failure, isAbsence } from "../../../src/errors/index.ts";
 import { failing } from "../../scenes/failing.ts";
 import type { VersionList } from "../../../src/mirror/versions/version-list.ts";
@@ -162,6 +163,102 @@ describe("while the origin fails", () => {
       "it is bad",
     );
     await expect(get()).rejects.toBe(origin.answer);
+  });
+});
+
+describe("who does not wait for the origin", () => {
+  const atOnce = [Infinity, Infinity, 0] as const;
+
+  it("gets what is out of date at once, and the next one what one request brought meanwhile", async () => {
+    const { clock, origin, get } = await prepare();
+    const { value } = await get();
+    clock.pass(limits.versions);
+    const { promise, resolve } = Promise.withResolvers<VersionList>();
+    origin.answer = promise;
+    const age = limits.versions;
+    for (let time = 0; time < 3; time++)
+      expect(await get(...atOnce)).toEqual({
+        ...{ outcome: "hit", age, value, originTime: 0 },
+      });
+    expect(origin.asked).toBe(2);
+    // Who waits gets what comes.
+    const waiting = get();
+    resolve(listOf("2.0.0"));
+    expect(await waiting).toMatchObject({ outcome: "joined", age: 0 });
+    const { value: next, ...then } = await get(...atOnce);
+    expect(then).toMatchObject({ outcome: "hit", age: 0 });
+    expect(next).toEqual(listOf("2.0.0"));
+    expect(origin.asked).toBe(2);
+  });
+
+  it("gets what is on record after a restart", async () => {
+    const { clock, origin, open, get } = await prepare();
+    const { value } = await get();
+    clock.pass(limits.staleFor);
+    origin.answer = new Promise<VersionList>(() => undefined);
+    const reopened = open();
+    expect(await reopened(...atOnce)).toMatchObject({ outcome: "hit", value });
+    clock.pass(1);
+    const late = await Promise.race([open()(...atOnce), delay(50, "waits")]);
+    expect(late).toBe("waits");
+  });
+
+  it("waits for a first answer, and every time when nothing may be kept", async () => {
+    const { origin, get } = await prepare({ versions: 0 });
+    for (const version of ["1.0.0", "2.0.0"]) {
+      origin.answer = listOf(version);
+      const { outcome, value } = await get(...atOnce);
+      expect(outcome).toBe("fetched");
+      expect(value).toBe(origin.answer);
+    }
+  });
+
+  it("hears that the origin fails from the second answer on", async () => {
+    const { clock, origin, get, stale } = await prepare();
+    await get();
+    clock.pass(limits.versions);
+    origin.answer = outage;
+    expect((await get(...atOnce)).outcome).toBe("hit");
+    await vi.waitUntil(() => stale.length === 1);
+    for (const ms of [0, 4_999, 1]) {
+      clock.pass(ms);
+      expect((await get(...atOnce)).outcome).toBe("stale");
+    }
+    expect(origin.asked).toBe(3);
+  });
+
+  it.each([absence, failure("signature-refused", "x", "bad", "it is bad")])(
+    "waits after %s",
+    async (error) => {
+      const { clock, origin, get } = await prepare();
+      await get();
+      clock.pass(limits.versions);
+      origin.answer = error;
+      await expect(get()).rejects.toEqual(error);
+      clock.pass(limits.notFound);
+      await expect(get(...atOnce)).rejects.toEqual(error);
+      origin.answer = listOf("2.0.0");
+      clock.pass(limits.notFound);
+      expect((await get(...atOnce)).outcome).toBe("fetched");
+    },
+  );
+
+  it("waits as long as it has patience", async () => {
+    const { clock, origin, get } = await prepare();
+    const { value } = await get();
+    clock.pass(limits.versions);
+    const { promise, resolve } = Promise.withResolvers<VersionList>();
+    origin.answer = promise;
+    const waits = [Infinity, Infinity, 20] as const;
+    expect(await get(...waits)).toMatchObject({ outcome: "stale", value });
+    // Others waited so long for it already.
+    const next = get(...waits);
+    resolve(listOf("2.0.0"));
+    expect(await next).toMatchObject({ outcome: "stale", value });
+    await get();
+    clock.pass(limits.versions);
+    const patient = await get(Infinity, Infinity, 60_000);
+    expect(patient).toMatchObject({ outcome: "fetched" });
   });
 });
 

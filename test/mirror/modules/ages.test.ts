@@ -38,7 +38,7 @@ const policyOf = (hostname: string) => ({
 const configOf = () =>
   scene.configOf({
     policy: policyOf("registry.terraform.io"),
-    freshness: { versions: "1ms" },
+    freshness: { versions: "0" },
   });
 
 const served = async (mirror: RunningMirror, module: string, version: string) =>

@@ -53,7 +53,7 @@ const policies = {
 type Kind = keyof typeof policies;
 
 const configOf = (kind: Kind) =>
-  scene.configOf({ policy: policies[kind], freshness: { versions: "1ms" } });
+  scene.configOf({ policy: policies[kind], freshness: { versions: "0" } });
 
 /** Imports 1.0.0 from another mirror's bundle, before any list is seen. */
 async function importFirst(module: string, directory: string): Promise<void> {

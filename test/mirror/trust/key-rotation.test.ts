@@ -42,7 +42,7 @@ const origins = Object.entries(hosts).map(
 );
 const config = {
   origins: Object.assign({}, ...origins) as object,
-  freshness: { versions: "1ms" },
+  freshness: { versions: "0" },
 };
 const mirror = await startMirror({ config });
 

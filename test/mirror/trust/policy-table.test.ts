@@ -118,7 +118,7 @@ await publish("pinned", "1.0.0");
 await publish("foreign", "1.0.0", { signer: other });
 let base: Readonly<Record<string, unknown>> = {
   ...config,
-  freshness: { versions: "1ms" },
+  freshness: { versions: "0" },
 };
 const rules = {
   policy: {
@@ -174,7 +174,7 @@ describe("what the rules, its age or its key keep out", () => {
     await restart({
       ...base,
       ...rules,
-      freshness: { versions: "1ms" },
+      freshness: { versions: "0" },
     });
     await registry.stop();
     try {

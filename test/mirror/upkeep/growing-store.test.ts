@@ -39,7 +39,7 @@ function start(
     directory,
     config: {
       ...originsOf(authority, registry),
-      freshness: { versions: "1ms" },
+      freshness: { versions: "0" },
       storage: { directory, minFree: 0, ...storage },
     },
   });

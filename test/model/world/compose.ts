@@ -78,7 +78,9 @@ export function composeMirror(
   const terms = { judge, clock, policyOf: () => policy };
   const releaseRecords = new ReleaseRecords(records, terms);
   const versionRecords = new VersionRecords(records, providerVersionNaming);
-  const cacheOf = <K, V extends object>(of: MetadataRecords<K, V>) =>
+  const cacheOf = <K extends object, V extends object>(
+    of: MetadataRecords<K, V>,
+  ) =>
     new MetadataCache<K, V>(
       of,
       {

@@ -37,7 +37,7 @@ const behind = (hostname: string) => ({
 const edge = await startMirror({
   config: {
     origins: { [host]: behind(host), [modules]: behind(modules) },
-    freshness: { versions: "1ms" },
+    freshness: { versions: "0" },
   },
   env: { EDGE_TOKEN: token },
 });

@@ -1,0 +1,76 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createAuthority } from "../../fakes/authority.ts";
+import { barrier } from "../../fakes/barrier.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { originsOf } from "../../origins.ts";
+import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+
+const host = "registry.terraform.io";
+let registry: Registry;
+let mirror: RunningMirror;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  registry.services["modules.v1"] = "/v1/modules/";
+  const config = originsOf(authority, registry);
+  mirror = await startMirror({
+    config: { ...config, freshness: { versions: "1ms" } },
+  });
+});
+
+afterAll(async () => {
+  await mirror.stop();
+  await registry.stop();
+});
+
+const publish = (type: string) => (version: string) =>
+  registry.publish({ type, version });
+
+function publishModule(version: string): void {
+  const versions = ["1.0.0", version].map((one) => ({ version: one }));
+  registry.serve(
+    "/v1/modules/acme/net/aws/versions",
+    JSON.stringify({ modules: [{ versions }] }),
+  );
+}
+
+it.each([
+  [
+    `/providers/${host}/acme/mirrored/index.json`,
+    ["versions", publish("mirrored")],
+  ],
+  [
+    `/v1/providers/${host}/acme/published/versions`,
+    ["versions", publish("published")],
+  ],
+  [`/v1/modules/${host}/acme/net/aws/versions`, ["other", publishModule]],
+] as const)(
+  "%s is the list that is known while the origin is silent, which is asked once, and the new one next",
+  async (path, [kind, add]) => {
+    const list = async (headers = {}) => {
+      const answer = await mirror.get(path, { headers });
+      expect(answer.status).toBe(200);
+      return new Set(answer.body.toString().match(/\d+\.\d+\.\d+/g));
+    };
+    const known = new Set(["1.0.0"]);
+    await add("1.0.0");
+    expect(await list()).toEqual(known);
+    await add("2.0.0");
+    await delay(5);
+    const held = barrier();
+    registry.script(kind, held.beforeHeaders);
+    registry.requests.clear();
+    const lists = await Promise.all(Array.from({ length: 20 }, () => list()));
+    expect(lists).toEqual(Array.from({ length: 20 }, () => known));
+    await held.reached;
+    expect(registry.requests.list(kind)).toHaveLength(1);
+    // A client that wants what is there now says so, and waits for it.
+    const waiting = list({ "Cache-Control": "no-cache" });
+    held.release();
+    expect(await waiting).toEqual(new Set(["1.0.0", "2.0.0"]));
+    expect(await list()).toEqual(new Set(["1.0.0", "2.0.0"]));
+    registry.heal();
+  },
+);
