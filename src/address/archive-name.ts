@@ -58,7 +58,7 @@ function formatReleasePrefix(
 
 /** OS and ARCH in other writings; other words there would be a part of another version. */
 const otherPlatform =
-  "[-_.](darwin|macos|osx|linux|windows|win|freebsd|openbsd|netbsd|dragonfly|solaris|illumos|android|aix)" +
+  "[-_.](darwin|macos|osx|linux|windows|freebsd|openbsd|netbsd|dragonfly|solaris|illumos|android|aix)" +
   "[-_.](amd64|x86[-_]64|x64|arm64|aarch64|arm(?:hf|v[5-7])?|386|i[36]86|x86|ppc64le|ppc64|s390x|riscv64|loong64|mips64le|mips64|mipsle|mips)";
 /** With the level of the architecture and a word behind it. */
 const behindVersion = new RegExp(
@@ -69,7 +69,6 @@ const otherPrefix = /^(?:(?:terraform|opentofu|tofu)[-_.])?(?:provider[-_.])?/;
 
 const goNames: readonly (readonly [RegExp, string])[] = [
   [/^(?:macos|osx)$/, "darwin"],
-  [/^win$/, "windows"],
   [/^(?:x86[-_]64|x64)$/, "amd64"],
   [/^aarch64$/, "arm64"],
   [/^arm(?:hf|v[5-7])$/, "arm"],

@@ -14,7 +14,6 @@ import type { SignatureJudge } from "../mirror/releases/evidence.ts";
 import { TrustStore } from "../mirror/trust/trust-store.ts";
 import { listIrreplaceable } from "../mirror/upkeep/pruning.ts";
 import { Retention } from "../mirror/upkeep/retention.ts";
-import { dropUnnamedRecords } from "../mirror/upkeep/unnamed-records.ts";
 import type { VersionList } from "../mirror/versions/version-list.ts";
 import {
   providerVersionNaming,
@@ -125,7 +124,7 @@ function wireStore(
   kept: Pick<Kept, "records" | "versions" | "releases">,
   { logger, metrics, alarms }: Telemetry,
 ): Pick<Kept, "blobs" | "retention" | "reserve"> {
-  const { records, releases } = kept;
+  const { records } = kept;
   const blobs = new BlobStore(layout, {
     onDamaged: (sha256, problem) =>
       alarms.raise("archive-damaged", { sha256, problem }),
@@ -140,11 +139,6 @@ function wireStore(
       logger.info({ ...blob }, "an archive was evicted");
     },
     measureRecords: () => records.measure(),
-    dropRecords: async () => {
-      const removed = await dropUnnamedRecords({ blobs, records, releases });
-      if (removed > 0)
-        logger.info({ removed }, "records that nothing names were removed");
-    },
   });
   metrics?.watchStore(() => retention.readFigures());
   const reserve: Reserve = (...asked) => retention.reserve(...asked);

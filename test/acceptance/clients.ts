@@ -109,11 +109,6 @@ export function ownHashes(
   return both ? [h1, `zh:${sha256}`] : [h1];
 }
 
-/** Terraform before 1.6 asks for no head of an archive, and knows no EdDSA keys. */
-export function isOlderTerraform(client: Client): boolean {
-  return client.name === "terraform" && !isSince(client, 6);
-}
-
 /** Runs a client that knows nothing of this machine but what is given. */
 export async function runClient(
   client: Client,
@@ -217,11 +212,6 @@ export function hostConfig(
     ([name, url]) => `    "${name}" = "${url}"\n`,
   );
   return `host "${hostname}" {\n  services = {\n${lines.join("")}  }\n}\n`;
-}
-
-/** The token that the client sends to a host. */
-export function credentialsConfig(hostname: string, token: string): string {
-  return `credentials "${hostname}" {\n  token = "${token}"\n}\n`;
 }
 
 export interface LockedProvider {

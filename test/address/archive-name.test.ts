@@ -79,7 +79,7 @@ test.each([
   ["terraform-provider-null_3.2.4_linux_aarch64.zip", "linux_arm64"],
   ["terraform-provider-null_3.2.4_osx_x64.zip", "darwin_amd64"],
   ["terraform-provider-null_3.2.4_linux_armv6.zip", "linux_arm"],
-  ["terraform-provider-null_3.2.4_win_i686.zip", "windows_386"],
+  ["terraform-provider-null_3.2.4_windows_i686.zip", "windows_386"],
 ])("finds the platform of %s in other words for it", (name, platform) => {
   expect(findArchivePlatform(address, parseVersion("3.2.4"), name)).toEqual(
     parsePlatform(platform),

@@ -1,15 +1,6 @@
 import { once } from "node:events";
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { request, type Agent } from "node:https";
-
-/** An answer as it arrived, which may not be all of it. */
-export interface Fetched {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Buffer;
-  /** `false`: the connection ended before the announced end of the body. */
-  readonly whole: boolean;
-}
 
 export interface FetchOptions {
   readonly ca: string;
@@ -20,16 +11,7 @@ export interface FetchOptions {
   readonly agent?: Agent;
 }
 
-/** One request over HTTPS, nothing followed or retried; rejects where no answer began. */
-export async function fetchOnce(
-  url: string,
-  options: FetchOptions,
-): Promise<Fetched> {
-  const opened = await openOnce(url, options);
-  return { ...headOf(opened), ...(await collect(opened)) };
-}
-
-/** The same, with the body still to be read. */
+/** One request over HTTPS with its body still to be read, nothing followed or retried; rejects where no answer began. */
 export async function openOnce(
   url: string,
   options: FetchOptions,
@@ -40,10 +22,6 @@ export async function openOnce(
   sent.end();
   const [response] = (await once(sent, "response")) as [IncomingMessage];
   return response;
-}
-
-function headOf(response: IncomingMessage) {
-  return { status: response.statusCode ?? 0, headers: response.headers };
 }
 
 /** The body, as far as it came. */

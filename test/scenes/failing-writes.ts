@@ -178,12 +178,6 @@ export class FailingRecords extends DatabaseRecords {
     this.#writes.end(fate);
   }
 
-  override async write(key: RecordKey, body: unknown): Promise<void> {
-    const fate = this.#writes.begin(key.join("/"));
-    await super.write(key, body);
-    this.#writes.end(fate);
-  }
-
   override async remove(key: RecordKey): Promise<void> {
     const fate = this.#writes.begin(`no ${key.join("/")}`);
     await super.remove(key);

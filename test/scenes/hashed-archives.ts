@@ -75,7 +75,7 @@ export async function prepareHashes(
     recordOf: (sha256: Sha256) =>
       records.read(recordKey(sha256), (body) => body),
     writeRecord: (sha256: Sha256, body: unknown) =>
-      records.write(recordKey(sha256), body),
+      records.change(recordKey(sha256), Object, () => body),
     pathOf: (sha256: Sha256) => blobPath(layout, sha256),
     store: async ({ bytes, sha256 }: Stored) => {
       const spool = await blobs.createSpool();

@@ -1,9 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { expect } from "vitest";
 import { createAuthority } from "../fakes/authority.ts";
-import { tarGz } from "../fakes/module-archive.ts";
 import {
   FakeModuleRegistry,
   type GitBackend,
@@ -99,22 +97,4 @@ export async function removeBlobs({ directory }: RunningMirror): Promise<void> {
   const blobs = join(directory, "blobs", "v1", "sha256");
   for (const name of await readdir(blobs))
     await rm(join(blobs, name), { recursive: true });
-}
-
-/** Serves a module, and then other content under the same version, which is refused. */
-export async function replaceModule(
-  mirror: RunningMirror,
-  modules: FakeModuleRegistry,
-  hostname: string,
-): Promise<void> {
-  const address = `${hostname}/acme/replaced/aws/1.0.0`;
-  for (const content of ["first", "other"]) {
-    const bytes = await tarGz([["main.tf", `# ${content}`]]);
-    const url = modules.serve("/replaced.tar.gz", bytes);
-    modules.publish("acme/replaced/aws", "1.0.0", url);
-    const path = `/v1/modules/${address}/archive.tar.gz`;
-    const { status } = await mirror.get(path);
-    expect(status).toBe(content === "first" ? 200 : 451);
-    await removeBlobs(mirror);
-  }
 }

@@ -1,9 +1,6 @@
-import { createHash } from "node:crypto";
 import { openDatabase } from "../../src/store/database/database.ts";
 import { layOutStore, type RecordKey } from "../../src/store/layout.ts";
 import { askDatabase } from "../store/stores.ts";
-
-const h1 = `h1:${Buffer.alloc(32, 7).toString("base64")}`;
 
 /** Writes records as the store would, all at once. */
 export function plantRecords(
@@ -19,12 +16,6 @@ export function plantRecords(
   const text = `INSERT INTO records (folder, name, revision, body)
     SELECT value ->> 'folder', value ->> 'name', 1, value ->> 'body' FROM json_each(?)`;
   askDatabase(layout, text, JSON.stringify(rows));
-}
-
-/** The hash of an archive that nothing else speaks of. */
-export function packageHash(seed: string): readonly [RecordKey, unknown] {
-  const sha256 = createHash("sha256").update(seed).digest("hex");
-  return [["package-hashes", sha256.slice(0, 2), sha256], { hash: h1 }];
 }
 
 /** The record of a namespace, which is never dropped. */

@@ -41,8 +41,6 @@ interface TimedParts {
   readonly count: (rules: AdmissionRules) => AdmissionRules;
 }
 
-export type TimedMirror = Awaited<ReturnType<typeof startTimedMirror>>;
-
 /** The mirror as the daemon wires it, without a face, on a clock that tests set. */
 export async function startTimedMirror(
   config: Readonly<Record<string, unknown>>,

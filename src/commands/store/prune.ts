@@ -3,11 +3,7 @@ import type { SpecHosts } from "../../address/specs/spec.ts";
 import { failure } from "../../errors/index.ts";
 import { formatModuleRelease } from "../../mirror/modules/release.ts";
 import type { HeldParts } from "../../mirror/upkeep/held.ts";
-import {
-  carryOutPrune,
-  type LeavingParts,
-  type PrunePlan,
-} from "../../mirror/upkeep/pruning.ts";
+import type { PrunePlan } from "../../mirror/upkeep/pruning.ts";
 import { countBlobs } from "../../store/blobs/listing.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import { formatAmount, formatTable } from "../output/table.ts";
@@ -46,7 +42,7 @@ export async function planNamed(
   return {
     ...(await countBlobs(parts.blobs.list())),
     recordBytes: await parts.records.measure(),
-    ...{ removed: [...named.values()], removedRecords: [], excess: 0 },
+    ...{ removed: [...named.values()], excess: 0 },
   };
 }
 
@@ -58,12 +54,12 @@ interface PruneOptions {
 /** `provender prune`: returns the exit status, 1 when more is stored than may be and none of it may leave. */
 export async function runPrune(
   makePlan: () => Promise<PrunePlan>,
-  parts: LeavingParts,
+  remove: (sha256: Sha256) => Promise<unknown>,
   { dryRun, json }: PruneOptions,
   stdout: (text: string) => void,
 ): Promise<number> {
   const plan = await makePlan();
-  if (!dryRun) await carryOutPrune(parts, plan);
+  if (!dryRun) for (const { sha256 } of plan.removed) await remove(sha256);
   stdout(json ? formatJson(plan, dryRun) : formatText(plan, dryRun));
   return plan.excess > 0 ? 1 : 0;
 }
@@ -74,14 +70,11 @@ function formatJson(plan: PrunePlan, dryRun: boolean): string {
     name,
     usedAt: new Date(usedAt).toISOString(),
   }));
-  const removedRecords = plan.removedRecords.length;
-  const freed = freedOf(plan);
-  const document = { dryRun, ...plan, freed, removed, removedRecords };
-  return formatDocument(document);
+  return formatDocument({ dryRun, ...plan, freed: freedOf(plan), removed });
 }
 
 function formatText(plan: PrunePlan, dryRun: boolean): string {
-  const { removed, removedRecords, archives, bytes, excess } = plan;
+  const { removed, archives, bytes, excess } = plan;
   const rows = removed.map(({ name, sha256, size, usedAt, because }) => [
     name ?? sha256,
     formatAmount(size),
@@ -91,15 +84,11 @@ function formatText(plan: PrunePlan, dryRun: boolean): string {
   const head = ["ARCHIVE", "SIZE", "LAST USED", "BECAUSE"];
   const table = formatTable([head, ...rows]);
   const verb = dryRun ? "would leave" : "left";
-  const unnamed =
-    removedRecords.length > 0
-      ? `${removedRecords.length} records of archives that nothing names ${verb}.\n`
-      : "";
   const stay =
     excess > 0
-      ? `${formatAmount(excess)} are above "storage.maxSize" and may not leave: they are in use, their origin no longer lists them, or they are records of what was seen and decided (all records take ${formatAmount(plan.recordBytes)}).\n`
+      ? `${formatAmount(excess)} are above "storage.maxSize" and may not leave: they are in use, their origin no longer lists them, or they are what was seen and decided (the database takes ${formatAmount(plan.recordBytes)}).\n`
       : "";
-  return `${table}${removed.length} of ${archives} archives ${verb}, ${formatAmount(freedOf(plan))} of ${formatAmount(bytes)}.\n${unnamed}${stay}`;
+  return `${table}${removed.length} of ${archives} archives ${verb}, ${formatAmount(freedOf(plan))} of ${formatAmount(bytes)}.\n${stay}`;
 }
 
 function freedOf({ removed }: PrunePlan): number {

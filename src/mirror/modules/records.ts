@@ -9,11 +9,6 @@ import { archiveFormats } from "../../address/module-archive-name.ts";
 import { isVersion, type Version } from "../../address/version.ts";
 import { ifAddress } from "../../errors/index.ts";
 import type { RecordKey } from "../../store/layout.ts";
-import {
-  changeMarked,
-  readMarked,
-  type MarkedRecord,
-} from "../../store/records/marked-record.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Candidate } from "../../trust/candidates.ts";
 import type { Kept, MetadataRecords } from "../cache/metadata-cache.ts";
@@ -73,17 +68,10 @@ const trustShape = z.object({
   evidence: z.array(offerShape),
 });
 
-/**
- * Names of the records that list a module's versions. The loss of one is no
- * first contact, at which the registry may say how old each version is.
- */
+/** Names of the records that list a module's versions. */
 export const moduleVersionNaming = {
   format: formatModuleAddress,
-  record: (module: ModuleAddress): MarkedRecord => ({
-    key: [...moduleKey(module), "versions"],
-    mark: [...moduleKey(module), "marks", "versions"],
-    orElse: `, or run "provender trust reset ${formatModuleAddress(module)}"`,
-  }),
+  record: (module: ModuleAddress) => [...moduleKey(module), "versions"],
 };
 
 /** Records of releases, one for each. */
@@ -155,7 +143,7 @@ export class ModuleTrustRecords {
 
   /** Undefined while nothing was offered. */
   async read(address: ModuleReleaseAddress): Promise<ModuleTrust | undefined> {
-    return readMarked(this.#records, markedOf(address), readTrust);
+    return this.#records.read(trustKey(address), readTrust);
   }
 
   /** Changes a release; no change of any process is lost. Durable on return. */
@@ -163,9 +151,7 @@ export class ModuleTrustRecords {
     address: ModuleReleaseAddress,
     change: (before: ModuleTrust) => ModuleTrust,
   ): Promise<void> {
-    await this.read(address);
-    const marked = markedOf(address);
-    await changeMarked(this.#records, marked, readTrust, (before) => {
+    await this.#records.change(trustKey(address), readTrust, (before) => {
       const after = change(before ?? unknownModule);
       return after === before ? before : writeTrust(after);
     });
@@ -218,11 +204,8 @@ function releaseKey({ module, version }: ModuleReleaseAddress): RecordKey {
   return [...moduleKey(module), "releases", version];
 }
 
-function markedOf({ module, version }: ModuleReleaseAddress): MarkedRecord {
-  return {
-    key: [...moduleKey(module), "archives", version],
-    mark: [...moduleKey(module), "marks", version],
-  };
+function trustKey({ module, version }: ModuleReleaseAddress): RecordKey {
+  return [...moduleKey(module), "archives", version];
 }
 
 function moduleKey(module: ModuleAddress): RecordKey {

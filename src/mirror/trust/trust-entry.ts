@@ -1,5 +1,4 @@
 import { asStoreFull } from "../../store/file-failure.ts";
-import { changeMarked, readMarked } from "../../store/records/marked-record.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Decisions } from "../../trust/decisions.ts";
@@ -160,13 +159,15 @@ export class TrustEntry {
     const isKnown = this.#isMarked || this.trust !== begun;
     const exists = isKnown || (await this.#read()) !== begun;
     let after = begun;
-    await this.#write(() =>
-      changeMarked(this.#records, { key, mark }, readNamespace, (before) => {
+    await this.#write(async () => {
+      await this.#records.change(key, readNamespace, (before) => {
         if (before === undefined && exists) this.#refuse();
         after = change(before ?? begun);
         return after === before ? before : writeNamespace(after);
-      }),
-    );
+      });
+      // Where a crash comes in between, the next change marks it.
+      if (mark !== undefined) await this.#records.create(mark, {}, () => true);
+    });
     this.#isMarked = true;
     this.#changes++;
     this.#know(after, -Infinity);
@@ -197,17 +198,16 @@ export class TrustEntry {
   async #read(): Promise<NamespaceBody> {
     const key = namespaceKey(this.#namespace);
     const mark = markKey(this.#namespace);
-    const found = await readMarked(
-      this.#records,
-      { key, mark, orElse },
-      readNamespace,
-    );
+    const found = await this.#records.read(key, readNamespace);
     if (found !== undefined) {
       await this.#markFound(mark);
       return found;
     }
     const folder = contactsFolder(this.#namespace);
-    if ((await this.#records.list(folder)).length === 0) return begun;
+    const isLost =
+      (await this.#records.read(mark, () => true)) === true ||
+      (await this.#records.list(folder)).length > 0;
+    if (!isLost) return begun;
     // Another replica may have written it meanwhile.
     const late = await this.#records.read(key, readNamespace, {
       refresh: true,

@@ -1,23 +1,20 @@
+import pLimit from "p-limit";
 import type { Sha256 } from "../../address/hash.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
 import { isFailure } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import { type BlobCount, countBlobs } from "../../store/blobs/listing.ts";
-import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { MetadataCache } from "../cache/metadata-cache.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import type { VersionList } from "../versions/version-list.ts";
 import { orderByUse, sumOf, type UsedBlob } from "./eviction-order.ts";
-import {
-  listUnnamedRecords,
-  type NamingParts,
-  readNamedArchives,
-} from "./unnamed-records.ts";
+import { readNames } from "./store-inspection.ts";
 
-interface PruneParts extends KeptReleases, NamingParts {
+interface PruneParts extends KeptReleases {
   readonly blobs: BlobStore;
+  readonly records: RecordStore;
 }
 
 interface PrunedArchive extends UsedBlob {
@@ -31,8 +28,6 @@ export interface PrunePlan extends BlobCount {
   /** Bytes of the database; they count for `maxSize`, too. */
   readonly recordBytes: number;
   readonly removed: readonly PrunedArchive[];
-  /** Records of archives that nothing names; they can be rebuilt. */
-  readonly removedRecords: readonly RecordKey[];
   /** Bytes that stay above `maxSize`, because what has them may not leave. */
   readonly excess: number;
 }
@@ -41,8 +36,8 @@ export interface PrunePlan extends BlobCount {
 const orphanAfter = 60 * 60 * 1000;
 
 /**
- * Returns what to delete: unnamed archives and their records, then the least
- * recently used above `maxSize` bytes.
+ * Returns what to delete: unnamed archives, then the least recently used above
+ * `maxSize` bytes.
  */
 export async function planPrune(
   parts: PruneParts,
@@ -52,15 +47,12 @@ export async function planPrune(
   const { blobs, records } = parts;
   const total = await countBlobs(blobs.list());
   const recordBytes = await records.measure();
-  const named = await readNamedArchives(parts);
-  const { names } = named;
+  const names = await readNamedArchives(parts);
   const order = await orderByUse(blobs, await listIrreplaceable(parts));
   // Without any name the records are lost, and the archives are what is left.
   const isOrphan = ({ sha256, usedAt }: UsedBlob) =>
     names.size > 0 && !names.has(sha256) && now - usedAt > orphanAfter;
   const orphans = order.filter(isOrphan);
-  const leaving = new Set(orphans.map(({ sha256 }) => sha256));
-  const removedRecords = await listUnnamedRecords(parts, named, leaving);
   let left = total.bytes + recordBytes - sumOf(orphans) - (maxSize ?? Infinity);
   const oldest: UsedBlob[] = [];
   for (const blob of order.filter((one) => !isOrphan(one))) {
@@ -78,21 +70,23 @@ export async function planPrune(
     ...oldest.map(describe("least recently used")),
   ];
   const excess = Math.max(0, left);
-  return { ...total, recordBytes, removed, removedRecords, excess };
+  return { ...total, recordBytes, removed, excess };
 }
 
-export interface LeavingParts {
-  readonly blobs: { delete(sha256: Sha256): Promise<unknown> };
-  readonly records: Pick<RecordStore, "remove">;
-}
+/** Records that are read at once. */
+const atOnce = 8;
 
-/** Deletes archives first: a record that names one is written after it. */
-export async function carryOutPrune(
-  { blobs, records }: LeavingParts,
-  { removed, removedRecords }: PrunePlan,
-): Promise<void> {
-  for (const { sha256 } of removed) await blobs.delete(sha256);
-  for (const key of removedRecords) await records.remove(key);
+/** The archives that records name, each with its file name. */
+async function readNamedArchives(
+  parts: Pick<PruneParts, "records" | "releases">,
+): Promise<ReadonlyMap<Sha256, string>> {
+  const names = new Map<Sha256, string>();
+  const keys = await Array.fromAsync(parts.records.listAll());
+  await pLimit(atOnce).map(keys, async (key) => {
+    for (const [digest, name] of await readNames(parts, key))
+      names.set(digest, name);
+  });
+  return names;
 }
 
 /** Known names of archives, on disk and in memory. */

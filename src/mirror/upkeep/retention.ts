@@ -15,13 +15,8 @@ interface RetentionParts {
   /** Archives that no origin could give again. */
   readonly listIrreplaceable: () => Promise<ReadonlySet<Sha256>>;
   readonly onEvicted: (blob: UsedBlob) => void;
-  /** Measures the bytes of all records; it reads every directory. */
+  /** Measures the bytes of all records. */
   readonly measureRecords: () => Promise<number>;
-  /**
-   * Deletes records that can be rebuilt and that nothing needs; it reads every
-   * record.
-   */
-  readonly dropRecords: () => Promise<unknown>;
 }
 
 interface Held {
@@ -33,9 +28,6 @@ interface Held {
 const leastFiles = 16;
 /** Archives from which on a little more than asked for is evicted, so that the store is not listed for each. */
 const manyArchives = 1_000;
-
-/** Records are looked through for what nothing needs once they have grown by so much since they were last. */
-const growth = 1.1;
 
 /**
  * Keeps the store within its size, and the disk's free space above `minFree`.
@@ -51,7 +43,6 @@ export class Retention {
    * Bytes as last counted; 0 before, so that no request waits for the count.
    */
   #recordBytes = 0;
-  #lookedThrough = 0;
 
   constructor(parts: RetentionParts) {
     this.#parts = parts;
@@ -107,19 +98,10 @@ export class Retention {
     const { blobs } = this.#parts;
     await blobs.usage.compact();
     await this.measure();
-    if (this.#excess() <= 0) return;
-    await this.#dropRecords();
     await this.#turn(async () => {
       const excess = this.#excess();
       if (excess > 0) await this.#evict(excess);
     });
-  }
-
-  async #dropRecords(): Promise<void> {
-    if (this.#recordBytes < this.#lookedThrough * growth) return;
-    await this.#parts.dropRecords();
-    this.#recordBytes = await this.#parts.measureRecords();
-    this.#lookedThrough = this.#recordBytes;
   }
 
   /**

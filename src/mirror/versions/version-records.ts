@@ -5,12 +5,7 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import { parseVersion } from "../../address/version.ts";
-import {
-  changeMarked,
-  type MarkedRecord,
-  readMarked,
-  removeMarked,
-} from "../../store/records/marked-record.ts";
+import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Kept, MetadataRecords } from "../cache/metadata-cache.ts";
 import {
@@ -23,16 +18,15 @@ import {
 /** Names of one kind of version list, in text and on disk. */
 interface VersionNaming<A> {
   readonly format: (address: A) => string;
-  readonly record: (address: A) => MarkedRecord;
+  readonly record: (address: A) => RecordKey;
 }
 
-/** A lost list is made again: which versions existed at first contact is on record apart. */
 export const providerVersionNaming: VersionNaming<ProviderAddress> = {
   format: formatProviderAddress,
-  record: ({ hostname, namespace, type }) => ({
-    key: ["providers", hostname, namespace, type, "versions"],
-    mark: undefined,
-  }),
+  record: ({ hostname, namespace, type }) => [
+    ...["providers", hostname, namespace, type],
+    "versions",
+  ],
 };
 
 /** The lists of versions on disk, one record a provider or module. */
@@ -59,7 +53,7 @@ export class VersionRecords<A> implements MetadataRecords<A, VersionList> {
 
   async read(address: A): Promise<Kept<VersionList> | undefined> {
     const record = this.#naming.record(address);
-    return readMarked(this.#records, record, readVersionListBody);
+    return this.#records.read(record, readVersionListBody);
   }
 
   /** Joined to what other replicas wrote meanwhile, which is returned. */
@@ -70,7 +64,7 @@ export class VersionRecords<A> implements MetadataRecords<A, VersionList> {
   ): Promise<Kept<VersionList>> {
     let joined = kept;
     const record = this.#naming.record(address);
-    await changeMarked(this.#records, record, readVersionListBody, (before) => {
+    await this.#records.change(record, readVersionListBody, (before) => {
       const continues = isSameList(before?.value, known);
       joined = before === undefined || continues ? kept : join(kept, before);
       return writeVersionListBody(joined);
@@ -80,7 +74,7 @@ export class VersionRecords<A> implements MetadataRecords<A, VersionList> {
 
   /** Forgets a list, as an operator decided. */
   forget(address: A): Promise<void> {
-    return removeMarked(this.#records, this.#naming.record(address));
+    return this.#records.remove(this.#naming.record(address));
   }
 }
 

@@ -96,7 +96,8 @@ export class BucketRecords implements RecordStore {
         : this.#open(key, await this.#find(key), readBody);
       if (kept !== undefined) return { value: kept };
       // The record is damaged, and can be rebuilt.
-      if (isRebuildable(key)) await this.write(key, body);
+      if (isRebuildable(key))
+        await this.#bucket.put(recordObject(key), seal(key, sealed));
       return tried;
     });
   }
@@ -116,13 +117,6 @@ export class BucketRecords implements RecordStore {
       const tried = await this.#tryWrite(key, next, this.#conditionOf(found));
       return tried.isOurs ? { value: undefined } : tried;
     });
-  }
-
-  async write(key: RecordKey, body: unknown): Promise<void> {
-    if (!isRebuildable(key))
-      throw new RangeError(`not to be written over: ${key.join("/")}`);
-    const text = seal(key, nextSealed(key, undefined, body));
-    await this.#bucket.put(recordObject(key), text);
   }
 
   refuse(key: RecordKey, problem: string, cause?: unknown): never {

@@ -131,10 +131,6 @@ export class ReplicaRecords implements RecordStore {
     if (isTrust(key) && (isChanged || isDecision(key))) await watch.bump();
   }
 
-  async write(key: RecordKey, body: unknown): Promise<void> {
-    await this.#parts.local.write(key, body);
-  }
-
   refuse(key: RecordKey, problem: string): never {
     this.#parts.shared.refuse(key, problem);
   }

@@ -81,12 +81,6 @@ export class DatabaseRecords implements RecordStore {
     });
   }
 
-  async write(key: RecordKey, body: unknown): Promise<void> {
-    if (!isRebuildable(key))
-      throw new RangeError(`not to be written over: ${key.join("/")}`);
-    await this.keep(key, { revision: 1, body: JSON.stringify(body) });
-  }
-
   refuse(key: RecordKey, problem: string, cause?: unknown): never {
     const name = key.join("/");
     const options = { cause };

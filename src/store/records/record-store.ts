@@ -35,11 +35,6 @@ export interface RecordStore {
     readBody: ReadBody<T>,
     change: (before: T | undefined) => unknown,
   ): Promise<void>;
-  /**
-   * Replaces a rebuildable record, valid or not; the last writer wins. Throws
-   * RangeError for any other key.
-   */
-  write(key: RecordKey, body: unknown): Promise<void>;
   refuse(key: RecordKey, problem: string): never;
   /** Succeeds also when there is none. */
   remove(key: RecordKey): Promise<void>;

@@ -26,11 +26,12 @@ export const list = verb(
 export const prune = verb(
   { spec: texts, dryRun: flag, json: flag },
   async ({ spec: specs, dryRun, json }, mirror, { stdout }) => {
-    const { configuration, replica, blobs, records } = mirror;
+    const { configuration, replica, blobs } = mirror;
     if (specs.length === 0) {
       const { maxSize } = configuration.storage;
       const plan = () => planPrune(mirror, maxSize, Date.now());
-      return runPrune(plan, mirror, { dryRun, json }, stdout);
+      const remove = (sha256: Sha256) => blobs.delete(sha256);
+      return runPrune(plan, remove, { dryRun, json }, stdout);
     }
     // What is removed on the disk alone would come back from the bucket.
     const everywhere = async (sha256: Sha256) => {
@@ -39,9 +40,8 @@ export const prune = verb(
     };
     const held = heldPartsOf(mirror);
     const hosts = anyHostOf(configuration);
-    const parts = { blobs: { delete: everywhere }, records };
     const plan = () => planNamed(held, specs, hosts);
-    return runPrune(plan, parts, { dryRun, json }, stdout);
+    return runPrune(plan, everywhere, { dryRun, json }, stdout);
   },
 );
 

@@ -1,29 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { createAuthority } from "../../fakes/authority.ts";
+import { expect, it } from "vitest";
 import { barrier } from "../../fakes/barrier.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import { originsOf } from "../../origins.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { startWorld } from "../../scenes/world.ts";
 
 const host = "registry.terraform.io";
-let registry: Registry;
-let mirror: RunningMirror;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  registry.services["modules.v1"] = "/v1/modules/";
-  const config = originsOf(authority, registry);
-  mirror = await startMirror({
-    config: { ...config, freshness: { versions: "1ms" } },
-  });
+const { registry, mirror } = await startWorld({
+  freshness: { versions: "1ms" },
 });
-
-afterAll(async () => {
-  await mirror.stop();
-  await registry.stop();
-});
+registry.services["modules.v1"] = "/v1/modules/";
 
 const publish = (type: string) => (version: string) =>
   registry.publish({ type, version });

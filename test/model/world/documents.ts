@@ -48,17 +48,6 @@ export function digestOfArchive(label: string): string {
   return sha256;
 }
 
-/** Makes the bytes of an archive; undefined for an unknown SHA-256. */
-export function archiveBytes(sha256: string): Buffer | undefined {
-  const label = labels.get(sha256);
-  return label === undefined ? undefined : zip(label);
-}
-
-/** Names the OS_ARCH that an archive was made for. */
-export function platformOf(sha256: string): string | undefined {
-  return labels.get(sha256)?.split(" ")[2];
-}
-
 function zip(label: string): Buffer {
   return zipBytes([{ name: "terraform-provider", content: label }]);
 }

@@ -67,14 +67,6 @@ export class MemoryRecords implements RecordStore {
     }
   }
 
-  async write(key: RecordKey, body: unknown): Promise<void> {
-    if (!isRebuildable(key))
-      throw new RangeError(`not to be written over: ${key.join("/")}`);
-    await this.#life.wait(slowest);
-    const text = JSON.stringify(body);
-    await this.#write(() => this.#disk.put(key, text));
-  }
-
   refuse(key: RecordKey, problem: string): never {
     throw failure(
       "record-unreadable",

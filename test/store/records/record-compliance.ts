@@ -9,7 +9,6 @@ export interface RecordsUnderTest {
 }
 
 const key: RecordKey = ["providers", "a.example:8443", "acme", "1.0.0-rc.1+b"];
-const rebuildable: RecordKey = ["package-hashes", "ab", "abc"];
 const body = { text: "line one\nline two \u2028 ü", list: [1, null, "x"] };
 
 /** Takes bodies as they are. */
@@ -113,16 +112,6 @@ export function itIsARecordStore(make: () => Promise<RecordsUnderTest>): void {
       );
       await writing;
       for (const value of seen) expect(bodies).toContainEqual(value);
-    });
-  });
-
-  describe("write", () => {
-    it("replaces what can be made again, and refuses what was seen or decided", async () => {
-      const store = (await make()).open();
-      await store.create(rebuildable, { n: 1 }, asItIs);
-      await store.write(rebuildable, { n: 2 });
-      expect(await store.read(rebuildable, asItIs)).toEqual({ n: 2 });
-      await expect(store.write(key, body)).rejects.toThrow(RangeError);
     });
   });
 
