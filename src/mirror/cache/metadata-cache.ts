@@ -1,4 +1,3 @@
-import { inTime } from "../../concurrency/in-time.ts";
 import {
   failure,
   isBucketFailure,
@@ -35,12 +34,8 @@ export interface Within {
   readonly maxAge?: number | undefined;
   /** For what the origin said not to exist. */
   readonly absentFor?: number | undefined;
-  /**
-   * Milliseconds that the origin may take before what is known is good enough,
-   * although it is out of date; the origin's answer is for the next asker then.
-   * Undefined: its answer is waited for.
-   */
-  readonly patience?: number | undefined;
+  /** What is known is good enough although it is out of date; the origin is asked again for whoever asks next. */
+  readonly mayBeOld?: boolean | undefined;
 }
 
 /** Milliseconds for which a failing origin is not asked again for one key; less where lists are fresh for less. */
@@ -97,13 +92,13 @@ export class MetadataCache<K extends object, V extends object> {
    * ago. For an older one the origin is asked, unless it failed just now.
    * `fetch` is detached from the requests and has its own deadline. Absence is
    * thrown and remembered briefly, and believed for `absentFor` milliseconds at
-   * most. While the origin fails, and after `patience`, the known value is
+   * most. While the origin fails, and where it `mayBeOld`, the known value is
    * returned if it is not too old.
    */
   async get(
     subject: K,
     fetch: FetchValue<V>,
-    { maxAge = Infinity, absentFor = Infinity, patience }: Within = {},
+    { maxAge = Infinity, absentFor = Infinity, mayBeOld }: Within = {},
   ): Promise<Answer<V>> {
     const key = this.#keys.get(subject) ?? this.#keyOf(subject);
     const fresh = Math.min(maxAge, this.#limits.versions);
@@ -115,26 +110,22 @@ export class MetadataCache<K extends object, V extends object> {
       if (held !== undefined) return held;
     }
     const joined = this.#asking.get(key);
-    const mayWait =
-      patience === undefined || this.#offline || this.#limits.versions === 0;
-    if (mayWait)
+    const isWaited =
+      mayBeOld !== true || this.#offline || this.#limits.versions === 0;
+    if (isWaited)
       return joined === undefined
         ? this.#ask(key, subject, fetch, fresh).answer
         : this.#join(joined.answer);
     // However many keys are asked for, so many are asked again at once.
     const isBusy = this.#asking.size >= this.#limits.waiters;
-    const spared = isBusy ? this.#outdated(key, fresh, patience) : undefined;
+    const spared = isBusy ? this.#outdated(key, fresh) : undefined;
     if (joined === undefined && spared !== undefined) return spared;
     const asking = joined ?? this.#ask(key, subject, fetch, fresh);
     // That it could not be recalled is the answer, too.
     await asking.recalled.catch(() => undefined);
-    const known = this.#outdated(key, fresh, patience);
-    const left = asking.since + patience - performance.now();
-    if (known === undefined || left > 0) {
-      const answer =
-        joined === undefined ? asking.answer : this.#join(asking.answer);
-      return known === undefined ? answer : inTime(answer, left, () => known);
-    }
+    const known = this.#outdated(key, fresh);
+    if (known === undefined)
+      return joined === undefined ? asking.answer : this.#join(asking.answer);
     // Whoever asks next hears of a failure.
     asking.answer.catch(() => undefined);
     return known;
@@ -193,19 +184,15 @@ export class MetadataCache<K extends object, V extends object> {
   }
 
   /**
-   * What memory has, for an asker who waited long enough for the origin; undefined where that is too old, or where the
-   * origin's last answer was that it is no more, or not to be had.
+   * What memory has although it is out of date; undefined where that is too old, or where the origin's last answer was
+   * that it is no more, or not to be had.
    */
-  #outdated(
-    key: string,
-    fresh: number,
-    patience: number,
-  ): Answer<V> | undefined {
+  #outdated(key: string, fresh: number): Answer<V> | undefined {
     const known = this.#values.get(key);
     if (known === undefined || known.isRefused) return undefined;
     const age = this.#clock.monotonic() - known.checkedAt;
     if (age > this.#limits.staleFor) return undefined;
-    const isFailing = known.spareUntil > 0 || patience > 0;
+    const isFailing = known.spareUntil > 0;
     const outcome = age >= fresh && isFailing ? "stale" : "hit";
     return { value: known.value, outcome, age, originTime: 0 };
   }
@@ -243,7 +230,7 @@ export class MetadataCache<K extends object, V extends object> {
     const answer = recalled
       .then((known) => this.#answer(key, subject, fetch, fresh, known))
       .finally(() => this.#asking.delete(key));
-    const asking = { recalled, answer, since: performance.now() };
+    const asking = { recalled, answer };
     this.#asking.set(key, asking);
     return asking;
   }
@@ -374,8 +361,6 @@ interface Remembered<V> extends Kept<V> {
 interface Asking<V> {
   readonly recalled: Promise<Remembered<V> | undefined>;
   readonly answer: Promise<Answer<V>>;
-  /** Of `performance.now()`. */
-  readonly since: number;
 }
 
 /** The error itself is not kept: its stack would keep much else in memory. */

@@ -158,13 +158,13 @@ export class ModuleMirror {
   /** Newest first; a version that the origin no longer lists is listed while it is stored. */
   async listVersions(
     module: ModuleAddress,
-    { patience }: Pick<Within, "patience"> = {},
+    { mayBeOld }: Within = {},
   ): Promise<Answer<ListedModule>> {
     const { admission, offline } = this.#around;
     this.#originOf(module);
     admitSubject(admission.rules, module);
     if (offline) return this.#listStored(module);
-    const answer = await this.#listKnown(module, patience);
+    const answer = await this.#listKnown(module, mayBeOld);
     const list = await this.#keepAvailable(module, answer.value);
     const value = this.#sortOut(module, list.versions.keys(), list);
     admission.noteLeftOut(module, value);
@@ -502,7 +502,7 @@ export class ModuleMirror {
 
   async #listKnown(
     module: ModuleAddress,
-    patience: number | undefined,
+    mayBeOld: boolean | undefined,
   ): Promise<Answer<VersionList>> {
     const origin = this.#originOf(module);
     const { admission, clock, versions, onVanished } = this.#around;
@@ -518,7 +518,7 @@ export class ModuleMirror {
       );
     return versions.get(module, ask, {
       maxAge: freshFor,
-      patience: freshFor === undefined ? patience : undefined,
+      mayBeOld: mayBeOld === true && freshFor === undefined,
     });
   }
 

@@ -68,7 +68,7 @@ export class ProviderCatalog {
    */
   async listVersions(
     { provider, origin }: ProviderRequest,
-    { maxAge = origin.freshFor, patience }: Within = {},
+    { maxAge = origin.freshFor, mayBeOld }: Within = {},
   ): Promise<Answer<VersionList>> {
     const name = formatProviderAddress(provider);
     return this.#parts.versions.get(
@@ -87,7 +87,7 @@ export class ProviderCatalog {
       },
       {
         maxAge,
-        patience: origin.freshFor === undefined ? patience : undefined,
+        mayBeOld: mayBeOld === true && origin.freshFor === undefined,
       },
     );
   }

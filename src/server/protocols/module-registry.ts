@@ -56,7 +56,7 @@ export class ModuleRegistryProtocol {
   async versions(ctx: RoutedContext): Promise<void> {
     const answer = await this.#mirror.listVersions(
       readModule(ctx),
-      withinFor(ctx, "list"),
+      withinFor(ctx),
     );
     const { versions } = answer.value;
     noteAnswer(ctx.state, answer);
@@ -69,7 +69,7 @@ export class ModuleRegistryProtocol {
     const address = readRelease(ctx);
     const answer = await this.#mirror.listVersions(
       address.module,
-      withinFor(ctx, "list"),
+      withinFor(ctx),
     );
     await this.#mirror.admit(address);
     const { versions, list } = answer.value;

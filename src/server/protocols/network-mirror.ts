@@ -62,7 +62,7 @@ export class NetworkMirrorProtocol {
   async index(ctx: RoutedContext): Promise<void> {
     const answer = await this.#mirror.listVersions(
       readProvider(ctx),
-      withinFor(ctx, "list"),
+      withinFor(ctx),
     );
     noteAnswer(ctx.state, answer);
     noteLeftOut(ctx.state, answer.value);
@@ -72,7 +72,7 @@ export class NetworkMirrorProtocol {
   async version(ctx: RoutedContext): Promise<void> {
     const answer = await this.#mirror.findRelease(
       readRelease(ctx),
-      withinFor(ctx, "release"),
+      withinFor(ctx),
     );
     const packages = await this.#mirror.describePackages(answer.value);
     this.#platforms.want(answer.value);
@@ -113,7 +113,7 @@ export class NetworkMirrorProtocol {
     const { value: admitted, ...answer } = await this.#mirror.findPackage(
       { provider, version },
       platform,
-      withinFor(ctx, "release"),
+      withinFor(ctx),
     );
     const { found } = admitted;
     noteAnswer(ctx.state, { ...answer, outcome: "hit" });

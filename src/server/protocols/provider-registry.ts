@@ -68,10 +68,7 @@ export class ProviderRegistryProtocol {
 
   async versions(ctx: RoutedContext): Promise<void> {
     const provider = readProvider(ctx);
-    const answer = await this.#mirror.listVersions(
-      provider,
-      withinFor(ctx, "list"),
-    );
+    const answer = await this.#mirror.listVersions(provider, withinFor(ctx));
     noteAnswer(ctx.state, answer);
     const { versions, list, leftOut } = answer.value;
     noteLeftOut(ctx.state, answer.value);
@@ -82,10 +79,7 @@ export class ProviderRegistryProtocol {
   /** One version, for programs that look for its changelog; says what is known alone. */
   async version(ctx: RoutedContext): Promise<void> {
     const address = readRelease(ctx);
-    const answer = await this.#mirror.findRelease(
-      address,
-      withinFor(ctx, "release"),
-    );
+    const answer = await this.#mirror.findRelease(address, withinFor(ctx));
     noteAnswer(ctx.state, answer);
     const { list } = answer.value;
     const document = renderDocument(renderVersion(address, list));
@@ -95,10 +89,7 @@ export class ProviderRegistryProtocol {
   async package(ctx: RoutedContext): Promise<void> {
     const address = readRelease(ctx);
     const platform = parsePlatform(`${ctx.params.os}_${ctx.params.arch}`);
-    const answer = await this.#mirror.findRelease(
-      address,
-      withinFor(ctx, "release"),
-    );
+    const answer = await this.#mirror.findRelease(address, withinFor(ctx));
     const found = packageOf(address, answer.value.release, platform);
     const admitted = { ...answer.value, found };
     expectVerifiable(admitted);
@@ -139,10 +130,7 @@ export class ProviderRegistryProtocol {
     const name = formatChecksumsName(address.provider, address.version);
     if (filename !== name && filename !== `${name}.sig`)
       throw failure("no-such-page");
-    const answer = await this.#mirror.findRelease(
-      address,
-      withinFor(ctx, "release"),
-    );
+    const answer = await this.#mirror.findRelease(address, withinFor(ctx));
     expectVerifiable(answer.value);
     const { document, signature } = answer.value.release.proof;
     noteAnswer(ctx.state, answer);

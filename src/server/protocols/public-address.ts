@@ -102,20 +102,14 @@ export interface ProtocolParts {
   readonly limits: ArchiveResponseLimits;
 }
 
-/** A known list is answered at once when it is out of date; its origin is asked for the next client. */
-const ofList: Within = { patience: 0 };
-/** A known release waits for news of its keys, unless the origin is slow. */
-const ofRelease: Within = { patience: 1_000 };
-const untilAnswered: Within = {};
+const whatIsKnown: Within = { mayBeOld: true };
+const whatIsThere: Within = {};
 
-/** How long a client waits for the origin where something is known: one that wants what is there now says so (RFC 9111, 5.2.1.4). */
-export function withinFor(
-  { req }: Pick<RoutedContext, "req">,
-  what: "list" | "release",
-): Within {
-  if (req.headers["cache-control"]?.includes("no-cache") === true)
-    return untilAnswered;
-  return what === "list" ? ofList : ofRelease;
+/** What is known is answered at once; a client that wants what is there now says so (RFC 9111, 5.2.1.4). */
+export function withinFor({ req }: Pick<RoutedContext, "req">): Within {
+  return req.headers["cache-control"]?.includes("no-cache") === true
+    ? whatIsThere
+    : whatIsKnown;
 }
 
 /** Addresses that were asked for last; bounded because clients may request any. */

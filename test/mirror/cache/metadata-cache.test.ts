@@ -167,7 +167,7 @@ describe("while the origin fails", () => {
 });
 
 describe("who does not wait for the origin", () => {
-  const atOnce = [Infinity, Infinity, 0] as const;
+  const atOnce = [Infinity, Infinity, true] as const;
 
   it("gets what is out of date at once, and the next one what one request brought meanwhile", async () => {
     const { clock, origin, get } = await prepare();
@@ -242,24 +242,6 @@ describe("who does not wait for the origin", () => {
       expect((await get(...atOnce)).outcome).toBe("fetched");
     },
   );
-
-  it("waits as long as it has patience", async () => {
-    const { clock, origin, get } = await prepare();
-    const { value } = await get();
-    clock.pass(limits.versions);
-    const { promise, resolve } = Promise.withResolvers<VersionList>();
-    origin.answer = promise;
-    const waits = [Infinity, Infinity, 20] as const;
-    expect(await get(...waits)).toMatchObject({ outcome: "stale", value });
-    // Others waited so long for it already.
-    const next = get(...waits);
-    resolve(listOf("2.0.0"));
-    expect(await next).toMatchObject({ outcome: "stale", value });
-    await get();
-    clock.pass(limits.versions);
-    const patient = await get(Infinity, Infinity, 60_000);
-    expect(patient).toMatchObject({ outcome: "fetched" });
-  });
 });
 
 describe("a disk that takes nothing more", () => {

@@ -105,8 +105,8 @@ export async function prepare(
       (record) => unwritten.push(record),
       (_, age) => stale.push(age),
     );
-    return async (maxAge = Infinity, absentFor = Infinity, patience?: number) =>
-      cache.get(widget, origin.fetch, { maxAge, absentFor, patience });
+    return async (maxAge = Infinity, absentFor = Infinity, mayBeOld = false) =>
+      cache.get(widget, origin.fetch, { maxAge, absentFor, mayBeOld });
   };
   return { layout, clock, origin, open, unwritten, stale, get: open() };
 }
