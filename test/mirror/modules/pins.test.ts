@@ -95,7 +95,6 @@ it("an offer that is compared pins nothing", async () => {
 
 it.each([
   "modules/registry.terraform.io/acme/network/aws/archives/1.0.0",
-  "modules/registry.terraform.io/acme/network/aws/marks/1.0.0",
   "trust/candidates/registry.terraform.io/acme/network/aws",
   "audit first-seen",
   "audit replaced",
@@ -112,24 +111,3 @@ it.each([
   expect((await mirror.trust.readCandidates(provider)).list).toHaveLength(1);
   expect(await servedBy(mirror)).toBe(pinned?.digest);
 });
-
-it.each(["dies before", "dies after"] as const)(
-  "a pin whose process %s its mark is marked by the next one, so that its loss is noticed",
-  async (fate) => {
-    const layout = await makeLayout();
-    const dying = open(layout);
-    dying.writes.let((name) => (name.includes("/marks/") ? fate : undefined));
-    const dead = dying.pins.settle(address, offer("a"));
-    await expect(dead).rejects.toThrow("killed");
-    const next = open(layout);
-    expect((await next.pins.settle(address, offer("a")))?.digest).toBe(
-      offer("a").digest,
-    );
-    const module = ["modules", provider.hostname, "acme", "network", "aws"];
-    await next.stored.remove([...module, "archives", "1.0.0"]);
-    const after = open(layout);
-    await expect(after.pins.settle(address, offer("b"))).rejects.toThrow(
-      "it is missing",
-    );
-  },
-);
