@@ -3,6 +3,8 @@ import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { arrivals } from "../fakes/arrivals.ts";
+import { openDatabase } from "../../src/store/database/database.ts";
+import { layOutStore } from "../../src/store/layout.ts";
 import { createAuthority, type Authority } from "../fakes/authority.ts";
 import { startRegistry, type Registry } from "../fakes/registry.ts";
 import type { Release } from "../fakes/release.ts";
@@ -31,6 +33,7 @@ beforeAll(async () => {
 afterAll(() => registry.stop());
 
 function plantBlobs(directory: string): void {
+  openDatabase(layOutStore(directory)).close();
   for (let n = 0; n < planted; n++) {
     const sha256 = createHash("sha256").update(`${n}`).digest("hex");
     const folder = join(directory, "blobs", "v1", "sha256", sha256.slice(0, 2));
