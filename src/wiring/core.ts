@@ -119,6 +119,7 @@ function wireProviders(
     if (!hashing.isClosed)
       logger.error({ sha256, err }, "an archive could not be hashed");
   });
+  kept.listen(() => hashes.forget());
   const archives = wireArchives(configuration, kept, hashes, telemetry);
   const clients = wireClients(configuration, telemetry, clock);
   const origins = wireOrigins(configuration, clients.own, kept, logger);
@@ -185,10 +186,12 @@ function wireStandings(
     },
   });
   const settlements = new Settlements({ releases, events, notebook });
+  kept.listen((changed) => settlements.forget(changed));
   const refused = new RefusedVersions({
     ...{ records, clock, shared: kept.replica !== undefined },
     onUnwritten: make.onUnwritten,
   });
+  kept.listen(() => refused.forget());
   const contacts = new FirstContacts({
     ...{ catalog, events, refused, clock, offline },
     patience: limits.answer,

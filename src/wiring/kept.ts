@@ -61,6 +61,8 @@ export interface Kept {
   /** The bucket, before any origin. */
   readonly nearest: ReturnType<typeof wireNearest> | undefined;
   readonly replica: Replica | undefined;
+  /** Listeners hear of records that other processes of this machine may have changed. */
+  readonly listen: DatabaseRecords["listen"];
   close(): Promise<void>;
 }
 
@@ -84,7 +86,9 @@ export function wireKept(
   const signatures = wireSignatures();
   const judge = wireJudge(signatures);
   const trust = new TrustStore(records, replica && (() => clock.monotonic()));
-  const make = wireCaches(configuration, telemetry, { clock, replica });
+  const listen: Kept["listen"] = (listener) => local.listen(listener);
+  listen(() => trust.forget());
+  const make = wireCaches(configuration, telemetry, { clock, replica, listen });
   const keepIn = (records: RecordStore) => ({
     records,
     versions: make.cache(new VersionRecords(records, providerVersionNaming)),
@@ -100,6 +104,7 @@ export function wireKept(
   const own = replica && keepIn(local);
   const store = wireStore(configuration, layout, own ?? kept, telemetry);
   const { blobs } = store;
+  listen(() => store.retention.forget());
   const { archive } = configuration.limits;
   const nearest =
     replica && wireNearest(replica, layout, blobs, telemetry, archive);
@@ -112,7 +117,7 @@ export function wireKept(
   return {
     ...kept,
     ...store,
-    ...{ clock, judge, trust, nearest, replica },
+    ...{ clock, judge, trust, nearest, replica, listen },
     close,
   };
 }
@@ -149,7 +154,7 @@ function wireStore(
 export function wireCaches(
   { limits, freshness, offline }: Configuration,
   { logger, metrics }: Telemetry,
-  { clock, replica }: Pick<Kept, "clock" | "replica">,
+  { clock, replica, listen }: Pick<Kept, "clock" | "replica" | "listen">,
 ) {
   const onUnwritten = (record: string, err: unknown) =>
     // A good answer is given all the same.
@@ -174,6 +179,7 @@ export function wireCaches(
       onStale,
     );
     metrics?.watchWaiters(() => made.waiting);
+    listen((changed) => made.forget(changed));
     return made;
   };
   return { cache, onUnwritten, absence };

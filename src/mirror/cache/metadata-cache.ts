@@ -6,6 +6,7 @@ import {
 } from "../../errors/index.ts";
 import { ageOf, type Clock, type Moment, readMoment } from "./clock.ts";
 import { getHeapStatistics } from "node:v8";
+import type { RecordKey } from "../../store/layout.ts";
 import { LRUCache } from "lru-cache";
 
 /** Bytes for each kind of metadata; the kinds together take at most half of a small heap. */
@@ -68,6 +69,8 @@ export class MetadataCache<K extends object, V extends object> {
   /** At most one a key. */
   readonly #asking = new Map<string, Asking<V>>();
   #waiting = 0;
+  /** Counts what other processes changed, so that what was read before is not remembered. */
+  #changes = 0;
 
   /** `onStale` hears that the origin failed, and that a value of `age` milliseconds is served instead; it is never waited for. */
   constructor(
@@ -100,7 +103,7 @@ export class MetadataCache<K extends object, V extends object> {
     fetch: FetchValue<V>,
     { maxAge = Infinity, absentFor = Infinity, mayBeOld }: Within = {},
   ): Promise<Answer<V>> {
-    const key = this.#keys.get(subject) ?? this.#keyOf(subject);
+    const key = this.#keyOf(subject);
     const fresh = Math.min(maxAge, this.#limits.versions);
     if (!this.#offline) {
       const absence =
@@ -131,6 +134,16 @@ export class MetadataCache<K extends object, V extends object> {
     return known;
   }
 
+  /** Reads these records again when they are asked for: other processes may have changed them; undefined for all. */
+  forget(changed: ReadonlySet<string> | undefined): void {
+    this.#changes++;
+    if (changed === undefined) this.#values.clear();
+    for (const key of changed ?? []) {
+      this.#values.delete(key);
+      this.#absent.delete(key);
+    }
+  }
+
   /** Askers that wait for the origin. */
   get waiting(): number {
     return this.#waiting;
@@ -138,7 +151,7 @@ export class MetadataCache<K extends object, V extends object> {
 
   /** Returns the known value of any age, without asking the origin. */
   async peek(subject: K): Promise<V | undefined> {
-    const key = this.#keys.get(subject) ?? this.#keyOf(subject);
+    const key = this.#keyOf(subject);
     // Other replicas may have written the record, so it is read.
     const looks = this.#limits.shared === true;
     const held = looks ? undefined : this.#values.get(key);
@@ -147,13 +160,13 @@ export class MetadataCache<K extends object, V extends object> {
 
   /** Returns what memory has by now in place of a value that came from it; any other value itself. */
   latest(subject: K, value: V): V {
-    const held = this.#values.get(this.#records.format(subject));
+    const held = this.#values.get(this.#keyOf(subject));
     return held !== undefined && this.#had.has(value) ? held.value : value;
   }
 
   /** Writes what was made of a known value, and remembers what is kept. */
   async amend(subject: K, value: V, known: V): Promise<V> {
-    const key = this.#records.format(subject);
+    const key = this.#keyOf(subject);
     const held = this.#values.get(key);
     const confirmedAt = held?.confirmedAt ?? this.#clock.now();
     const ours = { value, confirmedAt };
@@ -166,7 +179,9 @@ export class MetadataCache<K extends object, V extends object> {
   }
 
   #keyOf(subject: K): string {
-    const key = this.#records.format(subject);
+    const known = this.#keys.get(subject);
+    if (known !== undefined) return known;
+    const key = this.#records.key(subject).join("/");
     this.#keys.set(subject, key);
     return key;
   }
@@ -246,7 +261,8 @@ export class MetadataCache<K extends object, V extends object> {
     if (held !== undefined) return held;
     const start = this.#clock.monotonic();
     if (this.#offline) {
-      if (known === undefined) throw failure("not-stored", key);
+      if (known === undefined)
+        throw failure("not-stored", this.#records.format(subject));
       return { ...asHit(known.value), age: start - known.checkedAt };
     }
     try {
@@ -256,7 +272,7 @@ export class MetadataCache<K extends object, V extends object> {
       const originTime = this.#clock.monotonic() - start;
       return { value, outcome: "fetched", age: 0, originTime };
     } catch (error) {
-      return this.#answerFailure(key, known, error, start);
+      return this.#answerFailure(key, subject, known, error, start);
     }
   }
 
@@ -282,6 +298,7 @@ export class MetadataCache<K extends object, V extends object> {
 
   #answerFailure(
     key: string,
+    subject: K,
     known: Remembered<V> | undefined,
     error: unknown,
     start: number,
@@ -298,13 +315,14 @@ export class MetadataCache<K extends object, V extends object> {
     if (isRefused || age > this.#limits.staleFor) throw error;
     const pause = Math.min(pauseAfterFailure, this.#limits.versions);
     this.#remember(key, { ...held, spareUntil: now + pause });
-    this.#onStale(key, age, error);
+    this.#onStale(this.#records.format(subject), age, error);
     const originTime = now - start;
     return { value: held.value, outcome: "stale", age, originTime };
   }
 
   async #load(key: string, subject: K): Promise<Remembered<V> | undefined> {
     const before = this.#values.get(key);
+    const changes = this.#changes;
     const kept = await this.#records.read(subject);
     const held = this.#values.get(key);
     // A value that was written meanwhile is newer than the one that was read.
@@ -314,7 +332,8 @@ export class MetadataCache<K extends object, V extends object> {
     const age = ageOf(kept.confirmedAt, this.#clock, this.#start, fresh);
     const checkedAt = this.#clock.monotonic() - age;
     const state = { checkedAt, spareUntil: 0, isRefused: false };
-    return this.#remember(key, { ...kept, ...state });
+    const read = { ...kept, ...state };
+    return changes === this.#changes ? this.#remember(key, read) : read;
   }
 
   async #keep(
@@ -332,7 +351,7 @@ export class MetadataCache<K extends object, V extends object> {
     } catch (error) {
       // A disk that is full must not turn a good answer into a failure.
       if (isFailure(error, "record-unreadable")) throw error;
-      this.#onUnwritten(key, error);
+      this.#onUnwritten(this.#records.format(subject), error);
     }
     this.#absent.delete(key);
     const checkedAt = this.#clock.monotonic();
@@ -378,8 +397,9 @@ export interface Kept<V> {
 
 /** Records of one kind of value on disk, by subject. */
 export interface MetadataRecords<K, V> {
-  /** The subject in words; also the key in memory. */
+  /** The subject in words. */
   format(subject: K): string;
+  key(subject: K): RecordKey;
   read(subject: K): Promise<Kept<V> | undefined>;
   /** Writes what continues `known`. Returns what is kept, which another replica may have made of it. */
   write(subject: K, kept: Kept<V>, known: V | undefined): Promise<Kept<V>>;

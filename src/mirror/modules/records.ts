@@ -89,6 +89,10 @@ export class ModuleReleaseRecords implements MetadataRecords<
     return formatModuleRelease(address);
   }
 
+  key(address: ModuleReleaseAddress): RecordKey {
+    return releaseKey(address);
+  }
+
   weigh({ location, base }: ModuleRelease): number {
     return 512 + location.length + base.length;
   }

@@ -52,6 +52,11 @@ export class PackageHashes {
     return this.#revision;
   }
 
+  /** Another process may have computed some. */
+  forget(): void {
+    this.#revision++;
+  }
+
   /** The h1 of a stored archive; undefined when it is not stored, has none, or is not computed yet. */
   async find(sha256: Sha256): Promise<PackageHash | undefined> {
     const known = await this.#read(sha256);

@@ -62,6 +62,10 @@ export class ReleaseRecords implements MetadataRecords<
     return formatRelease(release);
   }
 
+  key(release: ReleaseAddress): RecordKey {
+    return recordKey(release);
+  }
+
   weigh({ trust, places, keys }: KnownRelease): number {
     const urls = [...places.values()].reduce((sum, url) => sum + url.length, 0);
     const blocks = keys.reduce((sum, key) => sum + key.length, 0);

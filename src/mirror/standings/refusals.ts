@@ -44,11 +44,16 @@ export class RefusedVersions {
   readonly #parts: RefusedVersionsParts;
   readonly #memory = new LRUCache<
     string,
-    { readonly refusals: Refusals; readonly readAt: number }
+    { readonly refusals: Refusals; readAt: number }
   >({ max: mostProviders });
 
   constructor(parts: RefusedVersionsParts) {
     this.#parts = parts;
+  }
+
+  /** Looks at the records of every provider again: other processes may have changed them. */
+  forget(): void {
+    for (const known of this.#memory.values()) known.readAt = -Infinity;
   }
 
   /** The same object while nothing changes. A record that cannot be read costs look-ups alone. */
@@ -58,7 +63,7 @@ export class RefusedVersions {
     const before = this.#memory.get(name);
     const isFresh =
       before !== undefined &&
-      (!shared || clock.monotonic() - before.readAt < lookAgain);
+      clock.monotonic() - before.readAt < (shared ? lookAgain : Infinity);
     if (isFresh) return before.refusals;
     const read = await records
       .read(recordKey(provider), readBody)

@@ -79,6 +79,7 @@ export class Settlements {
   readonly #writing = new SingleFlight<string, KnownRelease>();
   readonly #remembered = new WeakMap<KnownRelease, Remembered>();
   readonly #revisions = new LRUCache<string, number>({ max: mostProviders });
+  #others = 0;
 
   constructor(parts: SettlementsParts) {
     this.#parts = parts;
@@ -112,7 +113,19 @@ export class Settlements {
 
   /** Counts the releases of a provider that were admitted or judged otherwise than before. */
   revisionOf(provider: ProviderAddress): number {
-    return this.#revisions.get(formatProviderAddress(provider)) ?? 0;
+    const name = formatProviderAddress(provider);
+    return this.#others + (this.#revisions.get(name) ?? 0);
+  }
+
+  /** Takes releases for judged otherwise that other processes may have changed; undefined for all. */
+  forget(changed: ReadonlySet<string> | undefined): void {
+    if (changed === undefined) this.#others++;
+    for (const name of changed ?? []) {
+      const [room, ...provider] = name.split("/", 4);
+      const key = provider.join("/");
+      if (room === "providers")
+        this.#revisions.set(key, (this.#revisions.get(key) ?? 0) + 1);
+    }
   }
 
   /** Lists the digests that clients would get, and changes nothing. */
@@ -156,7 +169,7 @@ export class Settlements {
     if (settled.firstSigner !== undefined || noted === known.trust)
       return known;
     const provider = formatProviderAddress(address.provider);
-    this.#revisions.set(provider, this.revisionOf(address.provider) + 1);
+    this.#revisions.set(provider, (this.#revisions.get(provider) ?? 0) + 1);
     const amend = (trust: KnownRelease["trust"], before: KnownRelease) =>
       trust === before.trust
         ? before

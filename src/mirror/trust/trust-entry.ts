@@ -93,6 +93,12 @@ export class TrustEntry {
     return this.trust;
   }
 
+  /** The next one reads it again. */
+  forget(): void {
+    this.#changes++;
+    if (this.#known !== undefined) this.#know(this.#known.trust, -Infinity);
+  }
+
   /** Finds the first contact with a provider; undefined before it. */
   async findContact(type: string): Promise<FirstContact | undefined> {
     const known = this.#contacts.get(type);

@@ -62,8 +62,14 @@ export class TrustStore {
     this.#now = now;
   }
 
+  /** Looks at the records of every namespace again: other processes may have changed them. */
+  forget(): void {
+    for (const entry of this.#entries.values()) entry.forget();
+  }
+
   /** Opens the one entry of a namespace, which is current. */
   async open(namespace: Namespace): Promise<TrustEntry> {
+    await this.#records.look();
     const entry = this.#entryOf(namespace);
     const before = entry.weight;
     await entry.renew();

@@ -26,6 +26,8 @@ interface Held {
 
 /** Free files (inodes) that one archive and its records need, with some to spare. */
 const leastFiles = 16;
+/** Milliseconds for which a count is good although other processes store and remove archives, too. */
+const countedFor = 1_000;
 /** Archives from which on a little more than asked for is evicted, so that the store is not listed for each. */
 const manyArchives = 1_000;
 
@@ -39,6 +41,8 @@ export class Retention {
   readonly #held = new Set<Held>();
   readonly #turn = pLimit(1);
   #measured: BlobCount | undefined;
+  #measuredAt = -Infinity;
+  #isOutdated = false;
   /**
    * Bytes as last counted; 0 before, so that no request waits for the count.
    */
@@ -86,8 +90,15 @@ export class Retention {
 
   /** Without the records. */
   async measureArchives(): Promise<BlobCount> {
+    const at = performance.now();
     this.#measured = await countBlobs(this.#parts.blobs.list());
+    this.#measuredAt = at;
     return this.#measured;
+  }
+
+  /** Counts again before room is made: other processes may have stored or removed archives. */
+  forget(): void {
+    this.#isOutdated = true;
   }
 
   /**
@@ -131,9 +142,17 @@ export class Retention {
     if ((free.files ?? Infinity) < leastFiles) return Infinity;
     const overFree = bytes + this.#outstanding() + minFree - free.bytes;
     if (maxSize === Infinity) return Math.max(0, overFree);
-    if (this.#measured === undefined) await this.measureArchives();
+    if (this.#measured === undefined || this.#isOutdated) await this.#recount();
+    // What other processes removed leaves room.
+    if (this.#excess() + bytes > 0) await this.#recount();
     const overSize = this.#excess() + bytes;
     return Math.max(0, overFree, bytes > maxSize ? Infinity : overSize);
+  }
+
+  async #recount(): Promise<void> {
+    if (performance.now() - this.#measuredAt < countedFor) return;
+    this.#isOutdated = false;
+    await this.measureArchives();
   }
 
   /** Evicts nothing. */

@@ -43,6 +43,10 @@ export class VersionRecords<A> implements MetadataRecords<A, VersionList> {
     return this.#naming.format(address);
   }
 
+  key(address: A): RecordKey {
+    return this.#naming.record(address);
+  }
+
   /** Versions share their lists of platforms. */
   weigh({ versions }: VersionList): number {
     const lists = new Set(versions.values().map(({ platforms }) => platforms));

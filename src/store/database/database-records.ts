@@ -15,6 +15,9 @@ interface RecordEvents {
   readonly onPassedOver: (record: string, problem: string) => void;
 }
 
+/** Hears the names of records that other processes may have changed; undefined where it may be any of them. */
+type ChangeListener = (changed: ReadonlySet<string> | undefined) => void;
+
 /** Records that change at once. */
 const mostChanges = 16;
 /** Attempts at a change while other processes change the same record. */
@@ -34,10 +37,47 @@ export class DatabaseRecords implements RecordStore {
   readonly #database: Database;
   readonly #events: RecordEvents;
   readonly #turns = new KeyedLimit(mostChanges, 1);
+  readonly #listeners: ChangeListener[] = [];
+  #seen: { readonly version: number; readonly change: number } | undefined;
+  #looking: Promise<void> | undefined;
 
   constructor(database: Database, events: Partial<RecordEvents> = {}) {
     this.#database = database;
     this.#events = { ...untold, ...events };
+  }
+
+  /** Tells this listener from now on. */
+  listen(listener: ChangeListener): void {
+    this.#listeners.push(listener);
+  }
+
+  async look(): Promise<void> {
+    if (this.#database.version() === this.#seen?.version) return;
+    this.#looking ??= this.#findChanges().finally(() => {
+      this.#looking = undefined;
+    });
+    await this.#looking;
+  }
+
+  /** This process's own changes are among them. */
+  async #findChanges(): Promise<void> {
+    const version = this.#database.version();
+    const since = this.#seen?.change ?? 0;
+    const found = await this.#reading(["changes"], () =>
+      this.#queries
+        .selectFrom("changes")
+        .select(["number", "record"])
+        .where("number", ">=", since)
+        .orderBy("number")
+        .execute(),
+    );
+    // The last one seen is there, unless too many came since.
+    const isWhole = since > 0 && found[0]?.number === since;
+    const changed = isWhole
+      ? new Set(found.slice(1).map(({ record }) => record))
+      : undefined;
+    this.#seen = { version, change: found.at(-1)?.number ?? 0 };
+    for (const listener of this.#listeners) listener(changed);
   }
 
   async read<T>(key: RecordKey, readBody: ReadBody<T>): Promise<T | undefined> {

@@ -15,6 +15,7 @@ import type { StoreLayout } from "../layout.ts";
 /** Tables of a store. */
 interface Schema {
   readonly records: RecordTable;
+  readonly changes: ChangeTable;
 }
 
 /** What the mirror knows, one row for each namespace, first contact, release, list and hash. */
@@ -29,26 +30,49 @@ interface RecordTable {
   readonly body: string;
 }
 
+/** The records that changed last, in order, so that other processes know what to read again. Triggers write it. */
+interface ChangeTable {
+  /** Counts all changes. */
+  readonly number: number;
+  readonly record: string;
+}
+
 /** An open database. */
 export interface Database {
   readonly queries: Kysely<Schema>;
+  /** Another number once another process has written something. */
+  version(): number;
   /** Nothing can be asked from then on. */
   close(): void;
 }
 
-/** Counts the layouts of the database; it is kept in `user_version`. */
-const schemaVersion = 1;
+/** Changes that are kept; a process that looks later reads everything again. */
+const keptChanges = 10_000;
 
-const schema = `
-  CREATE TABLE records (
+const noteChange = (event: "INSERT" | "UPDATE" | "DELETE", row: string) => `
+  CREATE TRIGGER records_${event.toLowerCase()} AFTER ${event} ON records BEGIN
+    INSERT INTO changes (record) VALUES (${row}.folder || '/' || ${row}.name);
+    DELETE FROM changes WHERE number <= last_insert_rowid() - ${keptChanges};
+  END;
+`;
+
+/** What makes each layout of the database of the one before it; `user_version` counts them. */
+const migrations = [
+  `CREATE TABLE records (
     folder TEXT NOT NULL,
     name TEXT NOT NULL,
     revision INTEGER NOT NULL,
     body TEXT NOT NULL,
     PRIMARY KEY (folder, name)
+  ) STRICT;`,
+  `CREATE TABLE changes (
+    number INTEGER PRIMARY KEY,
+    record TEXT NOT NULL
   ) STRICT;
-  PRAGMA user_version = ${schemaVersion};
-`;
+  ${noteChange("INSERT", "new")}
+  ${noteChange("UPDATE", "new")}
+  ${noteChange("DELETE", "old")}`,
+];
 
 /** Milliseconds for which one process waits until another one has written. */
 const busyTimeout = 5_000;
@@ -73,7 +97,12 @@ export function openDatabase({
     const file = openFile(path);
     const dialect = new SqliteDialect({ database: adapt(file) });
     const queries = new Kysely<Schema>({ dialect });
-    return { queries, close: () => file.close() };
+    const version = file.prepare("PRAGMA data_version");
+    return {
+      queries,
+      version: () => Number(version.get()?.data_version),
+      close: () => file.close(),
+    };
   } catch (error) {
     if (error instanceof ProvenderError) throw error;
     const { message } = error as Error;
@@ -141,9 +170,19 @@ function prepare(file: DatabaseSync, path: string): void {
   const version = Number(
     file.prepare("PRAGMA user_version").get()?.user_version,
   );
-  if (version > schemaVersion)
-    throw failure("store-too-new", path, version, schemaVersion);
-  if (version === 0) file.exec(`BEGIN IMMEDIATE; ${schema} COMMIT`);
+  const newest = migrations.length;
+  if (version > newest) throw failure("store-too-new", path, version, newest);
+  if (version < newest) migrate(file);
+}
+
+/** Processes that start at once wait for the first one. */
+function migrate(file: DatabaseSync): void {
+  file.exec("BEGIN IMMEDIATE");
+  const version = Number(
+    file.prepare("PRAGMA user_version").get()?.user_version,
+  );
+  for (const step of migrations.slice(version)) file.exec(step);
+  file.exec(`PRAGMA user_version = ${migrations.length}; COMMIT`);
 }
 
 function isEmpty(path: string): boolean {

@@ -12,6 +12,8 @@ export type ReadBody<T> = (body: unknown) => T;
  * that can be rebuilt (`isRebuildable`) counts as absent.
  */
 export interface RecordStore {
+  /** Notices what other processes of this machine wrote, and tells those who remember it. */
+  look(): Promise<void>;
   /**
    * Returns undefined when there is none. `refresh` reads the record as it is
    * now, where other machines write as well.
