@@ -482,28 +482,6 @@ const damaged = "The stored archive is damaged, try again";
 
 /** The storage directory and the address to listen on. */
 const storeErrors = {
-  "store-in-use": row(["holder", "directory"], {
-    sentence: "{holder} works on the storage directory {directory}",
-    remedy: `wait until it ended or stop it, or set another "storage.directory"`,
-  }),
-  "daemon-silent": row(["directory", "silence"], {
-    sentence: "The daemon that works on {directory} was silent for {silence}",
-    remedy: "look at its log, and restart it where it hangs",
-  }),
-  "daemon-lost": row(["directory"], {
-    sentence:
-      "The daemon that works on {directory} ended before this command did",
-    remedy: "look at its log, and run the command again",
-  }),
-  "daemon-refused": row(["directory", "reason"], {
-    sentence: "The daemon that works on {directory} refuses ({reason})",
-    remedy: "run the command again later",
-  }),
-  "daemon-version": row(["directory", "there", "here"], {
-    sentence:
-      "The daemon that works on {directory} is provender {there}, and this is provender {here}",
-    remedy: "restart the daemon, or run the command by its version",
-  }),
   "store-too-new": row(["directory", "found", "known"], {
     sentence:
       "The storage directory {directory} is of version {found}, and this provender knows stores up to version {known}",
@@ -646,12 +624,6 @@ const commandErrors = {
     sentence: "{file} is not a CA that can be read",
     remedy:
       "start the daemon, which makes one, or give the daemon's configuration with --config",
-  }),
-  /** The daemon would read or write there with its own rights. */
-  "not-its-user": row(["verb", "operator"], {
-    sentence:
-      "{verb} names files and directories, and the daemon uses none that {operator} names",
-    remedy: "run it as the daemon's own user, such as by sudo -u provender",
   }),
   "nothing-asked": row(["command", "ways"], {
     sentence: "There is nothing to {command}",

@@ -142,7 +142,7 @@ function addStatus(program: Command): void {
       "say what needs a person, then how the daemon, its store and its origins are",
     )
     .option("--json", "print one JSON document")
-    .action(runVerb("status"));
+    .action(run(async () => (await import("./operate/status.ts")).status));
 }
 
 function addDoctor(program: Command): void {
@@ -216,7 +216,7 @@ function addImport(program: Command): void {
     .description("take a bundle into the store, after checking all of it again")
     .argument("<file>", "what `provender export --bundle` wrote")
     .option("--sha256 <digest>", "of its manifest, as `export` printed it")
-    .action(runVerb("import"));
+    .action(run(async () => (await import("./verb.ts")).importFile));
 }
 
 /** The packages that a command works on. */

@@ -1,9 +1,8 @@
 import type { Command } from "commander";
 import { failure } from "../errors/index.ts";
 import type { Output } from "../commands/output/report.ts";
-import type { VerbName } from "../wiring/verbs/table.ts";
+import type { VerbName } from "../wiring/verbs/all.ts";
 import { output } from "./output.ts";
-import type { VerbInput } from "./verb.ts";
 
 /** Flags of nearly every command. */
 export interface Flags {
@@ -44,7 +43,7 @@ export function run(load: () => Promise<Run>) {
  */
 export function runVerb(name: VerbName, elsewhere?: () => Promise<Run>) {
   return run(() =>
-    Promise.resolve(async (input: VerbInput & MirrorFlags, io: Output) => {
+    Promise.resolve(async (input: MirrorFlags, io: Output) => {
       if (input.mirror !== undefined && elsewhere !== undefined)
         return (await elsewhere())(input as never, io);
       if (elsewhere !== undefined) refuseLoneAuthority(input);

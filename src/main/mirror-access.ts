@@ -25,20 +25,26 @@ export function nameMirror(url: string, ca: string | undefined): NamedMirror {
 
 /** The mirror of this configuration, under the URL that its clients have. */
 export function nameLocalMirror(configuration: Configuration): NamedMirror {
-  const { listen, storage } = configuration;
   const base = parseMirrorUrl(findUrl(configuration));
-  const token = loadHostToken(base);
-  switch (listen.tls.kind) {
+  const ca = readLocalAuthority(configuration);
+  return { base, ca, token: loadHostToken(base) };
+}
+
+/** What the mirror of this configuration proves itself by; undefined where it does not. */
+export function readLocalAuthority({
+  listen: { tls },
+  storage,
+}: Configuration): string | undefined {
+  switch (tls.kind) {
     case "off":
-      return { base, token, ca: undefined };
+      return undefined;
     case "files":
-      return { base, token, ca: readAuthority(listen.tls.certificate) };
-    case "self-signed": {
-      const file = layOutStore(storage.directory).tls.authority;
-      return { base, token, ca: readOwnAuthority(file) };
-    }
+      return readAuthority(tls.certificate);
+    case "self-signed":
+      return readOwnAuthority(layOutStore(storage.directory).tls.authority);
   }
 }
+
 /** Milliseconds that a person waits: longer than a mirror takes, which may have to ask its own origins. */
 const patience = 20_000;
 

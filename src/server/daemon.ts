@@ -35,8 +35,8 @@ interface DaemonParts {
    * restart.
    */
   readonly reload: () => readonly string[];
-  /** Begins to run commands of other processes; never rejects. */
-  readonly admit: (url: string) => Promise<void>;
+  /** Tells commands of this machine where it listens; never rejects. */
+  readonly announce: (url: string) => Promise<void>;
   /** Releases what requests work with: caches, store, telemetry. */
   readonly close: () => Promise<void>;
 }
@@ -162,7 +162,7 @@ export class Daemon {
     const known = publicUrl?.href ?? url;
     const clients = formatStart({ url: known, hostnames, needsToken }, caFile);
     this.#parts.setUp.announce(url, caFile);
-    await this.#parts.admit(url);
+    await this.#parts.announce(url);
     this.#serve(url);
     return { url, clients };
   }

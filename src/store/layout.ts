@@ -13,13 +13,8 @@ export interface StoreLayout {
   /** Everything that the mirror knows; archives are files beside it. */
   readonly database: string;
   readonly staging: string;
-  readonly lock: string;
-  /** Name of the process that has the lock. */
-  readonly holder: string;
-  /** Socket where the daemon runs commands of other processes. */
-  readonly admin: string;
-  /** Where those processes prove their user. */
-  readonly operators: string;
+  /** Where commands of this machine find the daemon. */
+  readonly daemon: string;
   /** Says of which version the store is. */
   readonly version: string;
   /** The journal of when each archive was last used. */
@@ -48,10 +43,7 @@ export function layOutStore(directory: string): StoreLayout {
     blobs: join(directory, "blobs", "v1", "sha256"),
     database: join(directory, "provender.db"),
     staging: join(directory, "staging"),
-    lock: join(directory, "daemon.lock"),
-    holder: join(directory, "daemon.lock.holder"),
-    admin: join(directory, "admin.sock"),
-    operators: join(directory, "operators"),
+    daemon: join(directory, "daemon.json"),
     version: join(directory, "store.json"),
     lastUse: join(directory, "last-use.v1.log"),
     audit: {
@@ -125,7 +117,8 @@ export function checkParts(key: RecordKey): void {
       throw new RangeError(`not a part of a record key: ${part}`);
 }
 
-/** Makes a new name in the staging folder. */
+/** Makes a new name in the staging folder, with the process that uses it. */
 export function stagingPath(layout: StoreLayout, kind: string): string {
-  return join(layout.staging, `${kind}-${crypto.randomUUID()}`);
+  const name = `${kind}-${process.pid}-${crypto.randomUUID()}`;
+  return join(layout.staging, name);
 }

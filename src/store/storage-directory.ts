@@ -1,16 +1,8 @@
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync } from "node:fs";
 import {
   access,
   constants,
+  lstat,
   mkdir,
   readdir,
   readFile,
@@ -23,7 +15,6 @@ import { writeDurably } from "./durable-file.ts";
 import { unlessMissing } from "./file-failure.ts";
 import { layOutStore, stagingPath, type StoreLayout } from "./layout.ts";
 import { actAsOwner } from "./storage-owner.ts";
-import { DatabaseSync } from "node:sqlite";
 
 /** Limits in bytes; `maxSize` is undefined for unlimited. */
 export interface DirectoryLimits {
@@ -69,69 +60,35 @@ async function makeFolders(layout: StoreLayout): Promise<void> {
   }
 }
 
-/** Removes what killed processes left in staging; call it with the lock. Returns how many. */
+/** Milliseconds after which what another process is said to use is left over. */
+const mostAge = 24 * 60 * 60 * 1000;
+
+/** Removes what killed processes left in staging, before this one puts something there. Returns how many. */
 export async function sweepStaging({ staging }: StoreLayout): Promise<number> {
-  const names = await readdir(staging);
-  for (const name of names)
-    await rm(join(staging, name), { force: true, recursive: true });
-  return names.length;
-}
-
-/** Held by the one process that works on a directory. */
-export interface StorageLock {
-  /** False when the lock was removed and another process has it now; takes it again when it is free. */
-  keep(): boolean;
-  release(): void;
-}
-
-/**
- * Makes this process the only one that works on the directory until `release`
- * or its death; `work` is the command. Throws store-in-use.
- */
-export function lockStorageDirectory(
-  layout: StoreLayout,
-  work: string,
-): StorageLock {
-  let lock = tryStorageLock(layout);
-  if (lock === undefined)
-    throw failure("store-in-use", readHolder(layout), layout.directory);
-  nameHolder(layout, work);
-  return {
-    keep() {
-      if (lock?.isInPlace() === true) return true;
-      lock?.release();
-      lock = tryStorageLock(layout);
-      return lock !== undefined;
-    },
-    release: () => lock?.release(),
-  };
-}
-
-/** Names this process for those that find the directory locked. */
-function nameHolder({ holder }: StoreLayout, work: string): void {
-  try {
-    writeFileSync(holder, `${work} (process ${process.pid})`, { mode: 0o600 });
-  } catch {
-    // A full disk takes no name, and the lock counts all the same.
+  let removed = 0;
+  for (const name of await readdir(staging)) {
+    const path = join(staging, name);
+    if (await isInUse(path, name)) continue;
+    await rm(path, { force: true, recursive: true });
+    removed++;
   }
+  return removed;
 }
 
-function readHolder({ holder }: StoreLayout): string {
-  try {
-    return readFileSync(holder, "utf8") || "Another process";
-  } catch {
-    return "Another process";
-  }
+/** True for what a process that runs put there lately; its number may be another one's by now. */
+async function isInUse(path: string, name: string): Promise<boolean> {
+  const user = Number(/^[a-z]+-(\d+)-/.exec(name)?.[1]);
+  if (!(user > 0) || !isRunning(user)) return false;
+  const found = await lstat(path).catch(unlessMissing);
+  return found !== undefined && Date.now() - found.mtimeMs < mostAge;
 }
 
-function tryStorageLock(layout: StoreLayout): ProcessLock | undefined {
+function isRunning(pid: number): boolean {
+  if (pid === process.pid) return false;
   try {
-    mkdirSync(layout.directory, { recursive: true, mode: 0o700 });
-    return tryLock(layout.lock);
+    return process.kill(pid, 0);
   } catch (error) {
-    throw failure("store-unusable", layout.directory, reasonOf(error), {
-      cause: error,
-    });
+    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 
@@ -183,68 +140,5 @@ async function readVersion({
     throw failure("store-version-unreadable", version, storeVersion, {
       cause: error,
     });
-  }
-}
-
-/** SQLITE_BUSY. */
-const busy = 5;
-
-interface ProcessLock {
-  release(): void;
-  /**
-   * Returns false once its file was removed or replaced, so that another
-   * process can have the lock, too.
-   */
-  isInPlace(): boolean;
-}
-
-/**
- * Makes the file, as SQLite hides why it could not. An existing one is not
- * opened: closing it would release this process's lock.
- */
-function makeFile(path: string): void {
-  try {
-    closeSync(openSync(path, "ax", 0o600));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-  }
-}
-
-/**
- * Takes the exclusive lock that the file at `path` stands for, or returns
- * undefined while another process or another holder of this one has it. It is
- * SQLite's, a lock of the kernel, which ends with the process: a killed one
- * leaves none behind. Throws what opening the file throws.
- */
-function tryLock(path: string): ProcessLock | undefined {
-  const { database, ino } = openLock(path);
-  if (!tryBegin(database)) {
-    database.close();
-    return undefined;
-  }
-  // Other users that can open it could hold it.
-  chmodSync(path, 0o600);
-  return { release: () => database.close(), isInPlace: () => isAt(path, ino) };
-}
-
-function openLock(path: string) {
-  makeFile(path);
-  const database = new DatabaseSync(path, { timeout: 0 });
-  return { database, ino: statSync(path).ino };
-}
-
-function isAt(path: string, ino: number): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.ino === ino;
-}
-
-/** False while another holder has it; closes the file and throws what else goes wrong. */
-function tryBegin(database: DatabaseSync): boolean {
-  try {
-    database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
-    return true;
-  } catch (error) {
-    if ((error as { errcode?: number }).errcode === busy) return false;
-    database.close();
-    throw error;
   }
 }

@@ -167,15 +167,6 @@ export class Metrics {
       this.#readers.set(name as GaugeName, read);
   }
 
-  /** Returns the values of all metrics now. */
-  async read(): Promise<readonly Sample[]> {
-    await this.#refresh();
-    const metrics = await this.#registry.getMetricsAsJSON();
-    return metrics.flatMap(({ name, values }) =>
-      values.map((one) => ({ name, ...one })),
-    );
-  }
-
   /** Returns the exposition, with its media type. */
   async render(): Promise<{ readonly type: string; readonly text: string }> {
     await this.#refresh();

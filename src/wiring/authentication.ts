@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Configuration } from "../config/load.ts";
 import {
@@ -30,6 +31,7 @@ export async function wireAuthentication(
   configuration: Configuration,
   layout: StoreLayout,
   { logger, metrics }: DaemonTelemetry,
+  operatorToken: string,
   replica?: Replica,
 ) {
   let { tokens } = configuration.auth;
@@ -39,6 +41,7 @@ export async function wireAuthentication(
   let openId = wireOpenId(configuration, logger);
   const authentication = new Authentication(rulesOf(configuration, openId), {
     ...{ keys: keys.keys, archiveUrls },
+    operator: hash("sha256", operatorToken, "buffer"),
     now: () => Date.now(),
   });
   warnOfClearText(configuration, authentication, logger);

@@ -1,7 +1,8 @@
+import { randomBytes } from "node:crypto";
+import { rm } from "node:fs/promises";
 import { hostname as machineName } from "node:os";
 import { getCACertificates } from "node:tls";
 import { type Configuration, listChangedKeys } from "../config/load.ts";
-import { failure } from "../errors/index.ts";
 import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
 import { findUndone, tellsDecision } from "../mirror/trust/undone-decisions.ts";
 import { Daemon } from "../server/daemon.ts";
@@ -9,16 +10,14 @@ import { ClientAddresses } from "../server/http/client-address.ts";
 import { listenerLimits } from "../server/http/listener.ts";
 import { ServiceNotification } from "../server/service-notification.ts";
 import { makeCertificateSource } from "../server/tls/certificate-source.ts";
-import { layOutStore, type StoreLayout } from "../store/layout.ts";
+import { writeDurably } from "../store/durable-file.ts";
+import { layOutStore, stagingPath, type StoreLayout } from "../store/layout.ts";
 import {
-  lockStorageDirectory,
   prepareStorageDirectory,
-  type StorageLock,
   sweepStaging,
 } from "../store/storage-directory.ts";
 import { readEntries } from "../telemetry/audit-reader.ts";
 import { Metrics } from "../telemetry/metrics.ts";
-import { wireAdmin } from "./admin/admin.ts";
 import { wireAuthentication } from "./authentication.ts";
 import { type Core, wireCore, wireRules } from "./core.ts";
 import { wireProtocols } from "./protocols.ts";
@@ -29,10 +28,7 @@ import {
   wireTelemetry,
 } from "./telemetry.ts";
 
-/**
- * A daemon that holds its storage directory and is about to listen; `load` is called again on a reload. Clients are
- * held to `within`.
- */
+/** A daemon that is about to listen; `load` is called again on a reload. Clients are held to `within`. */
 export async function wireDaemon(
   load: () => Configuration,
   version: string,
@@ -41,15 +37,14 @@ export async function wireDaemon(
   const configuration = load();
   const rules = wireRules(configuration);
   const { listen, publicUrl } = configuration;
-  const { layout, telemetry, release } = await takeStore(
-    configuration,
-    version,
-  );
+  const { layout, telemetry } = await openStore(configuration, version);
   const replica = await openReplica(configuration, layout, telemetry);
+  const token = randomBytes(32).toString("base64url");
   const access = await wireAuthentication(
     configuration,
     layout,
     telemetry,
+    token,
     replica,
   );
   tellMode(rules, telemetry);
@@ -65,12 +60,6 @@ export async function wireDaemon(
     core,
     { clients, limits, ...access },
     telemetry,
-  );
-  const admin = wireAdmin(
-    core,
-    { configuration, layout, telemetry },
-    protocols.readiness,
-    version,
   );
   return new Daemon({
     ...protocols,
@@ -95,23 +84,20 @@ export async function wireDaemon(
       access.replace(next);
       return listWaitingKeys(configuration, next);
     },
-    admit: (url) => admin.listen(url),
+    announce: (url) => announce(layout, { url, token }, telemetry),
     close: async () => {
-      await admin.close();
+      await rm(layout.daemon, { force: true });
       await access.close();
       protocols.close();
       await core.close();
       await telemetry.audit.close();
-      release();
     },
   });
 }
 
-/** Makes this process the one that works on the storage directory. */
-async function takeStore(configuration: Configuration, version: string) {
+async function openStore(configuration: Configuration, version: string) {
   const layout = layOutStore(configuration.storage.directory);
   await prepareStorageDirectory(layout);
-  const lock = lockStorageDirectory(layout, "provender serve");
   const metrics = new Metrics(new Date());
   metrics.showBuild(version);
   const telemetry: DaemonTelemetry = {
@@ -119,12 +105,20 @@ async function takeStore(configuration: Configuration, version: string) {
     metrics,
   };
   await sweepLeftovers(layout, telemetry);
-  const beat = watchLock(lock, layout, telemetry);
-  const release = () => {
-    clearInterval(beat);
-    lock.release();
-  };
-  return { layout, telemetry, release };
+  return { layout, telemetry };
+}
+
+/** Tells commands of this machine where the daemon listens, and how they may ask for its metrics. */
+async function announce(
+  layout: StoreLayout,
+  asked: { readonly url: string; readonly token: string },
+  { logger }: Telemetry,
+): Promise<void> {
+  const text = `${JSON.stringify({ pid: process.pid, ...asked })}\n`;
+  const staged = stagingPath(layout, "daemon");
+  await writeDurably(staged, layout.daemon, text).catch((err: unknown) =>
+    logger.error({ err }, "commands cannot find this daemon"),
+  );
 }
 
 async function sweepLeftovers(
@@ -174,24 +168,4 @@ function listWaitingKeys(before: Configuration, next: Configuration) {
   return listChangedKeys(before, next).filter(
     (key) => !/^(?:policy|trust|auth)\b/.test(key),
   );
-}
-
-/** Milliseconds between two looks at the lock. */
-const lockBeat = 1_000;
-
-/** Ends this daemon in order when another one has its directory. */
-function watchLock(
-  lock: StorageLock,
-  { directory }: StoreLayout,
-  { logger }: Telemetry,
-): NodeJS.Timeout {
-  const look = () => {
-    if (lock.keep()) return;
-    clearInterval(beat);
-    const error = failure("store-in-use", "Another process", directory);
-    logger.fatal({ err: error }, "the lock of the storage directory is lost");
-    process.kill(process.pid, "SIGTERM");
-  };
-  const beat = setInterval(look, lockBeat).unref();
-  return beat;
 }

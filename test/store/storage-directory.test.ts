@@ -1,84 +1,23 @@
-import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import {
   mkdirSync,
   readdirSync,
-  rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { spawn } from "node:child_process";
+import { describe, expect, it } from "vitest";
 import { failing } from "../scenes/failing.ts";
-import { layOutStore } from "../../src/store/layout.ts";
+import { layOutStore, stagingPath } from "../../src/store/layout.ts";
 import {
-  lockStorageDirectory,
-  sweepStaging,
   prepareStorageDirectory,
+  sweepStaging,
 } from "../../src/store/storage-directory.ts";
-import { scratch, startMirror } from "../running-mirror.ts";
+import { scratch } from "../running-mirror.ts";
 import { makeLayout } from "./stores.ts";
 import { endingWithTests } from "../child-process.ts";
-
-const store = pathToFileURL(
-  join(import.meta.dirname, "..", "..", "src", "store"),
-).href;
-
-/** Another process that holds the lock of the directory. */
-async function startHolder(directory: string): Promise<ChildProcess> {
-  const code = `
-    const { layOutStore } = await import("${store}/layout.ts");
-    const { lockStorageDirectory } = await import("${store}/storage-directory.ts");
-    globalThis.lock = lockStorageDirectory(layOutStore(${JSON.stringify(directory)}), "a test");
-    setInterval(() => undefined, 1000);
-    console.log("held");`;
-  const child = spawn(
-    ...endingWithTests(process.execPath, ["--input-type=module", "-e", code]),
-    {
-      stdio: ["ignore", "pipe", "inherit"],
-    },
-  );
-  onTestFinished(() => void child.kill("SIGKILL"));
-  await once(child.stdout, "data");
-  return child;
-}
-
-describe("the lock of a storage directory", () => {
-  it("refuses a second process while the first one lives, and is free once it is killed", async () => {
-    const layout = await makeLayout();
-    const holder = await startHolder(layout.directory);
-    expect(() => lockStorageDirectory(layout, "a test")).toThrow(
-      failing("store-in-use"),
-    );
-    expect(() => lockStorageDirectory(layout, "a test")).toThrow(
-      layout.directory,
-    );
-    const dead = once(holder, "exit");
-    holder.kill("SIGKILL");
-    await dead;
-    const lock = lockStorageDirectory(layout, "a test");
-    lock.release();
-  });
-
-  it("refuses a second holder in one process, and is free after its release", async () => {
-    const layout = await makeLayout();
-    const lock = lockStorageDirectory(layout, "a test");
-    expect(() => lockStorageDirectory(layout, "a test")).toThrow(
-      failing("store-in-use"),
-    );
-    lock.release();
-    lockStorageDirectory(layout, "a test").release();
-  });
-
-  it("cannot be had where its file is something else", async () => {
-    const layout = await makeLayout();
-    writeFileSync(layout.lock, "this is no lock file at all, and long enough");
-    expect(() => lockStorageDirectory(layout, "a test")).toThrow(
-      failing("store-unusable"),
-    );
-  });
-});
 
 it("clears staging of all that killed processes left", async () => {
   const layout = await makeLayout();
@@ -89,42 +28,24 @@ it("clears staging of all that killed processes left", async () => {
   expect(readdirSync(layout.staging)).toEqual([]);
 });
 
-describe("a lock whose file was removed", () => {
-  it("is taken again while it is free, and for its owner only", async () => {
-    const layout = await makeLayout();
-    const lock = lockStorageDirectory(layout, "a test");
-    rmSync(layout.lock);
-    expect(lock.keep()).toBe(true);
-    expect(statSync(layout.lock).mode & 0o777).toBe(0o600);
-    expect(() => lockStorageDirectory(layout, "a test")).toThrow(
-      failing("store-in-use"),
-    );
-    lock.release();
-  });
-
-  it("is lost when another daemon has it", async () => {
-    const layout = await makeLayout();
-    const lock = lockStorageDirectory(layout, "a test");
-    rmSync(layout.lock);
-    const second = lockStorageDirectory(layout, "a test");
-    expect(lock.keep()).toBe(false);
-    second.release();
-    expect(lock.keep()).toBe(true);
-    lock.release();
-  });
-
-  it("ends the first daemon, so that two never go on", async () => {
-    const first = await startMirror();
-    rmSync(join(first.directory, "daemon.lock"));
-    const ended = once(first.process, "exit");
-    const second = await startMirror({ directory: first.directory }).catch(
-      () => undefined,
-    );
-    // The first one may have taken its lock again before the second one came.
-    if (second === undefined) await first.stop();
-    else await ended;
-    await second?.stop();
-  });
+it("leaves what other processes use in staging, until it is a day old", async () => {
+  const layout = await makeLayout();
+  const code = "setInterval(() => undefined, 1000)";
+  const other = spawn(...endingWithTests(process.execPath, ["-e", code]));
+  const pid = Number(other.pid);
+  const [, rest = ""] = stagingPath(layout, "x").split(`-${process.pid}-`);
+  const used = join(layout.staging, `archive-${pid}-${rest}`);
+  const stuck = join(layout.staging, `folder-${pid}-${rest}`);
+  writeFileSync(used, "x");
+  mkdirSync(stuck);
+  const twoDaysAgo = Date.now() / 1000 - 2 * 86_400;
+  utimesSync(stuck, twoDaysAgo, twoDaysAgo);
+  expect(await sweepStaging(layout)).toBe(1);
+  expect(readdirSync(layout.staging)).toEqual([`archive-${pid}-${rest}`]);
+  const dead = once(other, "exit");
+  other.kill("SIGKILL");
+  await dead;
+  expect(await sweepStaging(layout)).toBe(1);
 });
 
 describe("a storage directory", () => {

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { answeredCodes } from "../../src/server/http/error-response.ts";
 import { requestKind } from "../../src/server/requests/subject.ts";
+import { parseSamples } from "../../src/telemetry/samples.ts";
 import {
   alarmKinds,
   Metrics,
@@ -110,9 +111,10 @@ it("counts every answer once, whenever its numbers are read", async () => {
     metrics.countRequest({
       ...{ kind: "index", outcome, status, milliseconds: 3, bytes: 10 },
     });
+  const readSamples = async () => parseSamples((await metrics.render()).text);
   const read = async () => ({
-    requests: sum(await metrics.read(), "provender_requests_total"),
-    bytes: sum(await metrics.read(), "provender_sent_bytes_total"),
+    requests: sum(await readSamples(), "provender_requests_total"),
+    bytes: sum(await readSamples(), "provender_sent_bytes_total"),
   });
   for (const status of [200, 200, 304]) answer("hit", status);
   expect(await read()).toEqual({ requests: 3, bytes: 30 });

@@ -1,6 +1,5 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
-import { z } from "zod";
 import {
   failure,
   type Failure,
@@ -28,14 +27,12 @@ export async function readInputFile(path: string): Promise<string> {
 }
 
 /** File that a command was given: its text, or why it cannot be read. */
-export const inputText = z.union([
-  z.object({ path: z.string(), text: z.string() }),
-  z.object({ path: z.string(), problem: z.string(), remedy: z.string() }),
-]);
+export type InputText = { readonly path: string } & (
+  | { readonly text: string }
+  | { readonly problem: string; readonly remedy: string }
+);
 
-export type InputText = Readonly<z.infer<typeof inputText>>;
-
-/** Reads a file for a verb that may run where the file cannot be read. */
+/** Reads a file before the command takes the user of the store. */
 export async function takeInput(path: string): Promise<InputText> {
   try {
     return { path, text: await readInputFile(path) };

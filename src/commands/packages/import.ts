@@ -2,7 +2,6 @@ import { isSha256 } from "../../address/hash.ts";
 import {
   BundleFile,
   type BundleLimits,
-  type openFile,
 } from "../../mirror/bundles/bundle-file.ts";
 import { failure } from "../../errors/index.ts";
 import {
@@ -12,23 +11,17 @@ import {
 
 interface ImportOptions {
   readonly file: string;
-  /** What `export` printed on the other side; undefined where nobody knows it. */
-  readonly sha256?: string | undefined;
-  readonly limits: BundleLimits;
-  /** Opens the file where it is; a file of this process by default. */
-  readonly openFile?: typeof openFile;
+  readonly bundle: BundleFile;
   readonly signal: AbortSignal;
 }
 
-/**
- * `provender import FILE`: returns the exit status, 1 when some release was refused, and each is named with the
- * reason.
- */
-export async function runImport(
-  parts: ImportParts,
-  { file, sha256, limits, signal, openFile }: ImportOptions,
+/** Opens the bundle of `provender import`, and says where nothing vouches for the names in it. `sha256` is what `export` printed on the other side. */
+export async function openBundle(
+  file: string,
+  sha256: string | undefined,
+  limits: BundleLimits,
   stderr: (text: string) => void,
-): Promise<number> {
+): Promise<BundleFile> {
   if (sha256 !== undefined && !isSha256(sha256.toLowerCase()))
     throw failure(
       "arguments",
@@ -36,17 +29,21 @@ export async function runImport(
       "it is not a SHA-256",
       'give the 64 hex digits that "provender export" printed',
     );
-  const bundle = await BundleFile.open(
-    file,
-    limits,
-    openFile,
-    sha256?.toLowerCase(),
-  );
+  const bundle = await BundleFile.open(file, limits, sha256?.toLowerCase());
   // Publishers sign digests, not the names that a manifest gives them.
   if (sha256 === undefined)
     stderr(
       `Nothing vouches for the names in ${file}: where it is the first of a namespace, give --sha256 with what export printed.\n`,
     );
+  return bundle;
+}
+
+/** `provender import FILE`: returns the exit status, 1 when some release was refused, and each is named with the reason. Closes the bundle. */
+export async function runImport(
+  parts: ImportParts,
+  { file, bundle, signal }: ImportOptions,
+  stderr: (text: string) => void,
+): Promise<number> {
   const done = { releases: 0, added: 0, present: 0, refused: 0 };
   try {
     for await (const one of importBundle(parts, bundle, signal)) {

@@ -1,6 +1,6 @@
 import { createHash, hash } from "node:crypto";
 import { constants } from "node:fs";
-import { open } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { extract, type Header } from "tar-stream";
 import type { Sha256 } from "../../address/hash.ts";
 import { failure, type Failure } from "../../errors/index.ts";
@@ -14,34 +14,6 @@ import {
   type BundleManifest,
   type BundleMember,
 } from "./manifest.ts";
-
-/** A file that is read at any place, here or by the command that named it. */
-export interface ReadableFile {
-  /** Bytes; undefined for something other than a file. */
-  readonly size: number | undefined;
-  /** Reads from `position` on; returns the number of bytes, 0 at the end. */
-  read(buffer: Uint8Array, position: number): Promise<number>;
-  close(): Promise<void>;
-}
-
-/** Opens a file of this process; throws what the system says. */
-export async function openFile(path: string): Promise<ReadableFile> {
-  // Not waiting for the writer of a pipe.
-  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  const close = () => handle.close();
-  try {
-    const stats = await handle.stat();
-    return {
-      size: stats.isFile() ? stats.size : undefined,
-      read: async (buffer, position) =>
-        (await handle.read(buffer, 0, buffer.length, position)).bytesRead,
-      close,
-    };
-  } catch (error) {
-    await close();
-    throw error;
-  }
-}
 
 /** Bytes of each. */
 export interface BundleLimits {
@@ -67,12 +39,12 @@ const readSize = 1024 * 1024;
 export class BundleFile {
   readonly manifest: BundleManifest;
   readonly #path: string;
-  readonly #handle: ReadableFile;
+  readonly #handle: FileHandle;
   readonly #places: ReadonlyMap<string, Place>;
 
   private constructor(
     path: string,
-    handle: ReadableFile,
+    handle: FileHandle,
     manifest: BundleManifest,
     places: readonly Place[],
   ) {
@@ -90,14 +62,17 @@ export class BundleFile {
   static async open(
     path: string,
     limits: BundleLimits,
-    open = openFile,
     sha256?: string,
   ): Promise<BundleFile> {
-    const handle = await open(path).catch((error: unknown) => {
+    // Not waiting for the writer of a pipe.
+    const flags = constants.O_RDONLY | constants.O_NONBLOCK;
+    const handle = await open(path, flags).catch((error: unknown) => {
       const { code = "unknown" } = error as NodeJS.ErrnoException;
       throw refuse(path, `it cannot be read, ${code}`);
     });
     try {
+      const stats = await handle.stat();
+      if (!stats.isFile()) throw refuse(path, "it is not a file");
       const { manifest, size } = await readManifest(
         path,
         handle,
@@ -119,10 +94,10 @@ export class BundleFile {
         return { ...member, start };
       });
       const expected = end + 2 * block;
-      if (handle.size !== expected)
+      if (stats.size !== expected)
         throw refuse(
           path,
-          `expected ${expected} bytes by its manifest, got ${handle.size}`,
+          `expected ${expected} bytes by its manifest, got ${stats.size}`,
         );
       return new BundleFile(path, handle, manifest, places);
     } catch (error) {
@@ -208,11 +183,10 @@ function refuse(
 
 async function readManifest(
   path: string,
-  handle: ReadableFile,
+  handle: FileHandle,
   most: number,
   expectedSha256: string | undefined,
 ): Promise<{ readonly manifest: BundleManifest; readonly size: number }> {
-  if (handle.size === undefined) throw refuse(path, "it is not a file");
   const header = await readHeader(handle, 0);
   if (header?.name !== manifestName)
     throw refuse(path, `it does not begin with ${manifestName}`);
@@ -240,7 +214,7 @@ async function readManifest(
 
 /** The regular file that one block describes alone: without long names, attributes and holes, which take blocks of their own. */
 async function readHeader(
-  handle: ReadableFile,
+  handle: FileHandle,
   position: number,
 ): Promise<Header | undefined> {
   const bytes = Buffer.alloc(block);
@@ -263,12 +237,14 @@ function fillUp(size: number): number {
 /** Returns false where the file ends before the buffer is full. */
 async function fill(
   buffer: Buffer,
-  handle: ReadableFile,
+  handle: FileHandle,
   position: number,
 ): Promise<boolean> {
   for (let read = 0; read < buffer.length;) {
     const rest = buffer.subarray(read);
-    const bytesRead = await handle.read(rest, position + read);
+    const { bytesRead } = await handle.read(
+      ...([rest, 0, rest.length, position + read] as const),
+    );
     if (bytesRead === 0) return false;
     read += bytesRead;
   }

@@ -26,7 +26,7 @@ interface Held {
 
 /** Free files (inodes) that one archive and its records need, with some to spare. */
 const leastFiles = 16;
-/** Milliseconds for which a count is good although other processes store and remove archives, too. */
+/** Milliseconds for which a count is good although other processes may have removed archives. */
 const countedFor = 1_000;
 /** Archives from which on a little more than asked for is evicted, so that the store is not listed for each. */
 const manyArchives = 1_000;
@@ -144,13 +144,13 @@ export class Retention {
     if (maxSize === Infinity) return Math.max(0, overFree);
     if (this.#measured === undefined || this.#isOutdated) await this.#recount();
     // What other processes removed leaves room.
-    if (this.#excess() + bytes > 0) await this.#recount();
+    const isOld = performance.now() - this.#measuredAt > countedFor;
+    if (isOld && this.#excess() + bytes > 0) await this.#recount();
     const overSize = this.#excess() + bytes;
     return Math.max(0, overFree, bytes > maxSize ? Infinity : overSize);
   }
 
   async #recount(): Promise<void> {
-    if (performance.now() - this.#measuredAt < countedFor) return;
     this.#isOutdated = false;
     await this.measureArchives();
   }

@@ -3,27 +3,19 @@ import type { BundleLimits } from "../../mirror/bundles/bundle-file.ts";
 import { originLimits } from "../../origin/guard/origin-settings.ts";
 import { largestProof } from "../../mirror/bundles/manifest.ts";
 import type { StoreLayout } from "../../store/layout.ts";
-import {
-  lockStorageDirectory,
-  openStorageDirectory,
-  sweepStaging,
-} from "../../store/storage-directory.ts";
+import { openStorageDirectory } from "../../store/storage-directory.ts";
 import { wireCore, wireRules } from "../core.ts";
 import type { Kept } from "../kept.ts";
 import { openReplica } from "../store/replica.ts";
 import { wireTelemetry, type Telemetry } from "../telemetry.ts";
 import type { OpenMirror } from "../verbs/verb.ts";
 
-/** Opens the mirror for a command, while no other process works on its store; `work` is the command. Throws store-in-use. */
+/** Opens the mirror for a command, beside a daemon and other commands or without them. */
 export async function openMirror(
   configuration: Configuration,
-  work: string,
 ): Promise<OpenMirror & AsyncDisposable> {
   const rules = wireRules(configuration);
-  const { layout, telemetry, replica, close } = await openStore(
-    configuration,
-    work,
-  );
+  const { layout, telemetry, replica, close } = await openStore(configuration);
   const parts = { replica, close };
   const core = wireCore(configuration, rules, layout, telemetry, parts);
   return closing(Object.assign(core, { configuration, layout, telemetry }));
@@ -51,24 +43,16 @@ export function closing<T extends { close(): Promise<unknown> }>(
 }
 
 /** Opens the store of a command; `close` closes `kept` first. */
-async function openStore(configuration: Configuration, work: string) {
+async function openStore(configuration: Configuration) {
   const layout = await openStorageDirectory(configuration.storage.directory);
-  const lock = lockStorageDirectory(layout, work);
-  try {
-    await sweepStaging(layout);
-    const telemetry = wireCommandTelemetry(configuration, layout);
-    const replica = await openReplica(configuration, layout, telemetry);
-    const close = async (kept: Pick<Kept, "close" | "nearest">) => {
-      await kept.nearest?.outbox.drain();
-      await kept.close();
-      await telemetry.audit.close();
-      lock.release();
-    };
-    return { layout, telemetry, replica, close };
-  } catch (error) {
-    lock.release();
-    throw error;
-  }
+  const telemetry = wireCommandTelemetry(configuration, layout);
+  const replica = await openReplica(configuration, layout, telemetry);
+  const close = async (kept: Pick<Kept, "close" | "nearest">) => {
+    await kept.nearest?.outbox.drain();
+    await kept.close();
+    await telemetry.audit.close();
+  };
+  return { layout, telemetry, replica, close };
 }
 
 /** Standard error belongs to the command. */

@@ -1,85 +1,83 @@
-import { z } from "zod";
 import { runExport } from "../../commands/packages/export.ts";
 import { runImport } from "../../commands/packages/import.ts";
 import { runPrefetch } from "../../commands/packages/prefetch.ts";
+import type { BundleFile } from "../../mirror/bundles/bundle-file.ts";
 import { wireBundleLimits } from "../commands/store.ts";
 import { wireCore, type Core } from "../core.ts";
-import { selection, selectionOf } from "./selection.ts";
-import { flag, text, verb, type OpenMirror } from "./verb.ts";
+import { type SelectionFlags, selectionOf } from "./selection.ts";
+import type { JsonFlag, OpenMirror, VerbIo } from "./verb.ts";
 
-export const prefetch = verb(
-  { ...selection, check: flag, json: flag },
-  async (
-    { check: checks, json, ...flags },
-    opened,
-    { stdout, stderr, signal, makeProgress },
-  ) => {
-    const { configuration } = opened;
-    const input = selectionOf(flags, configuration);
-    const progress = makeProgress();
-    const run = (mirror: Core) => {
-      const parts = { mirror, progress, signal, inspects: false, checks };
-      return runPrefetch({ input, json }, parts, { stdout, stderr });
-    };
-    if (!checks) {
-      await measureStore(opened);
-      return run(opened);
-    }
-    const offline = goOffline(opened);
-    return run(offline).finally(() => offline.close());
+export async function prefetch(
+  {
+    check: checks = false,
+    json = false,
+    ...flags
+  }: SelectionFlags & JsonFlag & { readonly check?: boolean },
+  opened: OpenMirror,
+  { stdout, stderr, signal, makeProgress }: VerbIo,
+): Promise<number> {
+  const input = selectionOf(flags, opened.configuration);
+  const progress = makeProgress();
+  const run = (mirror: Core) => {
+    const parts = { mirror, progress, signal, inspects: false, checks };
+    return runPrefetch({ input, json }, parts, { stdout, stderr });
+  };
+  if (!checks) {
+    await measureStore(opened);
+    return run(opened);
+  }
+  const offline = goOffline(opened);
+  return run(offline).finally(() => offline.close());
+}
+
+export function exportPackages(
+  {
+    to,
+    oci,
+    bundle,
+    since,
+    ...flags
+  }: SelectionFlags & {
+    readonly to?: string;
+    readonly oci?: string;
+    readonly bundle?: string;
+    readonly since?: string;
   },
-);
+  mirror: OpenMirror,
+  { stderr, signal, makeProgress }: VerbIo,
+): Promise<number> {
+  const { configuration } = mirror;
+  const options = {
+    ...{ to, oci, bundle, since },
+    input: selectionOf(flags, configuration),
+    limits: wireBundleLimits(configuration),
+  };
+  const progress = makeProgress();
+  const ways = { inspects: true, checks: false };
+  const parts = { mirror, progress, signal, ...ways, store: mirror };
+  return runExport(options, parts, stderr);
+}
 
-const destination = { to: text, oci: text, bundle: text, since: text };
+export async function importFile(
+  { file, bundle }: { readonly file: string; readonly bundle: BundleFile },
+  mirror: OpenMirror,
+  { stderr, signal }: VerbIo,
+): Promise<number> {
+  await measureStore(mirror);
+  return runImport(mirror, { file, bundle, signal }, stderr);
+}
 
-export const exportPackages = verb(
-  { ...selection, ...destination },
-  (
-    { to, oci, bundle, since, ...flags },
-    mirror,
-    { stderr, signal, makeProgress },
-  ) => {
-    const { configuration } = mirror;
-    const options = {
-      ...{ to, oci, bundle, since },
-      input: selectionOf(flags, configuration),
-      limits: wireBundleLimits(configuration),
-    };
-    const progress = makeProgress();
-    const ways = { inspects: true, checks: false };
-    const parts = { mirror, progress, signal, ...ways, store: mirror };
-    return runExport(options, parts, stderr);
-  },
-);
-
-export const importFile = verb(
-  { file: z.string(), sha256: text },
-  async ({ file, sha256 }, mirror, { stderr, openFile, signal }) => {
-    const { configuration } = mirror;
-    const limits = wireBundleLimits(configuration);
-    await measureStore(mirror);
-    return runImport(
-      mirror,
-      { file, sha256, limits, openFile, signal },
-      stderr,
-    );
-  },
-);
-
-/** Room is made by what is stored, which the daemon has counted. */
+/** Room is made by what is stored. */
 async function measureStore({
   retention,
   configuration,
-  daemon,
 }: OpenMirror): Promise<void> {
-  const isBounded = configuration.storage.maxSize !== undefined;
-  if (isBounded && daemon === undefined) await retention.measure();
+  if (configuration.storage.maxSize !== undefined) await retention.measure();
 }
 
 /** The same store without its origins. */
 function goOffline(mirror: OpenMirror): Core {
   const { records, clock, layout, telemetry, admission } = mirror;
-  const { logger, alarms, audit } = telemetry;
   const replica = mirror.replica && {
     ...mirror.replica,
     close: () => Promise.resolve(),
@@ -88,7 +86,7 @@ function goOffline(mirror: OpenMirror): Core {
     { ...mirror.configuration, offline: true },
     { ...admission.rules, offline: true },
     layout,
-    { logger, alarms, audit },
+    telemetry,
     { records, clock, replica },
   );
 }

@@ -1,26 +1,22 @@
-import { z } from "zod";
 import {
   machinePlatform,
   parsePlatform,
   type Platform,
 } from "../../address/platform.ts";
-import { inputText } from "../../commands/inputs/input-file.ts";
+import type { InputText } from "../../commands/inputs/input-file.ts";
 import type { SelectionInput } from "../../commands/packages/package-selection.ts";
 import type { Configuration } from "../../config/load.ts";
 import { hostsOf } from "./hosts.ts";
-import { texts } from "./verb.ts";
 
-/** The arguments and flags that choose packages; the command has read the files. */
-export const selection = {
-  spec: texts,
-  module: texts.default([]),
-  directory: texts.default([]),
-  lockFile: z.array(inputText),
-  list: z.array(inputText),
-  platform: texts.optional(),
-};
-
-type SelectionFlags = z.output<z.ZodObject<typeof selection>>;
+/** The arguments and flags that choose packages; the files among them are read. */
+export interface SelectionFlags {
+  readonly spec: readonly string[];
+  readonly module?: readonly string[];
+  readonly directory?: readonly string[];
+  readonly lockFile: readonly InputText[];
+  readonly list: readonly InputText[];
+  readonly platform?: readonly string[];
+}
 
 export function selectionOf(
   flags: SelectionFlags,
@@ -28,10 +24,10 @@ export function selectionOf(
 ): SelectionInput {
   return {
     specs: flags.spec,
-    modules: flags.module,
+    modules: flags.module ?? [],
     lists: flags.list,
     lockFiles: flags.lockFile,
-    directories: flags.directory,
+    directories: flags.directory ?? [],
     platforms: platformsOf(flags.platform, configuration.platforms),
     hosts: hostsOf(configuration),
   };

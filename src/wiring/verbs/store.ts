@@ -6,7 +6,7 @@ import { runVerify } from "../../commands/store/verify.ts";
 import { ModuleTrustRecords } from "../../mirror/modules/records.ts";
 import { planPrune } from "../../mirror/upkeep/pruning.ts";
 import { anyHostOf } from "./hosts.ts";
-import { flag, text, texts, verb, type OpenMirror } from "./verb.ts";
+import type { JsonFlag, OpenMirror, VerbIo } from "./verb.ts";
 
 /** The records of modules are read without their mirror. */
 function heldPartsOf(mirror: OpenMirror) {
@@ -15,53 +15,60 @@ function heldPartsOf(mirror: OpenMirror) {
   return { records, releases, versions, trust, blobs, clock, judge, modules };
 }
 
-export const list = verb(
-  { spec: text, json: flag },
-  ({ spec, json }, mirror, io) => {
-    const hosts = anyHostOf(mirror.configuration);
-    return runList(heldPartsOf(mirror), { spec, hosts, json }, io);
+export function list(
+  { spec, json = false }: JsonFlag & { readonly spec?: string },
+  mirror: OpenMirror,
+  io: VerbIo,
+): Promise<number> {
+  const hosts = anyHostOf(mirror.configuration);
+  return runList(heldPartsOf(mirror), { spec, hosts, json }, io);
+}
+
+export function prune(
+  {
+    spec: specs,
+    dryRun = false,
+    json = false,
+  }: JsonFlag & {
+    readonly spec: readonly string[];
+    readonly dryRun?: boolean;
   },
-);
+  mirror: OpenMirror,
+  { stdout }: VerbIo,
+): Promise<number> {
+  const { configuration, replica, blobs } = mirror;
+  if (specs.length === 0) {
+    const { maxSize } = configuration.storage;
+    const plan = () => planPrune(mirror, maxSize, Date.now());
+    const remove = (sha256: Sha256) => blobs.delete(sha256);
+    return runPrune(plan, remove, { dryRun, json }, stdout);
+  }
+  // What is removed on the disk alone would come back from the bucket.
+  const everywhere = async (sha256: Sha256) => {
+    await replica?.blobs.delete(sha256);
+    await blobs.delete(sha256);
+  };
+  const held = heldPartsOf(mirror);
+  const hosts = anyHostOf(configuration);
+  const plan = () => planNamed(held, specs, hosts);
+  return runPrune(plan, everywhere, { dryRun, json }, stdout);
+}
 
-export const prune = verb(
-  { spec: texts, dryRun: flag, json: flag },
-  async ({ spec: specs, dryRun, json }, mirror, { stdout }) => {
-    const { configuration, replica, blobs } = mirror;
-    if (specs.length === 0) {
-      const { maxSize } = configuration.storage;
-      const plan = () => planPrune(mirror, maxSize, Date.now());
-      const remove = (sha256: Sha256) => blobs.delete(sha256);
-      return runPrune(plan, remove, { dryRun, json }, stdout);
-    }
-    // What is removed on the disk alone would come back from the bucket.
-    const everywhere = async (sha256: Sha256) => {
-      await replica?.blobs.delete(sha256);
-      await blobs.delete(sha256);
-    };
-    const held = heldPartsOf(mirror);
-    const hosts = anyHostOf(configuration);
-    const plan = () => planNamed(held, specs, hosts);
-    return runPrune(plan, everywhere, { dryRun, json }, stdout);
-  },
-);
+export function verify(
+  { repair = false, json = false }: JsonFlag & { readonly repair?: boolean },
+  mirror: OpenMirror,
+  { stdout, signal, makeProgress }: VerbIo,
+): Promise<number> {
+  return runVerify(mirror, { repair, json, signal }, makeProgress(), stdout);
+}
 
-export const verify = verb(
-  { repair: flag, json: flag },
-  (asked, mirror, { stdout, signal, makeProgress }) =>
-    runVerify(mirror, { ...asked, signal }, makeProgress(), stdout),
-);
-
-const question = {
-  ...{ spec: text, since: text, until: text },
-  ...{ asker: text, verdict: text, event: text },
-};
-
-export const audit = verb(
-  { ...question, json: flag },
-  async ({ json, ...question }, { layout, configuration }, { print }) => {
-    const { decisions, requests } = layout.audit;
-    const options = { json, now: new Date(), hosts: anyHostOf(configuration) };
-    await printAudit([decisions, requests], question, options, print);
-    return 0;
-  },
-);
+export async function audit(
+  { json = false, ...question }: JsonFlag & Parameters<typeof printAudit>[1],
+  { layout, configuration }: OpenMirror,
+  { print }: VerbIo,
+): Promise<number> {
+  const { decisions, requests } = layout.audit;
+  const options = { json, now: new Date(), hosts: anyHostOf(configuration) };
+  await printAudit([decisions, requests], question, options, print);
+  return 0;
+}

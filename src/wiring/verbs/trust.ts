@@ -1,4 +1,3 @@
-import { z } from "zod";
 import { decideContent } from "../../commands/trust/contents.ts";
 import type { Deed, TrustParts } from "../../commands/trust/decision.ts";
 import { decideKey } from "../../commands/trust/keys.ts";
@@ -12,24 +11,27 @@ import {
 import { justNow } from "../../mirror/providers/provider-mirror.ts";
 import { isCandidate } from "../../trust/standing.ts";
 import { hostsOf } from "./hosts.ts";
-import { flag, text, verb, type OpenMirror, type VerbIo } from "./verb.ts";
+import type { JsonFlag, OpenMirror, VerbIo } from "./verb.ts";
 
-export const list = verb(
-  { json: flag, all: flag },
-  (shown, { trust, admission }, io) =>
-    listTrust(trust, admission.rules, shown, io),
-);
+export function list(
+  { json = false, all = false }: JsonFlag & { readonly all?: boolean },
+  { trust, admission }: OpenMirror,
+  io: VerbIo,
+): Promise<number> {
+  return listTrust(trust, admission.rules, { json, all }, io);
+}
+
+interface DecisionFlags {
+  readonly spec?: string;
+  readonly digest?: string;
+  readonly key?: string;
+  readonly for?: string;
+  readonly because?: string;
+}
 
 /** Makes the verb that decides on a content of a release, or with `key` on a signing key. */
 function decide(deed: Deed) {
-  const shape = {
-    spec: text,
-    digest: text,
-    key: text,
-    for: text,
-    because: text,
-  };
-  return verb(shape, (input, mirror, io) => {
+  return (input: DecisionFlags, mirror: OpenMirror, io: VerbIo) => {
     const { spec, digest, key, for: scope } = input;
     const parts = partsOf(mirror, io, input.because);
     if (spec !== undefined && key === undefined && scope === undefined)
@@ -42,20 +44,21 @@ function decide(deed: Deed) {
       "a decision is about one content or about one key",
       "name a release, such as acme/net@1.2.0, or a key with --key FINGERPRINT --for SCOPE",
     );
-  });
+  };
 }
 
 export const approve = decide("approve");
 export const revoke = decide("revoke");
 export const forget = decide("forget");
 
-export const reset = verb(
-  { what: z.string(), because: text },
-  async ({ what, because }, mirror, io) => {
-    await resetTrust(partsOf(mirror, io, because), what);
-    return 0;
-  },
-);
+export async function reset(
+  { what, because }: { readonly what: string; readonly because?: string },
+  mirror: OpenMirror,
+  io: VerbIo,
+): Promise<number> {
+  await resetTrust(partsOf(mirror, io, because), what);
+  return 0;
+}
 
 function partsOf(
   mirror: OpenMirror,

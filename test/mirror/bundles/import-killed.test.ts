@@ -120,10 +120,7 @@ async function makeLargeBundle() {
     config: { freshness: { versions: "0" } },
   });
   folders.push(site.directory);
-  const core = await openMirror(
-    loadConfiguration({ file: site.configFile }),
-    "a test",
-  );
+  const core = await openMirror(loadConfiguration({ file: site.configFile }));
   const digests: string[] = [];
   for (const version of versions) {
     const release = await registry.publish({ version, size: each });

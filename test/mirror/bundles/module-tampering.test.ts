@@ -1,7 +1,10 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runImport } from "../../../src/commands/packages/import.ts";
+import {
+  openBundle,
+  runImport,
+} from "../../../src/commands/packages/import.ts";
 import { loadConfiguration } from "../../../src/config/load.ts";
 import {
   wireBundleLimits,
@@ -52,7 +55,7 @@ async function startSites(): Promise<void> {
   for (const site of [fresh, seen])
     cores.set(
       site,
-      await openMirror(loadConfiguration({ file: site.configFile }), "a test"),
+      await openMirror(loadConfiguration({ file: site.configFile })),
     );
   expect(await importInto(seen, good)).toMatchObject({ status: 0 });
 }
@@ -70,12 +73,13 @@ async function importInto(site: Site, bytes: Buffer) {
   const limits = wireBundleLimits(loadConfiguration({ file: site.configFile }));
   const { signal } = new AbortController();
   let said = "";
-  const status = await runImport(core, { file, limits, signal }, (text) => {
-    said += text;
-  }).catch((error: unknown) => {
-    said += (error as Error).message;
-    return 1;
-  });
+  const say = (text: string) => void (said += text);
+  const status = await openBundle(file, undefined, limits, say)
+    .then((bundle) => runImport(core, { file, bundle, signal }, say))
+    .catch((error: unknown) => {
+      said += (error as Error).message;
+      return 1;
+    });
   return { status, said };
 }
 

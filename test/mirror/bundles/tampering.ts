@@ -1,7 +1,10 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { runImport } from "../../../src/commands/packages/import.ts";
+import {
+  openBundle,
+  runImport,
+} from "../../../src/commands/packages/import.ts";
 import { loadConfiguration } from "../../../src/config/load.ts";
 import {
   wireBundleLimits,
@@ -83,7 +86,7 @@ export class Tampering {
     // Something is stored already, so that unchanged does not mean empty.
     expect((await site.run("import", before)).status).toBe(0);
     const configuration = loadConfiguration({ file: site.configFile });
-    const core = await openMirror(configuration, "a test");
+    const core = await openMirror(configuration);
     return new Tampering(release, readFileSync(file), site, core);
   }
 
@@ -139,13 +142,13 @@ export class Tampering {
       loadConfiguration({ file: this.#site.configFile }),
     );
     const { signal } = new AbortController();
-    const options = { file, limits, signal };
-    const status = await runImport(this.#core, options, (text) => {
-      said += text;
-    }).catch((error: unknown) => {
-      said += (error as Error).message;
-      return 1;
-    });
+    const say = (text: string) => void (said += text);
+    const status = await openBundle(file, undefined, limits, say)
+      .then((bundle) => runImport(this.#core, { file, bundle, signal }, say))
+      .catch((error: unknown) => {
+        said += (error as Error).message;
+        return 1;
+      });
     return { status, said };
   }
 
