@@ -1,0 +1,114 @@
+import { readFileSync } from "node:fs";
+import { type IncomingMessage, request as requestInClear } from "node:http";
+import { request } from "node:https";
+import { isIP, isIPv6 } from "node:net";
+import { text } from "node:stream/consumers";
+import { z } from "zod";
+import {
+  findNeeds,
+  notRunning,
+  printStatus,
+  readFigures,
+} from "../../commands/operate/status.ts";
+import type { Output } from "../../commands/output/report.ts";
+import { type Configuration, loadConfiguration } from "../../config/load.ts";
+import { trustedCertificates } from "../../network/trusted-certificates.ts";
+import { readJson } from "../../store/json-text.ts";
+import { layOutStore } from "../../store/layout.ts";
+import { actAsOwner } from "../../store/storage-owner.ts";
+import { parseSamples } from "../../telemetry/samples.ts";
+import type { Flags } from "../flags.ts";
+import { readLocalAuthority } from "../mirror-access.ts";
+
+/** What a daemon leaves in its storage directory while it runs. */
+const announced = z.object({
+  pid: z.int(),
+  url: z.url(),
+  token: z.string(),
+});
+
+/** Milliseconds that the daemon has for one answer. */
+const patience = 8_000;
+
+/** `provender status`: asks the daemon of the storage directory for `/readyz` and `/metrics`. */
+export async function status(
+  { config, json = false }: Flags,
+  { stdout }: Output,
+): Promise<number> {
+  const configuration = loadConfiguration({ file: config });
+  const { directory, minFree } = configuration.storage;
+  const layout = layOutStore(directory);
+  actAsOwner(layout);
+  const policyMode = configuration.policy.mode;
+  const place = { directory, policyMode };
+  const absent = `No daemon works on ${directory}: start it with "provender serve" or its service.`;
+  const found = readAnnounced(layout.daemon);
+  if (found === undefined)
+    return printStatus(place, notRunning(absent), json, stdout);
+  const ask = (path: string) => askDaemon(configuration, found, path);
+  try {
+    const readiness = await ask("/readyz");
+    const samples = parseSamples((await ask("/metrics")).text);
+    const ready = readiness.status === 200;
+    const shown = {
+      ...{ running: true, ready },
+      problems: ready ? [] : problemsIn(readiness.text),
+      needs: findNeeds(samples, minFree, new Date()),
+      figures: readFigures(samples),
+    };
+    const { url, pid } = found;
+    return printStatus({ ...place, url, pid }, shown, json, stdout);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    // A daemon that was killed leaves its announcement.
+    const problem =
+      code === "ECONNREFUSED"
+        ? absent
+        : `The daemon at ${found.url}, process ${found.pid}, does not answer (${message}): look at its log.`;
+    return printStatus(place, notRunning(problem), json, stdout);
+  }
+}
+
+function readAnnounced(path: string): z.infer<typeof announced> | undefined {
+  try {
+    return readJson(announced, readFileSync(path, "utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Asks on this machine, whatever clients find behind the daemon's name. */
+async function askDaemon(
+  configuration: Configuration,
+  { url: clients, token }: z.infer<typeof announced>,
+  path: string,
+): Promise<{ readonly status: number | undefined; readonly text: string }> {
+  const { host: address } = configuration.listen;
+  const url = new URL(path, clients);
+  const name = url.hostname.replace(/^\[|\]$/g, "");
+  const local = isIPv6(address) ? "::1" : "127.0.0.1";
+  const options = {
+    ...{ host: isIP(name) > 0 ? name : local, port: url.port, path },
+    headers: { host: url.host, authorization: `Bearer ${token}` },
+    signal: AbortSignal.timeout(patience),
+  };
+  const authority = readLocalAuthority(configuration);
+  const asked =
+    authority === undefined
+      ? requestInClear(options)
+      : request({
+          ...options,
+          servername: isIP(name) > 0 ? "" : name,
+          ca: [...trustedCertificates(authority)],
+          allowPartialTrustChain: true,
+        });
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  asked.once("response", resolve).once("error", reject).end();
+  const answer = await promise;
+  return { status: answer.statusCode, text: await text(answer) };
+}
+
+function problemsIn(body: string): readonly string[] {
+  const refused = z.object({ errors: z.array(z.string()) });
+  return readJson(refused, body)?.errors ?? [body.slice(0, 200)];
+}
