@@ -1,12 +1,6 @@
-import { dirname, resolve } from "node:path";
-import { z } from "zod";
+import { resolve } from "node:path";
 import { failure } from "../errors/index.ts";
-import {
-  defaultStorageDirectory,
-  readSurroundings,
-  type Surroundings,
-} from "./environment.ts";
-import { parseYaml } from "./yaml-document.ts";
+import type { Surroundings } from "./environment.ts";
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 
 /** The configuration file that was found. */
@@ -60,31 +54,6 @@ function refuse(path: string, reason: string, cause?: unknown): never {
     "check the path, its permissions and its encoding",
     { cause },
   );
-}
-
-const directory = z.string().regex(/^[^\0]+$/);
-
-const shape = z
-  .looseObject({
-    storage: z.looseObject({ directory: directory.optional() }).optional(),
-  })
-  .nullable();
-
-/**
- * Finds the storage directory in the configuration `file`, of which a command beside a daemon needs nothing else.
- * Undefined for a file with problems, which `loadConfiguration` explains.
- */
-export function findStorageDirectory(
-  file: string | undefined,
-): string | undefined {
-  const from = readSurroundings();
-  const source = readSource(file, from);
-  const { value, problems } = parseYaml(source?.text ?? "");
-  const parsed = shape.safeParse(value);
-  if (problems.length > 0 || !parsed.success) return undefined;
-  const named = parsed.data?.storage?.directory;
-  if (named === undefined) return defaultStorageDirectory(from);
-  return resolve(source ? dirname(source.path) : from.cwd, named);
 }
 
 /** The UTF-8 text of a file of at most `limit` bytes, and the permission bits of what was opened. */

@@ -69,7 +69,7 @@ export function blobPath(layout: StoreLayout, sha256: Sha256): string {
 
 /** True for records that can be rebuilt, or whose content will show again. All others are trust and decisions. */
 export function isRebuildable([room]: RecordKey): boolean {
-  return room === "package-hashes";
+  return room === "package-hashes" || room === "wrong-archives";
 }
 
 /** True for records of keys and decisions. */

@@ -7,6 +7,7 @@ import type { Configuration } from "../config/load.ts";
 import { failure, isFailure } from "../errors/index.ts";
 import { downloadLimits } from "../mirror/archives/places.ts";
 import { Archives } from "../mirror/archives/archives.ts";
+import { WrongArchives } from "../mirror/archives/wrong-archives.ts";
 import { openWorkRoom } from "../mirror/archives/room.ts";
 import { GitPacker } from "../mirror/modules/git-packing.ts";
 import {
@@ -137,6 +138,7 @@ function wireProviders(
   const settling = wireStandings(configuration, origins, trusted, telemetry);
   const providers = new ProviderMirror({
     ...{ ...settling, admission, archives, hashes, releases },
+    wrong: new WrongArchives(records, clock),
     ...{ alarms, offline },
     freshness: configuration.freshness.versions,
   });

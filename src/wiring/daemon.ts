@@ -40,6 +40,7 @@ export async function wireDaemon(
   const { layout, telemetry } = await openStore(configuration, version);
   const replica = await openReplica(configuration, layout, telemetry);
   const token = randomBytes(32).toString("base64url");
+  let isAnnounced = false;
   const access = await wireAuthentication(
     configuration,
     layout,
@@ -84,9 +85,13 @@ export async function wireDaemon(
       access.replace(next);
       return listWaitingKeys(configuration, next);
     },
-    announce: (url) => announce(layout, { url, token }, telemetry),
+    announce: async (url) => {
+      isAnnounced = true;
+      await announce(layout, { url, token }, telemetry);
+    },
     close: async () => {
-      await rm(layout.daemon, { force: true });
+      // One that never listened leaves another daemon's.
+      if (isAnnounced) await rm(layout.daemon, { force: true });
       await access.close();
       protocols.close();
       await core.close();

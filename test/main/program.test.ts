@@ -167,17 +167,15 @@ describe("provender serve", () => {
     expectRefusal(run, 1, /below-a-file.*storage\.directory/);
   });
 
-  it("refuses to be the second daemon of a directory, until the first is gone", async () => {
+  it("leaves a directory in order where it is the second daemon, and the port is the first one's", async () => {
     const first = await startMirror();
+    const port = Number(new URL(first.url).port);
     const storage = { directory: first.directory };
-    const run = await serve({ storage });
-    expectRefusal(
-      run,
-      1,
-      /provender serve \(process \d+\) works on .*storage\.directory/,
-    );
+    const run = await serve({ listen: { port }, storage });
+    expectRefusal(run, 1, /listen\.port/);
     expect((await first.get("/readyz")).status).toBe(200);
-
+    const args = ["status", "--config", first.configFile];
+    expect((await runCommand(args)).status).toBe(0);
     await first.kill();
     const again = await startMirror(storage);
     expect(await again.stop()).toBe(0);

@@ -1,3 +1,4 @@
+import { WrongArchives } from "../../src/mirror/archives/wrong-archives.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
@@ -221,6 +222,7 @@ export class MirrorScene {
     );
     const providers = new ProviderMirror({
       ...{ catalog, admission, standings, archives, offline },
+      wrong: new WrongArchives(records, clock),
       releases: releaseRecords,
       hashes: noHashes,
       ...{ alarms, freshness },

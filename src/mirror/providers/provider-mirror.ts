@@ -1,5 +1,4 @@
 import { LRUCache } from "lru-cache";
-import type { Sha256 } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import {
   formatProviderAddress,
@@ -9,6 +8,7 @@ import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
 import { type Answer, asHit, type Within } from "../cache/metadata-cache.ts";
 import type { Archives, OpenArchive } from "../archives/archives.ts";
+import type { WrongArchives } from "../archives/wrong-archives.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import {
@@ -68,6 +68,7 @@ interface ProviderMirrorParts {
   readonly admission: Admission;
   readonly standings: Standings;
   readonly archives: Archives;
+  readonly wrong: WrongArchives;
   readonly hashes: PackageHashes;
   readonly releases: Pick<ReleaseRecords, "list">;
   readonly alarms: Alarms;
@@ -78,9 +79,6 @@ interface ProviderMirrorParts {
 
 /** Milliseconds for which lists and absences are good enough for a person, who may ask for what came out this minute. */
 export const justNow = 1_000;
-
-/** Milliseconds for which an archive that came wrong is refused at once. */
-const refusedFor = 300_000;
 
 /**
  * Read-through core of the network mirror, for admitted content. Each request
@@ -96,15 +94,6 @@ export class ProviderMirror {
       readonly revision: number;
     }
   >();
-  /**
-   * SHA-256 of what came in place of an archive, and until when that refuses it, by provider and digest, so that nobody's
-   * lies refuse another one's archive: a client whose body was cut learns why at its next try.
-   */
-  readonly #wrong = new LRUCache<
-    string,
-    { readonly got: string; readonly until: number }
-  >({ max: 1_000 });
-
   /** By digest; `tryArchive`'s. */
   readonly #tried = new LRUCache<string, Promise<unknown>>({
     max: 1_000,
@@ -185,14 +174,14 @@ export class ProviderMirror {
     release,
     found,
   }: AdmittedPackage): Promise<OpenArchive> {
-    const { archives, offline } = this.#parts;
-    const name = nameArchive(address, found.sha256);
-    const wrong = this.#wrong.get(name);
-    const isRefused = wrong !== undefined && performance.now() < wrong.until;
-    if (isRefused && (await this.findSize(found)) === undefined)
-      throw failure("archive-digest", found.filename, found.sha256, wrong.got);
-    if (offline && (await this.findSize(found)) === undefined)
-      throw failure("not-stored", found.filename);
+    const { archives, offline, wrong } = this.#parts;
+    const { filename, sha256 } = found;
+    if ((await this.findSize(found)) === undefined) {
+      const came = await wrong.find(address.provider, sha256);
+      if (came?.isRefused === true)
+        throw failure("archive-digest", filename, sha256, came.got);
+      if (offline) throw failure("not-stored", filename);
+    }
     const place = release.places.get(formatPlatform(found.platform));
     const archive = await archives.open(found.sha256, {
       name: found.filename,
@@ -203,12 +192,11 @@ export class ProviderMirror {
         return openPackage(origin, address, found, place, signal);
       },
       onWrong: (got) =>
-        this.#wrong.set(name, { got, until: performance.now() + refusedFor }),
+        void wrong.note(address.provider, sha256, got).catch(() => undefined),
     });
-    archive.stored.then(
-      () => this.#wrong.delete(name),
-      () => undefined,
-    );
+    archive.stored
+      .then(() => wrong.clear(address.provider, sha256))
+      .catch(() => undefined);
     return archive;
   }
 
@@ -235,9 +223,10 @@ export class ProviderMirror {
     const missing = all.filter((_, index) => sizes[index] === undefined);
     const isStored = missing.length < all.length;
     for (const { filename, sha256 } of missing) {
-      const wrong = this.#wrong.get(nameArchive(address, sha256));
-      if (wrong === undefined) continue;
-      const error = failure("archive-digest", filename, sha256, wrong.got);
+      const { wrong } = this.#parts;
+      const came = await wrong.find(address.provider, sha256);
+      if (came === undefined) continue;
+      const error = failure("archive-digest", filename, sha256, came.got);
       return { isStored: false, filename, error };
     }
     const [found] = missing;
@@ -347,10 +336,6 @@ export class ProviderMirror {
     const listing = await this.#listings.listStored(request, kept);
     return asHit({ list, ...listing });
   }
-}
-
-function nameArchive({ provider }: ReleaseAddress, sha256: Sha256): string {
-  return `${formatProviderAddress(provider)} ${sha256}`;
 }
 
 /** A release that is refused as it is known has to be asked for. */

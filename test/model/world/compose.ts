@@ -1,3 +1,4 @@
+import { WrongArchives } from "../../../src/mirror/archives/wrong-archives.ts";
 import type { Hostname } from "../../../src/address/hostname.ts";
 import type { ProviderAddress } from "../../../src/address/provider-address.ts";
 import { failure } from "../../../src/errors/index.ts";
@@ -122,6 +123,7 @@ export function composeMirror(
   const providers = new ProviderMirror({
     ...{ catalog, admission, standings, releases: releaseRecords, offline },
     archives: storedArchives,
+    wrong: new WrongArchives(records, clock),
     hashes: noHashes,
     alarms: notebook.alarms,
     freshness: modelTimes.freshness.versions,
