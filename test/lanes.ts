@@ -94,7 +94,7 @@ export const groups: Readonly<Record<string, Group>> = {
     holds: "the same rules as in the gate, in more places and by more commands",
     needs: [],
     files: [
-      "test/commands/users-of-commands.test.ts",
+      "test/main/users-of-commands.test.ts",
       "test/commands/operate/{doctor,doctor-mirror}.test.ts",
       "test/commands/store/verify.test.ts",
       "test/commands/packages/{prefetch-modules,prefetch-check}.test.ts",

@@ -1,6 +1,15 @@
 import { Argument, type Command, Option } from "commander";
 import { auditEvents } from "../telemetry/audit-entry.ts";
-import { collect, run, runVerb, withConfig } from "./flags.ts";
+import type { Output } from "../commands/output/report.ts";
+import type { VerbName } from "../wiring/verbs/all.ts";
+import {
+  collect,
+  type MirrorFlags,
+  refuseLoneAuthority,
+  type Run,
+  run,
+  withConfig,
+} from "./flags.ts";
 
 /** Adds the commands that run the mirror, decide on trust, and report. */
 export function addOperation(program: Command): void {
@@ -289,4 +298,19 @@ function addPrune(program: Command): void {
     .option("--dry-run", "only say what would leave")
     .option("--json", "print one JSON document")
     .action(runVerb("prune"));
+}
+
+/**
+ * Returns the action of a command that is a verb; `elsewhere` loads the function
+ * for a running mirror that `--mirror` names.
+ */
+function runVerb(name: VerbName, elsewhere?: () => Promise<Run>) {
+  return run(() =>
+    Promise.resolve(async (input: MirrorFlags, io: Output) => {
+      if (input.mirror !== undefined && elsewhere !== undefined)
+        return (await elsewhere())(input as never, io);
+      if (elsewhere !== undefined) refuseLoneAuthority(input);
+      return (await import("./verb.ts")).runVerb(name, input);
+    }),
+  );
 }

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import { failure } from "../errors/index.ts";
 import type { Output } from "../commands/output/report.ts";
-import type { VerbName } from "../wiring/verbs/all.ts";
 import { output } from "./output.ts";
 
 /** Flags of nearly every command. */
@@ -23,7 +22,7 @@ export interface ElsewhereFlags extends Flags {
 }
 
 /** Runs a command with its arguments by name and its flags. Returns the exit status. */
-type Run = (input: never, output: Output) => number | Promise<number>;
+export type Run = (input: never, output: Output) => number | Promise<number>;
 
 /** Returns the action of a command, whose function is loaded when it runs. */
 export function run(load: () => Promise<Run>) {
@@ -35,22 +34,6 @@ export function run(load: () => Promise<Run>) {
     const start = await load();
     process.exitCode = await start(input as never, output);
   };
-}
-
-/**
- * Returns the action of a command that is a verb; `elsewhere` loads the function
- * for a running mirror that `--mirror` names.
- */
-export function runVerb(name: VerbName, elsewhere?: () => Promise<Run>) {
-  return run(() =>
-    Promise.resolve(async (input: MirrorFlags, io: Output) => {
-      if (input.mirror !== undefined && elsewhere !== undefined)
-        return (await elsewhere())(input as never, io);
-      if (elsewhere !== undefined) refuseLoneAuthority(input);
-      const verb = await import("./verb.ts");
-      return verb.runVerb(name, input);
-    }),
-  );
 }
 
 export function refuseLoneAuthority({ mirror, ca }: MirrorFlags): void {

@@ -14,7 +14,7 @@ interface StatusSubject {
 type Figures = ReturnType<typeof readFigures>;
 
 /** Status as `status --json` shows it. */
-export interface Status {
+interface Status {
   readonly running: boolean;
   readonly ready: boolean;
   /** Reasons why it is not running, not ready, or without figures. */

@@ -27,6 +27,8 @@ const announced = z.object({
   token: z.string(),
 });
 
+const readyAnswer = z.object({ status: z.literal("ready") });
+
 /** Milliseconds that the daemon has for one answer. */
 const patience = 8_000;
 
@@ -48,11 +50,11 @@ export async function status(
   const ask = (path: string) => askDaemon(configuration, found, path);
   try {
     const readiness = await ask("/readyz");
-    const samples = parseSamples((await ask("/metrics")).text);
-    const ready = readiness.status === 200;
+    const samples = parseSamples(await ask("/metrics"));
+    const ready = readJson(readyAnswer, readiness) !== undefined;
     const shown = {
       ...{ running: true, ready },
-      problems: ready ? [] : problemsIn(readiness.text),
+      problems: ready ? [] : problemsIn(readiness),
       needs: findNeeds(samples, minFree, new Date()),
       figures: readFigures(samples),
     };
@@ -82,7 +84,7 @@ async function askDaemon(
   configuration: Configuration,
   { url: clients, token }: z.infer<typeof announced>,
   path: string,
-): Promise<{ readonly status: number | undefined; readonly text: string }> {
+): Promise<string> {
   const { host: address } = configuration.listen;
   const url = new URL(path, clients);
   const name = url.hostname.replace(/^\[|\]$/g, "");
@@ -104,8 +106,7 @@ async function askDaemon(
         });
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   asked.once("response", resolve).once("error", reject).end();
-  const answer = await promise;
-  return { status: answer.statusCode, text: await text(answer) };
+  return text(await promise);
 }
 
 function problemsIn(body: string): readonly string[] {

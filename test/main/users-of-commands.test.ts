@@ -14,7 +14,7 @@ import { originsOf } from "../origins.ts";
 import { runCommand, type CommandOptions } from "../running-command.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import { canBeOthers, source, user } from "../scenes/other-user.ts";
-import { makeStorage } from "./storage.ts";
+import { makeStorage } from "../commands/storage.ts";
 
 let registry: Registry;
 let config: ReturnType<typeof originsOf>;
