@@ -6,7 +6,7 @@ import {
   statSync,
 } from "node:fs";
 import { backup, DatabaseSync, type StatementSync } from "node:sqlite";
-import { Kysely, SqliteDialect } from "kysely";
+import { type Generated, Kysely, SqliteDialect } from "kysely";
 import { LRUCache } from "lru-cache";
 import { failure, ProvenderError } from "../../errors/index.ts";
 import { isDamage, lacksRoom } from "../file-failure.ts";
@@ -15,6 +15,7 @@ import type { StoreLayout } from "../layout.ts";
 /** Tables of a store. */
 interface Schema {
   readonly records: RecordTable;
+  readonly events: EventRow & { readonly id: Generated<number> };
 }
 
 /** What the mirror knows, one row for each namespace, first contact, release, list and hash. */
@@ -29,6 +30,25 @@ interface RecordTable {
   readonly body: string;
 }
 
+/** An entry of the audit log; null is what is not known. */
+export interface EventRow {
+  /** RFC 3339, in UTC. */
+  readonly at: string;
+  readonly event: string;
+  readonly verdict: string;
+  readonly client: string | null;
+  readonly token: string | null;
+  readonly operator: string | null;
+  readonly provider: string | null;
+  readonly module: string | null;
+  readonly version: string | null;
+  /** JSON of what is never asked by its parts. */
+  readonly rest: string;
+  /** Names what is counted in this row; null for an event of its own. */
+  readonly counted: string | null;
+  readonly times: number;
+}
+
 /** An open database. */
 export interface Database {
   readonly queries: Kysely<Schema>;
@@ -36,19 +56,35 @@ export interface Database {
   close(): void;
 }
 
-/** Counts the layouts of the database; it is kept in `user_version`. */
-const schemaVersion = 1;
-
-const schema = `
-  CREATE TABLE records (
+/** What each version of the database adds to the one before; `user_version` counts them. */
+const versions = [
+  `CREATE TABLE records (
     folder TEXT NOT NULL,
     name TEXT NOT NULL,
     revision INTEGER NOT NULL,
     body TEXT NOT NULL,
     PRIMARY KEY (folder, name)
+  ) STRICT`,
+  `CREATE TABLE events (
+    id INTEGER PRIMARY KEY,
+    at TEXT NOT NULL,
+    event TEXT NOT NULL,
+    verdict TEXT NOT NULL,
+    client TEXT,
+    token TEXT,
+    operator TEXT,
+    provider TEXT COLLATE NOCASE,
+    module TEXT COLLATE NOCASE,
+    version TEXT,
+    rest TEXT NOT NULL,
+    counted TEXT UNIQUE,
+    times INTEGER NOT NULL
   ) STRICT;
-  PRAGMA user_version = ${schemaVersion};
-`;
+  CREATE INDEX events_by_time ON events (at);
+  CREATE INDEX events_by_kind ON events (event, at);
+  CREATE INDEX events_by_provider ON events (provider, at) WHERE provider IS NOT NULL;
+  CREATE INDEX events_by_module ON events (module, at) WHERE module IS NOT NULL`,
+];
 
 /** Milliseconds for which one process waits until another one has written. */
 const busyTimeout = 5_000;
@@ -138,12 +174,21 @@ function prepare(file: DatabaseSync, path: string): void {
   const [check] = file.prepare("PRAGMA quick_check(1)").all();
   const found = check?.quick_check;
   if (found !== "ok") throw failure("database-damaged", path, String(found));
-  const version = Number(
-    file.prepare("PRAGMA user_version").get()?.user_version,
-  );
-  if (version > schemaVersion)
-    throw failure("store-too-new", path, version, schemaVersion);
-  if (version === 0) file.exec(`BEGIN IMMEDIATE; ${schema} COMMIT`);
+  const version = readVersion(file);
+  if (version > versions.length)
+    throw failure("store-too-new", path, version, versions.length);
+  if (version < versions.length) bringUpToDate(file);
+}
+
+/** The version is looked at again, as another process may have been first. */
+function bringUpToDate(file: DatabaseSync): void {
+  file.exec("BEGIN IMMEDIATE");
+  for (const addition of versions.slice(readVersion(file))) file.exec(addition);
+  file.exec(`PRAGMA user_version = ${versions.length}; COMMIT`);
+}
+
+function readVersion(file: DatabaseSync): number {
+  return Number(file.prepare("PRAGMA user_version").get()?.user_version);
 }
 
 function isEmpty(path: string): boolean {

@@ -61,7 +61,7 @@ async function openStore(configuration: Configuration, work: string) {
     const close = async (kept: Pick<Kept, "close" | "nearest">) => {
       await kept.nearest?.outbox.drain();
       await kept.close();
-      await telemetry.audit.close();
+      await telemetry.close();
       lock.release();
     };
     return { layout, telemetry, replica, close };

@@ -79,7 +79,6 @@ async function measureStore({
 /** The same store without its origins. */
 function goOffline(mirror: OpenMirror): Core {
   const { records, clock, layout, telemetry, admission } = mirror;
-  const { logger, alarms, audit } = telemetry;
   const replica = mirror.replica && {
     ...mirror.replica,
     close: () => Promise.resolve(),
@@ -88,7 +87,7 @@ function goOffline(mirror: OpenMirror): Core {
     { ...mirror.configuration, offline: true },
     { ...admission.rules, offline: true },
     layout,
-    { logger, alarms, audit },
+    { ...telemetry, metrics: undefined },
     { records, clock, replica },
   );
 }

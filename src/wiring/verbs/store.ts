@@ -58,10 +58,9 @@ const question = {
 
 export const audit = verb(
   { ...question, json: flag },
-  async ({ json, ...question }, { layout, configuration }, { print }) => {
-    const { decisions, requests } = layout.audit;
+  async ({ json, ...question }, { telemetry, configuration }, { print }) => {
     const options = { json, now: new Date(), hosts: anyHostOf(configuration) };
-    await printAudit([decisions, requests], question, options, print);
+    await printAudit(telemetry.audit, question, options, print);
     return 0;
   },
 );
