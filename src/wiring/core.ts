@@ -124,11 +124,7 @@ function wireProviders(
   const origins = wireOrigins(configuration, clients.own, kept, logger);
   const notebook: Notebook = {
     ...{ audit, alarms, clock },
-    onReported: ({ code, message }) => {
-      metrics?.count("policyReported", { code });
-      const facts = { code, error: message };
-      logger.info(facts, "the policy would refuse this, and only reports");
-    },
+    onReported: ({ code }) => metrics?.count("policyReported", { code }),
   };
   const admission = new Admission(trust, notebook, rules);
   const events = new TrustEvents(trust, notebook);

@@ -35,16 +35,22 @@ export interface AuditQuestion {
   readonly until?: string | undefined;
 }
 
-const ofOperators: ReadonlySet<AuditEvent> = new Set([
-  ...(["approved", "revoked", "forgotten", "reset"] as const),
+const ofOperators = new Set<AuditEvent>([
+  "approved",
+  "revoked",
+  "forgotten",
+  "reset",
 ]);
 
 /** Counted by archive, client and day. */
-const deliveries: ReadonlySet<AuditEvent> = new Set(["served", "cut"]);
+const deliveries = new Set<AuditEvent>(["served", "cut"]);
 
 /** Events of origins' offers, which repeat with every request. */
-const ofOffers: ReadonlySet<AuditEvent> = new Set([
-  ...(["replaced", "quarantined", "judged-again", "left-out"] as const),
+const ofOffers = new Set<AuditEvent>([
+  "replaced",
+  "quarantined",
+  "judged-again",
+  "left-out",
 ]);
 
 /** Rows for refused offers: of the same event on the same release, of its provider or module, and of all. */
@@ -82,11 +88,12 @@ export class AuditLog {
     { durable }: { readonly durable: boolean },
   ): Promise<void> {
     if (!this.#hasRoom(entry)) return;
+    const { decisions, logger, onLost } = this.#parts;
     const asked = { ...currentAsker(), ...entry };
     const json = formatAuditEntry(asked, new Date());
     const written = JSON.parse(json) as WrittenEntry;
     // Each request has a line of its own.
-    if (!deliveries.has(entry.event)) this.#parts.logger.info(written, "audit");
+    if (!deliveries.has(entry.event)) logger.info(written, "audit");
     const row = rowOf(written);
     if (!durable) {
       this.#wait(row);
@@ -94,10 +101,10 @@ export class AuditLog {
     }
     try {
       if (ofOperators.has(entry.event))
-        await appendDecision(this.#parts.decisions, json);
+        await appendFile(decisions, `${json}\n`, { mode: 0o600, flush: true });
       await this.#insert([row]);
     } catch (error) {
-      this.#parts.onLost(1, error);
+      onLost(1, error);
       throw refuseToStore("a line of the audit log", error);
     }
   }
@@ -246,10 +253,6 @@ function entryOf({ rest, counted, times, ...known }: EventRow): WrittenEntry {
     ...(Object.fromEntries(fields) as unknown as WrittenEntry),
     ...(JSON.parse(rest) as Partial<WrittenEntry>),
   };
-}
-
-async function appendDecision(path: string, json: string): Promise<void> {
-  await appendFile(path, `${json}\n`, { mode: 0o600, flush: true });
 }
 
 /** Operators' decisions as they were made, oldest first. A line may begin with a part of one that a full disk cut short. */
