@@ -55,7 +55,7 @@ const removed: Readonly<Record<string, string>> = {
   "status --mirror":
     'run "provender doctor --mirror URL", or ask /metrics of that mirror',
   "audit --verify":
-    "have a log shipper carry audit/*.jsonl to where the mirror cannot write",
+    "have a log shipper carry the log of the daemon to where the mirror cannot write",
   "verify --bucket":
     'run "provender verify" beside each replica; each download from the bucket is checked',
   "prune --bucket":
@@ -63,7 +63,7 @@ const removed: Readonly<Record<string, string>> = {
   "trust --sha256sums":
     "write the digest behind the release: acme/net@1.2.0 0123456789abcdef",
   "audit --head":
-    "have a log shipper carry audit/*.jsonl to where the mirror cannot write",
+    "have a log shipper carry the log of the daemon to where the mirror cannot write",
 };
 
 function refuseRemoved([command = "", ...words]: readonly string[]): void {

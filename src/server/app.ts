@@ -16,7 +16,6 @@ import {
 import type { Handle, OnUnexpected } from "./http/listener.ts";
 import { pathOf, refuseMalformed } from "./http/raw-request.ts";
 import type {
-  RequestContext,
   RequestMiddleware,
   RequestState,
   RoutedContext,
@@ -56,7 +55,7 @@ export interface AppParts extends RoutedParts {
  *
  * 1. It gets its id and its client, which everything below names. Its line in the log and its count are due from here
  *    on, however it ends, and work done for it, also after its answer, knows its client.
- * 2. Errors from below become answers, and refusals are on disk first.
+ * 2. Errors from below become answers, and refusals are written down.
  * 3. Its raw URL, method and framing are checked before anything reads them:
  *    a decoded or normalized URL could name another thing than the one checked.
  * 4. Its client is authenticated before anything that costs or reveals data.
@@ -151,9 +150,10 @@ function answerErrors(
   return async (ctx, next) => {
     try {
       await next();
-    } catch (thrown) {
-      const error = await audited(refusals, ctx, thrown);
-      const { note } = ctx.state;
+    } catch (error) {
+      const { note, client } = ctx.state;
+      if (error instanceof ProvenderError && statusOf(error) === refusal)
+        refusals.record(ctx.params ?? {}, error, client);
       note.outcome = errorOutcome(error);
       note.error = error;
       if (statusOf(error) === internal && !ctx.res.destroyed)
@@ -165,22 +165,6 @@ function answerErrors(
       respondWithError(ctx, error, page);
     }
   };
-}
-
-/** A refusal is on disk before it is answered; when it cannot be, that is the answer. */
-async function audited(
-  refusals: RefusalAudit,
-  { params = {}, state }: RequestContext,
-  error: unknown,
-): Promise<unknown> {
-  if (!(error instanceof ProvenderError) || statusOf(error) !== refusal)
-    return error;
-  try {
-    await refusals.record(params, error, state.client);
-    return error;
-  } catch (unusable) {
-    return unusable;
-  }
 }
 
 const refusal = 451;

@@ -19,8 +19,8 @@ export interface StoreLayout {
   readonly version: string;
   /** The journal of when each archive was last used. */
   readonly lastUse: string;
-  /** The current audit logs, of requests and of decisions; older ones lie beside them. */
-  readonly audit: { readonly requests: string; readonly decisions: string };
+  /** What operators decided, one line each, beside the database. */
+  readonly decisions: string;
   /** Keys that sign archive URLs. */
   readonly archiveUrlKeys: string;
   /** Id of the bucket's store that this replica works on. */
@@ -46,10 +46,7 @@ export function layOutStore(directory: string): StoreLayout {
     daemon: join(directory, "daemon.json"),
     version: join(directory, "store.json"),
     lastUse: join(directory, "last-use.v1.log"),
-    audit: {
-      requests: join(directory, "audit", "audit.jsonl"),
-      decisions: join(directory, "audit", "decisions.jsonl"),
-    },
+    decisions: join(directory, "audit", "decisions.jsonl"),
     archiveUrlKeys: join(directory, "auth", "v1", "archive-url-keys.json"),
     bucketIdentity: join(directory, "bucket.v1.json"),
     outbox: join(directory, "outbox", "v1"),

@@ -52,9 +52,8 @@ export async function prepareStorageDirectory(
 }
 
 async function makeFolders(layout: StoreLayout): Promise<void> {
-  const { blobs, staging, audit } = layout;
-  const kept = [blobs, staging];
-  for (const folder of [...kept, dirname(audit.requests)]) {
+  const { blobs, staging, decisions } = layout;
+  for (const folder of [blobs, staging, dirname(decisions)]) {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   }

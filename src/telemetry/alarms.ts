@@ -25,7 +25,7 @@ const sentences: Readonly<Record<AlarmKind, string>> = {
   "trust-reset":
     "an operator had a first contact forgotten; the next one counts as the first",
   "decision-undone":
-    "the audit log has an operator's decision that the store has not, as after an older backup was put back; it does not count",
+    "audit/decisions.jsonl has an operator's decision that the database has not, as after an older backup was put back; it does not count",
   "bucket-failing":
     "the bucket, or this replica's way to it, is not as it has to be; what was seen of it is served",
   "audit-lost": "a line of the audit log could not be written",

@@ -31,6 +31,14 @@ export interface AuditEntry {
   readonly because?: string | undefined;
 }
 
+/** An entry as it was written. */
+export interface WrittenEntry extends AuditEntry {
+  /** RFC 3339, in UTC. */
+  readonly at: string;
+  /** Deliveries of a day that are counted in one entry; `at` is the last one's. */
+  readonly times?: number | undefined;
+}
+
 export const auditEvents = [
   "refused",
   "first-seen",
@@ -74,7 +82,8 @@ export const auditFields = [
   "detail",
   "operator",
   "because",
-] as const satisfies readonly (keyof AuditEntry)[];
+  "times",
+] as const satisfies readonly (keyof WrittenEntry)[];
 
 /** UTF-16 code units of a value; what is longer is cut. */
 const longestValue = 1024;
@@ -83,7 +92,10 @@ const longestValue = 1024;
  * Formats a JSON object in one line of ASCII. So no value can end the line,
  * control a terminal or change the direction of text.
  */
-export function formatAuditEntry(entry: AuditEntry, at: Date): string {
+export function formatAuditEntry(
+  entry: Omit<WrittenEntry, "at">,
+  at: Date,
+): string {
   const values = auditFields.map((name) => {
     const value = entry[name];
     const isText = typeof value === "string";

@@ -47,6 +47,7 @@ import {
 import { ArchiveThreads } from "../verification/archives/threads.ts";
 import { settingsOf, wireClients } from "./clients.ts";
 import {
+  isAbout,
   type Kept,
   type KeptParts,
   wireCaches,
@@ -120,17 +121,15 @@ function wireProviders(
     if (!hashing.isClosed)
       logger.error({ sha256, err }, "an archive could not be hashed");
   });
-  kept.listen(() => hashes.forget());
+  kept.listen((changed) => {
+    if (isAbout(changed, "package-hashes")) hashes.forget();
+  });
   const archives = wireArchives(configuration, kept, hashes, telemetry);
   const clients = wireClients(configuration, telemetry, clock);
   const origins = wireOrigins(configuration, clients.own, kept, logger);
   const notebook: Notebook = {
     ...{ audit, alarms, clock },
-    onReported: ({ code, message }) => {
-      metrics?.count("policyReported", { code });
-      const facts = { code, error: message };
-      logger.info(facts, "the policy would refuse this, and only reports");
-    },
+    onReported: ({ code }) => metrics?.count("policyReported", { code }),
   };
   const admission = new Admission(trust, notebook, rules);
   const events = new TrustEvents(trust, notebook);
@@ -193,7 +192,9 @@ function wireStandings(
     ...{ records, clock, shared: kept.replica !== undefined },
     onUnwritten: make.onUnwritten,
   });
-  kept.listen(() => refused.forget());
+  kept.listen((changed) => {
+    if (isAbout(changed, "refused-versions")) refused.forget();
+  });
   const contacts = new FirstContacts({
     ...{ catalog, events, refused, clock, offline },
     patience: limits.answer,

@@ -4,19 +4,19 @@ import { hostname as machineName } from "node:os";
 import { getCACertificates } from "node:tls";
 import { type Configuration, listChangedKeys } from "../config/load.ts";
 import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
-import { findUndone, tellsDecision } from "../mirror/trust/undone-decisions.ts";
+import { findUndone } from "../mirror/trust/undone-decisions.ts";
 import { Daemon } from "../server/daemon.ts";
 import { ClientAddresses } from "../server/http/client-address.ts";
 import { listenerLimits } from "../server/http/listener.ts";
 import { ServiceNotification } from "../server/service-notification.ts";
 import { makeCertificateSource } from "../server/tls/certificate-source.ts";
+import { readDecisions } from "../store/database/audit-log.ts";
 import { writeDurably } from "../store/durable-file.ts";
 import { layOutStore, stagingPath, type StoreLayout } from "../store/layout.ts";
 import {
   prepareStorageDirectory,
   sweepStaging,
 } from "../store/storage-directory.ts";
-import { readEntries } from "../telemetry/audit-reader.ts";
 import { Metrics } from "../telemetry/metrics.ts";
 import { wireAuthentication } from "./authentication.ts";
 import { type Core, wireCore, wireRules } from "./core.ts";
@@ -77,7 +77,10 @@ export async function wireDaemon(
           "the service manager was not reached",
         ),
     }),
-    tend: () => core.retention.tend(),
+    tend: async () => {
+      await core.retention.tend();
+      await telemetry.audit.trim();
+    },
     ...telemetry,
     reload: () => {
       const next = load();
@@ -95,7 +98,7 @@ export async function wireDaemon(
       await access.close();
       protocols.close();
       await core.close();
-      await telemetry.audit.close();
+      await telemetry.close();
     },
   });
 }
@@ -139,17 +142,15 @@ async function sweepLeftovers(
   }
 }
 
-/** Says which decisions of operators an older backup took back; the log of them is not part of the records. */
+/** Says which decisions of operators an older backup took back; their file is not part of the database. */
 async function tellUndone(
   { trust }: Core,
   layout: StoreLayout,
   { alarms, logger }: Telemetry,
 ): Promise<void> {
   try {
-    const undone = await findUndone(
-      readEntries(layout.audit.decisions, tellsDecision),
-      trust,
-    );
+    const decided = await readDecisions(layout.decisions);
+    const undone = await findUndone(decided, trust);
     for (const { repeat, subject, decision, key, content, at, by } of undone)
       alarms.raise("decision-undone", {
         ...{ subject, decision, key, content, decidedAt: at, by, repeat },

@@ -26,7 +26,6 @@ import { BucketRecords } from "../store/bucket/bucket-records.ts";
 import { RecordMemory } from "../store/bucket/record-memory.ts";
 import { ReplicaRecords } from "../store/bucket/replica-records.ts";
 import type { RecordKey, StoreLayout } from "../store/layout.ts";
-import { openDatabase, type Database } from "../store/database/database.ts";
 import { DatabaseRecords } from "../store/database/database-records.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
 import { signaturePolicyOf } from "./origins.ts";
@@ -80,14 +79,15 @@ export function wireKept(
   parts: KeptParts = {},
 ): Kept {
   const { replica, clock = replica?.clock ?? systemClock } = parts;
-  const database = openDatabase(layout);
-  const local = wireLocalRecords(database, telemetry);
+  const local = wireLocalRecords(telemetry);
   const { records = wireRecords(local, telemetry, replica) } = parts;
   const signatures = wireSignatures();
   const judge = wireJudge(signatures);
   const trust = new TrustStore(records, replica && (() => clock.monotonic()));
   const listen: Kept["listen"] = (listener) => local.listen(listener);
-  listen(() => trust.forget());
+  listen((changed) => {
+    if (isAbout(changed, "trust")) trust.forget();
+  });
   const make = wireCaches(configuration, telemetry, { clock, replica, listen });
   const keepIn = (records: RecordStore) => ({
     records,
@@ -112,7 +112,6 @@ export function wireKept(
     await nearest?.outbox.close();
     await Promise.all([signatures.close(), blobs.usage.close()]);
     await replica?.close();
-    database.close();
   };
   return {
     ...kept,
@@ -212,10 +211,11 @@ function wireNearest(
 const quiet = 60_000;
 
 /** Reports a problem of a record once a minute, for any number of requests. */
-function wireLocalRecords(
-  database: Database,
-  { logger, alarms }: Telemetry,
-): DatabaseRecords {
+function wireLocalRecords({
+  database,
+  logger,
+  alarms,
+}: Telemetry): DatabaseRecords {
   const reportOnce = makeQuiet();
   return new DatabaseRecords(database, {
     onUnreadable: raiseUnreadable(alarms),
@@ -289,4 +289,12 @@ function wireJudge(signatures: SignatureThreads): SignatureJudge {
         throw failure("signature-undecided", release, reason, { cause: error });
       }),
   };
+}
+
+/** True where records of a room may be among those that changed. */
+export function isAbout(
+  changed: ReadonlySet<string> | undefined,
+  room: string,
+): boolean {
+  return changed?.values().some((name) => name.startsWith(`${room}/`)) ?? true;
 }

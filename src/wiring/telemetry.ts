@@ -1,7 +1,8 @@
 import { type Configuration } from "../config/load.ts";
+import { AuditLog } from "../store/database/audit-log.ts";
+import { type Database, openDatabase } from "../store/database/database.ts";
 import type { StoreLayout } from "../store/layout.ts";
 import { Alarms } from "../telemetry/alarms.ts";
-import { AuditLog } from "../telemetry/audit-log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { makeLogger, type Logger } from "../telemetry/logger.ts";
 
@@ -10,13 +11,18 @@ export interface Telemetry {
   /** Those of a daemon; a command's are never read. */
   readonly metrics?: Metrics | undefined;
   readonly alarms: Alarms;
+  /** Where the audit log is, and what the mirror knows. */
+  readonly database: Database;
   readonly audit: AuditLog;
+  /** Writes what waits; nothing can be asked from then on. */
+  close(): Promise<void>;
 }
 
 export interface DaemonTelemetry extends Telemetry {
   readonly metrics: Metrics;
 }
 
+/** Throws what `openDatabase` throws. */
 export function wireTelemetry(
   configuration: Configuration,
   layout: StoreLayout,
@@ -24,14 +30,17 @@ export function wireTelemetry(
 ): Telemetry {
   const logger = makeLogger(configuration.log);
   const alarms = new Alarms(logger, metrics);
+  const database = openDatabase(layout);
   const audit = new AuditLog({
-    ...layout.audit,
-    now: () => new Date(),
-    onRefused: (entries) => metrics?.count("auditFailures", {}, entries),
+    ...{ database, logger, decisions: layout.decisions },
     onLost: (entries, cause) => {
       metrics?.count("auditFailures", {}, entries);
-      alarms.raise("audit-lost", { entries, cause: cause.message });
+      alarms.raise("audit-lost", { entries, cause: (cause as Error).message });
     },
   });
-  return { logger, metrics, alarms, audit };
+  const close = async () => {
+    await audit.flush();
+    database.close();
+  };
+  return { logger, metrics, alarms, database, audit, close };
 }

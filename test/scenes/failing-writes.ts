@@ -3,7 +3,9 @@ import type { RecordKey, StoreLayout } from "../../src/store/layout.ts";
 import { openDatabase } from "../../src/store/database/database.ts";
 import { DatabaseRecords } from "../../src/store/database/database-records.ts";
 import type { ReadBody } from "../../src/store/records/record-store.ts";
-import { AuditLog, type AuditEntry } from "../../src/telemetry/audit-log.ts";
+import { AuditLog } from "../../src/store/database/audit-log.ts";
+import type { AuditEntry } from "../../src/telemetry/audit-entry.ts";
+import { auditParts } from "../store/stores.ts";
 
 /** Fate of one write: refused by the system, or the process dies before or after it. */
 export type Fate = "fails" | "dies before" | "dies after";
@@ -189,11 +191,8 @@ export class FailingRecords extends DatabaseRecords {
 export class FailingAudit extends AuditLog {
   readonly #writes: Writes;
 
-  constructor(
-    settings: ConstructorParameters<typeof AuditLog>[0],
-    writes: Writes,
-  ) {
-    super(settings);
+  constructor(layout: StoreLayout, writes: Writes) {
+    super(auditParts(layout));
     this.#writes = writes;
   }
 

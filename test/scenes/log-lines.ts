@@ -31,7 +31,8 @@ export function awaitLineOf(
 ): Promise<LogLine> {
   return awaitLine(
     mirror,
-    ({ requestId }) => requestId === headers["x-request-id"],
+    ({ requestId, msg }) =>
+      requestId === headers["x-request-id"] && msg !== "audit",
   );
 }
 

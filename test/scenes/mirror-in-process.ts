@@ -1,7 +1,5 @@
 import { WrongArchives } from "../../src/mirror/archives/wrong-archives.ts";
-import { existsSync, readFileSync } from "node:fs";
 import { pino } from "pino";
-import { onTestFinished } from "vitest";
 import { parseSha256, type Sha256 } from "../../src/address/hash.ts";
 import { providerAddress } from "../../src/address/provider-address.ts";
 import { parseVersion } from "../../src/address/version.ts";
@@ -39,7 +37,7 @@ import { blobPath, type StoreLayout } from "../../src/store/layout.ts";
 import { Alarms } from "../../src/telemetry/alarms.ts";
 import { parsePolicy } from "../../src/trust/policy.ts";
 import { decideSignature } from "../../src/verification/signature-worker.ts";
-import { makeLayout } from "../store/stores.ts";
+import { type AuditLine, makeLayout, readAuditOf } from "../store/stores.ts";
 import { reserveAll } from "../mirror/archives/archives.ts";
 import { TestClock } from "../mirror/cache/metadata.ts";
 import { createSigner, type Signer } from "../fakes/signing.ts";
@@ -131,10 +129,8 @@ export class MirrorScene {
     );
   }
 
-  readAudit(): readonly Readonly<Record<string, unknown>>[] {
-    const { decisions } = this.layout.audit;
-    if (!existsSync(decisions)) return [];
-    return parseLines(readFileSync(decisions, "utf8"));
+  readAudit(): readonly AuditLine[] {
+    return readAuditOf(this.layout);
   }
 
   /** Composes what the daemon wires, over the same store; another registry may answer this process. */
@@ -147,19 +143,7 @@ export class MirrorScene {
     const log: string[] = [];
     const logger = pino({ level: "info" }, { write: (line) => log.push(line) });
     const alarms = new Alarms(logger, undefined);
-    const audit = new FailingAudit(
-      {
-        ...layout.audit,
-        now: () => clock.now(),
-        onLost: (_, cause) => {
-          throw cause;
-        },
-      },
-      writes,
-    );
-    onTestFinished(async () => {
-      await audit.close();
-    });
+    const audit = new FailingAudit(layout, writes);
     const notebook = { audit, alarms, clock };
     const policy = { signatures, profile };
     const trust = new TrustStore(records, () => clock.monotonic());

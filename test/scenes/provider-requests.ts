@@ -1,5 +1,5 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync, statSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
 import { parse } from "yaml";
 import {
   runCommand as runProcess,
@@ -12,6 +12,8 @@ import {
   type RunningMirror,
   writeConfiguration,
 } from "../running-mirror.ts";
+import { layOutStore } from "../../src/store/layout.ts";
+import { type AuditLine, readAuditOf } from "../store/stores.ts";
 
 /** Requests of a network mirror's client for one provider. */
 export interface ProviderRequests {
@@ -129,19 +131,28 @@ export function runCommand(
     : runProcess(all, { env: env ?? {} });
 }
 
-export type AuditLine = Readonly<Record<string, string | undefined>>;
+export type { AuditLine } from "../store/stores.ts";
 
-/** Reads the audit log, decisions and requests, by time. */
+/** Reads the audit log, by time; refusals and deliveries are in it a second later. */
 export function readAudit({
   directory,
 }: Pick<RunningMirror, "directory">): readonly AuditLine[] {
-  return ["decisions.jsonl", "audit.jsonl"]
-    .map((name) => join(directory, "audit", name))
-    .filter((path) => existsSync(path))
-    .flatMap((path) => readFileSync(path, "utf8").trimEnd().split("\n"))
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line) as AuditLine)
-    .toSorted((a, b) => Date.parse(a.at ?? "") - Date.parse(b.at ?? ""));
+  return readAuditOf(layOutStore(directory));
+}
+
+/** The lines of the audit log that match, once there are so many. */
+export async function awaitAudit(
+  mirror: Pick<RunningMirror, "directory">,
+  matches: (line: AuditLine) => boolean,
+  count = 1,
+): Promise<readonly AuditLine[]> {
+  return eventually(
+    async () => {
+      await pause(50);
+      return readAudit(mirror).filter(matches);
+    },
+    (lines) => lines.length >= count,
+  );
 }
 
 export async function countAlarms(

@@ -114,7 +114,7 @@ export async function startTimedMirror(
       }),
     close: async () => {
       await core.close();
-      await watch.audit.close();
+      await watch.close();
     },
   };
 }

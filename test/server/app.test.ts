@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { AuthenticationScene } from "../scenes/authentication-scene.ts";
 import { awaitLineOf } from "../scenes/log-lines.ts";
-import { outcomeOf, readAudit } from "../scenes/provider-requests.ts";
+import { awaitAudit, outcomeOf } from "../scenes/provider-requests.ts";
 
 const scene = await AuthenticationScene.start();
 
@@ -71,13 +71,15 @@ describe("a refusal from any layer", () => {
     const answer = await scene.withToken(path);
     const id = answer.headers["x-request-id"];
     expect(
-      readAudit(scene.mirror).find(({ requestId }) => requestId === id),
-    ).toMatchObject({
-      event: "refused",
-      token: "ci runner",
-      client: "127.0.0.1",
-      provider: "audited.example/a/b",
-      version: "1.0.0",
-    });
+      await awaitAudit(scene.mirror, ({ requestId }) => requestId === id),
+    ).toMatchObject([
+      {
+        event: "refused",
+        token: "ci runner",
+        client: "127.0.0.1",
+        provider: "audited.example/a/b",
+        version: "1.0.0",
+      },
+    ]);
   });
 });

@@ -1,5 +1,6 @@
 import { copyFileSync, existsSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import { pino } from "pino";
 import { openDatabase } from "../../src/store/database/database.ts";
 import { DatabaseRecords } from "../../src/store/database/database-records.ts";
 import {
@@ -21,6 +22,33 @@ export async function makeLayout(): Promise<StoreLayout> {
 export function openRecords(layout: StoreLayout): DatabaseRecords {
   return new DatabaseRecords(openDatabase(layout));
 }
+
+/** What an audit log in a directory is made of; nothing may be lost. */
+export function auditParts(layout: StoreLayout) {
+  return {
+    database: openDatabase(layout),
+    decisions: layout.decisions,
+    logger: pino({ enabled: false }),
+    onLost: (_: number, cause: unknown) => {
+      throw cause;
+    },
+  };
+}
+
+/** The audit log of a directory as it is stored, by time. */
+export function readAuditOf(
+  layout: Pick<StoreLayout, "database">,
+): readonly AuditLine[] {
+  const text = `SELECT json_patch(rest, json_object('at', at, 'event', event,
+    'verdict', verdict, 'client', client, 'token', token, 'operator', operator,
+    'provider', provider, 'module', module, 'version', version, 'times', times))
+    AS line FROM events ORDER BY at, id`;
+  return askDatabase(layout, text).map(
+    ({ line }) => JSON.parse(String(line)) as AuditLine,
+  );
+}
+
+export type AuditLine = Readonly<Record<string, string | undefined>>;
 
 /** Asks the database of a directory as another program would. */
 export function askDatabase(

@@ -1,12 +1,14 @@
 import { X509Certificate } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { layOutStore } from "../../src/store/layout.ts";
 import { bearer, issueToken } from "../client-token.ts";
 import { barrier } from "../fakes/barrier.ts";
 import { status } from "../fakes/faults.ts";
-import { eventually } from "../scenes/provider-requests.ts";
+import { awaitLine } from "../scenes/log-lines.ts";
+import { awaitAudit, eventually } from "../scenes/provider-requests.ts";
 import { startWorld } from "../scenes/world.ts";
+import { askDatabase } from "../store/stores.ts";
 
 const folder = "/providers/registry.terraform.io/acme/demo";
 const archive = `${folder}/terraform-provider-demo_1.2.3_linux_amd64.zip`;
@@ -131,13 +133,16 @@ describe("the numbers of a running daemon", () => {
     },
   );
 
-  it("count lines of the audit log that could not be written, also when a refusal waited for one", async () => {
-    const path = join(mirror.directory, "audit", "audit.jsonl");
-    renameSync(path, `${path}.aside`);
-    mkdirSync(path);
+  it("count lines of the audit log that could not be written; no request waits for them", async () => {
     const denied = "/providers/registry.terraform.io/acme/denied/1.0.0.json";
+    await get(denied);
+    // Nothing waits from then on.
+    await awaitAudit(mirror, ({ event }) => event === "refused");
+    const layout = layOutStore(mirror.directory);
+    askDatabase(layout, "ALTER TABLE events RENAME TO away");
     const risen = await rises(async () => {
-      expect((await get(denied)).status).toBe(503);
+      expect((await get(denied)).status).toBe(451);
+      await awaitLine(mirror, ({ alarm }) => alarm === "audit-lost");
     });
     expect(risen("provender_audit_failures_total")).toBe(1);
   });

@@ -72,7 +72,7 @@ export async function examineStorage(
     await checkStoreVersion(layout);
     const there = findExisting(directory);
     await readdir(there);
-    const audit = dirname(layout.audit.requests);
+    const audit = dirname(layout.decisions);
     const folders = [there, blobs, staging, audit];
     for (const folder of folders.filter((one) => existsSync(one)))
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);

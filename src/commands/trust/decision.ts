@@ -4,7 +4,7 @@ import type { AdmissionRules } from "../../mirror/trust/admission-rules.ts";
 import type { TrustStore } from "../../mirror/trust/trust-store.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { AuditEvent } from "../../telemetry/audit-entry.ts";
-import type { AuditLog } from "../../telemetry/audit-log.ts";
+import type { AuditLog } from "../../store/database/audit-log.ts";
 import type { Decided, Decision } from "../../trust/decisions.ts";
 import type { Output } from "../output/report.ts";
 

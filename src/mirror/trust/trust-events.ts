@@ -5,7 +5,8 @@ import {
   nameContent,
   type ProvenderError,
 } from "../../errors/index.ts";
-import type { AuditEntry, AuditLog } from "../../telemetry/audit-log.ts";
+import type { AuditLog } from "../../store/database/audit-log.ts";
+import type { AuditEntry } from "../../telemetry/audit-entry.ts";
 import { addCandidate, dropCandidates } from "../../trust/candidates.ts";
 import type { TrustEvent } from "../../trust/settle.ts";
 import { isCandidate } from "../../trust/standing.ts";

@@ -1,6 +1,6 @@
 import type { Hostname } from "../../address/hostname.ts";
 import { isFailure } from "../../errors/index.ts";
-import type { WrittenEntry } from "../../telemetry/audit-reader.ts";
+import type { WrittenEntry } from "../../telemetry/audit-entry.ts";
 import type { Decisions, KeyScope } from "../../trust/decisions.ts";
 import type { TrustStore } from "./trust-store.ts";
 
@@ -27,27 +27,20 @@ interface Line extends Omit<UndoneDecision, "repeat"> {
   readonly version: string | null;
 }
 
-/** True for the bytes of a line that may tell a decision; the log has a hundred others for each. */
-export function tellsDecision(line: Buffer): boolean {
-  return /^[^\n]*"event":"(?:approved|revoked|forgotten|reset)"/.test(
-    line.subarray(0, 120).toString("latin1"),
-  );
-}
-
 /**
- * Compares the operators' decisions in the audit log, oldest first, with the trust
+ * Compares the operators' decisions as they were made, oldest first, with the trust
  * records. An older backup of these that was put back takes decisions back, and
  * what was revoked is served again. A record that cannot be read is not compared:
  * it refuses by itself.
  */
 export async function findUndone(
-  entries: AsyncIterable<WrittenEntry>,
+  entries: readonly WrittenEntry[],
   trust: TrustStore,
 ): Promise<readonly UndoneDecision[]> {
   const last = new Map<string, Line>();
-  for await (const { fields } of entries) {
-    const line = readLine(fields);
-    const { event, provider } = fields;
+  for (const entry of entries) {
+    const line = readLine(entry);
+    const { event, provider } = entry;
     if (line !== undefined) last.set(nameOf(line), line);
     // With the first contacts of a whole namespace a lost record of decisions goes, too.
     if (event === "reset" && String(provider).split("/").length === 2)
@@ -63,23 +56,22 @@ export async function findUndone(
   return undone;
 }
 
-function readLine(fields: WrittenEntry["fields"]): Line | undefined {
-  const { event, at, operator, version, fingerprint, detail } = fields;
+function readLine(entry: WrittenEntry): Line | undefined {
+  const { event, at, operator: by, version, fingerprint, detail } = entry;
   if (event !== "approved" && event !== "revoked" && event !== "forgotten")
     return undefined;
-  const name = String(fields.provider ?? fields.module);
+  const name = String(entry.provider ?? entry.module);
   const [hostname = "", namespace = "", ...type] = name.split("/");
   const [, content] =
     /^(?:SHA256SUMS|SHA-256|commit) ([0-9a-f]+)$/.exec(String(detail)) ?? [];
   const key = content === undefined ? String(fingerprint) : undefined;
   return {
-    ...{ decision: event, key, content, at: String(at) },
+    ...{ decision: event, key, content, at, by },
     subject: version === undefined ? name : `${name}@${version}`,
-    by: operator === undefined ? undefined : String(operator),
     hostname: hostname as Hostname,
     namespace,
     type: type.length === 0 ? null : type.join("/"),
-    version: version === undefined ? null : String(version),
+    version: version ?? null,
   };
 }
 

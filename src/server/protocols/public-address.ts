@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { TLSSocket } from "node:tls";
 import { LRUCache } from "lru-cache";
 import type { ClientAddresses } from "../http/client-address.ts";
-import type { AuditLog } from "../../telemetry/audit-log.ts";
+import type { AuditLog } from "../../store/database/audit-log.ts";
 import type { Authentication } from "../access/authentication.ts";
 import type { ArchiveResponseLimits } from "../http/archive-response.ts";
 import {

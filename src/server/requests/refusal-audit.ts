@@ -5,7 +5,8 @@ import {
 } from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
 import { currentAsker } from "../../telemetry/asker.ts";
-import type { AuditEntry, AuditLog } from "../../telemetry/audit-log.ts";
+import type { AuditLog } from "../../store/database/audit-log.ts";
+import type { AuditEntry } from "../../telemetry/audit-entry.ts";
 import { LineLimit } from "../../telemetry/line-limit.ts";
 import type { Client } from "../http/client-address.ts";
 import { subjectOf, type PathNames } from "./subject.ts";
@@ -27,22 +28,18 @@ export class RefusalAudit {
     this.#alarms = alarms;
   }
 
-  /**
-   * A refusal that has a line of its own is on the disk when this resolves, so
-   * that none is answered and forgotten; rejects with store-full.
-   */
-  async record(
+  record(
     names: PathNames,
     error: ProvenderError,
     { address: client }: Client,
-  ): Promise<void> {
+  ): void {
     const { requestId, token } = currentAsker() ?? {};
     const facts = describe(names, error);
     const key = JSON.stringify([client, facts]);
     const entry = { ...facts, client, requestId, token };
     this.#raise(error, facts);
     if (this.#limit.take(key, client) === "line")
-      await this.#audit.record(entry, { durable: true });
+      void this.#audit.record(entry, { durable: false });
   }
 
   /**

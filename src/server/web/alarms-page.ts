@@ -116,8 +116,7 @@ const remedies: Readonly<Record<AlarmKind, Html | string>> = {
   mirror names.`,
   "bucket-failing":
     "What is on its own disk is served. Look at the bucket and the network between.",
-  "audit-lost":
-    "Make room on the disk, and look at the folder of the audit log.",
+  "audit-lost": "Make room on the disk, and look at the folder of the store.",
   "module-replaced":
     "See above, until its origin offers the pinned content again.",
   "unexpected-error": log,

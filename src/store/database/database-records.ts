@@ -77,6 +77,8 @@ export class DatabaseRecords implements RecordStore {
       ? new Set(found.slice(1).map(({ record }) => record))
       : undefined;
     this.#seen = { version, change: found.at(-1)?.number ?? 0 };
+    // Other tables have changes, too.
+    if (changed?.size === 0) return;
     for (const listener of this.#listeners) listener(changed);
   }
 

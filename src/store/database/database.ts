@@ -6,7 +6,7 @@ import {
   statSync,
 } from "node:fs";
 import { backup, DatabaseSync, type StatementSync } from "node:sqlite";
-import { Kysely, SqliteDialect } from "kysely";
+import { type Generated, Kysely, SqliteDialect } from "kysely";
 import { LRUCache } from "lru-cache";
 import { failure, ProvenderError } from "../../errors/index.ts";
 import { isDamage, lacksRoom } from "../file-failure.ts";
@@ -16,6 +16,7 @@ import type { StoreLayout } from "../layout.ts";
 interface Schema {
   readonly records: RecordTable;
   readonly changes: ChangeTable;
+  readonly events: EventRow & { readonly id: Generated<number> };
 }
 
 /** What the mirror knows, one row for each namespace, first contact, release, list and hash. */
@@ -35,6 +36,25 @@ interface ChangeTable {
   /** Counts all changes. */
   readonly number: number;
   readonly record: string;
+}
+
+/** An entry of the audit log; null is what is not known. */
+export interface EventRow {
+  /** RFC 3339, in UTC. */
+  readonly at: string;
+  readonly event: string;
+  readonly verdict: string;
+  readonly client: string | null;
+  readonly token: string | null;
+  readonly operator: string | null;
+  readonly provider: string | null;
+  readonly module: string | null;
+  readonly version: string | null;
+  /** JSON of what is never asked by its parts. */
+  readonly rest: string;
+  /** Names what is counted in this row; null for an event of its own. */
+  readonly counted: string | null;
+  readonly times: number;
 }
 
 /** An open database. */
@@ -72,6 +92,25 @@ const migrations = [
   ${noteChange("INSERT", "new")}
   ${noteChange("UPDATE", "new")}
   ${noteChange("DELETE", "old")}`,
+  `CREATE TABLE events (
+    id INTEGER PRIMARY KEY,
+    at TEXT NOT NULL,
+    event TEXT NOT NULL,
+    verdict TEXT NOT NULL,
+    client TEXT,
+    token TEXT,
+    operator TEXT,
+    provider TEXT COLLATE NOCASE,
+    module TEXT COLLATE NOCASE,
+    version TEXT,
+    rest TEXT NOT NULL,
+    counted TEXT UNIQUE,
+    times INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX events_by_time ON events (at);
+  CREATE INDEX events_by_kind ON events (event, at);
+  CREATE INDEX events_by_provider ON events (provider, at) WHERE provider IS NOT NULL;
+  CREATE INDEX events_by_module ON events (module, at) WHERE module IS NOT NULL`,
 ];
 
 /** Milliseconds for which one process waits until another one has written. */
@@ -167,22 +206,21 @@ function prepare(file: DatabaseSync, path: string): void {
   const [check] = file.prepare("PRAGMA quick_check(1)").all();
   const found = check?.quick_check;
   if (found !== "ok") throw failure("database-damaged", path, String(found));
-  const version = Number(
-    file.prepare("PRAGMA user_version").get()?.user_version,
-  );
+  const version = readVersion(file);
   const newest = migrations.length;
   if (version > newest) throw failure("store-too-new", path, version, newest);
   if (version < newest) migrate(file);
 }
 
-/** Processes that start at once wait for the first one. */
+/** The version is looked at again, as another process may have been first. */
 function migrate(file: DatabaseSync): void {
   file.exec("BEGIN IMMEDIATE");
-  const version = Number(
-    file.prepare("PRAGMA user_version").get()?.user_version,
-  );
-  for (const step of migrations.slice(version)) file.exec(step);
+  for (const step of migrations.slice(readVersion(file))) file.exec(step);
   file.exec(`PRAGMA user_version = ${migrations.length}; COMMIT`);
+}
+
+function readVersion(file: DatabaseSync): number {
+  return Number(file.prepare("PRAGMA user_version").get()?.user_version);
 }
 
 function isEmpty(path: string): boolean {

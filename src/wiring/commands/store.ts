@@ -50,7 +50,7 @@ async function openStore(configuration: Configuration) {
   const close = async (kept: Pick<Kept, "close" | "nearest">) => {
     await kept.nearest?.outbox.drain();
     await kept.close();
-    await telemetry.audit.close();
+    await telemetry.close();
   };
   return { layout, telemetry, replica, close };
 }

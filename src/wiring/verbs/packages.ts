@@ -86,7 +86,7 @@ function goOffline(mirror: OpenMirror): Core {
     { ...mirror.configuration, offline: true },
     { ...admission.rules, offline: true },
     layout,
-    telemetry,
+    { ...telemetry, metrics: undefined },
     { records, clock, replica },
   );
 }

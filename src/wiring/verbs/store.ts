@@ -64,11 +64,10 @@ export function verify(
 
 export async function audit(
   { json = false, ...question }: JsonFlag & Parameters<typeof printAudit>[1],
-  { layout, configuration }: OpenMirror,
+  { telemetry, configuration }: OpenMirror,
   { print }: VerbIo,
 ): Promise<number> {
-  const { decisions, requests } = layout.audit;
   const options = { json, now: new Date(), hosts: anyHostOf(configuration) };
-  await printAudit([decisions, requests], question, options, print);
+  await printAudit(telemetry.audit, question, options, print);
   return 0;
 }

@@ -18,7 +18,6 @@ const kinds = [
     typeof path === "string" ? [path] : (Object.values(path) as string[]),
   ),
   blobPath(layout, "ab".repeat(32) as Sha256),
-  join(layout.blobs, "new"),
   ...["provender.db", "provender.db-wal", "new", "new/deep/er"].map((below) =>
     join(storage, below),
   ),

@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { moduleAddress } from "../../../src/address/module-address.ts";
 import { parseVersion } from "../../../src/address/version.ts";
 import {
@@ -35,11 +35,7 @@ function open(layout: Layout) {
   const records = new ModuleTrustRecords(stored);
   const trust = new TrustStore(stored);
   const alarms = new Alarms(pino({ enabled: false }), undefined);
-  const audit = new FailingAudit(
-    { ...layout.audit, now: clock.now, onLost: () => undefined },
-    writes,
-  );
-  onTestFinished(() => audit.close());
+  const audit = new FailingAudit(layout, writes);
   const events = new TrustEvents(trust, { audit, alarms, clock });
   const pins = new ModulePins(records, trust, events, clock);
   return { writes, stored, records, trust, alarms, pins };

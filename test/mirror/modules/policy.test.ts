@@ -9,7 +9,7 @@ import {
   moduleBase,
   versionsOf,
 } from "../../scenes/module-scene.ts";
-import { eventually, readAudit } from "../../scenes/provider-requests.ts";
+import { awaitAudit } from "../../scenes/provider-requests.ts";
 
 const hostname = "registry.terraform.io";
 
@@ -63,11 +63,11 @@ describe("policy", () => {
       expect(await versionsOf(other, "partly")).toHaveLength(
         isEnforced ? 1 : 3,
       );
-      const lines = await eventually(
-        () => Promise.resolve(readAudit(other)),
-        (all) => all.some(({ event }) => event === "left-out"),
+      const lines = await awaitAudit(
+        other,
+        ({ event }) => event === "left-out",
       );
-      expect(lines.filter(({ event }) => event === "left-out")).toMatchObject([
+      expect(lines).toMatchObject([
         {
           module: match,
           verdict: isEnforced ? "refused" : "reported",

@@ -31,7 +31,7 @@ import {
 import { Settlements } from "../../../src/mirror/trust/settlements.ts";
 import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
 import type { Alarms } from "../../../src/telemetry/alarms.ts";
-import type { AuditLog } from "../../../src/telemetry/audit-log.ts";
+import type { AuditLog } from "../../../src/store/database/audit-log.ts";
 import { digestOfDocument } from "./documents.ts";
 import type { Life } from "./life.ts";
 import type { MemoryMachine } from "./memory-machine.ts";

@@ -12,8 +12,8 @@ import {
 } from "../../scenes/authentication-scene.ts";
 import { awaitLine, awaitLineOf } from "../../scenes/log-lines.ts";
 import {
-  eventually,
   outcomeOf,
+  awaitAudit,
   readAudit,
 } from "../../scenes/provider-requests.ts";
 
@@ -128,15 +128,9 @@ describe("a token", () => {
   it("is named in the log and in the audit log, and written nowhere", async () => {
     const answer = await scene.withToken(folder + fileOf("1.0.0"));
     expect((await awaitLineOf(scene.mirror, answer)).token).toBe("ci runner");
-    const served = await eventually(
-      async () => {
-        await scene.mirror.get("/healthz");
-        return readAudit(scene.mirror);
-      },
-      (lines) =>
-        lines.some(
-          ({ requestId }) => requestId === answer.headers["x-request-id"],
-        ),
+    const served = await awaitAudit(
+      scene.mirror,
+      ({ event }) => event === "served",
     );
     expect(served.at(-1)).toMatchObject({
       event: "served",

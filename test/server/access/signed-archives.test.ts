@@ -7,7 +7,7 @@ import {
   host,
 } from "../../scenes/authentication-scene.ts";
 import { awaitLineOf } from "../../scenes/log-lines.ts";
-import { outcomeOf, readAudit } from "../../scenes/provider-requests.ts";
+import { awaitAudit, outcomeOf } from "../../scenes/provider-requests.ts";
 
 const scene = await AuthenticationScene.start();
 
@@ -113,7 +113,8 @@ describe("on SIGHUP", () => {
       await scene.mirror.get(path, { headers: { range: "bytes=0-9" } }),
     ];
     expect(denied.map(({ status }) => status)).toEqual([451, 451, 451]);
-    const audited = readAudit(scene.mirror).filter(
+    const audited = await awaitAudit(
+      scene.mirror,
       ({ event }) => event === "refused",
     );
     expect(audited.at(-1)).toMatchObject({

@@ -4,7 +4,7 @@ import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import {
   codeOf,
   eventually,
-  readAudit,
+  awaitAudit,
 } from "../../scenes/provider-requests.ts";
 import { RegistryRequests } from "../../scenes/registry-requests.ts";
 import { startOrigin } from "../../scenes/world.ts";
@@ -164,8 +164,10 @@ describe("an unsigned release", () => {
         expect(answer.body.toString()).toContain("network_mirror");
       }
       const provider = `${hostname}/acme/${type}`;
-      const refused = readAudit(mirror).filter(
+      const refused = await awaitAudit(
+        mirror,
         (line) => line.provider === provider && line.event === "refused",
+        3,
       );
       expect(refused).toHaveLength(3);
       expect(refused[0]).toMatchObject({

@@ -142,4 +142,14 @@ describe("a database", () => {
     askDatabase(layout, "PRAGMA user_version = 99");
     expect(() => openDatabase(layout)).toThrow(failing("store-too-new"));
   });
+
+  it("of an earlier version gets what it lacks, and keeps what it has", async () => {
+    const layout = await fill();
+    askDatabase(layout, "DROP TABLE events");
+    askDatabase(layout, "PRAGMA user_version = 1");
+    openDatabase(layout).close();
+    expect(askDatabase(layout, "SELECT * FROM events")).toEqual([]);
+    const [records] = askDatabase(layout, "SELECT count(*) AS n FROM records");
+    expect(records).toEqual({ n: 200 });
+  });
 });

@@ -1,0 +1,271 @@
+import { appendFile, readFile } from "node:fs/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { failure } from "../../errors/index.ts";
+import { currentAsker } from "../../telemetry/asker.ts";
+import {
+  type AuditEntry,
+  type AuditEvent,
+  auditEvents,
+  formatAuditEntry,
+  type WrittenEntry,
+} from "../../telemetry/audit-entry.ts";
+import { LineLimit } from "../../telemetry/line-limit.ts";
+import type { Logger } from "../../telemetry/logger.ts";
+import { refuseToStore, unlessMissing } from "../file-failure.ts";
+import type { Database, EventRow } from "./database.ts";
+
+interface AuditLogParts {
+  readonly database: Database;
+  /** The file of operators' decisions: what an older backup of the database took back is found by it. */
+  readonly decisions: string;
+  readonly logger: Logger;
+  readonly onLost: (entries: number, cause: unknown) => void;
+}
+
+/** What `provender audit` asks for; an omitted field selects all. */
+export interface AuditQuestion {
+  readonly event?: string | undefined;
+  readonly verdict?: string | undefined;
+  /** Name of a token, address of a client or login name of an operator. */
+  readonly asker?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly module?: string | undefined;
+  /** The first moment, and the first one after, as in `at`. */
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+}
+
+const ofOperators = new Set<AuditEvent>([
+  "approved",
+  "revoked",
+  "forgotten",
+  "reset",
+]);
+
+/** Counted by archive, client and day. */
+const deliveries = new Set<AuditEvent>(["served", "cut"]);
+
+/** Events of origins' offers, which repeat with every request. */
+const ofOffers = new Set<AuditEvent>([
+  "replaced",
+  "quarantined",
+  "judged-again",
+  "left-out",
+]);
+
+/** Rows for refused offers: of the same event on the same release, of its provider or module, and of all. */
+const mostOffers = { window: 3_600_000, same: 10, group: 60, all: 600 };
+
+/** Milliseconds between two writes of what nothing waits for. */
+const writePause = 1_000;
+/** Rows that wait; further ones are lost, since clients make as many as they like. */
+const mostWaiting = 5_000;
+/** Rows of one statement. */
+const atOnce = 50;
+/** Rows of each event that are kept. */
+const mostKept = 100_000;
+/** Rows that are read at once. */
+const pageSize = 500;
+
+/** What was decided, and what became of requests: rows of the database, and lines of the log. */
+export class AuditLog {
+  readonly #parts: AuditLogParts;
+  readonly #offers = new LineLimit(mostOffers);
+  readonly #waiting = new Map<unknown, EventRow>();
+  #writing = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(parts: AuditLogParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Adds the client. Resolves for a durable entry when it is on the disk, for another one at once. Only a durable entry
+   * rejects, with store-full; its subject must not be answered then.
+   */
+  async record(
+    entry: AuditEntry,
+    { durable }: { readonly durable: boolean },
+  ): Promise<void> {
+    if (!this.#hasRoom(entry)) return;
+    const { decisions, logger, onLost } = this.#parts;
+    const asked = { ...currentAsker(), ...entry };
+    const json = formatAuditEntry(asked, new Date());
+    const written = JSON.parse(json) as WrittenEntry;
+    // Each request has a line of its own.
+    if (!deliveries.has(entry.event)) logger.info(written, "audit");
+    const row = rowOf(written);
+    if (!durable) {
+      this.#wait(row);
+      return;
+    }
+    try {
+      if (ofOperators.has(entry.event))
+        await appendFile(decisions, `${json}\n`, { mode: 0o600, flush: true });
+      await this.#insert([row]);
+    } catch (error) {
+      onLost(1, error);
+      throw refuseToStore("a line of the audit log", error);
+    }
+  }
+
+  /** What is asked for, by time. */
+  async *read(question: AuditQuestion): AsyncGenerator<WrittenEntry> {
+    await this.flush();
+    let after = { at: "", id: 0 };
+    for (;;) {
+      const rows = await this.#select(question, after).execute();
+      yield* rows.map(entryOf);
+      after = rows.at(-1) ?? after;
+      if (rows.length < pageSize) return;
+    }
+  }
+
+  /** Removes the oldest rows of each event above `most`, a few at a time. */
+  async trim(most = mostKept): Promise<void> {
+    const { queries } = this.#parts.database;
+    for (const event of auditEvents) {
+      const rows = queries.selectFrom("events").where("event", "=", event);
+      const [last] = await rows
+        .select("at")
+        .orderBy("at", "desc")
+        .limit(1)
+        .offset(most)
+        .execute();
+      if (last === undefined) continue;
+      const oldest = rows
+        .select("id")
+        .where("at", "<=", last.at)
+        .orderBy("at")
+        .limit(pageSize);
+      for (;;) {
+        const { numDeletedRows: removed } = await queries
+          .deleteFrom("events")
+          .where("id", "in", oldest)
+          .executeTakeFirstOrThrow();
+        if (removed < pageSize) break;
+        await nextTurn();
+      }
+    }
+  }
+
+  /** Writes what waits. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#writing = this.#writing.then(async () => {
+      const rows = [...this.#waiting.values()];
+      this.#waiting.clear();
+      for (let start = 0; start < rows.length; start += atOnce) {
+        const some = rows.slice(start, start + atOnce);
+        await this.#insert(some).catch((error: unknown) =>
+          this.#parts.onLost(some.length, error),
+        );
+      }
+    });
+    await this.#writing;
+  }
+
+  /** False for what an origin offers again and again; content that becomes trusted always has its row. */
+  #hasRoom({ event, verdict, provider, module, version }: AuditEntry) {
+    if (verdict === "accepted" || !ofOffers.has(event)) return true;
+    const group = provider ?? module ?? "";
+    const key = JSON.stringify([event, group, version]);
+    return this.#offers.take(key, group) === "line";
+  }
+
+  #wait(row: EventRow): void {
+    const key = row.counted ?? Symbol("a row of its own");
+    const same = this.#waiting.get(key);
+    if (same === undefined && this.#waiting.size >= mostWaiting) {
+      this.#parts.onLost(1, failure("too-busy", "entries for the audit log"));
+      return;
+    }
+    this.#waiting.set(key, { ...row, times: row.times + (same?.times ?? 0) });
+    this.#timer ??= setTimeout(() => void this.flush(), writePause).unref();
+  }
+
+  async #insert(rows: readonly EventRow[]): Promise<void> {
+    await this.#parts.database.queries
+      .insertInto("events")
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict.column("counted").doUpdateSet((set) => ({
+          at: set.ref("excluded.at"),
+          times: set("events.times", "+", set.ref("excluded.times")),
+        })),
+      )
+      .execute();
+  }
+
+  #select(question: AuditQuestion, after: { at: string; id: number }) {
+    const { event, verdict, asker, provider, module } = question;
+    const { since, until } = question;
+    let query = this.#parts.database.queries
+      .selectFrom("events")
+      .selectAll()
+      .where((where) =>
+        where.eb(
+          where.refTuple("at", "id"),
+          ">",
+          where.tuple(after.at, after.id),
+        ),
+      );
+    if (event !== undefined) query = query.where("event", "=", event);
+    if (verdict !== undefined) query = query.where("verdict", "=", verdict);
+    if (provider !== undefined) query = query.where("provider", "=", provider);
+    if (module !== undefined) query = query.where("module", "=", module);
+    if (since !== undefined) query = query.where("at", ">=", since);
+    if (until !== undefined) query = query.where("at", "<", until);
+    if (asker !== undefined)
+      query = query.where((where) =>
+        where.or([
+          where("token", "=", asker),
+          where("operator", "=", asker),
+          // An address of IPv4 is the same in its form for IPv6.
+          where("client", "in", [asker, `::ffff:${asker}`]),
+        ]),
+      );
+    return query.orderBy("at").orderBy("id").limit(pageSize);
+  }
+}
+
+function rowOf(written: WrittenEntry): EventRow {
+  const { at, event, verdict, requestId, ...named } = written;
+  const { client = null, token = null, operator = null, ...about } = named;
+  const { provider = null, module = null, version = null, ...rest } = about;
+  const known = { client, token, operator, provider, module, version };
+  const row = { at, event, verdict, ...known, times: 1 };
+  if (!deliveries.has(event)) {
+    const all = JSON.stringify({ requestId, ...rest });
+    return { ...row, rest: all, counted: null };
+  }
+  const day = at.slice(0, 10);
+  const key = [day, event, client, token, provider ?? module, version, rest];
+  const counted = JSON.stringify(key);
+  return { ...row, rest: JSON.stringify(rest), counted };
+}
+
+function entryOf({ rest, counted, times, ...known }: EventRow): WrittenEntry {
+  const all = { ...known, times: counted === null ? null : times };
+  const fields = Object.entries(all).filter(([, value]) => value !== null);
+  return {
+    ...(Object.fromEntries(fields) as unknown as WrittenEntry),
+    ...(JSON.parse(rest) as Partial<WrittenEntry>),
+  };
+}
+
+/** Operators' decisions as they were made, oldest first. A line may begin with a part of one that a full disk cut short. */
+export async function readDecisions(
+  path: string,
+): Promise<readonly WrittenEntry[]> {
+  const text = (await readFile(path, "latin1").catch(unlessMissing)) ?? "";
+  return text.split("\n").flatMap((line) => {
+    try {
+      const json = line.slice(Math.max(0, line.lastIndexOf('{"at":')));
+      return [JSON.parse(json) as WrittenEntry];
+    } catch {
+      return [];
+    }
+  });
+}

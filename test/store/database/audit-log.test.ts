@@ -1,0 +1,180 @@
+import { appendFileSync, statSync } from "node:fs";
+import { beforeEach, describe, expect, it } from "vitest";
+import {
+  AuditLog,
+  readDecisions,
+} from "../../../src/store/database/audit-log.ts";
+import type { StoreLayout } from "../../../src/store/layout.ts";
+import type { AuditEntry } from "../../../src/telemetry/audit-entry.ts";
+import { failing } from "../../scenes/failing.ts";
+import { askDatabase, auditParts, makeLayout, readAuditOf } from "../stores.ts";
+
+const durable = { durable: true };
+const batched = { durable: false };
+const provider = "registry.terraform.io/acme/demo";
+
+let layout: StoreLayout;
+let log: AuditLog;
+let lost: number[];
+
+beforeEach(async () => {
+  layout = await makeLayout();
+  lost = [];
+  const onLost = (entries: number) => lost.push(entries);
+  log = new AuditLog({ ...auditParts(layout), onLost });
+});
+
+const times = (count: number, make: (n: number) => AuditEntry) =>
+  Array.from({ length: count }, (_, n) => make(n));
+
+async function record(entries: readonly AuditEntry[], how = durable) {
+  await Promise.all(entries.map((one) => log.record(one, how)));
+  await log.flush();
+  return readAuditOf(layout);
+}
+
+describe("what an origin has refused again and again", () => {
+  it.each(["replaced", "quarantined", "judged-again"] as const)(
+    "has ten lines for one release: %s",
+    async (event) => {
+      const refused = { event, verdict: "refused", version: "1.0.0" } as const;
+      const lines = await record(
+        times(500, (n) => ({ ...refused, provider, detail: `content ${n}` })),
+      );
+      const line = { provider, event, verdict: "refused" } as const;
+      expect(lines).toMatchObject(
+        times(10, (n) => ({ ...line, detail: `content ${n}` })),
+      );
+    },
+  );
+
+  it("is bounded for one provider or module, and leaves the others their lines", async () => {
+    const refused = { event: "replaced", verdict: "refused" } as const;
+    const noisy = times(300, (n) => ({
+      ...refused,
+      module: "registry.terraform.io/acme/noisy/aws",
+      version: `1.0.${n}`,
+    }));
+    const quiet = { ...refused, provider: "registry.terraform.io/acme/quiet" };
+    const lines = await record([...noisy, quiet]);
+    expect(lines).toHaveLength(61);
+    expect(lines).toContainEqual(expect.objectContaining(quiet));
+  });
+
+  it("is bounded for all of them together", async () => {
+    const lines = await record(
+      times(5_000, (n) => ({
+        event: "quarantined",
+        verdict: "refused",
+        provider: `registry.terraform.io/acme/demo${n}`,
+      })),
+    );
+    expect(lines).toHaveLength(600);
+  });
+});
+
+it.each([
+  ["what was seen first", { event: "first-seen", verdict: "accepted" }],
+  ["what is accepted again", { event: "judged-again", verdict: "accepted" }],
+  ["what an operator revoked", { event: "revoked", verdict: "refused" }],
+] as const)("has %s each time", async (_, entry) => {
+  const lines = await record(times(700, () => ({ ...entry, provider })));
+  expect(lines).toHaveLength(700);
+});
+
+describe("what nothing waits for", () => {
+  const refused = { event: "refused", verdict: "refused" } as const;
+  const served = { event: "served", verdict: "accepted", provider } as const;
+
+  it("is written a moment later, without anybody's doing", async () => {
+    await log.record(refused, batched);
+    await expect
+      .poll(() => readAuditOf(layout), { timeout: 60_000 })
+      .toEqual([expect.objectContaining(refused)]);
+  });
+
+  it("is counted in one line where a client got the same archive that day, across batches", async () => {
+    const gets = (sha256: string, client: string) => ({
+      ...{ ...served, sha256, client, version: "1.0.0" },
+    });
+    for (let round = 0; round < 2; round++)
+      await record(
+        [
+          ...times(3, () => gets("a", "192.0.2.1")),
+          ...[gets("b", "192.0.2.1"), gets("a", "192.0.2.2")],
+        ],
+        batched,
+      );
+    const found = new Map<string, number>();
+    for (const { client, sha256, times } of readAuditOf(layout)) {
+      const key = `${client} ${sha256}`;
+      found.set(key, (found.get(key) ?? 0) + Number(times));
+    }
+    expect([...found.values()].toSorted()).toEqual([2, 2, 6]);
+    expect(readAuditOf(layout).length).toBeLessThan(7);
+  });
+
+  it("is bounded while it waits, and lost lines are told", async () => {
+    const lines = await record(
+      times(5_010, (n) => ({ ...refused, requestId: `${n}` })),
+      batched,
+    );
+    expect(lines).toHaveLength(5_000);
+    expect(lost).toEqual(Array.from({ length: 10 }, () => 1));
+    expect(await record([refused], batched)).toHaveLength(5_001);
+  });
+
+  it("that cannot be written is told, and what is durable is refused", async () => {
+    askDatabase(layout, "ALTER TABLE events RENAME TO away");
+    await log.record(refused, batched);
+    await log.record(refused, batched);
+    await log.flush();
+    expect(lost).toEqual([2]);
+    const first = { event: "first-seen", verdict: "accepted" } as const;
+    await expect(log.record(first, durable)).rejects.toThrow(
+      failing("store-full"),
+    );
+    expect(lost).toEqual([2, 1]);
+    askDatabase(layout, "ALTER TABLE away RENAME TO events");
+    expect(await record([first])).toMatchObject([first]);
+  });
+});
+
+it("keeps the newest lines of each event, so that no number of requests moves a decision out", async () => {
+  const first = { event: "first-seen", verdict: "accepted" } as const;
+  await record([{ ...first, provider }]);
+  for (let n = 0; n < 12; n++) {
+    await record([{ event: "refused", verdict: "refused", detail: `${n}` }]);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  await log.trim(10);
+  const kept = readAuditOf(layout);
+  expect(kept.map(({ event }) => event)).toContain("first-seen");
+  const refused = kept.filter(({ event }) => event === "refused");
+  expect(refused.map(({ detail }) => detail)).toEqual(
+    Array.from({ length: 10 }, (_, n) => `${n + 2}`),
+  );
+});
+
+describe("the file of decisions", () => {
+  const revoked = { event: "revoked", verdict: "refused", provider } as const;
+
+  it("has what operators decided and nothing else, for its owner alone", async () => {
+    await record([
+      revoked,
+      { event: "first-seen", verdict: "accepted", provider },
+      { event: "refused", verdict: "refused", provider },
+    ]);
+    expect(await readDecisions(layout.decisions)).toMatchObject([revoked]);
+    expect(statSync(layout.decisions).mode & 0o777).toBe(0o600);
+  });
+
+  it("is read behind a line that was cut short, and where there is none", async () => {
+    expect(await readDecisions(layout.decisions)).toEqual([]);
+    appendFileSync(layout.decisions, '{"at":"2026-11-21T09:00:00.000Z","eve');
+    const detail = 'says {"at":"2020-01-01"}\n';
+    await record([{ ...revoked, detail }]);
+    const decided = await readDecisions(layout.decisions);
+    expect(decided).toMatchObject([{ ...revoked, detail }]);
+  });
+});
