@@ -161,6 +161,7 @@ export class AuditLog {
         await this.#insert(some).catch((error: unknown) =>
           this.#parts.onLost(some.length, error),
         );
+        await nextTurn();
       }
     });
     await this.#writing;
