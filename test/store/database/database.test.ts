@@ -145,7 +145,10 @@ describe("a database", () => {
 
   it("of an earlier version gets what it lacks, and keeps what it has", async () => {
     const layout = await fill();
-    askDatabase(layout, "DROP TABLE events");
+    for (const event of ["insert", "update", "delete"])
+      askDatabase(layout, `DROP TRIGGER records_${event}`);
+    for (const table of ["changes", "events"])
+      askDatabase(layout, `DROP TABLE ${table}`);
     askDatabase(layout, "PRAGMA user_version = 1");
     openDatabase(layout).close();
     expect(askDatabase(layout, "SELECT * FROM events")).toEqual([]);
