@@ -134,6 +134,13 @@ export function isBucketFailure(
   );
 }
 
+/** True when what the mirror knows could not be read: that says nothing about what is there. */
+export function isUnread(
+  error: unknown,
+): error is Failure<"record-unreadable" | "database-unreachable"> {
+  return isFailure(error, "record-unreadable", "database-unreachable");
+}
+
 /** True when the origin failed, or a signature could not be decided on in time: neither says whether the thing exists or is genuine. */
 export function isOriginFailure(error: unknown): boolean {
   return isFailure(

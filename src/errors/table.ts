@@ -523,6 +523,10 @@ const storeErrors = {
     sentence: "{file} was not written ({reason})",
     remedy: "name a file that is not there, in a directory that can be written",
   }),
+  "backup-elsewhere": row([], {
+    sentence: `The database is the one of "database.url"`,
+    remedy: "back it up with pg_dump",
+  }),
   "database-damaged": row(["file", "problem"], {
     sentence: "The database {file} cannot be used ({problem})",
     remedy: "restore it from a backup",
@@ -532,6 +536,17 @@ const storeErrors = {
       "{file}, which says what of the archives beside it may be served, is missing",
     remedy:
       "restore it from a backup; to begin again with first contacts, remove blobs/, too",
+  }),
+  "database-too-new": row(["place", "found", "known"], {
+    sentence:
+      "The database {place} is of version {found}, and this provender knows databases up to version {known}",
+    remedy: `run the provender that wrote it or a newer one, or set another "database.url"`,
+  }),
+  "database-unreachable": row(["place", "reason"], {
+    status: 503,
+    phrase: "The mirror's database cannot be used now",
+    sentence: "The database {place} cannot be used ({reason})",
+    remedy: `try again shortly, and look at the server and at "database.url"`,
   }),
   "store-unusable": row(["directory", "reason"], {
     sentence: "The storage directory {directory} cannot be used ({reason})",

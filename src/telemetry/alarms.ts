@@ -26,6 +26,8 @@ const sentences: Readonly<Record<AlarmKind, string>> = {
     "an operator had a first contact forgotten; the next one counts as the first",
   "decision-undone":
     "the audit log has an operator's decision that the store has not, as after an older backup was put back; it does not count",
+  "database-failing":
+    "the database does not answer; what is in memory is served, and everything else is refused",
   "bucket-failing":
     "the bucket, or this replica's way to it, is not as it has to be; what was seen of it is served",
   "audit-lost": "a line of the audit log could not be written",

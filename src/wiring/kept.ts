@@ -26,8 +26,9 @@ import { BucketRecords } from "../store/bucket/bucket-records.ts";
 import { RecordMemory } from "../store/bucket/record-memory.ts";
 import { ReplicaRecords } from "../store/bucket/replica-records.ts";
 import type { RecordKey, StoreLayout } from "../store/layout.ts";
-import { openDatabase, type Database } from "../store/database/database.ts";
+import { openDatabase } from "../store/database/database.ts";
 import { DatabaseRecords } from "../store/database/database-records.ts";
+import type { Database } from "../store/database/schema.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
 import { signaturePolicyOf } from "./origins.ts";
 import type { Replica } from "./store/replica.ts";
@@ -61,6 +62,7 @@ export interface Kept {
   /** The bucket, before any origin. */
   readonly nearest: ReturnType<typeof wireNearest> | undefined;
   readonly replica: Replica | undefined;
+  readonly database: Pick<Database, "problem">;
   /** Listeners hear of records that other processes of this machine may have changed. */
   readonly listen: DatabaseRecords["listen"];
   close(): Promise<void>;
@@ -80,7 +82,7 @@ export function wireKept(
   parts: KeptParts = {},
 ): Kept {
   const { replica, clock = replica?.clock ?? systemClock } = parts;
-  const database = openDatabase(layout);
+  const database = wireDatabase(configuration, layout, telemetry);
   const local = wireLocalRecords(database, telemetry);
   const { records = wireRecords(local, telemetry, replica) } = parts;
   const signatures = wireSignatures();
@@ -112,14 +114,27 @@ export function wireKept(
     await nearest?.outbox.close();
     await Promise.all([signatures.close(), blobs.usage.close()]);
     await replica?.close();
-    database.close();
+    await database.close();
   };
   return {
     ...kept,
     ...store,
-    ...{ clock, judge, trust, nearest, replica, listen },
+    ...{ clock, judge, trust, nearest, replica, database, listen },
     close,
   };
+}
+
+/** The database of the directory, or the server's that many daemons share. */
+function wireDatabase(
+  { database: { url } }: Configuration,
+  layout: StoreLayout,
+  { logger, alarms }: Telemetry,
+): Database {
+  const onProblem = (problem: string | undefined) => {
+    if (problem === undefined) logger.info("the database is well again");
+    else alarms.raise("database-failing", { problem });
+  };
+  return openDatabase(layout, url && { url: url.secret, onProblem });
 }
 
 /** The archives and what bounds them. */

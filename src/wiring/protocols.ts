@@ -45,7 +45,7 @@ export function wireProtocols(
   const { authentication, clients, limits } = access;
   const readiness = new Readiness(
     () => blobs.probe(),
-    () => core.replica?.watch.problem,
+    () => core.database.problem ?? core.replica?.watch.problem,
   );
   const publicAddress = new PublicAddress(configuration.publicUrl, clients);
   const addresses = { publicAddress, authentication };

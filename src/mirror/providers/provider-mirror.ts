@@ -5,7 +5,12 @@ import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
-import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
+import {
+  failure,
+  isFailure,
+  isUnread,
+  ProvenderError,
+} from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
 import { type Answer, asHit, type Within } from "../cache/metadata-cache.ts";
 import type { Archives, OpenArchive } from "../archives/archives.ts";
@@ -355,11 +360,7 @@ function nameArchive({ provider }: ReleaseAddress, sha256: Sha256): string {
 
 /** A release that is refused as it is known has to be asked for. */
 function noneIfRefused(error: unknown): undefined {
-  if (
-    !(error instanceof ProvenderError) ||
-    isFailure(error, "record-unreadable")
-  )
-    throw error;
+  if (!(error instanceof ProvenderError) || isUnread(error)) throw error;
 }
 
 /** A policy that only reports hears of a release that is too young. */

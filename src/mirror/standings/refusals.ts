@@ -11,6 +11,7 @@ import {
   isCut,
   isFailure,
   isOriginFailure,
+  isUnread,
   ProvenderError,
 } from "../../errors/index.ts";
 import type { RecordKey } from "../../store/layout.ts";
@@ -68,9 +69,7 @@ export class RefusedVersions {
     const read = await records
       .read(recordKey(provider), readBody)
       .catch((error: unknown) => {
-        const isUnreadable =
-          isFailure(error, "record-unreadable") || isBucketFailure(error);
-        if (isUnreadable) return before?.refusals;
+        if (isUnread(error) || isBucketFailure(error)) return before?.refusals;
         throw error;
       });
     // A note that was made during the read is newer.
@@ -131,7 +130,8 @@ export function saysNothing(error: unknown): boolean {
   if (isFailure(error, "origin-answer")) return isCut(error);
   return (
     isOriginFailure(error) ||
-    isFailure(error, "too-busy", "store-full", "record-unreadable")
+    isFailure(error, "too-busy", "store-full") ||
+    isUnread(error)
   );
 }
 

@@ -114,6 +114,8 @@ const remedies: Readonly<Record<AlarmKind, Html | string>> = {
     <code>provender trust list</code>.`,
   "decision-undone": html`Decide again with the command that the log of the
   mirror names.`,
+  "database-failing":
+    "What is in memory is served. Look at the database server and the network between.",
   "bucket-failing":
     "What is on its own disk is served. Look at the bucket and the network between.",
   "audit-lost":

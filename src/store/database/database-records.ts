@@ -1,11 +1,10 @@
-import { sql } from "kysely";
 import { KeyedLimit } from "../../concurrency/keyed-limit.ts";
 import { failure, type Failure } from "../../errors/index.ts";
 import { classifyFileFailure, describeFailure } from "../file-failure.ts";
 import { checkParts, isRebuildable, type RecordKey } from "../layout.ts";
 import type { ReadBody, RecordStore } from "../records/record-store.ts";
 import { openSettled, type Sealed } from "../records/seal.ts";
-import type { Database } from "./database.ts";
+import type { Database } from "./schema.ts";
 
 /** Events that the store reports to the wiring, without waiting. */
 interface RecordEvents {
@@ -38,8 +37,6 @@ export class DatabaseRecords implements RecordStore {
   readonly #events: RecordEvents;
   readonly #turns = new KeyedLimit(mostChanges, 1);
   readonly #listeners: ChangeListener[] = [];
-  #seen: { readonly version: number; readonly change: number } | undefined;
-  #looking: Promise<void> | undefined;
 
   constructor(database: Database, events: Partial<RecordEvents> = {}) {
     this.#database = database;
@@ -52,31 +49,10 @@ export class DatabaseRecords implements RecordStore {
   }
 
   async look(): Promise<void> {
-    if (this.#database.version() === this.#seen?.version) return;
-    this.#looking ??= this.#findChanges().finally(() => {
-      this.#looking = undefined;
-    });
-    await this.#looking;
-  }
-
-  /** This process's own changes are among them. */
-  async #findChanges(): Promise<void> {
-    const version = this.#database.version();
-    const since = this.#seen?.change ?? 0;
-    const found = await this.#reading(["changes"], () =>
-      this.#queries
-        .selectFrom("changes")
-        .select(["number", "record"])
-        .where("number", ">=", since)
-        .orderBy("number")
-        .execute(),
+    const changed = await this.#reading(["changes"], () =>
+      this.#database.findChanges(),
     );
-    // The last one seen is there, unless too many came since.
-    const isWhole = since > 0 && found[0]?.number === since;
-    const changed = isWhole
-      ? new Set(found.slice(1).map(({ record }) => record))
-      : undefined;
-    this.#seen = { version, change: found.at(-1)?.number ?? 0 };
+    if (changed?.size === 0) return;
     for (const listener of this.#listeners) listener(changed);
   }
 
@@ -164,12 +140,8 @@ export class DatabaseRecords implements RecordStore {
     }
   }
 
-  async measure(): Promise<number> {
-    const { rows } = await sql<{ readonly bytes: number }>`
-      SELECT (page_count - freelist_count) * page_size AS bytes
-      FROM pragma_page_count, pragma_freelist_count, pragma_page_size
-    `.execute(this.#queries);
-    return rows[0]?.bytes ?? 0;
+  measure(): Promise<number> {
+    return this.#database.measure();
   }
 
   async list(prefix: RecordKey): Promise<readonly string[]> {

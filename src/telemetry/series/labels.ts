@@ -11,6 +11,7 @@ export const alarmKinds = [
   "record-unreadable",
   "trust-reset",
   "decision-undone",
+  "database-failing",
   "bucket-failing",
   "audit-lost",
   "module-replaced",

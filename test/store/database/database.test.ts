@@ -87,7 +87,7 @@ describe("a database", () => {
     const records = new DatabaseRecords(database);
     for (let n = 0; n < 200; n++)
       await records.create(["x", `r${n}`], { text: "x".repeat(1_000) }, asItIs);
-    database.close();
+    await database.close();
     return layout;
   }
 
@@ -139,7 +139,7 @@ describe("a database", () => {
   it("is for its owner alone, and a later version of it is refused", async () => {
     const layout = await fill();
     expect(statSync(layout.database).mode & 0o777).toBe(0o600);
-    askDatabase(layout, "PRAGMA user_version = 2");
+    askDatabase(layout, "PRAGMA user_version = 99");
     expect(() => openDatabase(layout)).toThrow(failing("store-too-new"));
   });
 });
