@@ -123,15 +123,8 @@ export function isAbsence(
 /** True when the bucket could not be asked, or would not do it: that says nothing about what is in it. */
 export function isBucketFailure(
   error: unknown,
-): error is Failure<
-  "bucket-unreachable" | "bucket-refuses" | "bucket-foreign"
-> {
-  return isFailure(
-    error,
-    "bucket-unreachable",
-    "bucket-refuses",
-    "bucket-foreign",
-  );
+): error is Failure<"bucket-unreachable" | "bucket-refuses"> {
+  return isFailure(error, "bucket-unreachable", "bucket-refuses");
 }
 
 /** True when what the mirror knows could not be read: that says nothing about what is there. */

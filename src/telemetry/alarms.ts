@@ -16,8 +16,6 @@ const sentences: Readonly<Record<AlarmKind, string>> = {
     "something happened that no code foresaw; what it was about was ended",
   "versions-vanished":
     "the origin no longer lists versions that it had listed, or has no documents of the newest ones",
-  "package-hash-conflict":
-    "another replica computed another h1 for an archive; the first one stays",
   "archive-damaged":
     "a stored archive was not what its name says, or could not be read; it is dropped and fetched again when it is asked for",
   "record-unreadable":

@@ -102,8 +102,6 @@ const remedies: Readonly<Record<AlarmKind, Html | string>> = {
   "signature-refused":
     "Ask the publisher; it is served once its signature holds.",
   "versions-vanished": "What is stored stays. Ask the publisher.",
-  "package-hash-conflict":
-    "The first hash stays. Run one version of provender on all replicas.",
   "archive-tampered":
     "No client got it. Look at what is between the mirror and its origin.",
   "archive-damaged": html`Look at the disk; <code>provender verify</code> finds

@@ -3,8 +3,7 @@ import { failure, type Failure } from "../../errors/index.ts";
 import { classifyFileFailure, describeFailure } from "../file-failure.ts";
 import { checkParts, isRebuildable, type RecordKey } from "../layout.ts";
 import type { ReadBody, RecordStore } from "../records/record-store.ts";
-import { openSettled, type Sealed } from "../records/seal.ts";
-import type { Database } from "./schema.ts";
+import type { Database, RecordTable } from "./schema.ts";
 
 /** Events that the store reports to the wiring, without waiting. */
 interface RecordEvents {
@@ -16,6 +15,8 @@ interface RecordEvents {
 
 /** Hears the names of records that other processes may have changed; undefined where it may be any of them. */
 type ChangeListener = (changed: ReadonlySet<string> | undefined) => void;
+
+type Row = Pick<RecordTable, "revision" | "body">;
 
 /** Records that change at once. */
 const mostChanges = 16;
@@ -177,30 +178,11 @@ export class DatabaseRecords implements RecordStore {
     ];
   }
 
-  /** The record as it is; undefined when there is none. */
-  async recall(key: RecordKey): Promise<Sealed | undefined> {
-    return this.#find(key);
-  }
-
-  /** Writes a record whose truth is elsewhere; one of a later revision stays. */
-  async keep(key: RecordKey, { revision, body }: Sealed): Promise<void> {
-    await this.#queries
-      .insertInto("records")
-      .values({ ...placeOf(key), revision, body })
-      .onConflict((conflict) =>
-        conflict
-          .columns(["folder", "name"])
-          .doUpdateSet({ revision, body })
-          .where("records.revision", "<=", revision),
-      )
-      .execute();
-  }
-
   get #queries() {
     return this.#database.queries;
   }
 
-  #find(key: RecordKey): Promise<Sealed | undefined> {
+  #find(key: RecordKey): Promise<Row | undefined> {
     const { folder, name } = placeOf(key);
     return this.#reading(key, () =>
       this.#queries
@@ -215,7 +197,7 @@ export class DatabaseRecords implements RecordStore {
   /** Writes a record unless another process changed it since it was `found`; false then. */
   async #replace(
     key: RecordKey,
-    found: Sealed | undefined,
+    found: Row | undefined,
     body: string,
   ): Promise<boolean> {
     const { folder, name } = placeOf(key);
@@ -244,14 +226,18 @@ export class DatabaseRecords implements RecordStore {
   /** Parses a record. An invalid one is skipped only if it can be rebuilt. */
   #open<T>(
     key: RecordKey,
-    sealed: Sealed | undefined,
+    row: Row | undefined,
     readBody: ReadBody<T>,
   ): T | undefined {
-    if (sealed === undefined) return undefined;
-    return openSettled({ kind: "good", sealed }, readBody, (problem, cause) => {
-      if (!isRebuildable(key)) return this.refuse(key, problem, cause);
+    if (row === undefined) return undefined;
+    try {
+      return readBody(JSON.parse(row.body));
+    } catch (error) {
+      const problem = "it is not in the form of its kind";
+      if (!isRebuildable(key)) return this.refuse(key, problem, error);
       this.#events.onPassedOver(key.join("/"), problem);
-    });
+      return undefined;
+    }
   }
 
   /** What cannot be read is unknown, not absent; a passing shortage says nothing of it. */

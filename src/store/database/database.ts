@@ -137,20 +137,6 @@ async function measure(queries: Kysely<Schema>): Promise<number> {
   return rows[0]?.bytes ?? 0;
 }
 
-/** Name of one record of a directory that is not open; undefined where there is none. */
-export function findAnyRecord({ database }: StoreLayout): string | undefined {
-  if (!existsSync(database)) return undefined;
-  const file = new DatabaseSync(database, { readOnly: true });
-  try {
-    const [found] = file
-      .prepare("SELECT folder || '/' || name AS found FROM records LIMIT 1")
-      .all();
-    return found && String(found.found);
-  } finally {
-    file.close();
-  }
-}
-
 /** Copies the database of a directory while others may use it. Throws database-missing where there is none. */
 export async function backUpDatabase(
   { database }: StoreLayout,

@@ -99,6 +99,22 @@ export function openPostgres(
   };
 }
 
+/** Returns where a server's database is, once that answered; makes nothing there. */
+export async function probePostgres(url: string): Promise<string> {
+  const { Client } = await import("pg");
+  const client = new Client({ ...limits, connectionString: url });
+  const place = placeOf(url);
+  try {
+    await client.connect();
+    await client.query("SELECT 1");
+    return place;
+  } catch (error) {
+    throw asUnreachable(place, error);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
 /** Processes that start at once wait for the first one. */
 async function migrate(
   pool: Pool,

@@ -7,7 +7,7 @@ export interface Schema {
 }
 
 /** What the mirror knows, one row for each namespace, first contact, release, list and hash. */
-interface RecordTable {
+export interface RecordTable {
   /** All parts of the key but the last one, between slashes. */
   readonly folder: string;
   /** The last part. */

@@ -5,7 +5,6 @@ export const alarmKinds = [
   "key-refused",
   "signature-refused",
   "versions-vanished",
-  "package-hash-conflict",
   "archive-tampered",
   "archive-damaged",
   "record-unreadable",

@@ -10,7 +10,7 @@ import {
 } from "../../store/storage-directory.ts";
 import { wireCore, wireRules } from "../core.ts";
 import type { Kept } from "../kept.ts";
-import { openReplica } from "../store/replica.ts";
+import { openArchiveBucket } from "../store/archive-bucket.ts";
 import { wireTelemetry, type Telemetry } from "../telemetry.ts";
 import type { OpenMirror } from "../verbs/verb.ts";
 
@@ -20,11 +20,11 @@ export async function openMirror(
   work: string,
 ): Promise<OpenMirror & AsyncDisposable> {
   const rules = wireRules(configuration);
-  const { layout, telemetry, replica, close } = await openStore(
+  const { layout, telemetry, bucket, close } = await openStore(
     configuration,
     work,
   );
-  const parts = { replica, close };
+  const parts = { bucket, close };
   const core = wireCore(configuration, rules, layout, telemetry, parts);
   return closing(Object.assign(core, { configuration, layout, telemetry }));
 }
@@ -57,14 +57,14 @@ async function openStore(configuration: Configuration, work: string) {
   try {
     await sweepStaging(layout);
     const telemetry = wireCommandTelemetry(configuration, layout);
-    const replica = await openReplica(configuration, layout, telemetry);
+    const bucket = openArchiveBucket(configuration, telemetry);
     const close = async (kept: Pick<Kept, "close" | "nearest">) => {
       await kept.nearest?.outbox.drain();
       await kept.close();
       await telemetry.audit.close();
       lock.release();
     };
-    return { layout, telemetry, replica, close };
+    return { layout, telemetry, bucket, close };
   } catch (error) {
     lock.release();
     throw error;

@@ -80,8 +80,8 @@ async function measureStore({
 function goOffline(mirror: OpenMirror): Core {
   const { records, clock, layout, telemetry, admission } = mirror;
   const { logger, alarms, audit } = telemetry;
-  const replica = mirror.replica && {
-    ...mirror.replica,
+  const bucket = mirror.bucket && {
+    ...mirror.bucket,
     close: () => Promise.resolve(),
   };
   return wireCore(
@@ -89,6 +89,6 @@ function goOffline(mirror: OpenMirror): Core {
     { ...admission.rules, offline: true },
     layout,
     { logger, alarms, audit },
-    { records, clock, replica },
+    { records, clock, bucket },
   );
 }

@@ -26,7 +26,7 @@ export const list = verb(
 export const prune = verb(
   { spec: texts, dryRun: flag, json: flag },
   async ({ spec: specs, dryRun, json }, mirror, { stdout }) => {
-    const { configuration, replica, blobs } = mirror;
+    const { configuration, bucket, blobs } = mirror;
     if (specs.length === 0) {
       const { maxSize } = configuration.storage;
       const plan = () => planPrune(mirror, maxSize, Date.now());
@@ -35,7 +35,7 @@ export const prune = verb(
     }
     // What is removed on the disk alone would come back from the bucket.
     const everywhere = async (sha256: Sha256) => {
-      await replica?.blobs.delete(sha256);
+      await bucket?.blobs.delete(sha256);
       await blobs.delete(sha256);
     };
     const held = heldPartsOf(mirror);
