@@ -11,7 +11,7 @@ import {
 import { findInstaller, type Installer, type Source } from "./installer.ts";
 import { check, install, perform, say } from "./stage.ts";
 
-/** Three replicas on one bucket behind a balancer; `mirror` is the balancer. */
+/** Three replicas on one PostgreSQL and one bucket behind a balancer; `mirror` is the balancer. */
 interface Stage {
   readonly scene: ReplicaScene;
   readonly registry: ReplicaScene["registry"];
@@ -20,11 +20,15 @@ interface Stage {
 }
 
 async function main(): Promise<void> {
-  if (!(await has("haproxy", "the balancer"))) {
-    say("Install it: apt-get install haproxy");
-    check(false, "there is an HAProxy to show replicas with");
-    return;
-  }
+  for (const [program, what] of [
+    ["haproxy", "the balancer"],
+    ["initdb", "the database"],
+  ] as const)
+    if (!(await has(program, what))) {
+      say("Install them: apt-get install haproxy postgresql");
+      check(false, `there is ${what} to show replicas with`);
+      return;
+    }
   const scene = await startReplicaScene();
   try {
     await show(scene);
@@ -53,7 +57,7 @@ async function show(scene: ReplicaScene): Promise<void> {
     say("\n3. One replica is killed");
     await replicas[0]?.kill();
     await install(stage, release);
-    await stopBucket(stage, release);
+    await stopDatabase(stage, release);
   } finally {
     await mirror.stop();
   }
@@ -76,10 +80,10 @@ async function askAtOnce({ registry, mirror }: Stage): Promise<void> {
   check(asked <= 3, `requests to the origin for it, of 3 replicas: ${asked}`);
 }
 
-async function stopBucket(stage: Stage, release: Release): Promise<void> {
+async function stopDatabase(stage: Stage, release: Release): Promise<void> {
   const { scene, registry, mirror } = stage;
-  say("\n4. The bucket hangs");
-  scene.bucket.intercept = () => new Promise(() => undefined);
+  say("\n4. The database is stopped");
+  await scene.postgres.stop();
   await install(stage, release);
   await registry.publish({ type: "unknown", version: "1.0.0" });
   const ask = () => requestsFor(mirror, "unknown").version("1.0.0");
@@ -89,8 +93,8 @@ async function stopBucket(stage: Stage, release: Release): Promise<void> {
     refused.status === 503,
     `a provider that no replica has seen: ${refused.status}, to be asked for again in ${retry} s`,
   );
-  say("   The bucket is back");
-  scene.bucket.intercept = () => undefined;
+  say("   The database is back");
+  await scene.postgres.start();
   const served = await eventually(ask, ({ status }) => status === 200);
   check(served.status === 200, "it is served");
 }

@@ -57,12 +57,7 @@ function roomOf(path: string): string {
 const storeys: Readonly<Record<string, readonly string[]>> = {
   origin: ["guard", "health", "http", "git", "registries", "folder"],
   verification: ["archives", ""],
-  store: [
-    "",
-    ...["records", "database", "blobs", "bucket"],
-    ...["bucket/archives", "bucket/upkeep"],
-    "bucket/carrying",
-  ],
+  store: ["", ...["records", "database", "blobs", "bucket"], "bucket/archives"],
   mirror:
     "cache archives versions releases trust standings listing providers modules bundles upkeep why".split(
       " ",

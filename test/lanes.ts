@@ -17,9 +17,12 @@ export const groups: Readonly<Record<string, Group>> = {
     files: ["test/acceptance/!(network-mirror|replicas).test.ts"],
   },
   replicas: {
-    holds: "records and archives in a bucket, and replicas that share it",
-    needs: [],
-    files: ["test/acceptance/replicas.test.ts"],
+    holds: "daemons that share a PostgreSQL, and archives in a bucket",
+    needs: ["postgres", "initdb"],
+    files: [
+      "test/acceptance/replicas.test.ts",
+      "test/store/database/postgres.test.ts",
+    ],
   },
   packages: {
     holds: "what is released: packages, image, manifests, units, the demo",

@@ -53,6 +53,16 @@ export function configurationSchema(folder: string, from: Surroundings) {
     listen: listenSchema(path),
     publicUrl: optional(httpsUrl),
     storage: storageSchema(path, from),
+    database: section({
+      url: optional(
+        secretSchema(path, from.env).superRefine(({ secret }, context) => {
+          if (/^postgres(?:ql)?:/.test(secret) && URL.canParse(secret)) return;
+          const message =
+            "names no database: expected a URL such as postgres://USER:PASSWORD@HOST/NAME";
+          context.addIssue({ code: "custom", message });
+        }),
+      ),
+    }),
     origins: originsSchema(path, from.env),
     freshness: section({
       versions: withDefault(duration, "5m"),
@@ -78,17 +88,17 @@ export function configurationSchema(folder: string, from: Surroundings) {
 
 interface Related {
   readonly listen: { readonly tls: TlsChoice };
-  readonly storage: { readonly s3: unknown };
+  readonly database: { readonly url: unknown };
 }
 
 /** Checks sections against one another. */
 function checkTogether(
-  { listen, storage }: Related,
+  { listen, database }: Related,
   context: z.RefinementCtx,
 ): void {
-  if (storage.s3 === undefined || listen.tls.kind !== "self-signed") return;
+  if (database.url === undefined || listen.tls.kind !== "self-signed") return;
   const message =
-    'is self-signed: expected { certificate: PATH, key: PATH }, or off behind a balancer that adds TLS, because each replica on "storage.s3" would make an authority of its own';
+    'is self-signed: expected { certificate: PATH, key: PATH }, or off behind a balancer that adds TLS, because each daemon on "database.url" would make an authority of its own';
   context.addIssue({ code: "custom", path: ["listen", "tls"], message });
 }
 

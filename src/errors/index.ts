@@ -123,15 +123,15 @@ export function isAbsence(
 /** True when the bucket could not be asked, or would not do it: that says nothing about what is in it. */
 export function isBucketFailure(
   error: unknown,
-): error is Failure<
-  "bucket-unreachable" | "bucket-refuses" | "bucket-foreign"
-> {
-  return isFailure(
-    error,
-    "bucket-unreachable",
-    "bucket-refuses",
-    "bucket-foreign",
-  );
+): error is Failure<"bucket-unreachable" | "bucket-refuses"> {
+  return isFailure(error, "bucket-unreachable", "bucket-refuses");
+}
+
+/** True when what the mirror knows could not be read: that says nothing about what is there. */
+export function isUnread(
+  error: unknown,
+): error is Failure<"record-unreadable" | "database-unreachable"> {
+  return isFailure(error, "record-unreadable", "database-unreachable");
 }
 
 /** True when the origin failed, or a signature could not be decided on in time: neither says whether the thing exists or is genuine. */

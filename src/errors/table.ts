@@ -501,6 +501,10 @@ const storeErrors = {
     sentence: "{file} was not written ({reason})",
     remedy: "name a file that is not there, in a directory that can be written",
   }),
+  "backup-elsewhere": row([], {
+    sentence: `The database is the one of "database.url"`,
+    remedy: "back it up with pg_dump",
+  }),
   "database-damaged": row(["file", "problem"], {
     sentence: "The database {file} cannot be used ({problem})",
     remedy: "restore it from a backup",
@@ -510,6 +514,17 @@ const storeErrors = {
       "{file}, which says what of the archives beside it may be served, is missing",
     remedy:
       "restore it from a backup; to begin again with first contacts, remove blobs/, too",
+  }),
+  "database-too-new": row(["place", "found", "known"], {
+    sentence:
+      "The database {place} is of version {found}, and this provender knows databases up to version {known}",
+    remedy: `run the provender that wrote it or a newer one, or set another "database.url"`,
+  }),
+  "database-unreachable": row(["place", "reason"], {
+    status: 503,
+    phrase: "The mirror's database cannot be used now",
+    sentence: "The database {place} cannot be used ({reason})",
+    remedy: `try again shortly, and look at the server and at "database.url"`,
   }),
   "store-unusable": row(["directory", "reason"], {
     sentence: "The storage directory {directory} cannot be used ({reason})",
@@ -556,33 +571,15 @@ const storeErrors = {
   }),
 };
 
-const phrase = "The mirror's store cannot be used now";
-
-/** The bucket of `storage.s3`. */
+/** The bucket of `storage.s3`: requests go on without it. */
 const bucketErrors = {
   "bucket-unreachable": row(["bucket", "reason"], {
-    status: 503,
-    phrase,
     sentence: "The bucket {bucket} does not answer ({reason})",
     remedy: "try again shortly, and look at the object store",
   }),
   "bucket-refuses": row(["bucket", "action", "status", "reason"], {
-    status: 503,
-    phrase,
     sentence: "The bucket {bucket} refuses to {action} ({status} {reason})",
     remedy: `check "storage.s3" and what its keys may do`,
-  }),
-  /** It has no store, or another one than this replica worked on. */
-  "bucket-foreign": row(["bucket", "problem", "remedy"], {
-    status: 503,
-    phrase,
-    sentence: "The bucket {bucket} is not the one of this mirror ({problem})",
-    remedy: "{remedy}",
-  }),
-  /** Two replicas could both be first. */
-  "bucket-unproven": row(["bucket", "problem"], {
-    sentence: "The bucket {bucket} cannot be shared by replicas ({problem})",
-    remedy: "use an object store with conditional writes",
   }),
 };
 

@@ -21,10 +21,6 @@ export interface StoreLayout {
   readonly lastUse: string;
   /** What operators decided, one line each, beside the database. */
   readonly decisions: string;
-  /** Keys that sign archive URLs. */
-  readonly archiveUrlKeys: string;
-  /** Id of the bucket's store that this replica works on. */
-  readonly bucketIdentity: string;
   /** The names of archives that are to be brought into the bucket. */
   readonly outbox: string;
   readonly tls: {
@@ -47,8 +43,6 @@ export function layOutStore(directory: string): StoreLayout {
     version: join(directory, "store.json"),
     lastUse: join(directory, "last-use.v1.log"),
     decisions: join(directory, "audit", "decisions.jsonl"),
-    archiveUrlKeys: join(directory, "auth", "v1", "archive-url-keys.json"),
-    bucketIdentity: join(directory, "bucket.v1.json"),
     outbox: join(directory, "outbox", "v1"),
     tls: {
       directory: tls,
@@ -64,37 +58,9 @@ export function blobPath(layout: StoreLayout, sha256: Sha256): string {
   return join(layout.blobs, sha256.slice(0, 2), sha256);
 }
 
-/** True for records that can be rebuilt, or whose content will show again. All others are trust and decisions. */
+/** True for records that can be made again: the hashes of archives, and the keys of their URLs. All others are trust and decisions. */
 export function isRebuildable([room]: RecordKey): boolean {
-  return room === "package-hashes" || room === "wrong-archives";
-}
-
-/** True for records of keys and decisions. */
-export function isTrust([room]: RecordKey): boolean {
-  return room === "trust";
-}
-
-const recordSuffix = ".json";
-const recordRoot = "records/v1/";
-
-/** Returns the key of a record's object in a bucket. */
-export function recordObject(key: RecordKey): string {
-  checkParts(key);
-  return `${recordRoot}${key.join("/")}${recordSuffix}`;
-}
-
-/** Returns the prefix of the objects of records below `prefix` in a bucket. */
-export function recordObjects(prefix: RecordKey): string {
-  checkParts(prefix);
-  return [recordRoot, ...prefix.map((part) => `${part}/`)].join("");
-}
-
-/** Undefined for the name of something else. */
-export function parseRecordObject(name: string): RecordKey | undefined {
-  if (!name.startsWith(recordRoot) || !name.endsWith(recordSuffix))
-    return undefined;
-  const key = name.slice(recordRoot.length, -recordSuffix.length).split("/");
-  return key.every(isKeyPart) ? key : undefined;
+  return ["package-hashes", "wrong-archives", "auth"].includes(room ?? "");
 }
 
 /** Returns the key of an archive in a bucket. */
@@ -103,7 +69,7 @@ export function blobObject(sha256: Sha256): string {
 }
 
 /** False for names that other programs may have put beside the records. */
-export function isKeyPart(name: string): boolean {
+function isKeyPart(name: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._:+-]*$/.test(name);
 }
 

@@ -16,8 +16,6 @@ const sentences: Readonly<Record<AlarmKind, string>> = {
     "something happened that no code foresaw; what it was about was ended",
   "versions-vanished":
     "the origin no longer lists versions that it had listed, or has no documents of the newest ones",
-  "package-hash-conflict":
-    "another replica computed another h1 for an archive; the first one stays",
   "archive-damaged":
     "a stored archive was not what its name says, or could not be read; it is dropped and fetched again when it is asked for",
   "record-unreadable":
@@ -26,6 +24,8 @@ const sentences: Readonly<Record<AlarmKind, string>> = {
     "an operator had a first contact forgotten; the next one counts as the first",
   "decision-undone":
     "audit/decisions.jsonl has an operator's decision that the database has not, as after an older backup was put back; it does not count",
+  "database-failing":
+    "the database does not answer; what is in memory is served, and everything else is refused",
   "bucket-failing":
     "the bucket, or this replica's way to it, is not as it has to be; what was seen of it is served",
   "audit-lost": "a line of the audit log could not be written",

@@ -11,33 +11,26 @@ import {
   type Services,
   withLogin,
 } from "../server/protocols/service-discovery.ts";
-import { ArchiveUrlKeys } from "../store/archive-url-keys.ts";
-import type { StoreLayout } from "../store/layout.ts";
+import { ArchiveUrlKeys } from "../store/records/archive-url-keys.ts";
+import type { RecordStore } from "../store/records/record-store.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { wireNamedHost } from "./clients.ts";
-import type { Replica } from "./store/replica.ts";
 import type { DaemonTelemetry } from "./telemetry.ts";
 
-/** Milliseconds between looks at the age of the keys. */
-const keyRenewal = 60 * 60 * 1000;
-/**
- * Milliseconds between reads of other replicas' keys, half of the time that a
- * new key waits before it signs.
- */
-const sharedKeyRenewal = 30_000;
+/** Milliseconds between two reads of the keys, half of the time that a new one waits before it signs. */
+const keyRenewal = 30_000;
 
 /** Authentication by the current configuration, or by a later one after `replace`. */
 export async function wireAuthentication(
   configuration: Configuration,
-  layout: StoreLayout,
+  records: RecordStore,
   { logger, metrics }: DaemonTelemetry,
   operatorToken: string,
-  replica?: Replica,
 ) {
   let { tokens } = configuration.auth;
   const { archiveUrls } = configuration.limits;
   metrics.watch({ tokenExpiry: () => nextExpiry(tokens) });
-  const keys = await wireKeys(layout, logger, archiveUrls, replica);
+  const keys = await wireKeys(records, logger, archiveUrls);
   let openId = wireOpenId(configuration, logger);
   const authentication = new Authentication(rulesOf(configuration, openId), {
     ...{ keys: keys.keys, archiveUrls },
@@ -80,28 +73,18 @@ function nextExpiry(
   return ends.length === 0 ? undefined : Math.min(...ends) / 1000;
 }
 
-async function wireKeys(
-  layout: StoreLayout,
-  logger: Logger,
-  life: number,
-  replica: Replica | undefined,
-) {
-  // Replicas use the bucket's time, as their own clocks may differ.
-  const now = () =>
-    new Date(Date.now() + (replica?.bucket.connection.skew ?? 0));
-  const keys = await ArchiveUrlKeys.open(layout, now(), replica?.uncopied);
+async function wireKeys(records: RecordStore, logger: Logger, life: number) {
+  const keys = await ArchiveUrlKeys.open(records, new Date(), life);
   const renew = () =>
     keys
-      .renew(now(), life)
+      .renew(new Date(), life)
       .catch((error: unknown) =>
         logger.error(
           { err: error },
           "the keys of archive URLs stay as they are",
         ),
       );
-  await renew();
-  const interval = replica === undefined ? keyRenewal : sharedKeyRenewal;
-  const renewal = setInterval(() => void renew(), interval).unref();
+  const renewal = setInterval(() => void renew(), keyRenewal).unref();
   return { keys, close: () => clearInterval(renewal) };
 }
 

@@ -189,7 +189,7 @@ function wireStandings(
   const settlements = new Settlements({ releases, events, notebook });
   kept.listen((changed) => settlements.forget(changed));
   const refused = new RefusedVersions({
-    ...{ records, clock, shared: kept.replica !== undefined },
+    ...{ records, clock },
     onUnwritten: make.onUnwritten,
   });
   kept.listen((changed) => {

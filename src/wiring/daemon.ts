@@ -21,7 +21,7 @@ import { Metrics } from "../telemetry/metrics.ts";
 import { wireAuthentication } from "./authentication.ts";
 import { type Core, wireCore, wireRules } from "./core.ts";
 import { wireProtocols } from "./protocols.ts";
-import { openReplica } from "./store/replica.ts";
+import { openArchiveBucket } from "./store/archive-bucket.ts";
 import {
   type DaemonTelemetry,
   type Telemetry,
@@ -38,18 +38,20 @@ export async function wireDaemon(
   const rules = wireRules(configuration);
   const { listen, publicUrl } = configuration;
   const { layout, telemetry } = await openStore(configuration, version);
-  const replica = await openReplica(configuration, layout, telemetry);
   const token = randomBytes(32).toString("base64url");
   let isAnnounced = false;
+  const bucket = openArchiveBucket(configuration, telemetry);
+  tellMode(rules, telemetry);
+  const core = wireCore(configuration, rules, layout, telemetry, { bucket });
   const access = await wireAuthentication(
     configuration,
-    layout,
+    core.records,
     telemetry,
     token,
-    replica,
-  );
-  tellMode(rules, telemetry);
-  const core = wireCore(configuration, rules, layout, telemetry, { replica });
+  ).catch(async (error: unknown) => {
+    await core.close();
+    throw error;
+  });
   await core.nearest?.outbox.start();
   await tellUndone(core, layout, telemetry);
   // Takes 0.2 s the first time, which no client should wait for.

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { ProviderAddress } from "../address/provider-address.ts";
 import type { Configuration } from "../config/load.ts";
-import { type Failure, failure } from "../errors/index.ts";
+import { failure } from "../errors/index.ts";
 import { type Clock, systemClock } from "../mirror/cache/clock.ts";
 import type { Reserve } from "../mirror/archives/room.ts";
 import { downloadLimits } from "../mirror/archives/places.ts";
@@ -22,14 +22,11 @@ import {
 import { BlobStore } from "../store/blobs/blob-store.ts";
 import { Outbox } from "../store/bucket/archives/outbox.ts";
 import { SharedArchives } from "../store/bucket/archives/shared-archives.ts";
-import { BucketRecords } from "../store/bucket/bucket-records.ts";
-import { RecordMemory } from "../store/bucket/record-memory.ts";
-import { ReplicaRecords } from "../store/bucket/replica-records.ts";
-import type { RecordKey, StoreLayout } from "../store/layout.ts";
+import type { StoreLayout } from "../store/layout.ts";
 import { DatabaseRecords } from "../store/database/database-records.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
 import { signaturePolicyOf } from "./origins.ts";
-import type { Replica } from "./store/replica.ts";
+import type { ArchiveBucket } from "./store/archive-bucket.ts";
 import type { Telemetry } from "./telemetry.ts";
 import { ArchiveThreads } from "../verification/archives/threads.ts";
 import {
@@ -59,8 +56,8 @@ export interface Kept {
   readonly reserve: Reserve;
   /** The bucket, before any origin. */
   readonly nearest: ReturnType<typeof wireNearest> | undefined;
-  readonly replica: Replica | undefined;
-  /** Listeners hear of records that other processes of this machine may have changed. */
+  readonly bucket: ArchiveBucket | undefined;
+  /** Listeners hear of records that other processes may have changed. */
   readonly listen: DatabaseRecords["listen"];
   close(): Promise<void>;
 }
@@ -69,7 +66,7 @@ export interface Kept {
 export interface KeptParts {
   readonly clock?: Clock;
   readonly records?: RecordStore;
-  readonly replica?: Replica | undefined;
+  readonly bucket?: ArchiveBucket | undefined;
 }
 
 export function wireKept(
@@ -78,18 +75,18 @@ export function wireKept(
   telemetry: Telemetry,
   parts: KeptParts = {},
 ): Kept {
-  const { replica, clock = replica?.clock ?? systemClock } = parts;
-  const local = wireLocalRecords(telemetry);
-  const { records = wireRecords(local, telemetry, replica) } = parts;
+  const { bucket, clock = systemClock } = parts;
+  const local = wireRecords(telemetry);
+  const { records = local } = parts;
   const signatures = wireSignatures();
   const judge = wireJudge(signatures);
-  const trust = new TrustStore(records, replica && (() => clock.monotonic()));
+  const trust = new TrustStore(records);
   const listen: Kept["listen"] = (listener) => local.listen(listener);
   listen((changed) => {
     if (isAbout(changed, "trust")) trust.forget();
   });
-  const make = wireCaches(configuration, telemetry, { clock, replica, listen });
-  const keepIn = (records: RecordStore) => ({
+  const make = wireCaches(configuration, telemetry, { clock, listen });
+  const kept = {
     records,
     versions: make.cache(new VersionRecords(records, providerVersionNaming)),
     releases: new ReleaseRecords(records, {
@@ -98,25 +95,22 @@ export function wireKept(
       policyOf: (hostname) =>
         signaturePolicyOf(configuration.origins.get(hostname)),
     }),
-  });
-  const kept = keepIn(records);
-  // Eviction goes by the records on this disk: to ask the bucket for each would cost too much.
-  const own = replica && keepIn(local);
-  const store = wireStore(configuration, layout, own ?? kept, telemetry);
+  };
+  const store = wireStore(configuration, layout, kept, telemetry);
   const { blobs } = store;
   listen(() => store.retention.forget());
   const { archive } = configuration.limits;
   const nearest =
-    replica && wireNearest(replica, layout, blobs, telemetry, archive);
+    bucket && wireNearest(bucket, layout, blobs, telemetry, archive);
   const close = async () => {
     await nearest?.outbox.close();
     await Promise.all([signatures.close(), blobs.usage.close()]);
-    await replica?.close();
+    await bucket?.close();
   };
   return {
     ...kept,
     ...store,
-    ...{ clock, judge, trust, nearest, replica, listen },
+    ...{ clock, judge, trust, nearest, bucket, listen },
     close,
   };
 }
@@ -153,7 +147,7 @@ function wireStore(
 export function wireCaches(
   { limits, freshness, offline }: Configuration,
   { logger, metrics }: Telemetry,
-  { clock, replica, listen }: Pick<Kept, "clock" | "replica" | "listen">,
+  { clock, listen }: Pick<Kept, "clock" | "listen">,
 ) {
   const onUnwritten = (record: string, err: unknown) =>
     // A good answer is given all the same.
@@ -163,7 +157,6 @@ export function wireCaches(
     const { message } = error as Error;
     logger.warn({ ...facts, error: message }, staleSentence);
   };
-  const shared = replica !== undefined;
   const absence = Math.min(limits.absence, freshness.versions);
   const within = { ...downloadLimits, ...limits, ...freshness };
   const cache = <K extends object, V extends object>(
@@ -171,7 +164,7 @@ export function wireCaches(
   ) => {
     const made = new MetadataCache(
       records,
-      { ...within, notFound: absence, shared },
+      { ...within, notFound: absence },
       clock,
       offline,
       onUnwritten,
@@ -184,9 +177,9 @@ export function wireCaches(
   return { cache, onUnwritten, absence };
 }
 
-/** The archives of the bucket, and what this replica brings there. */
+/** The archives of the bucket, and what this daemon brings there. */
 function wireNearest(
-  { blobs: shared, url, watch }: Replica,
+  { blobs: shared, url, watch }: ArchiveBucket,
   layout: StoreLayout,
   blobs: BlobStore,
   { alarms, metrics }: Telemetry,
@@ -211,48 +204,18 @@ function wireNearest(
 const quiet = 60_000;
 
 /** Reports a problem of a record once a minute, for any number of requests. */
-function wireLocalRecords({
-  database,
-  logger,
-  alarms,
-}: Telemetry): DatabaseRecords {
+function wireRecords({ database, logger, alarms }: Telemetry): DatabaseRecords {
   const reportOnce = makeQuiet();
   return new DatabaseRecords(database, {
-    onUnreadable: raiseUnreadable(alarms),
+    onUnreadable: ({ file, problem, remedy }) =>
+      reportOnce(file, () =>
+        alarms.raise("record-unreadable", { file, problem, remedy }),
+      ),
     onPassedOver: (record, problem) =>
       reportOnce(record, () =>
         logger.warn({ record, problem }, "a damaged record is passed over"),
       ),
   });
-}
-
-/** The records of the bucket that this is a replica of, or else its own. */
-function wireRecords(
-  local: DatabaseRecords,
-  { alarms }: Telemetry,
-  replica: Replica | undefined,
-): RecordStore {
-  if (replica === undefined) return local;
-  const { bucket, identity, watch, uncopied: compared } = replica;
-  const seen = new RecordMemory(local);
-  const { etagForm } = identity;
-  const onUnreadable = raiseUnreadable(alarms);
-  const shared = new BucketRecords(bucket, etagForm, onUnreadable, seen);
-  const onDiffering = (key: RecordKey, computed: unknown, first: unknown) =>
-    alarms.raise("package-hash-conflict", {
-      sha256: key.at(-1),
-      ...{ computed, first },
-    });
-  const own = { seen, local, watch };
-  return new ReplicaRecords({ ...own, shared, compared, onDiffering });
-}
-
-function raiseUnreadable(alarms: Telemetry["alarms"]) {
-  const reportOnce = makeQuiet();
-  return ({ file, problem, remedy }: Failure<"record-unreadable">) =>
-    reportOnce(file, () =>
-      alarms.raise("record-unreadable", { file, problem, remedy }),
-    );
 }
 
 /** Says what is about the same only once a minute. */

@@ -1,5 +1,6 @@
 import type { Hostname } from "../address/hostname.ts";
 import type { Configuration } from "../config/load.ts";
+import { isUnread } from "../errors/index.ts";
 import { ModuleTrustRecords } from "../mirror/modules/records.ts";
 import { PlatformArchives } from "../mirror/providers/ensured-archive.ts";
 import { watchPending } from "../mirror/trust/pending-decisions.ts";
@@ -45,7 +46,7 @@ export function wireProtocols(
   const { authentication, clients, limits } = access;
   const readiness = new Readiness(
     () => blobs.probe(),
-    () => core.replica?.watch.problem,
+    () => telemetry.database.problem ?? core.bucket?.watch.problem,
   );
   const publicAddress = new PublicAddress(configuration.publicUrl, clients);
   const addresses = { publicAddress, authentication };
@@ -100,12 +101,13 @@ function watchAnswers(
   const findPending = watchPending(trust, () => admission.rules);
   metrics.watch({
     pendingDecisions: async () => {
-      const { pending } = await findPending();
-      const byReason = Map.groupBy(pending, ({ reason }) => reason);
+      const found = await findPending().catch(noneIfUnread);
+      const byReason = Map.groupBy(found?.pending ?? [], (one) => one.reason);
+      const unknown = found === undefined ? NaN : 0;
       return Object.fromEntries(
         candidateReasons.map((reason) => [
           reason,
-          byReason.get(reason)?.length ?? 0,
+          byReason.get(reason)?.length ?? unknown,
         ]),
       );
     },
@@ -113,6 +115,11 @@ function watchAnswers(
   metrics.expectCodes("refusals", answeredCodes.refusals);
   metrics.expectCodes("failures", answeredCodes.failures);
   return findPending;
+}
+
+/** The other numbers are told all the same. */
+function noneIfUnread(error: unknown): undefined {
+  if (!isUnread(error)) throw error;
 }
 
 /** Names the services that the daemon offers under its own hostname, of one origin; `root` is its URL. */

@@ -1,6 +1,7 @@
 import { type Configuration } from "../config/load.ts";
 import { AuditLog } from "../store/database/audit-log.ts";
-import { type Database, openDatabase } from "../store/database/database.ts";
+import { openDatabase } from "../store/database/database.ts";
+import type { Database } from "../store/database/schema.ts";
 import type { StoreLayout } from "../store/layout.ts";
 import { Alarms } from "../telemetry/alarms.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -30,7 +31,13 @@ export function wireTelemetry(
 ): Telemetry {
   const logger = makeLogger(configuration.log);
   const alarms = new Alarms(logger, metrics);
-  const database = openDatabase(layout);
+  const { url } = configuration.database;
+  const onProblem = (problem: string | undefined) => {
+    if (problem === undefined) logger.info("the database is well again");
+    else alarms.raise("database-failing", { problem });
+  };
+  // That of the directory, or the server's that many daemons share.
+  const database = openDatabase(layout, url && { url: url.secret, onProblem });
   const audit = new AuditLog({
     ...{ database, logger, decisions: layout.decisions },
     onLost: (entries, cause) => {
@@ -40,7 +47,7 @@ export function wireTelemetry(
   });
   const close = async () => {
     await audit.flush();
-    database.close();
+    await database.close();
   };
   return { logger, metrics, alarms, database, audit, close };
 }

@@ -87,6 +87,7 @@ const cases: Readonly<
   ProvenderSigningKey: alarms("key-refused", "release-replaced"),
   ProvenderOriginInconsistent: alarms("versions-vanished", "key-new"),
   ProvenderStoreDamaged: alarms("record-unreadable", "audit-lost"),
+  ProvenderDatabaseFailing: alarms("database-failing", "audit-lost"),
   ProvenderBucketFailing: alarms("bucket-failing", "audit-lost"),
   ProvenderAuditLost: {
     fires: { [`provender_audit_failures_total{${job}}`]: rises },

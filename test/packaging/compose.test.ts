@@ -41,14 +41,16 @@ describe("compose of one", () => {
 
 describe("compose of three replicas", () => {
   it("trusts the network that its balancer is in", () => {
-    const { listen, storage } = load(read("replicas", "config.yaml"));
+    const { listen, database } = load(read("replicas", "config.yaml"), {
+      DATABASE_URL: "postgres://host/name",
+    });
     const { networks } = parse(read("replicas", "compose.yaml")) as {
       networks: { replicas: { ipam: { config: { subnet: string }[] } } };
     };
     const [{ subnet } = { subnet: "" }] = networks.replicas.ipam.config;
     expect(read("replicas", "config.yaml")).toContain(`[${subnet}]`);
     expect(listen.tls).toEqual({ kind: "off" });
-    expect(storage.s3?.bucket).toBe("provender-eu");
+    expect(database.url?.source).toBe("env DATABASE_URL");
   });
 
   it.runIf(canBalance)("has a balancer that HAProxy takes", async () => {

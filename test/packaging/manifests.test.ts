@@ -87,18 +87,15 @@ describe("the manifests", () => {
   );
 
   it.skipIf(!canBuild)(
-    "of three replicas take a bucket's keys and a certificate from secrets",
+    "of three replicas take a database's URL and a certificate from secrets",
     async () => {
-      const built = await run("kustomize", ["build", join(folder, "bucket")]);
+      const built = await run("kustomize", ["build", join(folder, "replicas")]);
       const all = readAll(built.stdout);
       const set = all.find(({ kind }) => kind === "StatefulSet");
       expect(set?.spec).toMatchObject({ replicas: 3 });
       const [container] = set?.spec?.template?.spec.containers ?? [];
       expect(container).toMatchObject({
-        env: [
-          { name: "AWS_ACCESS_KEY_ID", valueFrom: { secretKeyRef: {} } },
-          { name: "AWS_SECRET_ACCESS_KEY", valueFrom: { secretKeyRef: {} } },
-        ],
+        env: [{ name: "DATABASE_URL", valueFrom: { secretKeyRef: {} } }],
         securityContext: { readOnlyRootFilesystem: true },
       });
     },
@@ -108,10 +105,11 @@ describe("the manifests", () => {
     const file = join(base, "config.yaml");
     const run = await runCommand(["config", "check", "--config", file]);
     expect(run).toMatchObject({ status: 0, stderr: "" });
-    const { listen, storage } = load(
-      readFileSync(join(folder, "bucket", "config.yaml"), "utf8"),
+    const { listen, database } = load(
+      readFileSync(join(folder, "replicas", "config.yaml"), "utf8"),
+      { DATABASE_URL: "postgres://host/name" },
     );
     expect(listen.tls).toMatchObject({ key: "/etc/provender-tls/tls.key" });
-    expect(storage.s3?.bucket).toBe("provender-eu");
+    expect(database.url?.source).toBe("env DATABASE_URL");
   });
 });

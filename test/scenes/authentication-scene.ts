@@ -1,5 +1,3 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { formatTicket } from "../../src/server/access/archive-ticket.ts";
 import { bearer, issueToken } from "../client-token.ts";
 import { createAuthority } from "../fakes/authority.ts";
@@ -12,6 +10,7 @@ import {
   type GetOptions,
   type RunningMirror,
 } from "../running-mirror.ts";
+import { readRecord } from "../store/stores.ts";
 import { awaitLine } from "./log-lines.ts";
 import { reconfigure } from "./provider-requests.ts";
 
@@ -77,8 +76,7 @@ export class AuthenticationScene {
   /** Signed with the mirror's own key; `expires` in milliseconds since 1970. */
   forge(path: string, expires: number): string {
     const { directory } = this.mirror;
-    const file = join(directory, "auth", "v1", "archive-url-keys.json");
-    const { keys } = JSON.parse(readFileSync(file, "utf8")) as {
+    const { keys } = readRecord(directory, ["auth", "archive-url-keys"]) as {
       keys: { secret: string }[];
     };
     const secret = Buffer.from(keys[0]?.secret ?? "", "base64url");

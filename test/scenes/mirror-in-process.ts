@@ -54,9 +54,6 @@ const { hostname, namespace } = acme;
 /** Milliseconds for which answers of the registry are good. */
 export const freshness = 10_000;
 
-/** Milliseconds after which a process sees what another one wrote. */
-export const lookAgain = 500;
-
 /** Decides on signatures as the daemon does, without a thread. */
 export const judge: SignatureJudge = {
   library: "arithmetic 1",
@@ -77,8 +74,6 @@ export interface SceneSettings extends SignaturePolicy {
   readonly newKeys: AdmissionRules["newKeys"];
   /** Milliseconds. */
   readonly minimumAge: number;
-  /** Another process writes as well, as replicas do. */
-  readonly shared: boolean;
 }
 
 const usual: SceneSettings = {
@@ -87,7 +82,6 @@ const usual: SceneSettings = {
   offline: false,
   newKeys: "accept-first",
   minimumAge: 0,
-  shared: false,
 };
 
 export type MirrorInProcess = ReturnType<MirrorScene["start"]>;
@@ -137,7 +131,7 @@ export class MirrorScene {
   start(changes: Partial<SceneSettings> = {}, registry = this.registry) {
     const settings = { ...this.#settings, ...changes };
     const { layout, clock } = this;
-    const { offline, signatures, profile, shared } = settings;
+    const { offline, signatures, profile } = settings;
     const writes = new Writes();
     const records = new FailingRecords(layout, writes);
     const log: string[] = [];
@@ -146,23 +140,27 @@ export class MirrorScene {
     const audit = new FailingAudit(layout, writes);
     const notebook = { audit, alarms, clock };
     const policy = { signatures, profile };
-    const trust = new TrustStore(records, () => clock.monotonic());
+    const trust = new TrustStore(records);
+    records.listen(() => trust.forget());
     const events = new TrustEvents(trust, notebook);
     const unwritten: string[] = [];
     const cacheOf = <K extends object, V extends object>(
       of: MetadataRecords<K, V>,
-    ) =>
-      new MetadataCache<K, V>(
+    ) => {
+      const cache = new MetadataCache<K, V>(
         of,
         {
           ...{ versions: freshness, staleFor: 1e9, notFound: 1 },
-          ...{ answer: 60_000, waiters: 1_000, shared },
+          ...{ answer: 60_000, waiters: 1_000 },
         },
         clock,
         offline,
         (name) => unwritten.push(name),
         () => undefined,
       );
+      records.listen((changed) => cache.forget(changed));
+      return cache;
+    };
     const releaseRecords = new ReleaseRecords(records, {
       ...{ judge, clock, policyOf: () => policy },
     });
@@ -191,8 +189,12 @@ export class MirrorScene {
     const admission = new Admission(trust, notebook, rules);
     const settlements = new Settlements({ releases, events, notebook });
     const refused = new RefusedVersions({
-      ...{ records, clock, shared },
+      ...{ records, clock },
       onUnwritten: () => undefined,
+    });
+    records.listen((changed) => {
+      settlements.forget(changed);
+      refused.forget();
     });
     const met = { catalog, events, refused, clock, offline, patience: 5_000 };
     const contacts = new FirstContacts(met);

@@ -8,7 +8,7 @@ export function plantRecords(
   records: readonly (readonly [RecordKey, unknown])[],
 ): void {
   const layout = layOutStore(directory);
-  openDatabase(layout).close();
+  void openDatabase(layout).close();
   const rows = records.map(([key, body]) => ({
     ...{ folder: key.slice(0, -1).join("/"), name: key.at(-1) },
     body: JSON.stringify(body),

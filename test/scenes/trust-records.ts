@@ -30,23 +30,20 @@ export const revokeK = ({ contents }: Decisions): Decisions => ({
   contents,
 });
 
-/** Trust records of a store of its own, on a clock that moves by hand. */
+/** Trust records of a store of its own. */
 export async function prepareTrust() {
   const layout = await makeLayout();
   const writes = new Writes();
   const records = new FailingRecords(layout, writes);
-  let time = 0;
-  const now = () => time;
   return {
     layout,
     records,
     writes,
     /** An entry as another process has it. */
-    open: (of = records) => new TrustEntry(of, acme, now),
+    open: (of = records) => new TrustEntry(of, acme),
     /** The records as the next process has them. */
     reopen: () => new FailingRecords(layout, new Writes()),
-    openStore: () => new TrustStore(records, now),
-    pass: (milliseconds: number) => (time += milliseconds),
+    openStore: () => new TrustStore(records),
     lose: (key: RecordKey) => loseRecord(layout, key),
     damage: (key: RecordKey) => damageRecord(layout, key),
     /** A release on record, of which only that matters. */

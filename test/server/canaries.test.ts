@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { expect, it } from "vitest";
 import { makeRouter, type RoutedParts } from "../../src/server/app.ts";
+import { layOutStore } from "../../src/store/layout.ts";
 import { bearer, issueToken } from "../client-token.ts";
 import { createAuthority } from "../fakes/authority.ts";
 import { alteredByte, onlyFor } from "../fakes/faults.ts";
@@ -13,6 +13,7 @@ import { startRegistry } from "../fakes/registry.ts";
 import { originsOf } from "../origins.ts";
 import { scratch, startMirror, type Answer } from "../running-mirror.ts";
 import { awaitLine } from "../scenes/log-lines.ts";
+import { askDatabase, readRecord } from "../store/stores.ts";
 
 const host = "registry.terraform.io";
 const moduleHost = "modules.example.com";
@@ -30,7 +31,7 @@ const given = {
 const authority = await createAuthority();
 const registry = await startRegistry({ authority });
 const modules = await FakeModuleRegistry.start({ authority });
-const bucket = await startLooseBucket({ keepsConditions: true });
+const bucket = await startLooseBucket();
 const issuer = await Issuer.start(authority);
 const { origins } = originsOf(authority, registry);
 const [own] = Object.values(origins) as [{ ca: string }];
@@ -76,9 +77,10 @@ async function fill(): Promise<void> {
   modules.publish("acme/far/aws", "1.0.0", far);
   for (const path of pathsOf("good", "tampered", "damaged"))
     await mirror.get(path, bearer(other.token));
-  const objects = bucket.objects as Map<string, Buffer>;
-  for (const name of objects.keys())
-    if (/\/damaged\/.*\.json$/.test(name)) objects.set(name, Buffer.from("{}"));
+  askDatabase(
+    layOutStore(directory),
+    "UPDATE records SET body = '{}' WHERE folder LIKE '%/damaged/releases'",
+  );
 }
 
 /** Lists every path of the router, for each type or name. */
@@ -117,13 +119,12 @@ function pathsOf(...types: readonly string[]): readonly string[] {
 /** Lists the secrets, and the paths and names that only the operator may see. */
 function listSecrets(): readonly string[] {
   const { directory, configFile } = mirror;
-  const read = (name: string) => readFileSync(join(directory, name), "utf8");
-  const keys = JSON.parse(read("auth/v1/archive-url-keys.json")) as {
+  const { keys } = readRecord(directory, ["auth", "archive-url-keys"]) as {
     keys: { secret: string }[];
   };
   return [
     ...Object.values(given),
-    ...keys.keys.map(({ secret }) => secret),
+    ...keys.map(({ secret }) => secret),
     ...[asker, other, old].flatMap(({ token, configured }) => [
       token,
       configured.sha256,

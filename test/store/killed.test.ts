@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => registry.stop());
 
 function plantBlobs(directory: string): void {
-  openDatabase(layOutStore(directory)).close();
+  void openDatabase(layOutStore(directory)).close();
   for (let n = 0; n < planted; n++) {
     const sha256 = createHash("sha256").update(`${n}`).digest("hex");
     const folder = join(directory, "blobs", "v1", "sha256", sha256.slice(0, 2));

@@ -3,7 +3,7 @@ import { Alarms } from "../../src/telemetry/alarms.ts";
 import { makeLogger } from "../../src/telemetry/logger.ts";
 import { Metrics } from "../../src/telemetry/metrics.ts";
 
-const kind = "package-hash-conflict";
+const kind = "record-unreadable";
 let metrics: Metrics;
 let alarms: Alarms;
 

@@ -19,7 +19,8 @@ export async function backUp(
   { file: path, config }: Flags & { readonly file: string },
   { stdout }: Output,
 ): Promise<number> {
-  const { storage } = loadConfiguration({ file: config });
+  const { storage, database } = loadConfiguration({ file: config });
+  if (database.url !== undefined) throw failure("backup-elsewhere");
   try {
     await using target = await open(path, "wx", 0o600);
     try {

@@ -6,12 +6,10 @@ import { loadCertificateFiles } from "../../server/tls/certificate.ts";
 import { wireRules } from "../../wiring/core.ts";
 import type { Output } from "../../commands/output/report.ts";
 import type { Flags } from "../flags.ts";
-import { checkBucket } from "../../store/bucket/bucket-identity.ts";
-import { proveBucket } from "../../store/bucket/bucket-proof.ts";
-import { layOutStore } from "../../store/layout.ts";
-import { wireBucket } from "../../wiring/store/replica.ts";
+import { probePostgres } from "../../store/database/postgres.ts";
+import { wireBucket } from "../../wiring/store/archive-bucket.ts";
 
-/** Reads every file that the configuration names, and asks its bucket, too. */
+/** Reads every file that the configuration names, and asks its database server and its bucket, too. */
 export async function checkConfiguration(
   { config }: Flags,
   { stdout }: Output,
@@ -19,9 +17,9 @@ export async function checkConfiguration(
   const configuration = loadConfiguration({ file: config });
   wireRules(configuration);
   const certificate = await describeCertificate(configuration);
-  const bucket = await describeBucket(configuration);
+  const shared = await describeShared(configuration);
   const { source, origins } = configuration;
-  const rest = `Serves ${listServed(origins)}\n${certificate}${bucket}`;
+  const rest = `Serves ${listServed(origins)}\n${certificate}${shared}`;
   stdout(`${source ?? "The built-in defaults"}: good\n${rest}`);
   return 0;
 }
@@ -59,17 +57,25 @@ async function describeCertificate({
   }
 }
 
-/** Returns a line on the bucket, after it proves the properties that replicas need; empty without a bucket. */
-export async function describeBucket({
-  storage: { s3, directory },
+/** Returns lines on the database server and the bucket, once they answered; empty without them. */
+export async function describeShared(
+  configuration: Configuration,
+): Promise<string> {
+  const { url } = configuration.database;
+  const place = url && (await probePostgres(url.secret));
+  const database = place === undefined ? "" : `${place}: answers\n`;
+  return database + (await describeBucket(configuration));
+}
+
+/** Returns a line on the bucket, once it answered; empty without a bucket. */
+async function describeBucket({
+  storage: { s3 },
 }: Configuration): Promise<string> {
   if (s3 === undefined) return "";
   const bucket = wireBucket(s3);
   try {
-    const found = await checkBucket(bucket, layOutStore(directory));
-    await proveBucket(bucket);
-    const store = found ? `has the store ${found.store}` : "is empty";
-    return `${s3.endpoint.href}${s3.bucket}: good for replicas, ${store}\n`;
+    await bucket.probe();
+    return `${s3.endpoint.href}${s3.bucket}: answers\n`;
   } finally {
     await bucket.close();
   }

@@ -27,7 +27,7 @@ import { settingsOf } from "../../wiring/clients.ts";
 import { wireRules } from "../../wiring/core.ts";
 import { refuseLoneAuthority, type MirrorFlags } from "../flags.ts";
 import { nameMirror } from "../mirror-access.ts";
-import { describeBucket, listServed } from "./config.ts";
+import { describeShared, listServed } from "./config.ts";
 
 /** Milliseconds for each check, within which what is under way ends by itself. */
 const patience = 10_000;
@@ -96,8 +96,12 @@ async function examineStore(configuration: Configuration): Promise<Check> {
   const check = await examineStorage(layOutStore(directory), minFree);
   if (check.state !== "ok") return check;
   try {
-    const bucket = (await describeBucket(configuration)).trim();
-    return bucket === "" ? check : good("storage", `${check.found} ${bucket}.`);
+    const shared = await describeShared(configuration);
+    const lines = shared.split("\n").filter(Boolean);
+    return good(
+      "storage",
+      [check.found, ...lines.map((one) => `${one}.`)].join(" "),
+    );
   } catch (error) {
     return failBy("storage", error);
   }

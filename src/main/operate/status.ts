@@ -13,7 +13,6 @@ import {
 import type { Output } from "../../commands/output/report.ts";
 import { type Configuration, loadConfiguration } from "../../config/load.ts";
 import { trustedCertificates } from "../../network/trusted-certificates.ts";
-import { readJson } from "../../store/json-text.ts";
 import { layOutStore } from "../../store/layout.ts";
 import { actAsOwner } from "../../store/storage-owner.ts";
 import { parseSamples } from "../../telemetry/samples.ts";
@@ -51,7 +50,7 @@ export async function status(
   try {
     const readiness = await ask("/readyz");
     const samples = parseSamples(await ask("/metrics"));
-    const ready = readJson(readyAnswer, readiness) !== undefined;
+    const ready = parse(readyAnswer, readiness) !== undefined;
     const shown = {
       ...{ running: true, ready },
       problems: ready ? [] : problemsIn(readiness),
@@ -73,7 +72,7 @@ export async function status(
 
 function readAnnounced(path: string): z.infer<typeof announced> | undefined {
   try {
-    return readJson(announced, readFileSync(path, "utf8"));
+    return announced.parse(JSON.parse(readFileSync(path, "utf8")));
   } catch {
     return undefined;
   }
@@ -111,5 +110,14 @@ async function askDaemon(
 
 function problemsIn(body: string): readonly string[] {
   const refused = z.object({ errors: z.array(z.string()) });
-  return readJson(refused, body)?.errors ?? [body.slice(0, 200)];
+  return parse(refused, body)?.errors ?? [body.slice(0, 200)];
+}
+
+/** Undefined for a text in another form. */
+function parse<T>(shape: z.ZodType<T>, text: string): T | undefined {
+  try {
+    return shape.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
 }

@@ -1,9 +1,4 @@
-import {
-  failure,
-  isBucketFailure,
-  isFailure,
-  isOriginFailure,
-} from "../../errors/index.ts";
+import { failure, isFailure, isOriginFailure } from "../../errors/index.ts";
 import { ageOf, type Clock, type Moment, readMoment } from "./clock.ts";
 import { getHeapStatistics } from "node:v8";
 import type { RecordKey } from "../../store/layout.ts";
@@ -26,8 +21,6 @@ interface MetadataLimits {
   readonly notFound: number;
   readonly answer: number;
   readonly waiters: number;
-  /** Other replicas may ask the origin, too: their records are looked at before it is. */
-  readonly shared?: boolean;
 }
 
 /** Milliseconds since the origin said so for which an answer is good enough for one asker. */
@@ -152,10 +145,7 @@ export class MetadataCache<K extends object, V extends object> {
   /** Returns the known value of any age, without asking the origin. */
   async peek(subject: K): Promise<V | undefined> {
     const key = this.#keyOf(subject);
-    // Other replicas may have written the record, so it is read.
-    const looks = this.#limits.shared === true;
-    const held = looks ? undefined : this.#values.get(key);
-    return (held ?? (await this.#recall(key, subject)))?.value;
+    return (await this.#recall(key, subject))?.value;
   }
 
   /** Returns what memory has by now in place of a value that came from it; any other value itself. */
@@ -241,7 +231,7 @@ export class MetadataCache<K extends object, V extends object> {
     fetch: FetchValue<V>,
     fresh: number,
   ): Asking<V> {
-    const recalled = this.#recall(key, subject, fresh);
+    const recalled = this.#recall(key, subject);
     const answer = recalled
       .then((known) => this.#answer(key, subject, fetch, fresh, known))
       .finally(() => this.#asking.delete(key));
@@ -277,23 +267,8 @@ export class MetadataCache<K extends object, V extends object> {
   }
 
   /** Finds what memory or the record has. */
-  async #recall(
-    key: string,
-    subject: K,
-    fresh = this.#limits.versions,
-  ): Promise<Remembered<V> | undefined> {
-    const held = this.#values.get(key);
-    const age = this.#clock.monotonic() - (held?.checkedAt ?? 0);
-    // An offline replica asks no origin, and others write.
-    const isOld =
-      this.#limits.shared === true && (this.#offline || age >= fresh);
-    if (held !== undefined && !isOld) return held;
-    try {
-      return await this.#load(key, subject);
-    } catch (error) {
-      if (held !== undefined && isBucketFailure(error)) return held;
-      throw error;
-    }
+  async #recall(key: string, subject: K): Promise<Remembered<V> | undefined> {
+    return this.#values.get(key) ?? (await this.#load(key, subject));
   }
 
   #answerFailure(

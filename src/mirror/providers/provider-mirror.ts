@@ -4,7 +4,12 @@ import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
-import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
+import {
+  failure,
+  isFailure,
+  isUnread,
+  ProvenderError,
+} from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
 import { type Answer, asHit, type Within } from "../cache/metadata-cache.ts";
 import type { Archives, OpenArchive } from "../archives/archives.ts";
@@ -340,11 +345,7 @@ export class ProviderMirror {
 
 /** A release that is refused as it is known has to be asked for. */
 function noneIfRefused(error: unknown): undefined {
-  if (
-    !(error instanceof ProvenderError) ||
-    isFailure(error, "record-unreadable")
-  )
-    throw error;
+  if (!(error instanceof ProvenderError) || isUnread(error)) throw error;
 }
 
 /** A policy that only reports hears of a release that is too young. */

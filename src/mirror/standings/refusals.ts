@@ -7,10 +7,10 @@ import {
 } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
 import {
-  isBucketFailure,
   isCut,
   isFailure,
   isOriginFailure,
+  isUnread,
   ProvenderError,
 } from "../../errors/index.ts";
 import type { RecordKey } from "../../store/layout.ts";
@@ -28,14 +28,10 @@ export type Refusals = ReadonlyMap<string, z.infer<typeof refusal>>;
 
 /** Providers in memory; bounded because clients may request any. */
 const mostProviders = 1_000;
-/** Milliseconds after which a replica sees what another one noted. */
-const lookAgain = 10_000;
 
 interface RefusedVersionsParts {
   readonly records: RecordStore;
   readonly clock: Clock;
-  /** Replicas write as well. */
-  readonly shared: boolean;
   readonly onUnwritten: (provider: string, error: unknown) => void;
 }
 
@@ -44,7 +40,7 @@ export class RefusedVersions {
   readonly #parts: RefusedVersionsParts;
   readonly #memory = new LRUCache<
     string,
-    { readonly refusals: Refusals; readAt: number }
+    { readonly refusals: Refusals; isCurrent: boolean }
   >({ max: mostProviders });
 
   constructor(parts: RefusedVersionsParts) {
@@ -53,24 +49,19 @@ export class RefusedVersions {
 
   /** Looks at the records of every provider again: other processes may have changed them. */
   forget(): void {
-    for (const known of this.#memory.values()) known.readAt = -Infinity;
+    for (const known of this.#memory.values()) known.isCurrent = false;
   }
 
   /** The same object while nothing changes. A record that cannot be read costs look-ups alone. */
   async list(provider: ProviderAddress): Promise<Refusals> {
-    const { clock, shared, records } = this.#parts;
+    const { records } = this.#parts;
     const name = formatProviderAddress(provider);
     const before = this.#memory.get(name);
-    const isFresh =
-      before !== undefined &&
-      clock.monotonic() - before.readAt < (shared ? lookAgain : Infinity);
-    if (isFresh) return before.refusals;
+    if (before?.isCurrent === true) return before.refusals;
     const read = await records
       .read(recordKey(provider), readBody)
       .catch((error: unknown) => {
-        const isUnreadable =
-          isFailure(error, "record-unreadable") || isBucketFailure(error);
-        if (isUnreadable) return before?.refusals;
+        if (isUnread(error)) return before?.refusals;
         throw error;
       });
     // A note that was made during the read is newer.
@@ -107,8 +98,7 @@ export class RefusedVersions {
   }
 
   #remember(name: string, refusals: Refusals = new Map()): Refusals {
-    const readAt = this.#parts.clock.monotonic();
-    this.#memory.set(name, { refusals, readAt });
+    this.#memory.set(name, { refusals, isCurrent: true });
     return refusals;
   }
 }
@@ -131,7 +121,8 @@ export function saysNothing(error: unknown): boolean {
   if (isFailure(error, "origin-answer")) return isCut(error);
   return (
     isOriginFailure(error) ||
-    isFailure(error, "too-busy", "store-full", "record-unreadable")
+    isFailure(error, "too-busy", "store-full") ||
+    isUnread(error)
   );
 }
 

@@ -20,9 +20,6 @@ import {
   type NamespaceBody,
 } from "./trust-records.ts";
 
-/** Milliseconds for which a replica does not look for decisions that were made at another one. */
-const lookAgainAfter = 500;
-
 /** Bytes of an empty entry, of each item in it, and of each version of a contact. */
 const emptyWeight = 1_000;
 const weightOfOne = 300;
@@ -34,12 +31,6 @@ const begun: NamespaceBody = {
   resets: [],
 };
 
-interface Known {
-  readonly trust: NamespaceBody;
-  /** End on the monotonic clock. */
-  readonly until: number;
-}
-
 /**
  * Trust of one namespace, for all its requests. Records are written in the order
  * namespace, first contact, release: a later one that exists without an earlier
@@ -48,30 +39,27 @@ interface Known {
 export class TrustEntry {
   readonly #records: RecordStore;
   readonly #namespace: Namespace;
-  readonly #now: (() => number) | undefined;
   readonly #contacts = new Map<string, FirstContact>();
-  #known: Known | undefined;
+  #known: NamespaceBody | undefined;
+  #isCurrent = false;
   #renewal: Promise<void> | undefined;
   #changes = 0;
   #isMarked = false;
 
-  /** `now` is monotonic, in milliseconds; without it no other replica writes the records. */
-  constructor(records: RecordStore, namespace: Namespace, now?: () => number) {
+  constructor(records: RecordStore, namespace: Namespace) {
     this.#records = records;
     this.#namespace = namespace;
-    this.#now = now;
   }
 
   /** The same object while nothing changes. Only once `renew` has resolved. */
   get trust(): NamespaceBody {
     if (this.#known === undefined) throw new Error("renew was not awaited");
-    return this.#known.trust;
+    return this.#known;
   }
 
   /** Bytes of memory, about. */
   get weight(): number {
-    const { providerKeys, decisions, contacts, resets } =
-      this.#known?.trust ?? begun;
+    const { providerKeys, decisions, contacts, resets } = this.#known ?? begun;
     const { keys, contents } = decisions;
     const items = [providerKeys, keys, contents, contacts, resets];
     const count = items.reduce((sum, list) => sum + list.length, 0);
@@ -81,11 +69,9 @@ export class TrustEntry {
     return emptyWeight + weightOfOne * count + weightOfVersion * versions;
   }
 
-  /** Makes `trust` current: at a replica, at most half a second old. */
+  /** Makes `trust` current. */
   async renew(): Promise<NamespaceTrust> {
-    const known = this.#known;
-    const now = this.#now?.() ?? 0;
-    if (known !== undefined && now < known.until) return known.trust;
+    if (this.#isCurrent) return this.trust;
     this.#renewal ??= this.#load().finally(() => {
       this.#renewal = undefined;
     });
@@ -96,7 +82,7 @@ export class TrustEntry {
   /** The next one reads it again. */
   forget(): void {
     this.#changes++;
-    if (this.#known !== undefined) this.#know(this.#known.trust, -Infinity);
+    this.#isCurrent = false;
   }
 
   /** Finds the first contact with a provider; undefined before it. */
@@ -111,8 +97,8 @@ export class TrustEntry {
     const isForgotten = this.trust.resets.some((one) => one.type === type);
     const isFirst = noted === undefined && !(await this.#hasReleases(type));
     if (isForgotten || isFirst) return undefined;
-    // Another replica may have written it meanwhile.
-    const late = await this.#records.read(key, readContact, { refresh: true });
+    // Another process may have written it meanwhile.
+    const late = await this.#records.read(key, readContact);
     return this.#rememberContact(type, late ?? this.#records.refuse(key, lost));
   }
 
@@ -158,7 +144,7 @@ export class TrustEntry {
   ): Promise<void> {
     await this.renew();
     // The next one reads it again, also where this fails.
-    this.#know(this.trust, -Infinity);
+    this.#isCurrent = false;
     const key = namespaceKey(this.#namespace);
     const mark = this.#isMarked ? undefined : markKey(this.#namespace);
     // A lost record takes decisions with it: it is not begun again.
@@ -176,7 +162,7 @@ export class TrustEntry {
     });
     this.#isMarked = true;
     this.#changes++;
-    this.#know(after, -Infinity);
+    this.#know(after);
   }
 
   /** Changes the decisions of operators, likewise. */
@@ -192,11 +178,11 @@ export class TrustEntry {
   async #load(): Promise<void> {
     for (;;) {
       const changes = this.#changes;
-      const until = this.#now ? this.#now() + lookAgainAfter : Infinity;
       const trust = await this.#read();
       // This process wrote something meanwhile: read it again.
       if (changes !== this.#changes) continue;
-      this.#know(trust, until);
+      this.#know(trust);
+      this.#isCurrent = true;
       return;
     }
   }
@@ -214,10 +200,8 @@ export class TrustEntry {
       (await this.#records.read(mark, () => true)) === true ||
       (await this.#records.list(folder)).length > 0;
     if (!isLost) return begun;
-    // Another replica may have written it meanwhile.
-    const late = await this.#records.read(key, readNamespace, {
-      refresh: true,
-    });
+    // Another process may have written it meanwhile.
+    const late = await this.#records.read(key, readNamespace);
     return late ?? this.#refuse();
   }
 
@@ -226,11 +210,11 @@ export class TrustEntry {
   }
 
   /** Callers see by identity that nothing changed. */
-  #know(trust: NamespaceBody, until: number): void {
-    const before = this.#known?.trust;
+  #know(trust: NamespaceBody): void {
     const isSame =
-      before !== undefined && JSON.stringify(before) === JSON.stringify(trust);
-    this.#known = { trust: isSame ? before : trust, until };
+      this.#known !== undefined &&
+      JSON.stringify(this.#known) === JSON.stringify(trust);
+    if (!isSame) this.#known = trust;
   }
 
   #rememberContact(type: string, contact: FirstContact): FirstContact {

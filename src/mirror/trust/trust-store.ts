@@ -50,16 +50,13 @@ export type ReadContact = { readonly type: string } & (
 /** First contacts, decisions and candidates of every namespace. */
 export class TrustStore {
   readonly #records: RecordStore;
-  readonly #now: (() => number) | undefined;
   readonly #entries = new LRUCache<string, TrustEntry>({
     maxSize: memoryBytes,
     sizeCalculation: (entry) => Math.min(entry.weight, memoryBytes),
   });
 
-  /** `now` is monotonic, in milliseconds; without it no other replica writes the records. */
-  constructor(records: RecordStore, now?: () => number) {
+  constructor(records: RecordStore) {
     this.#records = records;
-    this.#now = now;
   }
 
   /** Looks at the records of every namespace again: other processes may have changed them. */
@@ -238,7 +235,7 @@ export class TrustStore {
     const known = this.#entries.get(name);
     if (known !== undefined) return known;
     const place = { hostname, namespace };
-    const entry = new TrustEntry(this.#records, place, this.#now);
+    const entry = new TrustEntry(this.#records, place);
     this.#entries.set(name, entry);
     return entry;
   }

@@ -252,7 +252,7 @@ function serve(subject: string, reasons: readonly string[]): Why {
 export function explainError(subject: string, error: unknown): Why {
   if (!(error instanceof ProvenderError)) throw error;
   const { code } = error;
-  const isOperators = /^(?:store-|record-|stored-|bucket-)/.test(code);
+  const isOperators = /^(?:store-|record-|stored-|database-)/.test(code);
   const isUnknown =
     isOperators || isOriginFailure(error) || isFailure(error, "too-busy");
   const verdict = isAbsence(error)

@@ -102,8 +102,6 @@ const remedies: Readonly<Record<AlarmKind, Html | string>> = {
   "signature-refused":
     "Ask the publisher; it is served once its signature holds.",
   "versions-vanished": "What is stored stays. Ask the publisher.",
-  "package-hash-conflict":
-    "The first hash stays. Run one version of provender on all replicas.",
   "archive-tampered":
     "No client got it. Look at what is between the mirror and its origin.",
   "archive-damaged": html`Look at the disk; <code>provender verify</code> finds
@@ -114,6 +112,8 @@ const remedies: Readonly<Record<AlarmKind, Html | string>> = {
     <code>provender trust list</code>.`,
   "decision-undone": html`Decide again with the command that the log of the
   mirror names.`,
+  "database-failing":
+    "What is in memory is served. Look at the database server and the network between.",
   "bucket-failing":
     "What is on its own disk is served. Look at the bucket and the network between.",
   "audit-lost": "Make room on the disk, and look at the folder of the store.",

@@ -41,7 +41,7 @@ export class BucketBlobs {
 
   /** Returns the size in bytes; undefined when there is none. */
   async size(sha256: Sha256): Promise<number | undefined> {
-    return (await this.#bucket.head(blobObject(sha256)))?.size;
+    return this.#bucket.size(blobObject(sha256));
   }
 
   /** Done also when it is there; the service refuses bytes that are not those of the digest, unless they come in parts. */

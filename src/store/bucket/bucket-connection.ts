@@ -6,9 +6,6 @@ import { ObjectRequests, type SignedRequest } from "./object-requests.ts";
 /** Times that a request is made which may be repeated. */
 const tries = 3;
 
-/** Milliseconds that clocks may be apart before operators hear of it. */
-const largestSkew = 30_000;
-
 const nothing = (): void => undefined;
 /** The client writes to the console otherwise; every failure is thrown as well. */
 const silence = {
@@ -19,8 +16,6 @@ const silence = {
 };
 
 interface Sending {
-  /** Made once, because a second time could have another outcome. */
-  readonly isOnce?: boolean;
   /** Goes out also while the bucket is suspended, to find out whether it is back. */
   readonly isProbe?: boolean;
 }
@@ -35,34 +30,19 @@ export class BucketConnection {
   readonly #settings: BucketSettings;
   readonly #requests: ObjectRequests;
   #clients: Promise<Clients> | undefined;
-  #skew = 0;
   #suspension: ProvenderError | undefined;
   #refusal: string | undefined;
 
   constructor(settings: BucketSettings, limits: BucketLimits) {
     this.#settings = settings;
-    this.#requests = new ObjectRequests(settings, limits, (head) => {
-      if (head.method === "PUT") this.#noteWrite(head.status);
-      if (!Number.isNaN(head.date))
-        this.#skew = roundSkew(head.date - Date.now());
+    this.#requests = new ObjectRequests(settings, limits, (method, status) => {
+      if (method === "PUT") this.#noteWrite(status);
     });
   }
 
-  /** Milliseconds that the service's clock is ahead of ours, as its last answer had it. */
-  get skew(): number {
-    return this.#skew;
-  }
-
-  /**
-   * Reason for being unusable, read-only, or on another time than this machine;
-   * undefined while there is none.
-   */
+  /** Reason for being unusable or read-only; undefined while there is none. */
   get problem(): string | undefined {
-    if (this.#suspension !== undefined) return this.#suspension.message;
-    if (this.#refusal !== undefined) return this.#refusal;
-    if (Math.abs(this.#skew) <= largestSkew) return undefined;
-    const side = this.#skew < 0 ? "ahead of" : "behind";
-    return `This machine's clock is over ${largestSkew / 1000} s ${side} the bucket's: set it right.`;
+    return this.#suspension?.message ?? this.#refusal;
   }
 
   /** Every request but a probe gets this error at once, until this is called without a reason. */
@@ -77,18 +57,13 @@ export class BucketConnection {
   async send<T>(
     action: string,
     call: (client: S3) => Promise<T>,
-    { isOnce = false, isProbe = false }: Sending = {},
+    { isProbe = false }: Sending = {},
   ): Promise<T> {
     if (!isProbe) this.#expectUsable();
     try {
       this.#clients ??= this.#makeClients();
       const { repeating, once } = await this.#clients;
-      if (!isOnce) return await call(repeating);
-      return await call(once).catch((error: unknown) => {
-        // Nothing was done, and the client knows the service's time now.
-        if ((error as Error).name !== "RequestTimeTooSkewed") throw error;
-        return call(once);
-      });
+      return await call(isProbe ? once : repeating);
     } catch (error) {
       throw this.#describe(action, error);
     }
@@ -158,8 +133,7 @@ export class BucketConnection {
 
   /** Remembers whether the bucket takes writes. */
   #noteWrite(status: number): void {
-    const isLost = status === 409 || status === 412;
-    if (status < 400 || isLost) this.#refusal = undefined;
+    if (status < 400) this.#refusal = undefined;
     else
       this.#refusal = `The bucket ${this.#settings.bucket} takes no writes (${status}).`;
   }
@@ -195,12 +169,4 @@ export function statusOf(error: unknown): number | undefined {
 /** True for a status after which another attempt may succeed. */
 function isTransient(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
-}
-
-/**
- * Rounds the skew: a date header has whole seconds, so less than two are
- * ignored.
- */
-function roundSkew(milliseconds: number): number {
-  return Math.abs(milliseconds) < 2_000 ? 0 : milliseconds;
 }

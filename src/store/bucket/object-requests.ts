@@ -25,27 +25,16 @@ interface Answer {
 /** Bytes of an answer that is no object: a page of a list, or an error. */
 const largestDocument = 4 * 1024 * 1024;
 
-/** An answer of the service, as its head came. */
-interface AnswerHead {
-  readonly method: string;
-  readonly status: number;
-  /**
-   * Time of the answer by the service's clock, in milliseconds since 1970; NaN
-   * for none.
-   */
-  readonly date: number;
-}
-
 /** Sends the signed requests of the S3 client over connections with limits in time. */
 export class ObjectRequests {
   readonly metadata = { handlerProtocol: "http/1.1" };
   readonly #agent: Agent;
-  readonly #onAnswer: (head: AnswerHead) => void;
+  readonly #onAnswer: (method: string, status: number) => void;
 
   constructor(
     settings: BucketSettings,
     limits: BucketLimits,
-    onAnswer: (head: AnswerHead) => void,
+    onAnswer: (method: string, status: number) => void,
   ) {
     this.#onAnswer = onAnswer;
     this.#agent = new Agent({
@@ -64,8 +53,7 @@ export class ObjectRequests {
     const { statusCode, headers, body } = await this.#send(asked);
     // The body may be dropped unread; its reader gets the error all the same.
     body.on("error", () => undefined);
-    const date = Date.parse(String(headers.date));
-    this.#onAnswer({ method: asked.method, status: statusCode, date });
+    this.#onAnswer(asked.method, statusCode);
     const isObject =
       asked.method === "GET" &&
       statusCode === 200 &&

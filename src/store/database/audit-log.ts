@@ -12,7 +12,7 @@ import {
 import { LineLimit } from "../../telemetry/line-limit.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 import { refuseToStore, unlessMissing } from "../file-failure.ts";
-import type { Database, EventRow } from "./database.ts";
+import type { Database, EventRow } from "./schema.ts";
 
 interface AuditLogParts {
   readonly database: Database;

@@ -1,11 +1,9 @@
-import { sql } from "kysely";
 import { KeyedLimit } from "../../concurrency/keyed-limit.ts";
 import { failure, type Failure } from "../../errors/index.ts";
 import { classifyFileFailure, describeFailure } from "../file-failure.ts";
 import { checkParts, isRebuildable, type RecordKey } from "../layout.ts";
 import type { ReadBody, RecordStore } from "../records/record-store.ts";
-import { openSettled, type Sealed } from "../records/seal.ts";
-import type { Database } from "./database.ts";
+import type { Database, RecordTable } from "./schema.ts";
 
 /** Events that the store reports to the wiring, without waiting. */
 interface RecordEvents {
@@ -17,6 +15,8 @@ interface RecordEvents {
 
 /** Hears the names of records that other processes may have changed; undefined where it may be any of them. */
 type ChangeListener = (changed: ReadonlySet<string> | undefined) => void;
+
+type Row = Pick<RecordTable, "revision" | "body">;
 
 /** Records that change at once. */
 const mostChanges = 16;
@@ -38,8 +38,6 @@ export class DatabaseRecords implements RecordStore {
   readonly #events: RecordEvents;
   readonly #turns = new KeyedLimit(mostChanges, 1);
   readonly #listeners: ChangeListener[] = [];
-  #seen: { readonly version: number; readonly change: number } | undefined;
-  #looking: Promise<void> | undefined;
 
   constructor(database: Database, events: Partial<RecordEvents> = {}) {
     this.#database = database;
@@ -52,31 +50,9 @@ export class DatabaseRecords implements RecordStore {
   }
 
   async look(): Promise<void> {
-    if (this.#database.version() === this.#seen?.version) return;
-    this.#looking ??= this.#findChanges().finally(() => {
-      this.#looking = undefined;
-    });
-    await this.#looking;
-  }
-
-  /** This process's own changes are among them. */
-  async #findChanges(): Promise<void> {
-    const version = this.#database.version();
-    const since = this.#seen?.change ?? 0;
-    const found = await this.#reading(["changes"], () =>
-      this.#queries
-        .selectFrom("changes")
-        .select(["number", "record"])
-        .where("number", ">=", since)
-        .orderBy("number")
-        .execute(),
+    const changed = await this.#reading(["changes"], () =>
+      this.#database.findChanges(),
     );
-    // The last one seen is there, unless too many came since.
-    const isWhole = since > 0 && found[0]?.number === since;
-    const changed = isWhole
-      ? new Set(found.slice(1).map(({ record }) => record))
-      : undefined;
-    this.#seen = { version, change: found.at(-1)?.number ?? 0 };
     // Other tables have changes, too.
     if (changed?.size === 0) return;
     for (const listener of this.#listeners) listener(changed);
@@ -166,12 +142,8 @@ export class DatabaseRecords implements RecordStore {
     }
   }
 
-  async measure(): Promise<number> {
-    const { rows } = await sql<{ readonly bytes: number }>`
-      SELECT (page_count - freelist_count) * page_size AS bytes
-      FROM pragma_page_count, pragma_freelist_count, pragma_page_size
-    `.execute(this.#queries);
-    return rows[0]?.bytes ?? 0;
+  measure(): Promise<number> {
+    return this.#database.measure();
   }
 
   async list(prefix: RecordKey): Promise<readonly string[]> {
@@ -207,30 +179,11 @@ export class DatabaseRecords implements RecordStore {
     ];
   }
 
-  /** The record as it is; undefined when there is none. */
-  async recall(key: RecordKey): Promise<Sealed | undefined> {
-    return this.#find(key);
-  }
-
-  /** Writes a record whose truth is elsewhere; one of a later revision stays. */
-  async keep(key: RecordKey, { revision, body }: Sealed): Promise<void> {
-    await this.#queries
-      .insertInto("records")
-      .values({ ...placeOf(key), revision, body })
-      .onConflict((conflict) =>
-        conflict
-          .columns(["folder", "name"])
-          .doUpdateSet({ revision, body })
-          .where("records.revision", "<=", revision),
-      )
-      .execute();
-  }
-
   get #queries() {
     return this.#database.queries;
   }
 
-  #find(key: RecordKey): Promise<Sealed | undefined> {
+  #find(key: RecordKey): Promise<Row | undefined> {
     const { folder, name } = placeOf(key);
     return this.#reading(key, () =>
       this.#queries
@@ -245,7 +198,7 @@ export class DatabaseRecords implements RecordStore {
   /** Writes a record unless another process changed it since it was `found`; false then. */
   async #replace(
     key: RecordKey,
-    found: Sealed | undefined,
+    found: Row | undefined,
     body: string,
   ): Promise<boolean> {
     const { folder, name } = placeOf(key);
@@ -274,14 +227,18 @@ export class DatabaseRecords implements RecordStore {
   /** Parses a record. An invalid one is skipped only if it can be rebuilt. */
   #open<T>(
     key: RecordKey,
-    sealed: Sealed | undefined,
+    row: Row | undefined,
     readBody: ReadBody<T>,
   ): T | undefined {
-    if (sealed === undefined) return undefined;
-    return openSettled({ kind: "good", sealed }, readBody, (problem, cause) => {
-      if (!isRebuildable(key)) return this.refuse(key, problem, cause);
+    if (row === undefined) return undefined;
+    try {
+      return readBody(JSON.parse(row.body));
+    } catch (error) {
+      const problem = "it is not in the form of its kind";
+      if (!isRebuildable(key)) return this.refuse(key, problem, error);
       this.#events.onPassedOver(key.join("/"), problem);
-    });
+      return undefined;
+    }
   }
 
   /** What cannot be read is unknown, not absent; a passing shortage says nothing of it. */

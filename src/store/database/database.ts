@@ -6,65 +6,13 @@ import {
   statSync,
 } from "node:fs";
 import { backup, DatabaseSync, type StatementSync } from "node:sqlite";
-import { type Generated, Kysely, SqliteDialect } from "kysely";
+import { Kysely, sql, SqliteDialect } from "kysely";
 import { LRUCache } from "lru-cache";
 import { failure, ProvenderError } from "../../errors/index.ts";
 import { isDamage, lacksRoom } from "../file-failure.ts";
 import type { StoreLayout } from "../layout.ts";
-
-/** Tables of a store. */
-interface Schema {
-  readonly records: RecordTable;
-  readonly changes: ChangeTable;
-  readonly events: EventRow & { readonly id: Generated<number> };
-}
-
-/** What the mirror knows, one row for each namespace, first contact, release, list and hash. */
-interface RecordTable {
-  /** All parts of the key but the last one, between slashes. */
-  readonly folder: string;
-  /** The last part. */
-  readonly name: string;
-  /** Counts the changes, from 1. */
-  readonly revision: number;
-  /** JSON. */
-  readonly body: string;
-}
-
-/** The records that changed last, in order, so that other processes know what to read again. Triggers write it. */
-interface ChangeTable {
-  /** Counts all changes. */
-  readonly number: number;
-  readonly record: string;
-}
-
-/** An entry of the audit log; null is what is not known. */
-export interface EventRow {
-  /** RFC 3339, in UTC. */
-  readonly at: string;
-  readonly event: string;
-  readonly verdict: string;
-  readonly client: string | null;
-  readonly token: string | null;
-  readonly operator: string | null;
-  readonly provider: string | null;
-  readonly module: string | null;
-  readonly version: string | null;
-  /** JSON of what is never asked by its parts. */
-  readonly rest: string;
-  /** Names what is counted in this row; null for an event of its own. */
-  readonly counted: string | null;
-  readonly times: number;
-}
-
-/** An open database. */
-export interface Database {
-  readonly queries: Kysely<Schema>;
-  /** Another number once another process has written something. */
-  version(): number;
-  /** Nothing can be asked from then on. */
-  close(): void;
-}
+import { type DatabaseServer, openPostgres } from "./postgres.ts";
+import type { Database, Schema } from "./schema.ts";
 
 /** Changes that are kept; a process that looks later reads everything again. */
 const keptChanges = 10_000;
@@ -120,27 +68,31 @@ const busyTimeout = 5_000;
 const checkpointPages = 1_000;
 
 /**
- * Opens the database of a storage directory, and makes it where there is none. What was committed survives a power cut.
- * Throws database-missing where
- * there are archives without one, database-damaged, store-too-new and store-unusable.
+ * Opens the database of a storage directory, and makes it where there is none, or the one of a `server`. What was
+ * committed survives a power cut. Throws database-missing where there are archives without one, database-damaged,
+ * store-too-new and store-unusable.
  */
-export function openDatabase({
-  database: path,
-  directory,
-  blobs,
-}: StoreLayout): Database {
+export function openDatabase(
+  { database: path, directory, blobs }: StoreLayout,
+  server?: DatabaseServer,
+): Database {
+  const hasArchives = () => existsSync(blobs) && readdirSync(blobs).length > 0;
+  if (server !== undefined) return openPostgres(server, hasArchives);
   try {
-    if (isEmpty(path) && existsSync(blobs) && readdirSync(blobs).length > 0)
-      throw failure("database-missing", path);
+    if (isEmpty(path) && hasArchives()) throw failure("database-missing", path);
     makeFile(path);
     const file = openFile(path);
     const dialect = new SqliteDialect({ database: adapt(file) });
     const queries = new Kysely<Schema>({ dialect });
-    const version = file.prepare("PRAGMA data_version");
     return {
       queries,
-      version: () => Number(version.get()?.data_version),
-      close: () => file.close(),
+      findChanges: watchChanges(file, queries),
+      measure: () => measure(queries),
+      problem: undefined,
+      close: () => {
+        file.close();
+        return Promise.resolve();
+      },
     };
   } catch (error) {
     if (error instanceof ProvenderError) throw error;
@@ -168,18 +120,40 @@ function openFile(path: string, isAlone = false): DatabaseSync {
   }
 }
 
-/** Name of one record of a directory that is not open; undefined where there is none. */
-export function findAnyRecord({ database }: StoreLayout): string | undefined {
-  if (!existsSync(database)) return undefined;
-  const file = new DatabaseSync(database, { readOnly: true });
-  try {
-    const [found] = file
-      .prepare("SELECT folder || '/' || name AS found FROM records LIMIT 1")
-      .all();
-    return found && String(found.found);
-  } finally {
-    file.close();
-  }
+const nothing: ReadonlySet<string> = new Set();
+
+/** Asks for what changed only once another process has written something; this process's own changes are among it. */
+function watchChanges(
+  file: DatabaseSync,
+  queries: Kysely<Schema>,
+): Database["findChanges"] {
+  const data = file.prepare("PRAGMA data_version");
+  let seen = { version: -1, change: 0 };
+  return async () => {
+    const version = Number(data.get()?.data_version);
+    if (version === seen.version) return nothing;
+    const since = seen.change;
+    const found = await queries
+      .selectFrom("changes")
+      .select(["number", "record"])
+      .where("number", ">=", since)
+      .orderBy("number")
+      .execute();
+    seen = { version, change: found.at(-1)?.number ?? 0 };
+    // The last one seen is there, unless too many came since.
+    const isWhole = since > 0 && found[0]?.number === since;
+    return isWhole
+      ? new Set(found.slice(1).map(({ record }) => record))
+      : undefined;
+  };
+}
+
+async function measure(queries: Kysely<Schema>): Promise<number> {
+  const { rows } = await sql<{ readonly bytes: number }>`
+    SELECT (page_count - freelist_count) * page_size AS bytes
+    FROM pragma_page_count, pragma_freelist_count, pragma_page_size
+  `.execute(queries);
+  return rows[0]?.bytes ?? 0;
 }
 
 /** Copies the database of a directory while others may use it. Throws database-missing where there is none. */

@@ -4,25 +4,18 @@ import type { RecordKey } from "../layout.ts";
 export type ReadBody<T> = (body: unknown) => T;
 
 /**
- * Small JSON documents by key, for all replicas that work on a store at once.
+ * Small JSON documents by key, for all processes that work on a store at once.
  *
  * Trust is never read from a damaged record. Every operation throws
- * record-unreadable for a record that exists and cannot be read, unsealed or
+ * record-unreadable for a record that exists and cannot be read or
  * parsed. Absence is reported only where there is nothing. A damaged record
  * that can be rebuilt (`isRebuildable`) counts as absent.
  */
 export interface RecordStore {
-  /** Notices what other processes of this machine wrote, and tells those who remember it. */
+  /** Notices what other processes wrote, and tells those who remember it. */
   look(): Promise<void>;
-  /**
-   * Returns undefined when there is none. `refresh` reads the record as it is
-   * now, where other machines write as well.
-   */
-  read<T>(
-    key: RecordKey,
-    readBody: ReadBody<T>,
-    options?: { readonly refresh: boolean },
-  ): Promise<T | undefined>;
+  /** Returns undefined when there is none. */
+  read<T>(key: RecordKey, readBody: ReadBody<T>): Promise<T | undefined>;
   /**
    * Writes the first body of a record. Returns what is first: `body`, or what
    * was there. Of many writers at once exactly one is first. Durable on return.
@@ -30,7 +23,7 @@ export interface RecordStore {
   create<T>(key: RecordKey, body: unknown, readBody: ReadBody<T>): Promise<T>;
   /**
    * Writes what `change` makes of the body as it is, and leaves the record alone when that is the same object. No
-   * change of another replica is lost; `change` may be called more than once. Durable on return.
+   * change of another process is lost; `change` may be called more than once. Durable on return.
    */
   change<T>(
     key: RecordKey,

@@ -6,7 +6,7 @@ import type { StoreLayout } from "../../store/layout.ts";
 import { openStorageDirectory } from "../../store/storage-directory.ts";
 import { wireCore, wireRules } from "../core.ts";
 import type { Kept } from "../kept.ts";
-import { openReplica } from "../store/replica.ts";
+import { openArchiveBucket } from "../store/archive-bucket.ts";
 import { wireTelemetry, type Telemetry } from "../telemetry.ts";
 import type { OpenMirror } from "../verbs/verb.ts";
 
@@ -15,8 +15,8 @@ export async function openMirror(
   configuration: Configuration,
 ): Promise<OpenMirror & AsyncDisposable> {
   const rules = wireRules(configuration);
-  const { layout, telemetry, replica, close } = await openStore(configuration);
-  const parts = { replica, close };
+  const { layout, telemetry, bucket, close } = await openStore(configuration);
+  const parts = { bucket, close };
   const core = wireCore(configuration, rules, layout, telemetry, parts);
   return closing(Object.assign(core, { configuration, layout, telemetry }));
 }
@@ -46,13 +46,13 @@ export function closing<T extends { close(): Promise<unknown> }>(
 async function openStore(configuration: Configuration) {
   const layout = await openStorageDirectory(configuration.storage.directory);
   const telemetry = wireCommandTelemetry(configuration, layout);
-  const replica = await openReplica(configuration, layout, telemetry);
+  const bucket = openArchiveBucket(configuration, telemetry);
   const close = async (kept: Pick<Kept, "close" | "nearest">) => {
     await kept.nearest?.outbox.drain();
     await kept.close();
     await telemetry.close();
   };
-  return { layout, telemetry, replica, close };
+  return { layout, telemetry, bucket, close };
 }
 
 /** Standard error belongs to the command. */

@@ -78,8 +78,8 @@ async function measureStore({
 /** The same store without its origins. */
 function goOffline(mirror: OpenMirror): Core {
   const { records, clock, layout, telemetry, admission } = mirror;
-  const replica = mirror.replica && {
-    ...mirror.replica,
+  const bucket = mirror.bucket && {
+    ...mirror.bucket,
     close: () => Promise.resolve(),
   };
   return wireCore(
@@ -87,6 +87,6 @@ function goOffline(mirror: OpenMirror): Core {
     { ...admission.rules, offline: true },
     layout,
     { ...telemetry, metrics: undefined },
-    { records, clock, replica },
+    { records, clock, bucket },
   );
 }

@@ -36,7 +36,7 @@ export function prune(
   mirror: OpenMirror,
   { stdout }: VerbIo,
 ): Promise<number> {
-  const { configuration, replica, blobs } = mirror;
+  const { configuration, bucket, blobs } = mirror;
   if (specs.length === 0) {
     const { maxSize } = configuration.storage;
     const plan = () => planPrune(mirror, maxSize, Date.now());
@@ -45,7 +45,7 @@ export function prune(
   }
   // What is removed on the disk alone would come back from the bucket.
   const everywhere = async (sha256: Sha256) => {
-    await replica?.blobs.delete(sha256);
+    await bucket?.blobs.delete(sha256);
     await blobs.delete(sha256);
   };
   const held = heldPartsOf(mirror);

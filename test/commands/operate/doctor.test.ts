@@ -55,7 +55,7 @@ const brokenServers: Readonly<
     },
     "origin",
   ],
-  "a bucket that keeps no conditions": [() => withBucket(false), "storage"],
+  "a bucket that refuses": [() => withBucket(403), "storage"],
   "discovery without providers.v1": [
     () =>
       scene.whileOrigin(faults.json(() => ({ "modules.v1": "/v1/modules/" }))),
@@ -69,8 +69,9 @@ function onBucket(s3: Readonly<Record<string, unknown>>) {
   return scene.server({ storage, listen });
 }
 
-async function withBucket(keepsConditions: boolean): Promise<Diagnosis> {
-  const bucket = await startLooseBucket({ keepsConditions });
+async function withBucket(status?: number): Promise<Diagnosis> {
+  const bucket = await startLooseBucket();
+  bucket.intercept = () => status;
   return onBucket(bucket.settings).finally(() => bucket.stop());
 }
 
@@ -96,8 +97,8 @@ describe("provender doctor", () => {
     expect(stdout).not.toMatch(/^(?:fail|warn)/m);
   });
 
-  it("finds no fault in a bucket that keeps to its word, nor in a folder for an origin", async () => {
-    expect((await withBucket(true)).faults).toEqual([]);
+  it("finds no fault in a bucket that answers, nor in a folder for an origin", async () => {
+    expect((await withBucket()).faults).toEqual([]);
     const directory = scratch("folder");
     const origins = { "a.example": { directory } };
     expect((await scene.server({ origins })).faults).toEqual([]);

@@ -156,10 +156,10 @@ describe("provender prune SPEC", () => {
     expect(outcomeOf(answer)).not.toBe("200");
   });
 
-  it("forgets what replicas share, too, so that it does not come back from there", async () => {
+  it("forgets what is in the bucket, too, so that it does not come back from there", async () => {
     const authority = await createAuthority();
     const registry = await startRegistry({ authority });
-    const bucket = await startLooseBucket({ keepsConditions: true });
+    const bucket = await startLooseBucket();
     const release = await registry.publish({ version: "1.0.0" });
     const { settings: s3 } = bucket;
     const storage = { directory: scratch("replica"), s3 };

@@ -7,7 +7,6 @@ import type { Signer } from "../../fakes/signing.ts";
 import {
   acme,
   freshness,
-  lookAgain,
   makeSigners,
   MirrorScene,
   type MirrorInProcess,
@@ -148,7 +147,6 @@ describe("what is listed is served, and what is served is listed", () => {
       await mirror.trust.decide(acme, (now) =>
         decide(now, { ...scope, fingerprint, decision: "revoked" }),
       );
-      scene.clock.pass(lookAgain);
       const expected = fingerprint === K.fingerprint ? [] : ["1.0.0", "2.0.0"];
       expect(await expectSame(offline)).toEqual(expected);
     }

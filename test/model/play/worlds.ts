@@ -20,7 +20,6 @@ const online: Settings = {
   profile: "terraform",
   newKeys: "accept-first",
   pins: undefined,
-  shared: false,
 };
 
 const plans = {
@@ -38,7 +37,7 @@ const plans = {
     ...{ signer: "K1", processes: 1 },
   },
   replicas: {
-    settings: { ...online, shared: true },
+    settings: online,
     ...{ signer: "K1", processes: 2 },
   },
   unsigned: {

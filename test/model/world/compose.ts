@@ -60,8 +60,9 @@ export function composeTrust(
   machine: MemoryMachine,
   life: Life,
 ): ComposedTrust {
-  const records = new MemoryRecords(machine.disk, life);
-  const trust = new TrustStore(records, () => machine.clock.monotonic());
+  const records = new MemoryRecords(machine.disk, life, machine.clock);
+  const trust = new TrustStore(records);
+  records.listen(() => trust.forget());
   return { records, trust, notebook: notebookOf(machine, life) };
 }
 
@@ -81,20 +82,18 @@ export function composeMirror(
   const versionRecords = new VersionRecords(records, providerVersionNaming);
   const cacheOf = <K extends object, V extends object>(
     of: MetadataRecords<K, V>,
-  ) =>
-    new MetadataCache<K, V>(
+  ) => {
+    const cache = new MetadataCache<K, V>(
       of,
-      {
-        ...modelTimes.freshness,
-        answer: 10_000,
-        waiters: 1_000,
-        shared: settings.shared,
-      },
+      { ...modelTimes.freshness, answer: 10_000, waiters: 1_000 },
       clock,
       offline,
       () => undefined,
       () => undefined,
     );
+    records.listen((changed) => cache.forget(changed));
+    return cache;
+  };
   const origin: ReleaseOrigin = {
     registry: new ScriptedOrigin(machine.registry, life),
     ...{ policy, judge, clock },
@@ -112,8 +111,12 @@ export function composeMirror(
   const admission = new Admission(trust, notebook, rulesOf(settings));
   const settlements = new Settlements({ releases, events, notebook });
   const refused = new RefusedVersions({
-    ...{ records, clock, shared: settings.shared },
+    ...{ records, clock },
     onUnwritten: () => undefined,
+  });
+  records.listen((changed) => {
+    settlements.forget(changed);
+    refused.forget();
   });
   const met = { catalog, events, refused, clock, offline, patience: 5_000 };
   const contacts = new FirstContacts(met);

@@ -9,9 +9,19 @@ export interface StoredRecord {
   readonly isDamaged: boolean;
 }
 
+/** A write of one process. */
+interface RecordChange {
+  readonly record: string;
+  readonly by: object;
+  /** Time on the monotonic clock. */
+  readonly at: number;
+}
+
 /** Records that outlive the processes of a sequence. */
 export class MemoryDisk {
   readonly #records = new Map<string, StoredRecord>();
+  /** Writes of processes, in order. */
+  readonly changes: RecordChange[] = [];
   #revision = 0;
   /** True while nothing can be written. */
   isFull = false;

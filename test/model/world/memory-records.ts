@@ -4,11 +4,15 @@ import type {
   ReadBody,
   RecordStore,
 } from "../../../src/store/records/record-store.ts";
+import type { Clock } from "../../../src/mirror/cache/clock.ts";
 import type { Life } from "./life.ts";
 import type { MemoryDisk, StoredRecord } from "./memory-disk.ts";
 
 /** Turns that a look at the disk takes at most in a burst. */
 const slowest = 4;
+
+/** Milliseconds until a process hears of another one's write. */
+const untold = 500;
 
 /** The failure of a write, as the system reports it. */
 export class DiskFull extends Error {
@@ -21,17 +25,36 @@ export class DiskFull extends Error {
 
 /** The records of a disk as one process sees them. */
 export class MemoryRecords implements RecordStore {
-  /** Worlds of many replicas look by age. */
-  look(): Promise<void> {
-    return Promise.resolve();
-  }
-
   readonly #disk: MemoryDisk;
   readonly #life: Life;
+  readonly #clock: Clock;
+  readonly #listeners: ((changed: ReadonlySet<string>) => void)[] = [];
+  #seen: number;
 
-  constructor(disk: MemoryDisk, life: Life) {
+  constructor(disk: MemoryDisk, life: Life, clock: Clock) {
     this.#disk = disk;
     this.#life = life;
+    this.#clock = clock;
+    this.#seen = disk.changes.length;
+  }
+
+  listen(listener: (changed: ReadonlySet<string>) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Tells what other processes wrote, once they wrote it a while ago. */
+  look(): Promise<void> {
+    const due = this.#clock.monotonic() - untold;
+    const changed = new Set<string>();
+    for (;;) {
+      const next = this.#disk.changes[this.#seen];
+      if (next === undefined || next.at > due) break;
+      this.#seen++;
+      if (next.by !== this.#life) changed.add(next.record);
+    }
+    if (changed.size > 0)
+      for (const listener of this.#listeners) listener(changed);
+    return Promise.resolve();
   }
 
   async read<T>(key: RecordKey, readBody: ReadBody<T>): Promise<T | undefined> {
@@ -48,7 +71,7 @@ export class MemoryRecords implements RecordStore {
     const first = this.#open(key, this.#disk.find(key), readBody);
     if (first !== undefined) return first;
     const text = JSON.stringify(body);
-    await this.#write(() => this.#disk.put(key, text));
+    await this.#write(key, () => this.#disk.put(key, text));
     return readBody(JSON.parse(text));
   }
 
@@ -67,7 +90,7 @@ export class MemoryRecords implements RecordStore {
       await this.#life.wait(slowest);
       if (this.#disk.find(key)?.revision !== stored?.revision) continue;
       const text = JSON.stringify(after);
-      await this.#write(() => this.#disk.put(key, text));
+      await this.#write(key, () => this.#disk.put(key, text));
       return;
     }
   }
@@ -84,7 +107,7 @@ export class MemoryRecords implements RecordStore {
   async remove(key: RecordKey): Promise<void> {
     await this.#life.wait(slowest);
     if (this.#disk.find(key) !== undefined)
-      await this.#write(() => this.#disk.remove(key));
+      await this.#write(key, () => this.#disk.remove(key));
   }
 
   async *listAll(): AsyncGenerator<RecordKey> {
@@ -118,9 +141,13 @@ export class MemoryRecords implements RecordStore {
     return [...new Set(names)];
   }
 
-  async #write(apply: () => void): Promise<void> {
+  async #write(key: RecordKey, apply: () => void): Promise<void> {
     if (this.#disk.isFull) throw new DiskFull();
-    await this.#life.write(apply);
+    await this.#life.write(() => {
+      apply();
+      const [record, at] = [key.join("/"), this.#clock.monotonic()];
+      this.#disk.changes.push({ record, by: this.#life, at });
+    });
   }
 
   #open<T>(

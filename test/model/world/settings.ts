@@ -26,8 +26,6 @@ export interface Settings {
   readonly signatures: "required" | "when-published" | "off";
   readonly profile: SignatureProfile;
   readonly newKeys: AdmissionRules["newKeys"];
-  /** Several processes work on the store. */
-  readonly shared: boolean;
   /** Keys that `trust.keys` names for the namespace; undefined: none. */
   readonly pins: readonly KeyName[] | undefined;
 }

@@ -87,7 +87,7 @@ describe("a database", () => {
     const records = new DatabaseRecords(database);
     for (let n = 0; n < 200; n++)
       await records.create(["x", `r${n}`], { text: "x".repeat(1_000) }, asItIs);
-    database.close();
+    await database.close();
     return layout;
   }
 
@@ -150,7 +150,7 @@ describe("a database", () => {
     for (const table of ["changes", "events"])
       askDatabase(layout, `DROP TABLE ${table}`);
     askDatabase(layout, "PRAGMA user_version = 1");
-    openDatabase(layout).close();
+    await openDatabase(layout).close();
     expect(askDatabase(layout, "SELECT * FROM events")).toEqual([]);
     const [records] = askDatabase(layout, "SELECT count(*) AS n FROM records");
     expect(records).toEqual({ n: 200 });

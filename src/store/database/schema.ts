@@ -1,0 +1,59 @@
+import type { Generated, Kysely } from "kysely";
+
+/** Tables of a store. */
+export interface Schema {
+  readonly records: RecordTable;
+  readonly changes: ChangeTable;
+  readonly events: EventRow & { readonly id: Generated<number> };
+}
+
+/** What the mirror knows, one row for each namespace, first contact, release, list and hash. */
+export interface RecordTable {
+  /** All parts of the key but the last one, between slashes. */
+  readonly folder: string;
+  /** The last part. */
+  readonly name: string;
+  /** Counts the changes, from 1. */
+  readonly revision: number;
+  /** JSON. */
+  readonly body: string;
+}
+
+/** The records that changed last, in order, so that other processes know what to read again. Triggers write it. */
+interface ChangeTable {
+  /** Counts all changes. */
+  readonly number: number;
+  readonly record: string;
+}
+
+/** An entry of the audit log; null is what is not known. */
+export interface EventRow {
+  /** RFC 3339, in UTC. */
+  readonly at: string;
+  readonly event: string;
+  readonly verdict: string;
+  readonly client: string | null;
+  readonly token: string | null;
+  readonly operator: string | null;
+  readonly provider: string | null;
+  readonly module: string | null;
+  readonly version: string | null;
+  /** JSON of what is never asked by its parts. */
+  readonly rest: string;
+  /** Names what is counted in this row; null for an event of its own. */
+  readonly counted: string | null;
+  readonly times: number;
+}
+
+/** An open database. */
+export interface Database {
+  readonly queries: Kysely<Schema>;
+  /** The records that other processes may have changed since the last call, which are none at most times; undefined where it may be any. */
+  findChanges(): Promise<ReadonlySet<string> | undefined>;
+  /** Bytes that it takes of the storage directory's disk. */
+  measure(): Promise<number>;
+  /** Why it does not answer; undefined while it does. */
+  readonly problem: string | undefined;
+  /** Nothing can be asked from then on. */
+  close(): Promise<void>;
+}

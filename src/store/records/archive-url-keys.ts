@@ -1,0 +1,89 @@
+import { randomBytes } from "node:crypto";
+import { z } from "zod";
+import type { RecordKey } from "../layout.ts";
+import type { RecordStore } from "./record-store.ts";
+
+/** A secret of 32 bytes in base64url, and when it was made. */
+const storedKey = z.object({
+  madeAt: z.iso.datetime(),
+  secret: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
+});
+
+/** Newest first. */
+const shape = z.object({ keys: z.array(storedKey).min(1).max(2) });
+
+type StoredKey = z.infer<typeof storedKey>;
+
+/** Milliseconds for which a key signs. */
+const signingTime = 30 * 24 * 60 * 60 * 1000;
+
+/** Milliseconds until all daemons on a database know a key, and it may sign. */
+const spreading = 60_000;
+
+const record: RecordKey = ["auth", "archive-url-keys"];
+
+/**
+ * The secrets of signed archive URLs, which all daemons on a database have. The newest one signs; the one before it is
+ * kept until it is replaced in turn, so that what it signed lives out.
+ */
+export class ArchiveUrlKeys {
+  readonly #records: Pick<RecordStore, "change">;
+  #secrets: readonly Buffer[] = [];
+
+  private constructor(records: Pick<RecordStore, "change">) {
+    this.#records = records;
+  }
+
+  /** Reads the keys, or makes the first one. */
+  static async open(
+    records: Pick<RecordStore, "change">,
+    now: Date,
+    life: number,
+  ): Promise<ArchiveUrlKeys> {
+    const keys = new ArchiveUrlKeys(records);
+    await keys.renew(now, life);
+    return keys;
+  }
+
+  /** The one that signs comes first; never empty. */
+  get secrets(): readonly Buffer[] {
+    return this.#secrets;
+  }
+
+  /**
+   * Reads the keys. Makes a new one when the newest has signed for 30 days, and longer than its URLs may live (`life`
+   * ms).
+   */
+  async renew(now: Date, life: number): Promise<void> {
+    let keys: readonly StoredKey[] = [];
+    const read = (body: unknown) => shape.parse(body);
+    await this.#records.change(record, read, (before) => {
+      keys = renewed(before?.keys ?? [], now, life);
+      return keys === before?.keys ? before : { keys };
+    });
+    this.#secrets = inOrder(keys, now).map(({ secret }) =>
+      Buffer.from(secret, "base64url"),
+    );
+  }
+}
+
+/** The same list while no new key is due. */
+function renewed(
+  keys: readonly StoredKey[],
+  now: Date,
+  life: number,
+): readonly StoredKey[] {
+  const [newest] = keys;
+  const madeAt = newest === undefined ? -Infinity : Date.parse(newest.madeAt);
+  if (now.getTime() - madeAt < Math.max(signingTime, life)) return keys;
+  const secret = randomBytes(32).toString("base64url");
+  return [{ madeAt: now.toISOString(), secret }, ...keys.slice(0, 1)];
+}
+
+/** The one that signs first. */
+function inOrder(keys: readonly StoredKey[], now: Date): readonly StoredKey[] {
+  const [newest, before] = keys;
+  if (newest === undefined || before === undefined) return keys;
+  const isYoung = now.getTime() - Date.parse(newest.madeAt) < spreading;
+  return isYoung ? [before, newest] : keys;
+}

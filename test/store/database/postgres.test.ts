@@ -1,0 +1,128 @@
+import {
+  afterAll,
+  beforeAll,
+  describe,
+  expect,
+  it,
+  onTestFinished,
+} from "vitest";
+import { DatabaseRecords } from "../../../src/store/database/database-records.ts";
+import { openDatabase } from "../../../src/store/database/database.ts";
+import { failing } from "../../scenes/failing.ts";
+import { startPostgres, type Postgres } from "../../scenes/postgres.ts";
+import { makeLayout } from "../stores.ts";
+
+const key = ["trust", "namespaces", "host", "acme"];
+const asItIs = (body: unknown) => body as Record<string, number> | undefined;
+
+let postgres: Postgres;
+
+async function open(url: string) {
+  const problems: (string | undefined)[] = [];
+  const onProblem = (problem: string | undefined) => problems.push(problem);
+  const database = openDatabase(await makeLayout(), { url, onProblem });
+  onTestFinished(() => database.close());
+  return { problems, database, records: new DatabaseRecords(database) };
+}
+
+describe("records in a PostgreSQL", () => {
+  beforeAll(async () => {
+    postgres = await startPostgres();
+  });
+  afterAll(async () => {
+    await postgres.close();
+  });
+
+  it("lose no change of many processes", async () => {
+    const url = await postgres.createDatabase();
+    const all = [await open(url), await open(url), await open(url)] as const;
+    const recordsOf = (n: number) => (all[n % 3] ?? all[0]).records;
+    const firsts = await Promise.all(
+      Array.from({ length: 60 }, (_, n) =>
+        recordsOf(n).create([...key, "first"], { n }, asItIs),
+      ),
+    );
+    expect(new Set(firsts.map((one) => one?.n)).size).toBe(1);
+    await Promise.all(
+      Array.from({ length: 60 }, (_, n) =>
+        recordsOf(n).change(key, asItIs, (before) => ({
+          n: (before?.n ?? 0) + 1,
+        })),
+      ),
+    );
+    expect(await all[0].records.read(key, asItIs)).toEqual({ n: 60 });
+  });
+
+  it("are listed in the order and by the folders of their keys", async () => {
+    const { records } = await open(await postgres.createDatabase());
+    const keys = [
+      ["a", "B", "x"],
+      ["a", "b", "y"],
+      ["a", "b-c", "z"],
+      ["ab", "z"],
+    ];
+    for (const one of keys) await records.create(one, {}, asItIs);
+    expect(await Array.fromAsync(records.listAll())).toEqual(keys);
+    expect(await records.folders(["a"])).toEqual(["B", "b", "b-c"]);
+    expect(await records.list(["a", "b"])).toEqual(["y"]);
+    await records.remove(["a", "b", "y"]);
+    expect(await records.list(["a", "b"])).toEqual([]);
+  });
+
+  it("tell others by name what changed, and not who changed it", async () => {
+    const url = await postgres.createDatabase();
+    const [one, other] = [await open(url), await open(url)];
+    const heard = { one: [] as unknown[], other: [] as unknown[] };
+    one.records.listen((changed) => heard.one.push(changed));
+    other.records.listen((changed) => heard.other.push(changed));
+    const settle = async () => {
+      for (const { records } of [one, other]) await records.look();
+    };
+    // Until each listens, anything may have changed.
+    await expect
+      .poll(async () => {
+        await settle();
+        await other.records.change(key, asItIs, () => ({ n: Math.random() }));
+        await settle();
+        return heard.one.some((changed) => changed !== undefined);
+      })
+      .toBe(true);
+    await one.records.change(["a", "b"], asItIs, () => ({ n: 1 }));
+    await expect
+      .poll(async () => {
+        await settle();
+        return heard.other.at(-1);
+      })
+      .toEqual(new Set(["a/b"]));
+    heard.one.length = 0;
+    await one.records.remove(["a", "b"]);
+    await expect
+      .poll(async () => {
+        await settle();
+        return heard.other.length;
+      })
+      .toBeGreaterThan(1);
+    expect(heard.one).toEqual([]);
+  });
+
+  it("are unknown while it is stopped, and anything may have changed after that", async () => {
+    const { records, problems, database } = await open(
+      await postgres.createDatabase(),
+    );
+    await records.create(key, { n: 1 }, asItIs);
+    await expect.poll(async () => (await database.findChanges())?.size).toBe(0);
+    await postgres.stop();
+    const unreachable = failing("database-unreachable");
+    await expect(records.read(key, asItIs)).rejects.toThrow(unreachable);
+    await expect(records.create(key, {}, asItIs)).rejects.toThrow(unreachable);
+    await expect.poll(() => problems.length).toBe(1);
+    expect(database.problem).toMatch(/^The database 127\.0\.0\.1:\d+\/\w+ /);
+    expect(database.problem).not.toContain("secret");
+    expect(await database.findChanges()).toEqual(new Set());
+    await postgres.start();
+    await expect.poll(() => database.problem).toBe(undefined);
+    expect(await database.findChanges()).toBe(undefined);
+    expect(await records.read(key, asItIs)).toEqual({ n: 1 });
+    expect(problems.at(-1)).toBe(undefined);
+  });
+});
