@@ -17,8 +17,6 @@ export interface StoreLayout {
   readonly daemon: string;
   /** Says of which version the store is. */
   readonly version: string;
-  /** The journal of when each archive was last used. */
-  readonly lastUse: string;
   /** What operators decided, one line each, beside the database. */
   readonly decisions: string;
   /** The names of archives that are to be brought into the bucket. */
@@ -41,7 +39,6 @@ export function layOutStore(directory: string): StoreLayout {
     staging: join(directory, "staging"),
     daemon: join(directory, "daemon.json"),
     version: join(directory, "store.json"),
-    lastUse: join(directory, "last-use.v1.log"),
     decisions: join(directory, "audit", "decisions.jsonl"),
     outbox: join(directory, "outbox", "v1"),
     tls: {

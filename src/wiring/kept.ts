@@ -104,7 +104,7 @@ export function wireKept(
     bucket && wireNearest(bucket, layout, blobs, telemetry, archive);
   const close = async () => {
     await nearest?.outbox.close();
-    await Promise.all([signatures.close(), blobs.usage.close()]);
+    await Promise.all([signatures.close(), blobs.usage.flush()]);
     await bucket?.close();
   };
   return {
@@ -120,10 +120,10 @@ function wireStore(
   { storage, offline }: Configuration,
   layout: StoreLayout,
   kept: Pick<Kept, "records" | "versions" | "releases">,
-  { logger, metrics, alarms }: Telemetry,
+  { database, logger, metrics, alarms }: Telemetry,
 ): Pick<Kept, "blobs" | "retention" | "reserve"> {
   const { records } = kept;
-  const blobs = new BlobStore(layout, {
+  const blobs = new BlobStore(layout, database, {
     onDamaged: (sha256, problem) =>
       alarms.raise("archive-damaged", { sha256, problem }),
   });

@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
 import { parseSha256, type Sha256 } from "../../src/address/hash.ts";
 import { PackageHashes } from "../../src/mirror/releases/package-hashes.ts";
-import { BlobStore } from "../../src/store/blobs/blob-store.ts";
 import { blobPath } from "../../src/store/layout.ts";
 import { ArchiveThreads } from "../../src/verification/archives/threads.ts";
 import { hashOf } from "../fakes/archive.ts";
-import { makeLayout, openRecords } from "../store/stores.ts";
+import { makeLayout, openBlobs, openRecords } from "../store/stores.ts";
 import { zipBytes } from "../verification/archives/zip-bytes.ts";
 
 /** Threads that tell how often they were asked, and what a test does around their work. */
@@ -59,7 +58,7 @@ export async function prepareHashes(
   patience = 600_000,
 ) {
   const layout = await makeLayout();
-  const blobs = new BlobStore(layout);
+  const blobs = openBlobs(layout);
   const records = openRecords(layout);
   const failures: { readonly sha256: Sha256; readonly error: unknown }[] = [];
   /** Opens the hashes as another process would, or this one after a start. */

@@ -32,12 +32,16 @@ import type { ReleaseRequest } from "../../src/mirror/trust/request.ts";
 import { Settlements } from "../../src/mirror/trust/settlements.ts";
 import { TrustEvents } from "../../src/mirror/trust/trust-events.ts";
 import { TrustStore } from "../../src/mirror/trust/trust-store.ts";
-import { BlobStore } from "../../src/store/blobs/blob-store.ts";
 import { blobPath, type StoreLayout } from "../../src/store/layout.ts";
 import { Alarms } from "../../src/telemetry/alarms.ts";
 import { parsePolicy } from "../../src/trust/policy.ts";
 import { decideSignature } from "../../src/verification/signature-worker.ts";
-import { type AuditLine, makeLayout, readAuditOf } from "../store/stores.ts";
+import {
+  makeLayout,
+  openBlobs,
+  readAuditOf,
+  type AuditLine,
+} from "../store/stores.ts";
 import { reserveAll } from "../mirror/archives/archives.ts";
 import { TestClock } from "../mirror/cache/metadata.ts";
 import { createSigner, type Signer } from "../fakes/signing.ts";
@@ -202,7 +206,7 @@ export class MirrorScene {
       ...{ catalog, contacts, settlements, refused },
     });
     const archives = new Archives(
-      { blobs: new BlobStore(layout, {}), reserve: reserveAll },
+      { blobs: openBlobs(layout), reserve: reserveAll },
       { fills: 1, fillsPerOrigin: 1, waiters: 1 },
       { onVerified: () => undefined, onFailed: () => undefined },
     );

@@ -1,6 +1,7 @@
 import { copyFileSync, existsSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { pino } from "pino";
+import { BlobStore } from "../../src/store/blobs/blob-store.ts";
 import { openDatabase } from "../../src/store/database/database.ts";
 import { DatabaseRecords } from "../../src/store/database/database-records.ts";
 import {
@@ -49,6 +50,14 @@ export function readAuditOf(
 }
 
 export type AuditLine = Readonly<Record<string, string | undefined>>;
+
+/** The archives of a directory. */
+export function openBlobs(
+  layout: StoreLayout,
+  events: ConstructorParameters<typeof BlobStore>[2] = {},
+): BlobStore {
+  return new BlobStore(layout, openDatabase(layout), events);
+}
 
 /** Asks the database of a directory as another program would. */
 export function askDatabase(

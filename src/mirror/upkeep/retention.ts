@@ -107,7 +107,7 @@ export class Retention {
    */
   async tend(): Promise<void> {
     const { blobs } = this.#parts;
-    await blobs.usage.compact();
+    await blobs.usage.trim();
     await this.measure();
     await this.#turn(async () => {
       const excess = this.#excess();

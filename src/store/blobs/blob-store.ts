@@ -20,6 +20,7 @@ import {
   describeFailure,
   unlessMissing,
 } from "../file-failure.ts";
+import type { Database } from "../database/schema.ts";
 import { blobPath, stagingPath, type StoreLayout } from "../layout.ts";
 import { hashFile, readBlobState, VerifiedBlobs } from "./verified-blobs.ts";
 import { listBlobs, type ListedBlob } from "./listing.ts";
@@ -56,8 +57,12 @@ export class BlobStore {
   readonly #listeners: Partial<BlobEvents>[];
   readonly #verified = new VerifiedBlobs();
 
-  constructor(layout: StoreLayout, events: Partial<BlobEvents> = {}) {
-    this.usage = new BlobUsage(layout);
+  constructor(
+    layout: StoreLayout,
+    database: Database,
+    events: Partial<BlobEvents> = {},
+  ) {
+    this.usage = new BlobUsage(database);
     this.#layout = layout;
     this.#listeners = [events];
   }

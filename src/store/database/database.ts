@@ -59,6 +59,10 @@ const migrations = [
   CREATE INDEX events_by_kind ON events (event, at);
   CREATE INDEX events_by_provider ON events (provider, at) WHERE provider IS NOT NULL;
   CREATE INDEX events_by_module ON events (module, at) WHERE module IS NOT NULL`,
+  `CREATE TABLE uses (
+    sha256 TEXT PRIMARY KEY,
+    at INTEGER NOT NULL
+  ) STRICT`,
 ];
 
 /** Milliseconds for which one process waits until another one has written. */

@@ -1,9 +1,11 @@
+import type { Sha256 } from "../../address/hash.ts";
 import type { Generated, Kysely } from "kysely";
 
 /** Tables of a store. */
 export interface Schema {
   readonly records: RecordTable;
   readonly changes: ChangeTable;
+  readonly uses: UseRow;
   readonly events: EventRow & { readonly id: Generated<number> };
 }
 
@@ -43,6 +45,13 @@ export interface EventRow {
   /** Names what is counted in this row; null for an event of its own. */
   readonly counted: string | null;
   readonly times: number;
+}
+
+/** When an archive was last used. */
+interface UseRow {
+  readonly sha256: Sha256;
+  /** Milliseconds since 1970. */
+  readonly at: number;
 }
 
 /** An open database. */

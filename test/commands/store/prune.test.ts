@@ -1,5 +1,6 @@
+import { layOutStore } from "../../../src/store/layout.ts";
+import { askDatabase } from "../../store/stores.ts";
 import { existsSync, utimesSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Site } from "../../mirror/bundles/bundles.ts";
 import { sha256Of } from "../../scenes/failing-origin.ts";
@@ -22,7 +23,7 @@ describe("provender prune", () => {
       const at = hoursAgo(100 - n);
       utimesSync(blobOf(site, sha256Of(release)), at, at);
     }
-    writeFileSync(join(site.directory, "last-use.v1.log"), "");
+    askDatabase(layOutStore(site.directory), "DELETE FROM uses");
     writeFileSync(site.configFile, JSON.stringify(config));
     return site;
   }

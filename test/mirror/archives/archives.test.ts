@@ -6,6 +6,7 @@ import {
 } from "../../../src/mirror/archives/archives.ts";
 import { BlobStore } from "../../../src/store/blobs/blob-store.ts";
 import type { Spool } from "../../../src/store/blobs/spool.ts";
+import { openDatabase } from "../../../src/store/database/database.ts";
 import { makeLayout } from "../../store/stores.ts";
 import {
   Drain,
@@ -21,7 +22,7 @@ const silent = { onVerified: () => undefined, onFailed: () => undefined };
 
 async function prepare(settings: Partial<typeof limits> = {}) {
   const layout = await makeLayout();
-  const blobs = new WatchedStore(layout);
+  const blobs = new WatchedStore(layout, openDatabase(layout));
   const cache = new Archives(
     { blobs, reserve: reserveAll },
     { ...limits, ...settings },

@@ -10,10 +10,9 @@ import {
   heldWhole,
   readSize,
 } from "../../../src/mirror/archives/download.ts";
-import { BlobStore } from "../../../src/store/blobs/blob-store.ts";
 import type { StoreLayout } from "../../../src/store/layout.ts";
 import { failing } from "../../scenes/failing.ts";
-import { makeLayout } from "../../store/stores.ts";
+import { makeLayout, openBlobs } from "../../store/stores.ts";
 import {
   Drain,
   filesIn,
@@ -31,7 +30,7 @@ async function prepare(
   announced: number | undefined = bytes.length,
 ) {
   const layout = await makeLayout();
-  const blobs = new BlobStore(layout);
+  const blobs = openBlobs(layout);
   const source = new SteeredBody(sent, announced);
   const ended = Promise.withResolvers<unknown>();
   const events = {
@@ -41,7 +40,7 @@ async function prepare(
   const limits = { fills: 1, fillsPerOrigin: 1, waiters: 100 };
   const make = (store: StoreLayout) =>
     new Archives(
-      { blobs: new BlobStore(store), reserve: reserveAll },
+      { blobs: openBlobs(store), reserve: reserveAll },
       limits,
       events,
     );

@@ -11,7 +11,7 @@ import {
   type StoredBlob,
 } from "../../../src/store/blobs/blob-store.ts";
 import { blobPath } from "../../../src/store/layout.ts";
-import { makeLayout } from "../../store/stores.ts";
+import { makeLayout, openBlobs } from "../../store/stores.ts";
 import { randomArchive } from "./archives.ts";
 
 const size = 1_000_000;
@@ -20,7 +20,7 @@ const readSize = () => 100_000;
 async function prepare(length = size) {
   const layout = await makeLayout();
   const damaged: string[] = [];
-  const blobs = new BlobStore(layout, {
+  const blobs = openBlobs(layout, {
     onDamaged: (_, problem) => damaged.push(problem),
   });
   const { bytes, digest } = randomArchive(length);
@@ -145,7 +145,7 @@ describe("a stored archive", () => {
 
   it("is hashed once however many ask, and again only when it was written to", async () => {
     const { layout, bytes, digest, path } = await prepare();
-    const blobs = new BlobStore(layout);
+    const blobs = openBlobs(layout);
     const opened = await Promise.all(
       Array.from({ length: 20 }, () => openBlob(blobs, digest)),
     );

@@ -1,3 +1,4 @@
+import { layOutStore } from "../../../src/store/layout.ts";
 import {
   existsSync,
   mkdirSync,
@@ -15,7 +16,7 @@ import {
 } from "../../running-mirror.ts";
 import { sha256Of } from "../../scenes/failing-origin.ts";
 import { namespaceOf, plantRecords } from "../../scenes/planted-records.ts";
-import { countRecords } from "../../store/stores.ts";
+import { askDatabase, countRecords } from "../../store/stores.ts";
 import { requestsFor, runCommand } from "../../scenes/provider-requests.ts";
 import type { Release } from "../../fakes/release.ts";
 import { startOrigin } from "../../scenes/world.ts";
@@ -98,7 +99,7 @@ describe("records of what was seen", () => {
     const [oldest, ...others] = releases;
     if (oldest === undefined) throw new Error("there are three");
     age(blobOf(directory, oldest), 90 * hours);
-    writeFileSync(join(directory, "last-use.v1.log"), "");
+    askDatabase(layOutStore(directory), "DELETE FROM uses");
     const mirror = await start(directory, { maxSize: 5 * MiB });
     await expect
       .poll(() => existsSync(blobOf(directory, oldest)), { timeout: 20_000 })

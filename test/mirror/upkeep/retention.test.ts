@@ -1,3 +1,5 @@
+import { layOutStore } from "../../../src/store/layout.ts";
+import { askDatabase } from "../../store/stores.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -121,14 +123,17 @@ describe("storage.maxSize", () => {
       const [a, b, c] = [await publish(), await publish(), await publish()];
       await keep(first, a);
       await keep(first, b);
+      const before = Date.now();
       await take(first, a);
-      // It is written about once a second.
-      const log = join(first.directory, "last-use.v1.log");
+      // It is written every few seconds.
+      const lastUse = () => {
+        const text = "SELECT at FROM uses WHERE sha256 = ?";
+        const layout = layOutStore(first.directory);
+        return Number(askDatabase(layout, text, sha256Of(a))[0]?.at ?? 0);
+      };
       await expect
-        .poll(() => existsSync(log) && readFileSync(log, "utf8"), {
-          timeout: 20_000,
-        })
-        .toContain(sha256Of(a));
+        .poll(lastUse, { timeout: 20_000 })
+        .toBeGreaterThanOrEqual(before);
       await first[end]();
       const second = await start(first.directory);
       await keep(second, c);

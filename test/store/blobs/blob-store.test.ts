@@ -2,16 +2,16 @@ import { readdirSync, rmSync, statSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { parseSha256 } from "../../../src/address/hash.ts";
-import { BlobStore } from "../../../src/store/blobs/blob-store.ts";
+import type { BlobStore } from "../../../src/store/blobs/blob-store.ts";
 import { blobPath } from "../../../src/store/layout.ts";
-import { makeLayout } from "../stores.ts";
+import { makeLayout, openBlobs } from "../stores.ts";
 
 const bytes = Buffer.from("an archive");
 const sha256 = parseSha256(createHash("sha256").update(bytes).digest("hex"));
 
 async function prepare() {
   const layout = await makeLayout();
-  return { layout, blobs: new BlobStore(layout) };
+  return { layout, blobs: openBlobs(layout) };
 }
 
 async function store(blobs: BlobStore): Promise<void> {

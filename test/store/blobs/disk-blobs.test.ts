@@ -1,10 +1,9 @@
-import { BlobStore } from "../../../src/store/blobs/blob-store.ts";
-import { makeLayout } from "../stores.ts";
+import { makeLayout, openBlobs } from "../stores.ts";
 import { itIsABlobStore } from "./blob-compliance.ts";
 
 itIsABlobStore(async () => {
   const layout = await makeLayout();
-  const open = () => new BlobStore(layout);
+  const open = () => openBlobs(layout);
   return {
     async create(sha256, bytes) {
       const blobs = open();

@@ -147,7 +147,7 @@ describe("a database", () => {
     const layout = await fill();
     for (const event of ["insert", "update", "delete"])
       askDatabase(layout, `DROP TRIGGER records_${event}`);
-    for (const table of ["changes", "events"])
+    for (const table of ["changes", "events", "uses"])
       askDatabase(layout, `DROP TABLE ${table}`);
     askDatabase(layout, "PRAGMA user_version = 1");
     await openDatabase(layout).close();
