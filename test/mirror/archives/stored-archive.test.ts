@@ -6,8 +6,9 @@ import {
   heldBack,
   readStored,
 } from "../../../src/mirror/archives/download.ts";
+import type {
+  BlobStore} from "../../../src/store/blobs/blob-store.ts";
 import {
-  BlobStore,
   type StoredBlob,
 } from "../../../src/store/blobs/blob-store.ts";
 import { blobPath } from "../../../src/store/layout.ts";
