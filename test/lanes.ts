@@ -105,7 +105,7 @@ export const groups: Readonly<Record<string, Group>> = {
       "test/mirror/cache/unknown-providers.test.ts",
       "test/mirror/upkeep/{retention,growing-store}.test.ts",
       "test/mirror/modules/{stored-modules,damaged-lists,ages,told-replacements}.test.ts",
-      "test/mirror/trust/{missing-records,unlisted-version,key-rotation}.test.ts",
+      "test/mirror/trust/{unlisted-version,key-rotation}.test.ts",
       "test/store/damaged-storage.test.ts",
       "test/server/unexpected-errors.test.ts",
     ],

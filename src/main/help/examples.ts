@@ -12,7 +12,7 @@ config check: the program itself failed
   provender config check  # reads every file that it names, too
 config show: the program itself failed
   provender config show  # without secrets
-trust list: a record cannot be read, or was lost
+trust list: a record cannot be read
   provender trust list  # what needs a decision
   provender trust list --all  # every key and decision
   provender trust list --json  # for programs

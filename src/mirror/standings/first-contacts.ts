@@ -168,8 +168,6 @@ export async function writeContact(
 ): Promise<FirstContact> {
   const { provider, entry } = request;
   const { type } = provider;
-  // A contact without its namespace would be taken for a loss.
-  await entry.change((namespace) => namespace);
   const first = await entry.createContact(type, contact);
   // The process that wrote it first reports it.
   return first.id === contact.id ? noteOnce(events, request, first) : first;

@@ -1,5 +1,4 @@
 import { asStoreFull } from "../../store/file-failure.ts";
-import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Decisions } from "../../trust/decisions.ts";
 import {
@@ -9,8 +8,6 @@ import {
 } from "../../trust/state.ts";
 import {
   contactKey,
-  contactsFolder,
-  markKey,
   namespaceKey,
   readContact,
   readNamespace,
@@ -31,11 +28,7 @@ const begun: NamespaceBody = {
   resets: [],
 };
 
-/**
- * Trust of one namespace, for all its requests. Records are written in the order
- * namespace, first contact, release: a later one that exists without an earlier
- * one means a loss, and what depends on it is refused.
- */
+/** Trust of one namespace, for all its requests. */
 export class TrustEntry {
   readonly #records: RecordStore;
   readonly #namespace: Namespace;
@@ -44,7 +37,6 @@ export class TrustEntry {
   #isCurrent = false;
   #renewal: Promise<void> | undefined;
   #changes = 0;
-  #isMarked = false;
 
   constructor(records: RecordStore, namespace: Namespace) {
     this.#records = records;
@@ -94,12 +86,7 @@ export class TrustEntry {
     const key = contactKey({ ...this.#namespace, type });
     const contact = await this.#records.read(key, readContact);
     if (contact !== undefined) return this.#rememberContact(type, contact);
-    const isForgotten = this.trust.resets.some((one) => one.type === type);
-    const isFirst = noted === undefined && !(await this.#hasReleases(type));
-    if (isForgotten || isFirst) return undefined;
-    // Another process may have written it meanwhile.
-    const late = await this.#records.read(key, readContact);
-    return this.#rememberContact(type, late ?? this.#records.refuse(key, lost));
+    return undefined;
   }
 
   /** Writes the first contact with a provider, once: returns what is first. Durable on return. */
@@ -122,10 +109,7 @@ export class TrustEntry {
     );
   }
 
-  /**
-   * Records that a first contact was written and reported. A record that is
-   * missing later was lost, also after a reset.
-   */
+  /** Records that a first contact was written and reported. */
   async noteContact(type: string, { id }: FirstContact): Promise<void> {
     const isOther = (one: { readonly type: string }) => one.type !== type;
     await this.change(({ contacts, resets, ...namespace }) => ({
@@ -146,21 +130,13 @@ export class TrustEntry {
     // The next one reads it again, also where this fails.
     this.#isCurrent = false;
     const key = namespaceKey(this.#namespace);
-    const mark = this.#isMarked ? undefined : markKey(this.#namespace);
-    // A lost record takes decisions with it: it is not begun again.
-    const isKnown = this.#isMarked || this.trust !== begun;
-    const exists = isKnown || (await this.#read()) !== begun;
     let after = begun;
-    await this.#write(async () => {
-      await this.#records.change(key, readNamespace, (before) => {
-        if (before === undefined && exists) this.#refuse();
+    await this.#write(() =>
+      this.#records.change(key, readNamespace, (before) => {
         after = change(before ?? begun);
         return after === before ? before : writeNamespace(after);
-      });
-      // Where a crash comes in between, the next change marks it.
-      if (mark !== undefined) await this.#records.create(mark, {}, () => true);
-    });
-    this.#isMarked = true;
+      }),
+    );
     this.#changes++;
     this.#know(after);
   }
@@ -189,24 +165,7 @@ export class TrustEntry {
 
   async #read(): Promise<NamespaceBody> {
     const key = namespaceKey(this.#namespace);
-    const mark = markKey(this.#namespace);
-    const found = await this.#records.read(key, readNamespace);
-    if (found !== undefined) {
-      await this.#markFound(mark);
-      return found;
-    }
-    const folder = contactsFolder(this.#namespace);
-    const isLost =
-      (await this.#records.read(mark, () => true)) === true ||
-      (await this.#records.list(folder)).length > 0;
-    if (!isLost) return begun;
-    // Another process may have written it meanwhile.
-    const late = await this.#records.read(key, readNamespace);
-    return late ?? this.#refuse();
-  }
-
-  #refuse(): never {
-    return this.#records.refuse(namespaceKey(this.#namespace), lost);
+    return (await this.#records.read(key, readNamespace)) ?? begun;
   }
 
   /** Callers see by identity that nothing changed. */
@@ -222,20 +181,6 @@ export class TrustEntry {
     return contact;
   }
 
-  /** A process may have been killed before its mark: what counts is marked. A store that takes nothing now takes the mark at a later look. */
-  async #markFound(mark: RecordKey): Promise<void> {
-    if (this.#isMarked) return;
-    this.#isMarked =
-      (await this.#records.read(mark, () => true)) === true ||
-      (await this.#records.create(mark, {}, () => true).catch(() => false));
-  }
-
-  async #hasReleases(type: string): Promise<boolean> {
-    const { hostname, namespace } = this.#namespace;
-    const folder = ["providers", hostname, namespace, type, "releases"];
-    return (await this.#records.list(folder)).length > 0;
-  }
-
   async #write<T>(write: () => Promise<T>): Promise<T> {
     try {
       return await write();
@@ -246,7 +191,3 @@ export class TrustEntry {
     }
   }
 }
-
-const orElse = ", or run trust reset";
-
-const lost = `it is missing, and records that were written after it exist: restore it from a backup${orElse}`;

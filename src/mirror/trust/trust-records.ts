@@ -29,8 +29,6 @@ const below =
   ];
 
 export const namespaceKey = below(namespacesPrefix);
-/** Written after the record of a namespace, so that the loss of that is noticed. */
-export const markKey = below(["trust", "marks"]);
 /** Folder of the first contacts of a namespace. */
 export const contactsFolder = below(contactsPrefix);
 /** Folder of the candidates of a namespace, a record for each provider and module. */
@@ -78,7 +76,7 @@ const namespaceShape = z.object({
       }),
     ),
   }),
-  // First contacts that are recorded and reported: a missing one was lost.
+  // First contacts that are recorded and reported.
   contacts: z.array(z.object({ type: text, id: text })),
   // Providers whose first contact an operator had forgotten, until the next one.
   resets: z.array(z.object({ type: text, ...decided })),

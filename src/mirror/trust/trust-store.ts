@@ -13,7 +13,6 @@ import {
   contactKey,
   contactsFolder,
   contactsPrefix,
-  markKey,
   namespaceKey,
   namespacesPrefix,
   readCandidates,
@@ -120,7 +119,7 @@ export class TrustStore {
     if (type !== undefined) await this.read(namespace);
     const types = type === undefined ? await this.listTypes(namespace) : [type];
     const isReset = (one: string) => types.includes(one);
-    if (type === undefined) await this.#dropLost(namespace, types);
+    if (type === undefined) await this.#dropUnreadable(namespace);
     await this.#entryOf(namespace).change((before) => ({
       ...before,
       firstKey: type === undefined ? undefined : before.firstKey,
@@ -136,7 +135,7 @@ export class TrustStore {
       await this.#records.remove(contactKey({ ...namespace, type: one }));
   }
 
-  /** Every namespace by name, then those whose record was lost, and those with nothing but candidates. */
+  /** Every namespace by name, then those with nothing but a first contact or candidates. */
   async list(): Promise<readonly Namespace[]> {
     const found = new Map<string, Namespace>();
     for (const prefix of [namespacesPrefix, contactsPrefix, candidatesPrefix])
@@ -198,7 +197,7 @@ export class TrustStore {
     }
   }
 
-  /** Lists the providers of a namespace with a first contact, also one that was lost, or a release. */
+  /** Lists the providers of a namespace with a first contact or a release. */
   async listTypes(namespace: Namespace): Promise<readonly string[]> {
     const { hostname, namespace: name } = namespace;
     const contacted = await this.#records.list(contactsFolder(namespace));
@@ -211,18 +210,13 @@ export class TrustStore {
     return [...new Set([...contacted, ...kept, ...noted])].toSorted();
   }
 
-  /** Removes what proves that a record was lost; one that can be read keeps its decisions. */
-  async #dropLost(
-    namespace: Namespace,
-    types: readonly string[],
-  ): Promise<void> {
+  /** Removes a record that cannot be read; one that can be keeps its decisions. */
+  async #dropUnreadable(namespace: Namespace): Promise<void> {
     const key = namespaceKey(namespace);
     const read = this.#records.read(key, readNamespace);
     const found = await read.catch((error: unknown) => asUnreadable(error));
-    if (found !== undefined && !isFailure(found, "record-unreadable")) return;
-    const contacts = types.map((type) => contactKey({ ...namespace, type }));
-    for (const one of [key, markKey(namespace), ...contacts])
-      await this.#records.remove(one);
+    if (!isFailure(found, "record-unreadable")) return;
+    await this.#records.remove(key);
     this.#entries.delete(nameOf(namespace));
   }
 

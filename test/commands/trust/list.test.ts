@@ -3,12 +3,7 @@ import type { Hostname } from "../../../src/address/hostname.ts";
 import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
 import { addCandidate } from "../../../src/trust/candidates.ts";
 import { runHere } from "../../running-here.ts";
-import {
-  damageRecord,
-  loseRecord,
-  makeLayout,
-  openRecords,
-} from "../../store/stores.ts";
+import { damageRecord, makeLayout, openRecords } from "../../store/stores.ts";
 import { expectDocument } from "../documents.ts";
 import { makeStorage } from "../storage.ts";
 
@@ -16,15 +11,14 @@ const hostname = "registry.terraform.io" as Hostname;
 const type = "thing";
 const sha256sums = "0123456789abcdef".repeat(4);
 
-/** `last` has a candidate; records of the others are damaged or gone. */
+/** `last` has a candidate; records of the others are damaged. */
 async function prepareStore() {
   const layout = await makeLayout();
   const records = openRecords(layout);
   const trust = new TrustStore(records);
   const at = new Date("2026-01-01T00:00:00Z");
   for (const namespace of [
-    ...["damaged", "gone", "last", "uncontacted"],
-    "unreleased",
+    ...["damaged", "last", "uncontacted", "unreleased"],
   ]) {
     const entry = await trust.open({ hostname, namespace });
     const firstKey = { fingerprint: "K", type };
@@ -46,27 +40,20 @@ async function prepareStore() {
   };
   const last = { hostname, namespace: "last", type };
   await trust.changeCandidates(last, (all) => addCandidate(all, candidate));
-  damageRecord(layout, ["trust", "namespaces", hostname, "damaged"]);
   for (const key of [
-    ["namespaces", hostname, "gone"],
+    ["namespaces", hostname, "damaged"],
     ["contacts", hostname, "uncontacted", type],
     ["contacts", hostname, "unreleased", type],
   ])
-    loseRecord(layout, ["trust", ...key]);
+    damageRecord(layout, ["trust", ...key]);
   return makeStorage({}, layout.directory);
 }
 
-const unknown = [
-  "damaged",
-  `uncontacted/${type}`,
-  `unreleased/${type}`,
-  "gone",
-];
+const unknown = ["damaged", `uncontacted/${type}`, `unreleased/${type}`];
 const files = [
   `namespaces/${hostname}/damaged`,
   `contacts/${hostname}/uncontacted/${type}`,
   `contacts/${hostname}/unreleased/${type}`,
-  `namespaces/${hostname}/gone`,
 ];
 const command = `provender trust approve ${hostname}/last/thing@1.1.0 0123456789abcdef`;
 
@@ -77,7 +64,7 @@ const sentencesOf = (stderr: string) =>
 const run = (...args: readonly string[]) =>
   runHere(["trust", ...args, "--config", store.configFile]);
 
-describe("namespaces whose records are damaged or gone", () => {
+describe("namespaces whose records are damaged", () => {
   it("are named as unknown beside the others, with the cure and status 1", async () => {
     const { status, stdout, stderr } = await run("list", "--all");
     expect(status).toBe(1);
@@ -126,7 +113,7 @@ describe("namespaces whose records are damaged or gone", () => {
 });
 
 describe("provender trust reset", () => {
-  it.each([`uncontacted/${type}`, "unreleased", "damaged", "gone"])(
+  it.each([`uncontacted/${type}`, "unreleased", "damaged"])(
     "mends what is unknown, and says so in the audit log: %s",
     async (subject) => {
       const reset = await run("reset", subject, "--because", "disk died");

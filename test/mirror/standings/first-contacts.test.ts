@@ -228,19 +228,6 @@ describe("once a provider was met, a back-dated release of another key is refuse
     await attack(scene, one);
     await attack(scene, other);
   });
-
-  it("or the whole provider is, where the first contact itself was lost", async () => {
-    const scene = await offering({ "1.0.0": K });
-    const first = scene.start();
-    await first.version("1.0.0");
-    await lose(first, place.contact());
-    scene.registry.offer("9.0.0", { content: "linux=e", by: E });
-    scene.clock.pass(freshness);
-    const later = scene.start();
-    expect(await later.version("9.0.0")).toMatch(/^record-unreadable/);
-    expect(await later.version("1.0.0")).toMatch(/^record-unreadable/);
-    expect(await later.index()).toMatch(/^record-unreadable/);
-  });
 });
 
 describe("what first contact teaches", () => {

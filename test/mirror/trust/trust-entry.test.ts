@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { failing } from "../../scenes/failing.ts";
 import { emptyNamespace } from "../../../src/trust/state.ts";
-import type { TrustEntry } from "../../../src/mirror/trust/trust-entry.ts";
 import { type NamespaceBody } from "../../../src/mirror/trust/trust-records.ts";
 import { learnProviderKey } from "../../../src/trust/first-contact.ts";
 import {
@@ -98,44 +97,6 @@ describe("a decision", () => {
       expect(decisions.keys).toHaveLength(fate === "dies after" ? 1 : 0);
     },
   );
-
-  it.each([
-    ["is answered", undefined],
-    ["dies before its write", "dies before"],
-    ["dies after its write", "dies after"],
-  ] as const)(
-    "whose process %s is unknown once its record is lost, never forgotten",
-    async (_, fate) => {
-      const { open, reopen, lose, writes } = await prepareTrust();
-      await open().change(learn("thing"));
-      writes.let(() => fate);
-      const decided = open().decide(revokeK);
-      if (fate === undefined) await decided;
-      else await expect(decided).rejects.toThrow("killed");
-      lose(place.namespace);
-      const later = open(reopen());
-      const lost = failing("record-unreadable");
-      await expect(later.renew()).rejects.toThrow(lost);
-      await expect(later.decide(revokeK)).rejects.toThrow("it is missing");
-    },
-  );
-});
-
-describe("a namespace whose record is lost while a process knows it", () => {
-  it.each([
-    ["itself", (entry: TrustEntry) => entry.change(learn("thing"))],
-    ["by another process", () => Promise.resolve()],
-  ])("is not begun again after a change %s", async (_, begin) => {
-    const { open, lose, records } = await prepareTrust();
-    const entry = open();
-    await entry.renew();
-    await begin(entry);
-    await open().decide(revokeK);
-    lose(place.namespace);
-    await expect(entry.change(learn("other"))).rejects.toThrow("it is missing");
-    expect(await records.read(place.namespace, asItIs)).toBeUndefined();
-    await expect(entry.renew()).rejects.toThrow(failing("record-unreadable"));
-  });
 });
 
 describe("a first contact", () => {
@@ -152,44 +113,5 @@ describe("a first contact", () => {
     const third = open();
     await third.renew();
     expect(await third.findContact("thing")).toEqual(first);
-  });
-
-  it("that is lost is unknown once a release of its provider is recorded", async () => {
-    const { open, lose, record } = await prepareTrust();
-    const entry = open();
-    await entry.change(learn("thing"));
-    await entry.createContact("thing", contact());
-    await record();
-    lose(place.contact());
-    const later = open();
-    await later.renew();
-    await expect(later.findContact("thing")).rejects.toThrow(
-      failing("record-unreadable"),
-    );
-    await expect(later.findContact("thing")).rejects.toThrow(
-      "it is missing, and records that were written after it exist",
-    );
-    expect(await later.findContact("other")).toBeUndefined();
-  });
-
-  it("that is lost is unknown though clients asked only for the list", async () => {
-    const { open, lose } = await prepareTrust();
-    const entry = open();
-    await entry.change((namespace) => ({
-      ...namespace,
-      firstKey: { type: "other", fingerprint: K },
-    }));
-    await entry.createContact("other", contact());
-    const made = await entry.createContact("thing", contact());
-    expect(entry.isNoted("thing", made)).toBe(false);
-    await entry.noteContact("thing", made);
-    expect(entry.isNoted("thing", made)).toBe(true);
-    lose(place.contact());
-    const later = open();
-    await later.renew();
-    await expect(later.findContact("thing")).rejects.toThrow(
-      failing("record-unreadable"),
-    );
-    expect(await later.findContact("other")).toBeDefined();
   });
 });

@@ -43,8 +43,8 @@ export class World {
     const keys = disk.list();
     const key = keys[which % Math.max(1, keys.length)];
     if (key === undefined) return "nothing to spoil";
-    if (how === "lose" && this.#hidesLoss(key))
-      return "it shows that another one was lost";
+    if (how === "lose" && key[0] === "trust")
+      return "a row of trust, which is not lost alone";
     if (how === "lose") disk.remove(key);
     else disk.damage(key);
     this.#spoilt.push(key);
@@ -57,17 +57,6 @@ export class World {
         )
           this.oracle.first.forget({ type, version });
     return key.join("/");
-  }
-
-  /** Nothing shows a loss where the record and its mark are lost both. */
-  #hidesLoss([, folder]: RecordKey): boolean {
-    const pair = ["namespaces", "marks"];
-    return (
-      pair.includes(folder ?? "") &&
-      this.#spoilt.some(
-        ([, lost]) => lost !== folder && pair.includes(lost ?? ""),
-      )
-    );
   }
 
   /** True when something that a provider depends on may be unknown. */
