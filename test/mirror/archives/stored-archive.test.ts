@@ -6,11 +6,8 @@ import {
   heldBack,
   readStored,
 } from "../../../src/mirror/archives/download.ts";
-import type {
-  BlobStore} from "../../../src/store/blobs/blob-store.ts";
-import {
-  type StoredBlob,
-} from "../../../src/store/blobs/blob-store.ts";
+import type { BlobStore } from "../../../src/store/blobs/blob-store.ts";
+import { type StoredBlob } from "../../../src/store/blobs/blob-store.ts";
 import { blobPath } from "../../../src/store/layout.ts";
 import { makeLayout, openBlobs } from "../../store/stores.ts";
 import { randomArchive } from "./archives.ts";
