@@ -23,7 +23,7 @@ export function filesIn(folder: string): readonly string[] {
   return globSync("**/*", { cwd: folder, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => entry.name)
-    .filter((name) => name !== "store.json");
+    .filter((name) => !/^(?:store\.json|provender\.db.*)$/.test(name));
 }
 
 export function sha256(bytes: Uint8Array): string {

@@ -199,12 +199,14 @@ describe("a reader that is slow or leaves", () => {
   });
 });
 
-/** Files of the store that this process has open. */
-function listOpenFiles({ directory }: StoreLayout): readonly string[] {
+/** Files of archives that this process has open. */
+function listOpenFiles({ blobs, staging }: StoreLayout): readonly string[] {
   return readdirSync("/proc/self/fd").flatMap((fd) => {
     try {
       const path = readlinkSync(`/proc/self/fd/${fd}`);
-      return path.startsWith(directory) ? [path] : [];
+      return [blobs, staging].some((folder) => path.startsWith(folder))
+        ? [path]
+        : [];
     } catch {
       return [];
     }
