@@ -38,7 +38,10 @@ export async function makeInstalledScene(): Promise<InstalledScene> {
       const text = stringify({
         listen: { host: "127.0.0.1", port: 0 },
         storage: { directory: "/var/lib/provender" },
-        origins: { "registry.terraform.io": origin },
+        origins: {
+          "registry.terraform.io": origin,
+          "registry.opentofu.org": "off",
+        },
       });
       writeFileSync(file, text);
       return text;
