@@ -14,7 +14,7 @@ export function fillStore(archives: number): string {
   const directory = scratch("store");
   const layout = layOutStore(directory);
   const write = makeWriter();
-  openDatabase(layout).close();
+  void openDatabase(layout).close();
   const database = new DatabaseSync(layout.database);
   database.exec("BEGIN");
   const insert = database.prepare("INSERT INTO records VALUES (?, ?, 1, ?)");

@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { type IncomingMessage, request as requestInClear } from "node:http";
 import { request } from "node:https";
 import { isIP, isIPv6 } from "node:net";
-import { text } from "node:stream/consumers";
 import { z } from "zod";
 import {
   findNeeds,
@@ -12,7 +11,7 @@ import {
 } from "../../commands/operate/status.ts";
 import type { Output } from "../../commands/output/report.ts";
 import { type Configuration, loadConfiguration } from "../../config/load.ts";
-import { trustedCertificates } from "../../network/trusted-certificates.ts";
+import { isEveryAddress } from "../../server/tls/certificate-source.ts";
 import { layOutStore } from "../../store/layout.ts";
 import { actAsOwner } from "../../store/storage-owner.ts";
 import { parseSamples } from "../../telemetry/samples.ts";
@@ -28,6 +27,8 @@ const announced = z.object({
 
 const readyAnswer = z.object({ status: z.literal("ready") });
 
+/** Characters of an answer; that of a mirror of many origins has some hundred thousand. */
+const largestAnswer = 16 * 1024 * 1024;
 /** Milliseconds that the daemon has for one answer. */
 const patience = 8_000;
 
@@ -88,8 +89,9 @@ async function askDaemon(
   const url = new URL(path, clients);
   const name = url.hostname.replace(/^\[|\]$/g, "");
   const local = isIPv6(address) ? "::1" : "127.0.0.1";
+  const host = isEveryAddress(address) ? local : name;
   const options = {
-    ...{ host: isIP(name) > 0 ? name : local, port: url.port, path },
+    ...{ host, port: url.port, path },
     headers: { host: url.host, authorization: `Bearer ${token}` },
     signal: AbortSignal.timeout(patience),
   };
@@ -100,12 +102,19 @@ async function askDaemon(
       : request({
           ...options,
           servername: isIP(name) > 0 ? "" : name,
-          ca: [...trustedCertificates(authority)],
+          // What is configured here proves the daemon, under whatever names clients know it.
+          ca: [authority],
           allowPartialTrustChain: true,
+          checkServerIdentity: () => undefined,
         });
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   asked.once("response", resolve).once("error", reject).end();
-  return text(await promise);
+  let said = "";
+  for await (const piece of (await promise).setEncoding("utf8")) {
+    said += String(piece);
+    if (said.length > largestAnswer) throw new Error("its answer is too long");
+  }
+  return said;
 }
 
 function problemsIn(body: string): readonly string[] {

@@ -1,6 +1,13 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { createAuthority } from "../../fakes/authority.ts";
 import { runCommand } from "../../running-command.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import {
+  scratch,
+  startMirror,
+  type RunningMirror,
+} from "../../running-mirror.ts";
 import { bearer } from "../../client-token.ts";
 import { eventually } from "../../scenes/provider-requests.ts";
 import {
@@ -162,6 +169,30 @@ describe("provender status", () => {
     expect(own.url).toContain(names[0]);
     const status = await statusOf(here(own));
     expect(status).toMatchObject({ ready: true, url: own.url });
+  });
+
+  it("knows a daemon by the certificate of the configuration, whatever name that is for", async () => {
+    const authority = await createAuthority();
+    const issued = await authority.issue(["mirror.example.com"]);
+    const folder = scratch("tls");
+    const place = (name: string, text: string) => {
+      writeFileSync(join(folder, name), text, { mode: 0o600 });
+      return join(folder, name);
+    };
+    const tls = {
+      certificate: place("site.pem", issued.certificate),
+      key: place("site.key", issued.key),
+    };
+    const caFile = place("ca.pem", authority.caPem);
+    const listen = { host: "0.0.0.0", port: 0, tls };
+    const own = await startMirror({ caFile, config: { listen } });
+    expect(await statusOf(here(own))).toMatchObject({ ready: true });
+    // Another one is not taken for it.
+    const { certificate } = await (await createAuthority()).issue(["a.test"]);
+    writeFileSync(tls.certificate, certificate);
+    const status = await statusOf(here(own));
+    expect(status).toMatchObject({ running: false, store: null });
+    expect(status.problems[0]).toContain("does not answer");
   });
 
   it("has figures beside a daemon also where they want a token", async () => {
