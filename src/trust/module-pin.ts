@@ -8,14 +8,7 @@ export interface ModuleContent {
 
 /** The first content of a release is pinned; the one that was offered last comes last. */
 export interface ModulePin<C extends ModuleContent> {
-  /** `isAudited` once the audit log has its line. */
-  readonly pinned:
-    | {
-        readonly digest: string;
-        readonly at: Date;
-        readonly isAudited: boolean;
-      }
-    | undefined;
+  readonly pinned: { readonly digest: string; readonly at: Date } | undefined;
   readonly contents: readonly C[];
 }
 
@@ -27,8 +20,8 @@ export interface ModuleEvent {
 
 /**
  * Pins the content that was offered where nothing is pinned yet, and says what clients get: what operators approved, the newest decision
- * first, else what is pinned (docs/trust.md, rules 1 and 5). Any other content is a candidate, which changes nothing. `admitted` is
- * written before people hear of the events, `noted` after they did.
+ * first, else what is pinned (docs/trust.md, rules 1 and 5). Any other content is a candidate, which changes nothing. `release` is
+ * written together with the events.
  */
 export function settleModule<C extends ModuleContent>(
   trust: ModulePin<C>,
@@ -38,11 +31,10 @@ export function settleModule<C extends ModuleContent>(
   const { contents } = trust;
   const digest = contents.at(-1)?.digest;
   if (digest === undefined)
-    return { admitted: trust, noted: trust, events: [], served: undefined };
-  const pinned = trust.pinned ?? { digest, at: now, isAudited: false };
+    return { release: trust, events: [], served: undefined };
+  const pinned = trust.pinned ?? { digest, at: now };
   const events: ModuleEvent[] = [];
-  // A crash may have come between a pin and its line in the audit log.
-  if (!pinned.isAudited) events.push({ kind: "pinned", digest: pinned.digest });
+  if (trust.pinned === undefined) events.push({ kind: "pinned", digest });
   const noted = contents.flatMap((one): C | [] => {
     const isApproved = approved.includes(one.digest);
     if (one.digest === pinned.digest && !isApproved)
@@ -55,8 +47,7 @@ export function settleModule<C extends ModuleContent>(
   if (noted.length < contents.length) events.push({ kind: "healed", digest });
   const find = (named: string) => contents.find((one) => one.digest === named);
   return {
-    admitted: { pinned, contents },
-    noted: { pinned: { ...pinned, isAudited: true }, contents: noted },
+    release: { pinned, contents: noted },
     events,
     served: find(approved.find(find) ?? pinned.digest),
   };

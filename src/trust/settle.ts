@@ -36,14 +36,12 @@ export type TrustEvent<E = Evidence> =
   /** The registry's newest keys take an accepted signature away. */
   | { readonly kind: "lost"; readonly evidence: E };
 
-/** A release after an event; both are the same object as before when there is nothing to write. */
+/** A release after an event. */
 export interface Settled<E extends Evidence = Evidence> {
   /** Key that counts for the whole provider from now on. It is written first, and then the release is settled again. */
   readonly firstSigner: string | undefined;
-  /** Written before people hear of `events`. */
-  readonly admitted: ReleaseTrust<E>;
-  /** Written after they did. */
-  readonly noted: ReleaseTrust<E>;
+  /** The same object as before when there is nothing to write; written together with `events`. */
+  readonly release: ReleaseTrust<E>;
   readonly events: readonly TrustEvent<E>[];
   readonly standing: Standing<E>;
 }
@@ -60,15 +58,12 @@ export function settle<E extends Evidence>(
 ): Settled<E> {
   const pinned = pinFirst(question);
   const settled = widenPinned(pinned);
-  const admitted = settled.release;
-  const audited = auditPinned(admitted);
   // By what was pinned before: evidence is no witness of platforms that it added.
-  const { release: noted, events } = noteVerdicts(pinned, audited.release);
+  const { release, events } = noteVerdicts(pinned, settled.release);
   return {
     firstSigner: findFirstSigner(pinned),
-    admitted,
-    noted,
-    events: [...audited.events, ...events],
+    release,
+    events: [...pinned.events, ...events],
     standing: standingOf(settled),
   };
 }
@@ -81,21 +76,6 @@ function findFirstSigner(question: ReleaseQuestion): string | undefined {
   return release.evidence.findLast(
     (one) => verdictOn(question, one)?.noted === "first-key",
   )?.signedBy;
-}
-
-/** A crash may have come between a pin and its line in the audit log. */
-function auditPinned<E extends Evidence>(
-  release: ReleaseTrust<E>,
-): { readonly release: ReleaseTrust<E>; readonly events: TrustEvent<E>[] } {
-  const { pinned, evidence } = release;
-  if (pinned === undefined || pinned.isAudited) return { release, events: [] };
-  const first = evidence.find(
-    ({ sha256sums }) => sha256sums === pinned.sha256sums,
-  );
-  return {
-    release: { ...release, pinned: { ...pinned, isAudited: true } },
-    events: first === undefined ? [] : [{ kind: "pinned", evidence: first }],
-  };
 }
 
 /** Adds what an origin or a bundle offers now; an offer that is known comes last again. */
@@ -139,23 +119,22 @@ function findDropped<E extends Evidence>(
 /** Pins the content of the newest evidence that is good, acceptable and old enough, where nothing is pinned yet. */
 function pinFirst<E extends Evidence>(
   question: ReleaseQuestion<E>,
-): ReleaseQuestion<E> {
+): ReleaseQuestion<E> & { readonly events: readonly TrustEvent<E>[] } {
   const { release, age, enforcesAge } = question;
-  if (release.pinned !== undefined) return question;
+  if (release.pinned !== undefined) return { ...question, events: [] };
   const first = release.evidence.findLast(
     (one) =>
       one.isGood &&
       judgeKey(question, one).accepted &&
       (!enforcesAge || ageOf(question, [one], undefined).old),
   );
-  if (first === undefined) return question;
+  if (first === undefined) return { ...question, events: [] };
   const { content, sha256sums, signedBy } = first;
-  const pinned = {
-    ...{ content, sha256sums, signedBy },
-    at: age.now,
-    isAudited: false,
+  const pinned = { content, sha256sums, signedBy, at: age.now };
+  return {
+    ...{ ...question, release: { ...release, pinned } },
+    events: [{ kind: "pinned", evidence: first }],
   };
-  return { ...question, release: { ...release, pinned } };
 }
 
 /** Platforms beside the pinned ones are added by acceptable evidence that agrees (docs/trust.md, rule 1). */

@@ -93,8 +93,6 @@ export interface PinnedChecksums {
   /** Fingerprint of the key that it was admitted under; undefined for an unsigned release. */
   readonly signedBy: string | undefined;
   readonly at: Date;
-  /** True once the audit log has its line. */
-  readonly isAudited: boolean;
 }
 
 /** A release: its pinned checksums and the evidence about it. */

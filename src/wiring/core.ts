@@ -186,7 +186,9 @@ function wireStandings(
       telemetry.logger.warn(facts, "malformed parts of a list are left out");
     },
   });
-  const settlements = new Settlements({ releases, events, notebook });
+  const settlements = new Settlements({
+    ...{ releases, records: kept.releases, events, notebook },
+  });
   kept.listen((changed) => settlements.forget(changed));
   const refused = new RefusedVersions({
     ...{ records, clock },

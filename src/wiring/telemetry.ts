@@ -1,7 +1,7 @@
 import { type Configuration } from "../config/load.ts";
 import { AuditLog } from "../store/database/audit-log.ts";
 import { openDatabase } from "../store/database/database.ts";
-import type { Database } from "../store/database/schema.ts";
+import type { Database } from "../store/database/transactions.ts";
 import type { StoreLayout } from "../store/layout.ts";
 import { Alarms } from "../telemetry/alarms.ts";
 import type { Metrics } from "../telemetry/metrics.ts";

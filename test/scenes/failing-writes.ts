@@ -1,6 +1,8 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { KeyedLimit } from "../../src/concurrency/keyed-limit.ts";
 import type { RecordKey, StoreLayout } from "../../src/store/layout.ts";
 import { openDatabase } from "../../src/store/database/database.ts";
+import type { Database } from "../../src/store/database/transactions.ts";
 import { DatabaseRecords } from "../../src/store/database/database-records.ts";
 import type { ReadBody } from "../../src/store/records/record-store.ts";
 import { AuditLog } from "../../src/store/database/audit-log.ts";
@@ -10,7 +12,7 @@ import { auditParts } from "../store/stores.ts";
 /** Fate of one write: refused by the system, or the process dies before or after it. */
 export type Fate = "fails" | "dies before" | "dies after";
 
-/** A write or read that waits. */
+/** A write that waits. */
 interface Held {
   readonly reached: Promise<unknown>;
   readonly free: () => void;
@@ -21,13 +23,12 @@ export class Killed extends Error {}
 
 /** Durable writes of one process, to its records and its audit log, in their order. */
 export class Writes {
-  /** Such as `trust/contacts/…` and `audit first-seen`. */
+  /** Such as `trust/contacts/…`, `audit first-seen`, and `commit` behind those of one transaction. */
   readonly names: string[] = [];
   #isDead = false;
   #chosen: ((name: string) => Fate | undefined) | undefined;
-  #held: ((name: string) => Promise<void>) | undefined;
+  #held: ((name: string) => Promise<void> | undefined) | undefined;
   #code = "EACCES";
-  #heldRead: ((name: string) => Promise<void>) | undefined;
 
   /** Lets every write that is chosen fail so from now on; none without `choose`. */
   let(choose?: (name: string) => Fate | undefined, code = "EACCES"): void {
@@ -46,28 +47,16 @@ export class Writes {
     if (this.#isDead) throw new Killed("the process was killed");
   }
 
-  /** Holds the next write of that name; `reached` once it is about to happen. */
+  /** Holds the transaction of the next write of that name, before it begins; `reached` once it is held. */
   hold(isHeld: (name: string) => boolean): Held {
     const { pass, held } = holdOne(isHeld);
     this.#held = pass;
     return held;
   }
 
-  /** Holds the next read of that name, once the disk was looked at. */
-  holdRead(isHeld: (name: string) => boolean): Held {
-    const { pass, held } = holdOne(isHeld);
-    this.#heldRead = pass;
-    return held;
-  }
-
-  /** Called before a write takes its lock. */
-  async wait(name: string): Promise<void> {
-    await this.#held?.(name);
-  }
-
-  /** Called before a read answers. */
-  async waitToRead(name: string): Promise<void> {
-    await this.#heldRead?.(name);
+  /** What a write has to wait for. */
+  heldBy(name: string): Promise<void> | undefined {
+    return this.#held?.(name);
   }
 
   /** Called where a write is about to happen. */
@@ -94,19 +83,19 @@ export class Writes {
 /** `pass` holds the first one of that name. */
 function holdOne(isHeld: (name: string) => boolean) {
   const [reached, free] = [
-    Promise.withResolvers<undefined>(),
-    Promise.withResolvers<undefined>(),
+    Promise.withResolvers<void>(),
+    Promise.withResolvers<void>(),
   ];
   let isOver = false;
-  const pass = async (name: string) => {
-    if (isOver || !isHeld(name)) return;
+  const pass = (name: string) => {
+    if (isOver || !isHeld(name)) return undefined;
     isOver = true;
-    reached.resolve(undefined);
-    await free.promise;
+    reached.resolve();
+    return free.promise;
   };
   const held: Held = {
     reached: reached.promise,
-    free: () => free.resolve(undefined),
+    free: () => free.resolve(),
   };
   return { pass, held };
 }
@@ -116,20 +105,63 @@ function failure(code: string): Error {
   return Object.assign(new Error(message), { code, syscall: "write" });
 }
 
-/** Turns of changes by directory: processes here are replicas, which write on conditions. */
+/** A transaction waits before it begins again. */
+class Waiting extends Error {
+  readonly until: Promise<void>;
+
+  constructor(until: Promise<void>) {
+    super("held");
+    this.until = until;
+  }
+}
+
+/** Turns of transactions by directory: one process would wait for another one's without letting it end. */
 const turnsOf = new Map<string, KeyedLimit>();
 
-/** Records whose writes may fail. */
+/** Records whose writes may fail, the one or the other or all of a transaction. */
 export class FailingRecords extends DatabaseRecords {
+  readonly database: Database;
   readonly #writes: Writes;
   readonly #turns: KeyedLimit;
+  readonly #names = new AsyncLocalStorage<string[]>();
 
   constructor(layout: StoreLayout, writes: Writes) {
-    super(openDatabase(layout));
+    const database = openDatabase(layout);
+    super(database);
+    this.database = database;
     this.#writes = writes;
     const { directory } = layout;
-    this.#turns = turnsOf.get(directory) ?? new KeyedLimit(16, 1);
+    this.#turns = turnsOf.get(directory) ?? new KeyedLimit(1, 1);
     turnsOf.set(directory, this.#turns);
+  }
+
+  override async transact<T>(work: () => Promise<T>): Promise<T> {
+    this.#writes.expectAlive();
+    if (this.#names.getStore() !== undefined) return super.transact(work);
+    let fate: Fate | undefined;
+    const whole = async () => {
+      const names: string[] = [];
+      const result = await this.#names.run(names, work);
+      if (names.length > 0) fate = this.#writes.begin("commit");
+      return result;
+    };
+    for (;;)
+      try {
+        const result = await this.#turns.run("", () => super.transact(whole));
+        this.#writes.end(fate);
+        return result;
+      } catch (error) {
+        if (!(error instanceof Waiting)) throw error;
+        await error.until;
+      }
+  }
+
+  /** Called before each write of a transaction. */
+  note(name: string): void {
+    const until = this.#writes.heldBy(name);
+    if (until !== undefined) throw new Waiting(until);
+    this.#names.getStore()?.push(name);
+    this.#writes.end(this.#writes.begin(name));
   }
 
   override async read<T>(
@@ -137,63 +169,36 @@ export class FailingRecords extends DatabaseRecords {
     readBody: ReadBody<T>,
   ): Promise<T | undefined> {
     this.#writes.expectAlive();
-    const found = await super.read(key, readBody);
-    await this.#writes.waitToRead(key.join("/"));
-    return found;
+    return super.read(key, readBody);
   }
 
-  override async create<T>(
-    key: RecordKey,
-    body: unknown,
-    readBody: ReadBody<T>,
-  ): Promise<T> {
-    const known = await this.read(key, readBody);
-    if (known !== undefined) return known;
-    const name = key.join("/");
-    await this.#writes.wait(name);
-    return this.#turns.run(name, async () => {
-      const first = await super.read(key, readBody);
-      if (first !== undefined) return first;
-      const fate = this.#writes.begin(name);
-      const written = await super.create(key, body, readBody);
-      this.#writes.end(fate);
-      return written;
-    });
-  }
-
-  override async change<T>(
+  override change<T>(
     key: RecordKey,
     readBody: ReadBody<T>,
     change: (before: T | undefined) => unknown,
   ): Promise<void> {
-    this.#writes.expectAlive();
-    await this.#writes.wait(key.join("/"));
-    let fate: Fate | undefined;
-    const note = (before: T | undefined) => {
+    return super.change(key, readBody, (before) => {
       const after = change(before);
-      if (after !== before) fate = this.#writes.begin(key.join("/"));
+      if (after !== before) this.note(key.join("/"));
       return after;
-    };
-    await this.#turns.run(key.join("/"), () =>
-      super.change(key, readBody, note),
-    );
-    this.#writes.end(fate);
+    });
   }
 
   override async remove(key: RecordKey): Promise<void> {
-    const fate = this.#writes.begin(`no ${key.join("/")}`);
-    await super.remove(key);
-    this.#writes.end(fate);
+    await this.transact(async () => {
+      this.note(`no ${key.join("/")}`);
+      await super.remove(key);
+    });
   }
 }
 
-/** An audit log whose durable lines may fail. */
+/** An audit log of the same database whose durable lines may fail. */
 export class FailingAudit extends AuditLog {
-  readonly #writes: Writes;
+  readonly #records: FailingRecords;
 
-  constructor(layout: StoreLayout, writes: Writes) {
-    super(auditParts(layout));
-    this.#writes = writes;
+  constructor(layout: StoreLayout, records: FailingRecords) {
+    super({ ...auditParts(layout), database: records.database });
+    this.#records = records;
   }
 
   override async record(
@@ -201,8 +206,9 @@ export class FailingAudit extends AuditLog {
     options: { readonly durable: boolean },
   ): Promise<void> {
     if (!options.durable) return super.record(entry, options);
-    const fate = this.#writes.begin(`audit ${entry.event}`);
-    await super.record(entry, options);
-    this.#writes.end(fate);
+    await this.#records.transact(async () => {
+      this.#records.note(`audit ${entry.event}`);
+      await super.record(entry, options);
+    });
   }
 }

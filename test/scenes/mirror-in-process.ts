@@ -141,7 +141,7 @@ export class MirrorScene {
     const log: string[] = [];
     const logger = pino({ level: "info" }, { write: (line) => log.push(line) });
     const alarms = new Alarms(logger, undefined);
-    const audit = new FailingAudit(layout, writes);
+    const audit = new FailingAudit(layout, records);
     const notebook = { audit, alarms, clock };
     const policy = { signatures, profile };
     const trust = new TrustStore(records);
@@ -191,7 +191,9 @@ export class MirrorScene {
       }),
     };
     const admission = new Admission(trust, notebook, rules);
-    const settlements = new Settlements({ releases, events, notebook });
+    const settlements = new Settlements({
+      ...{ releases, records: releaseRecords, events, notebook },
+    });
     const refused = new RefusedVersions({
       ...{ records, clock },
       onUnwritten: () => undefined,

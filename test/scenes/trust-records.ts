@@ -6,6 +6,7 @@ import {
 import { TrustStore } from "../../src/mirror/trust/trust-store.ts";
 import type { RecordKey } from "../../src/store/layout.ts";
 import type { Decisions } from "../../src/trust/decisions.ts";
+import type { FirstContact } from "../../src/trust/state.ts";
 import { damageRecord, loseRecord, makeLayout } from "../store/stores.ts";
 import { K, keyDecision } from "../trust/releases.ts";
 import { address } from "./believed-releases.ts";
@@ -29,6 +30,12 @@ export const revokeK = ({ contents }: Decisions): Decisions => ({
   keys: [keyDecision(K, "revoked", { type: null })],
   contents,
 });
+
+/** Writes a first contact alone. */
+export function meet(entry: TrustEntry, made: FirstContact, type = "thing") {
+  const nothing = () => Promise.resolve();
+  return entry.createContact(type, made, (namespace) => namespace, nothing);
+}
 
 /** Trust records of a store of its own. */
 export async function prepareTrust() {

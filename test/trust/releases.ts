@@ -110,7 +110,6 @@ export function pinned(text: string, signedBy: string | undefined = K) {
     sha256sums: [...content(text)].join(),
     signedBy,
     at: start,
-    isAudited: true,
   };
 }
 

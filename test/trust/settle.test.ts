@@ -22,53 +22,36 @@ describe("a release that nothing is known of", () => {
   it("is pinned when its evidence is acceptable, with one line in the audit log", () => {
     const settled = ask([evidence()]);
     expect(tell(settled)).toBe("served linux=a by K");
-    expect(settled.admitted.pinned).toMatchObject({
+    expect(settled.release.pinned).toMatchObject({
       content: content("linux=a"),
       signedBy: K,
-      isAudited: false,
     });
-    expect(settled.noted.pinned?.isAudited).toBe(true);
     expect(kindsOf(settled)).toEqual(["pinned", "accepted: known"]);
   });
 
   it("has nothing more to write once that is noted", () => {
-    const { noted } = ask([evidence()]);
-    const again = settle(question({ release: noted }));
-    expect(again.noted).toBe(noted);
+    const { release } = ask([evidence()]);
+    const again = settle(question({ release }));
+    expect(again.release).toBe(release);
     expect(again.events).toEqual([]);
-  });
-
-  it("writes its line in the audit log later, after a crash between the two", () => {
-    const { admitted } = ask([evidence()]);
-    const again = settle(question({ release: admitted }));
-    expect(kindsOf(again)).toContain("pinned");
-  });
-
-  it("writes it about the evidence that pinned, and none when that is gone", () => {
-    const unwritten = { ...pinned("linux=a"), isAudited: false };
-    const { events } = ask([byE("linux=e"), evidence()], { pinned: unwritten });
-    expect(events[0]).toMatchObject({
-      kind: "pinned",
-      evidence: { signedBy: K },
-    });
-    const gone = ask([byE("linux=e")], { pinned: unwritten });
-    expect(kindsOf(gone)).toEqual(["candidate: other-content"]);
   });
 
   it("is not pinned by an offer that is not admitted", () => {
     const settled = ask([byE("linux=e")]);
     expect(tell(settled)).toBe("refused: unknown");
-    expect(settled.noted.pinned).toBeUndefined();
+    expect(settled.release.pinned).toBeUndefined();
     expect(kindsOf(settled)).toEqual(["candidate: unknown"]);
   });
 
   it("is the publisher's own, after any refusal", () => {
-    const { noted } = ask([byE("linux=e")]);
-    const offered = addEvidence(noted, evidence(), () => false);
+    const { release } = ask([byE("linux=e")]);
+    const offered = addEvidence(release, evidence(), () => false);
     const settled = settle(question({ release: offered }));
     expect(tell(settled)).toBe("served linux=a by K");
     expect(kindsOf(settled)).toEqual(["pinned", "accepted: known", "healed"]);
-    expect(settled.noted.evidence.map(({ signedBy }) => signedBy)).toEqual([K]);
+    expect(settled.release.evidence.map(({ signedBy }) => signedBy)).toEqual([
+      K,
+    ]);
   });
 
   it("is pinned by the newest offer of several", () => {
@@ -85,7 +68,7 @@ describe("a release that nothing is known of", () => {
     };
     const young = ask([evidence()], { age });
     expect(tell(young)).toBe("refused: age");
-    expect(young.noted.pinned).toBeUndefined();
+    expect(young.release.pinned).toBeUndefined();
     expect(young.events).toEqual([]);
     const old = ask([evidence()], { age: { ...age, now: later(4 * day) } });
     expect(tell(old)).toBe("served linux=a by K");
@@ -99,9 +82,9 @@ describe("a release that nothing is known of", () => {
     const young = evidence({
       ...{ content: content("linux=b"), signedAt: later(day) },
     });
-    const { admitted } = ask([evidence(), young], { age });
-    expect(admitted.pinned?.content).toEqual(content("linux=a"));
-    const { pinned: none } = ask([young], { age }).admitted;
+    const { release } = ask([evidence(), young], { age });
+    expect(release.pinned?.content).toEqual(content("linux=a"));
+    const { pinned: none } = ask([young], { age }).release;
     expect(none).toBeUndefined();
   });
 
@@ -118,13 +101,13 @@ describe("a release that nothing is known of", () => {
   it("says that its signature does not hold", () => {
     const settled = ask([evidence({ isGood: false })]);
     expect(tell(settled)).toBe("refused: signature");
-    expect(settled.admitted.pinned).toBeUndefined();
+    expect(settled.release.pinned).toBeUndefined();
     const wide = evidence({
       content: content("linux=a darwin=b"),
       isGood: false,
     });
     const first = ask([evidence(), wide], { pinned: pinned("linux=a") });
-    expect(first.admitted.pinned?.content).toEqual(content("linux=a"));
+    expect(first.release.pinned?.content).toEqual(content("linux=a"));
   });
 
   it("is empty without evidence", () => {
@@ -142,14 +125,18 @@ describe("pinned checksums", () => {
     );
     expect(tell(settled)).toBe("served linux=a by K");
     expect(kindsOf(settled)).toContain("candidate: other-content");
-    expect(settled.noted.pinned).toBe(settled.admitted.pinned);
+    expect(settled.release.pinned).toBe(first.pinned);
   });
 
   it("have no candidate by an offer whose signature never held", () => {
     const never = { ...byE("linux=e"), isGood: false };
-    const settled = ask([{ ...evidence(), noted: "known" }, never], first);
+    const known = { ...evidence(), noted: "known" as const };
+    const release = {
+      ...{ evidence: [known, never], published: new Set([K]), ...first },
+    };
+    const settled = settle(question({ release }));
     expect(settled.events).toEqual([]);
-    expect(settled.noted).toBe(settled.admitted);
+    expect(settled.release).toBe(release);
   });
 
   it("gain platforms by an acceptable key that agrees", () => {
@@ -165,15 +152,15 @@ describe("pinned checksums", () => {
       published: [K, E],
     });
     expect(tell(settled)).toBe("served linux=a by K");
-    expect(settled.noted.pinned?.content).toEqual(content("linux=a"));
+    expect(settled.release.pinned?.content).toEqual(content("linux=a"));
   });
 
   it("keep the digest that a platform had first when it is added", () => {
     const wider = evidence({ content: content("linux=a darwin=b") });
-    const { noted } = ask([evidence(), wider], first);
+    const { release } = ask([evidence(), wider], first);
     const other = evidence({ content: content("darwin=c") });
     const again = settle(
-      question({ release: addEvidence(noted, other, () => true) }),
+      question({ release: addEvidence(release, other, () => true) }),
     );
     expect(tell(again)).toBe("served darwin=b by K, linux=a by K");
   });
@@ -193,7 +180,7 @@ describe("pinned checksums", () => {
     const lost = ask([{ ...noted, isGood: false }], first);
     expect(tell(lost)).toBe("refused: signature");
     expect(kindsOf(lost)).toEqual(["lost"]);
-    expect(kindsOf(ask([...lost.noted.evidence], first))).toEqual([]);
+    expect(kindsOf(ask([...lost.release.evidence], first))).toEqual([]);
     const back = ask([{ ...noted, noted: "signature" }], first);
     expect(tell(back)).toBe("served linux=a by K");
   });
@@ -233,7 +220,7 @@ describe("pinned checksums", () => {
     const other = { ...byE("linux=e"), noted: "other-content" as const };
     const settled = ask([other, { ...evidence(), noted: "known" }], first);
     expect(kindsOf(settled)).toEqual(["healed"]);
-    expect(settled.noted.evidence).toHaveLength(1);
+    expect(settled.release.evidence).toHaveLength(1);
   });
 
   it("name nothing where a network mirror names no digest", () => {

@@ -28,8 +28,8 @@ describe("an approved content", () => {
       ...approve(other.sha256sums),
     });
     expect(tell(settled)).toBe("served linux=e by E");
-    expect(settled.noted.pinned).toBe(settled.admitted.pinned);
-    expect(settled.noted.pinned?.content).toEqual(content("linux=a"));
+    expect(settled.release.pinned).toBe(first.pinned);
+    expect(settled.release.pinned?.content).toEqual(content("linux=a"));
   });
 
   it("makes no key known", () => {

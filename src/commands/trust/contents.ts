@@ -93,12 +93,14 @@ export async function decideContent(
   }
   if (deed === "approve") expectEffect(parts, subject, chosen);
   const own = { ...name, sha256sums };
-  await parts.trust.decide(release.provider, (decisions) =>
-    decision === undefined
-      ? forget(decisions, own)
-      : decide(decisions, { ...own, decision, ...decidedNow(parts) }),
+  await parts.trust.decide(
+    release.provider,
+    (decisions) =>
+      decision === undefined
+        ? forget(decisions, own)
+        : decide(decisions, { ...own, decision, ...decidedNow(parts) }),
+    () => recordContent(parts, deed, release, chosen),
   );
-  await recordContent(parts, deed, release, chosen);
   const was = earlier && quoteDecision(release.provider, earlier);
   parts.stdout(
     `${formatRelease(release)} is ${state} with ${content}: ${effects[deed]}.\nBefore, it was ${was ?? "not decided on"}.\n`,

@@ -73,15 +73,18 @@ export async function decideKey(
   if (deed === "approve") expectEffect(parts, before, asked);
   const effect =
     deed === "forget" ? "" : await findEffect(parts, before, asked, earlier);
-  await parts.trust.decide(scope, (decisions) =>
-    decision === undefined
-      ? forget(decisions, key)
-      : decide(decisions, { ...key, decision, ...decidedNow(parts) }),
+  await parts.trust.decide(
+    scope,
+    (decisions) =>
+      decision === undefined
+        ? forget(decisions, key)
+        : decide(decisions, { ...key, decision, ...decidedNow(parts) }),
+    () =>
+      recordDecision(parts, eventOf[deed], {
+        provider: formatTrustScope({ ...scope, version: null }),
+        ...{ version: version ?? undefined, fingerprint },
+      }),
   );
-  await recordDecision(parts, eventOf[deed], {
-    provider: formatTrustScope({ ...scope, version: null }),
-    ...{ version: version ?? undefined, fingerprint },
-  });
   const was = earlier === undefined ? unsaid : quoteDecision(scope, earlier);
   parts.stdout(
     `${fingerprint} is ${state} for ${subject}${effect}.\nBefore, it was ${was}.\n`,

@@ -156,11 +156,21 @@ export class MetadataCache<K extends object, V extends object> {
 
   /** Writes what was made of a known value, and remembers what is kept. */
   async amend(subject: K, value: V, known: V): Promise<V> {
+    const write = (ours: Kept<V>) => this.#records.write(subject, ours, known);
+    return (await this.replace(subject, value, write)) ?? value;
+  }
+
+  /** Remembers what `write` keeps of a value; undefined where that is nothing. */
+  async replace(
+    subject: K,
+    value: V,
+    write: (ours: Kept<V>) => Promise<Kept<V> | undefined>,
+  ): Promise<V | undefined> {
     const key = this.#keyOf(subject);
     const held = this.#values.get(key);
     const confirmedAt = held?.confirmedAt ?? this.#clock.now();
-    const ours = { value, confirmedAt };
-    const kept = await this.#records.write(subject, ours, known);
+    const kept = await write({ value, confirmedAt });
+    if (kept === undefined) return undefined;
     this.#absent.delete(key);
     const checkedAt = held?.checkedAt ?? this.#clock.monotonic();
     const isRefused = held?.isRefused ?? false;

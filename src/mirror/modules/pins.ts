@@ -58,8 +58,8 @@ export class ModulePins {
     const name = formatModuleRelease(address);
     for (let tries = 0; tries < mostTries; tries++) {
       const before = (await this.#records.read(address)) ?? unknownModule;
-      const { noted, served } = decide(before);
-      if (isDeepStrictEqual(noted, before)) return served;
+      const { release, served } = decide(before);
+      if (isDeepStrictEqual(release, before)) return served;
       await this.#writing.run(name, () =>
         this.#write(address, decide).catch((error: unknown) => {
           throw asStoreFull(name, error);
@@ -99,22 +99,21 @@ export class ModulePins {
     return true;
   }
 
-  /** Pins first, then people hear of it, then that is noted: a crash or another writer in between repeats the rest. */
-  async #write(
+  /** Writes the decision together with what people hear of it. */
+  #write(
     address: ModuleReleaseAddress,
     decide: (before: ModuleTrust) => ReturnType<typeof settleBy>,
   ): Promise<void> {
-    let settled = decide(unknownModule);
-    await this.#records.change(address, (before) => {
-      settled = decide(before);
-      return settled.admitted;
+    return this.#records.transact(async () => {
+      let events: readonly ModuleEvent[] = [];
+      await this.#records.change(address, (before) => {
+        const settled = decide(before);
+        ({ events } = settled);
+        return settled.release;
+      });
+      for (const event of events)
+        await this.#events.note(asDecided(address), inWords(event));
     });
-    const { admitted, noted, events } = settled;
-    for (const event of events)
-      await this.#events.note(asDecided(address), inWords(event));
-    await this.#records.change(address, (now) =>
-      isDeepStrictEqual(now, admitted) ? noted : now,
-    );
   }
 }
 

@@ -62,7 +62,6 @@ const trustShape = z.object({
     .object({
       digest,
       at: z.iso.datetime().transform((written) => new Date(written)),
-      isAudited: z.boolean(),
     })
     .optional(),
   evidence: z.array(offerShape),
@@ -148,6 +147,10 @@ export class ModuleTrustRecords {
   /** Undefined while nothing was offered. */
   async read(address: ModuleReleaseAddress): Promise<ModuleTrust | undefined> {
     return this.#records.read(trustKey(address), readTrust);
+  }
+
+  transact<T>(work: () => Promise<T>): Promise<T> {
+    return this.#records.transact(work);
   }
 
   /** Changes a release; no change of any process is lost. Durable on return. */

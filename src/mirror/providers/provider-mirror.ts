@@ -320,10 +320,9 @@ export class ProviderMirror {
     request: ProviderRequest,
     error: unknown,
   ): Promise<Answer<AdmittedVersions>> {
-    const { type } = request.provider;
-    const { contacts } = request.entry.trust;
-    const isMet = contacts.some((contact) => contact.type === type);
-    if (!isMet || !isFailure(error, "not-found")) throw error;
+    const { entry, provider } = request;
+    if (!isFailure(error, "not-found")) throw error;
+    if ((await entry.findContact(provider.type)) === undefined) throw error;
     return this.#listStored(request).catch((reason: unknown) => {
       throw isFailure(reason, "not-stored") ? error : reason;
     });

@@ -135,12 +135,14 @@ export class PackageHashes {
   async #keep(sha256: Sha256, found: Found): Promise<Found> {
     const key = recordKey(sha256);
     let kept = found;
-    await this.#records.change(key, readBody, (before) => {
-      kept = before !== undefined && "hash" in before ? before : found;
-      return kept;
-    });
-    // Other replicas compare with the first one that is created.
-    return "hash" in kept ? this.#records.create(key, kept, readBody) : kept;
+    const write = () =>
+      this.#records.change(key, readBody, (before) => {
+        kept = before !== undefined && "hash" in before ? before : found;
+        return kept;
+      });
+    // It can be computed again.
+    await this.#records.transact(write, "soon");
+    return kept;
   }
 }
 

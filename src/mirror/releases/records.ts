@@ -121,7 +121,7 @@ export class ReleaseRecords implements MetadataRecords<
   }
 
   /**
-   * Joins the release with the record as other replicas wrote it since it was
+   * Joins the release with the record as other processes wrote it since it was
    * `known`. Nothing is recorded of an unverified release.
    */
   async write(
@@ -145,6 +145,32 @@ export class ReleaseRecords implements MetadataRecords<
     return joined.isRead ? own : ((await this.read(address)) ?? own);
   }
 
+  /**
+   * Writes a decision and what `beside` writes, in one transaction. Undefined, and nothing is written, where other
+   * processes wrote something that was not `known` to it.
+   */
+  decide(
+    address: ReleaseAddress,
+    kept: Kept<KnownRelease>,
+    known: KnownRelease,
+    beside: () => Promise<void>,
+  ): Promise<Kept<KnownRelease> | undefined> {
+    const { value } = kept;
+    return this.#records.transact(async () => {
+      let joined = value;
+      await this.#records.change(
+        recordKey(address),
+        readReleaseBody,
+        (before) => {
+          joined = joinReleases(address, value, known, before).value;
+          return joined === value ? writeReleaseBody(kept) : before;
+        },
+      );
+      if (joined !== value) return undefined;
+      await beside();
+      return kept;
+    });
+  }
   /** The providers with a release on record, by name. */
   async listProviders(): Promise<readonly ProviderAddress[]> {
     const found: ProviderAddress[] = [];
@@ -273,7 +299,6 @@ const releaseShape = z.object({
       sha256sums: text,
       signedBy: optional(text),
       at: moment,
-      isAudited: z.boolean(),
     }),
   ),
   evidence: z.array(evidenceShape),
@@ -421,12 +446,10 @@ function joinPinned(
   if (recorded === undefined || ours === undefined) return recorded ?? ours;
   if (!agrees(recorded.content, ours.content)) return recorded;
   const content = widen(recorded.content, ours.content);
-  const isAudited = recorded.isAudited || ours.isAudited;
   const isOurs =
     ours.sha256sums === recorded.sha256sums &&
-    ours.isAudited === isAudited &&
     ours.content.size === content.size;
-  return isOurs ? ours : { ...recorded, content, isAudited };
+  return isOurs ? ours : { ...recorded, content };
 }
 
 function asUnread(

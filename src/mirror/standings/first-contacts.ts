@@ -7,7 +7,7 @@ import { inTime } from "../../concurrency/in-time.ts";
 import { SingleFlight } from "../../concurrency/single-flight.ts";
 import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
 import { noteContact } from "../../trust/first-contact.ts";
-import type { FirstContact, NamespaceTrust } from "../../trust/state.ts";
+import type { FirstContact } from "../../trust/state.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { KnownRelease } from "../releases/known-release.ts";
 import type { VersionList } from "../versions/version-list.ts";
@@ -43,8 +43,6 @@ interface FirstContactsParts {
 export class FirstContacts {
   readonly #parts: FirstContactsParts;
   readonly #making = new SingleFlight<string, FirstContact>();
-  /** First contacts that were made and noted, by type; the trust is the same object while nothing changes. */
-  readonly #noted = new WeakMap<NamespaceTrust, Map<string, FirstContact>>();
   readonly #failed = new LRUCache<
     string,
     { readonly error: ProvenderError; readonly rules: AdmissionRules }
@@ -60,20 +58,10 @@ export class FirstContacts {
     wanted?: ReleaseRequest,
   ): Promise<FirstContact> {
     const { provider, entry } = request;
-    const { trust } = entry;
     const { type } = provider;
-    const noted = this.#noted.get(trust)?.get(type);
-    if (noted !== undefined) return noted;
     const known = await entry.findContact(type);
-    if (known !== undefined && entry.isNoted(type, known)) {
-      const all = this.#noted.get(trust) ?? new Map<string, FirstContact>();
-      if (entry.trust === trust) this.#noted.set(trust, all.set(type, known));
-      return known;
-    }
+    if (known !== undefined) return known;
     const name = formatProviderAddress(provider);
-    const { events } = this.#parts;
-    if (known !== undefined)
-      return this.#making.run(name, () => noteOnce(events, request, known));
     if (this.#parts.offline) throw failure("not-stored", name);
     const failed = this.#failed.get(name);
     // Only a list, which names no release, waits for a while before it tries again.
@@ -160,41 +148,28 @@ export class FirstContacts {
   }
 }
 
-/** Writes a first contact, then what it teaches; one that lost the race is read and used. */
+/** Writes a first contact, what it teaches, and its line, at once; one that lost the race is read and used. */
 export async function writeContact(
-  events: TrustEvents,
-  request: ProviderRequest,
-  contact: FirstContact,
-): Promise<FirstContact> {
-  const { provider, entry } = request;
-  const { type } = provider;
-  const first = await entry.createContact(type, contact);
-  // The process that wrote it first reports it.
-  return first.id === contact.id ? noteOnce(events, request, first) : first;
-}
-
-/**
- * Records the lessons of a written first contact, reports it, and notes the
- * report. A crash in between repeats the rest.
- */
-async function noteOnce(
   events: TrustEvents,
   request: ProviderRequest,
   contact: FirstContact,
 ): Promise<FirstContact> {
   const { provider, entry, rules } = request;
   const { type } = provider;
-  await entry.change(
-    (namespace) => noteContact(namespace, type, contact).namespace,
+  const told = { alarms: false, isReset: false };
+  return entry.createContact(
+    type,
+    contact,
+    (before) => {
+      const { namespace, alarms } = noteContact(before, type, contact);
+      // Keys named in the configuration are the only ones that count.
+      told.alarms = alarms && keyRulesOf(rules, provider).pins === undefined;
+      const resets = before.resets.filter((one) => one.type !== type);
+      told.isReset = resets.length < before.resets.length;
+      return told.isReset ? { ...namespace, resets } : namespace;
+    },
+    () => events.noteContact(request, contact, told),
   );
-  const { alarms } = noteContact(entry.trust, type, contact);
-  // Keys named in the configuration are the only ones that count.
-  const isPinned = keyRulesOf(rules, provider).pins !== undefined;
-  const isReset = entry.trust.resets.some((one) => one.type === type);
-  await events.noteContact(request, contact, alarms && !isPinned);
-  if (isReset) events.raiseReset(request, contact);
-  await entry.noteContact(type, contact);
-  return contact;
 }
 
 /** Releases before prereleases, newest first, as far as the rules allow them. */

@@ -8,27 +8,23 @@ import { SingleFlight } from "../../concurrency/single-flight.ts";
 import { failure } from "../../errors/index.ts";
 import { asStoreFull } from "../../store/file-failure.ts";
 import type { AgeDecision } from "../../trust/age.ts";
-import { agrees } from "../../trust/content.ts";
 import { findKeyDecision } from "../../trust/decisions.ts";
 import { findRevokedContent } from "../../trust/key-verdict.ts";
 import { learnProviderKey } from "../../trust/first-contact.ts";
 import { settle, type Settled } from "../../trust/settle.ts";
 import type { Refused, ReleaseQuestion } from "../../trust/standing.ts";
-import type {
-  FirstContact,
-  NamespaceTrust,
-  ReleaseTrust,
-} from "../../trust/state.ts";
+import type { FirstContact, NamespaceTrust } from "../../trust/state.ts";
 import type { MetadataCache } from "../cache/metadata-cache.ts";
 import type { StoredEvidence } from "../releases/evidence.ts";
 import { viewOf, type KnownRelease } from "../releases/known-release.ts";
+import type { ReleaseRecords } from "../releases/records.ts";
 import {
   formatRelease,
   type Release,
   type ReleaseAddress,
 } from "../releases/release.ts";
 import type { VersionList } from "../versions/version-list.ts";
-import { carryNotes, type Notebook, type TrustEvents } from "./trust-events.ts";
+import type { Notebook, TrustEvents } from "./trust-events.ts";
 import { keyRulesOf, type AdmissionRules, youthOf } from "./admission-rules.ts";
 import type { ReleaseRequest } from "./request.ts";
 
@@ -42,8 +38,9 @@ export interface SettledBy {
 interface SettlementsParts {
   readonly releases: Pick<
     MetadataCache<ReleaseAddress, KnownRelease>,
-    "amend" | "latest"
+    "amend" | "latest" | "replace"
   >;
+  readonly records: Pick<ReleaseRecords, "decide">;
   readonly events: TrustEvents;
   readonly notebook: Notebook;
 }
@@ -65,7 +62,7 @@ interface Remembered {
   readonly settled: SettledRelease;
 }
 
-/** Attempts at a decision while other replicas write the same record. */
+/** Attempts at a decision while other processes write the same record. */
 const mostTries = 8;
 /** Providers in memory; bounded because clients may request any. */
 const mostProviders = 1_000;
@@ -99,7 +96,7 @@ export class Settlements {
         await learnFirstSigner(request, settled.firstSigner);
         continue;
       }
-      if (settled.noted === now.trust)
+      if (settled.release === now.trust)
         return this.#answer(request, now, by, settled);
       const before = now;
       now = await this.#writing.run(formatRelease(request.address), () =>
@@ -152,35 +149,31 @@ export class Settlements {
   }
 
   /**
-   * Pins first, then people hear of it, then that is noted: a crash in between
-   * repeats the rest. Others may have settled the release since it was `given`:
-   * what they made of it counts.
+   * Writes the decision together with what people hear of it. Others may have settled the release since it was `given`,
+   * in this process or another one: what they made of it is returned, and has to be decided on again.
    */
   async #write(
     request: ReleaseRequest,
     given: KnownRelease,
     by: SettledBy,
   ): Promise<KnownRelease> {
-    const { releases } = this.#parts;
+    const { releases, records, events } = this.#parts;
     const { address } = request;
     const known = releases.latest(address, given);
     const settled = settle(this.#ask(request, known, by));
-    const { admitted, noted, events } = settled;
-    if (settled.firstSigner !== undefined || noted === known.trust)
+    const { release: trust } = settled;
+    if (settled.firstSigner !== undefined || trust === known.trust)
       return known;
+    const note = async () => {
+      for (const event of settled.events) await events.note(address, event);
+    };
+    const ours = { ...known, trust };
+    const decided = await releases.replace(address, ours, (kept) =>
+      records.decide(address, kept, known, note),
+    );
     const provider = formatProviderAddress(address.provider);
     this.#revisions.set(provider, (this.#revisions.get(provider) ?? 0) + 1);
-    const amend = (trust: KnownRelease["trust"], before: KnownRelease) =>
-      trust === before.trust
-        ? before
-        : releases.amend(address, { ...before, trust }, before);
-    const written = await amend(admitted, known);
-    // Another replica pinned first: decide again.
-    if (!isPinnedAs(written.trust, admitted)) return written;
-    for (const event of events) await this.#parts.events.note(address, event);
-    return noted === admitted
-      ? written
-      : amend(carryNotes(written.trust, admitted, noted), written);
+    return decided ?? releases.amend(address, known, known);
   }
 
   #ask(
@@ -284,13 +277,4 @@ function refusalOf(
   return because === "revoked-content"
     ? failure("content-revoked", address, sha256sums, said)
     : failure("key-refused", address, signedBy, because, sha256sums, said);
-}
-
-/** Other replicas may have added platforms. */
-function isPinnedAs(
-  { pinned }: ReleaseTrust,
-  { pinned: ours }: ReleaseTrust,
-): boolean {
-  if (pinned === undefined || ours === undefined) return pinned === ours;
-  return agrees(pinned.content, ours.content);
 }

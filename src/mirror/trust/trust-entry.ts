@@ -1,6 +1,5 @@
 import { asStoreFull } from "../../store/file-failure.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
-import type { Decisions } from "../../trust/decisions.ts";
 import {
   emptyNamespace,
   type FirstContact,
@@ -24,7 +23,6 @@ const weightOfVersion = 40;
 
 const begun: NamespaceBody = {
   ...emptyNamespace,
-  contacts: [],
   resets: [],
 };
 
@@ -51,9 +49,9 @@ export class TrustEntry {
 
   /** Bytes of memory, about. */
   get weight(): number {
-    const { providerKeys, decisions, contacts, resets } = this.#known ?? begun;
+    const { providerKeys, decisions, resets } = this.#known ?? begun;
     const { keys, contents } = decisions;
-    const items = [providerKeys, keys, contents, contacts, resets];
+    const items = [providerKeys, keys, contents, resets];
     const count = items.reduce((sum, list) => sum + list.length, 0);
     const versions = this.#contacts
       .values()
@@ -75,80 +73,84 @@ export class TrustEntry {
   forget(): void {
     this.#changes++;
     this.#isCurrent = false;
+    this.#contacts.clear();
   }
 
   /** Finds the first contact with a provider; undefined before it. */
   async findContact(type: string): Promise<FirstContact | undefined> {
     const known = this.#contacts.get(type);
-    const noted = this.trust.contacts.find((one) => one.type === type);
-    // Another replica may have made another one, after a reset.
-    if (known !== undefined && known.id === noted?.id) return known;
+    if (known !== undefined) return known;
+    const changes = this.#changes;
     const key = contactKey({ ...this.#namespace, type });
     const contact = await this.#records.read(key, readContact);
-    if (contact !== undefined) return this.#rememberContact(type, contact);
-    return undefined;
-  }
-
-  /** Writes the first contact with a provider, once: returns what is first. Durable on return. */
-  async createContact(
-    type: string,
-    contact: FirstContact,
-  ): Promise<FirstContact> {
-    const key = contactKey({ ...this.#namespace, type });
-    const body = writeContact(contact);
-    const first = await this.#write(() =>
-      this.#records.create(key, body, readContact),
-    );
-    return this.#rememberContact(type, first);
-  }
-
-  /** True once `noteContact` was called with this first contact. */
-  isNoted(type: string, { id }: FirstContact): boolean {
-    return this.trust.contacts.some(
-      (one) => one.type === type && one.id === id,
-    );
-  }
-
-  /** Records that a first contact was written and reported. */
-  async noteContact(type: string, { id }: FirstContact): Promise<void> {
-    const isOther = (one: { readonly type: string }) => one.type !== type;
-    await this.change(({ contacts, resets, ...namespace }) => ({
-      ...namespace,
-      contacts: [...contacts.filter(isOther), { type, id }],
-      resets: resets.filter(isOther),
-    }));
+    if (contact !== undefined && changes === this.#changes)
+      this.#contacts.set(type, contact);
+    return contact;
   }
 
   /**
-   * Changes the namespace; no change of another replica is lost, and `change` may be called more than once. Durable
-   * on return.
+   * Writes the first contact with a provider, what it teaches the namespace, and what `beside` writes, in one
+   * transaction. Returns what is first: `contact`, or another one that was there, and nothing is written.
+   */
+  async createContact(
+    type: string,
+    contact: FirstContact,
+    teach: (namespace: NamespaceBody) => NamespaceBody,
+    beside: () => Promise<void>,
+  ): Promise<FirstContact> {
+    const key = contactKey({ ...this.#namespace, type });
+    const body = writeContact(contact);
+    let first = contact;
+    await this.#change(async (teachIt) => {
+      first = await this.#records.create(key, body, readContact);
+      if (first.id !== contact.id) return;
+      await teachIt(teach);
+      await beside();
+    });
+    this.#contacts.set(type, first);
+    return first;
+  }
+
+  /**
+   * Changes the namespace, and writes what `beside` writes, in one transaction. No change of another process is lost, and
+   * `change` may be called more than once. Durable on return.
    */
   async change(
     change: (namespace: NamespaceBody) => NamespaceBody,
+    beside?: () => Promise<void>,
   ): Promise<void> {
-    await this.renew();
-    // The next one reads it again, also where this fails.
-    this.#isCurrent = false;
+    await this.#change(async (changeIt) => {
+      await changeIt(change);
+      await beside?.();
+    });
+  }
+
+  /** What `work` makes of the namespace is known once all that it writes counts. */
+  async #change(
+    work: (
+      changeIt: (
+        change: (namespace: NamespaceBody) => NamespaceBody,
+      ) => Promise<void>,
+    ) => Promise<void>,
+  ): Promise<void> {
     const key = namespaceKey(this.#namespace);
-    let after = begun;
-    await this.#write(() =>
+    let after: NamespaceBody | undefined;
+    const changeIt = (change: (namespace: NamespaceBody) => NamespaceBody) =>
       this.#records.change(key, readNamespace, (before) => {
         after = change(before ?? begun);
         return after === before ? before : writeNamespace(after);
-      }),
-    );
+      });
+    // The next one reads it again, also where this fails.
+    this.#isCurrent = false;
+    try {
+      await this.#records.transact(() => work(changeIt));
+    } catch (error) {
+      const { hostname, namespace } = this.#namespace;
+      const subject = `the trust records of ${hostname}/${namespace}`;
+      throw asStoreFull(subject, error);
+    }
     this.#changes++;
-    this.#know(after);
-  }
-
-  /** Changes the decisions of operators, likewise. */
-  async decide(change: (decisions: Decisions) => Decisions): Promise<void> {
-    await this.change((namespace) => {
-      const decisions = change(namespace.decisions);
-      return decisions === namespace.decisions
-        ? namespace
-        : { ...namespace, decisions };
-    });
+    if (after !== undefined) this.#know(after);
   }
 
   async #load(): Promise<void> {
@@ -174,20 +176,5 @@ export class TrustEntry {
       this.#known !== undefined &&
       JSON.stringify(this.#known) === JSON.stringify(trust);
     if (!isSame) this.#known = trust;
-  }
-
-  #rememberContact(type: string, contact: FirstContact): FirstContact {
-    this.#contacts.set(type, contact);
-    return contact;
-  }
-
-  async #write<T>(write: () => Promise<T>): Promise<T> {
-    try {
-      return await write();
-    } catch (error) {
-      const { hostname, namespace } = this.#namespace;
-      const subject = `the trust records of ${hostname}/${namespace}`;
-      throw asStoreFull(subject, error);
-    }
   }
 }

@@ -10,12 +10,7 @@ import type { AuditEntry } from "../../telemetry/audit-entry.ts";
 import { addCandidate, dropCandidates } from "../../trust/candidates.ts";
 import type { TrustEvent } from "../../trust/settle.ts";
 import { isCandidate } from "../../trust/standing.ts";
-import type {
-  Acceptance,
-  Evidence,
-  FirstContact,
-  ReleaseTrust,
-} from "../../trust/state.ts";
+import type { Acceptance, Evidence, FirstContact } from "../../trust/state.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import type { ProviderRequest } from "./request.ts";
 import type { TrustStore } from "./trust-store.ts";
@@ -40,7 +35,10 @@ const silent: ReadonlySet<Acceptance> = new Set([
   "unsigned",
 ]);
 
-/** Writes down what happens to releases of providers and modules: candidates, the audit log, alarms. */
+/**
+ * Writes down what happens to releases of providers and modules: candidates, the audit log, alarms. It is a part of the
+ * transaction that is open; alarms are raised once that counts.
+ */
 export class TrustEvents {
   readonly #store: TrustStore;
   readonly #notebook: Notebook;
@@ -50,7 +48,6 @@ export class TrustEvents {
     this.#notebook = notebook;
   }
 
-  /** Resolves when it is durable; rejects when it could not be written. */
   async note(address: ReleaseAddress, event: Event): Promise<void> {
     const { provider, version } = address;
     const { evidence } = event;
@@ -77,11 +74,14 @@ export class TrustEvents {
     }
   }
 
-  /** First contact with a provider; `alarms` where its key is a new one of a known namespace. */
+  /** First contact with a provider; `alarms` where its key is a new one of a known namespace, `isReset` where it counts in place of one that an operator had forgotten. */
   async noteContact(
     { provider }: ProviderRequest,
     { key, newest }: FirstContact,
-    alarms: boolean,
+    {
+      alarms,
+      isReset,
+    }: { readonly alarms: boolean; readonly isReset: boolean },
   ): Promise<void> {
     const subject = formatProviderAddress(provider);
     const facts = { provider: subject, version: newest, fingerprint: key };
@@ -98,14 +98,9 @@ export class TrustEvents {
         },
         durable,
       );
-    if (alarms)
-      this.#raise("key-new", { ...facts, fingerprint: key ?? "none" });
-  }
-
-  /** Raises that the first contact counts in place of one that an operator had forgotten. */
-  raiseReset({ provider }: ProviderRequest, { key }: FirstContact): void {
-    const facts = { provider: formatProviderAddress(provider) };
-    this.#raise("trust-reset", { ...facts, fingerprint: key ?? "none" });
+    const fingerprint = key ?? "none";
+    if (alarms) this.#raise("key-new", { ...facts, fingerprint });
+    if (isReset) this.#raise("trust-reset", { provider: subject, fingerprint });
   }
 
   /** An offer for a pinned release that is refused by itself; clients keep getting the pinned content. */
@@ -182,7 +177,7 @@ export class TrustEvents {
   }
 
   #raise(...alarm: Parameters<Notebook["alarms"]["raise"]>): void {
-    this.#notebook.alarms.raise(...alarm);
+    this.#store.whenCommitted(() => this.#notebook.alarms.raise(...alarm));
   }
 }
 
@@ -217,27 +212,4 @@ function factsOf({ provider, version }: ReleaseAddress) {
 /** Names a provider or module as they do: the name of a module has one part more. */
 export function subjectOf(name: string) {
   return name.split("/").length > 3 ? { module: name } : { provider: name };
-}
-
-/**
- * Copies the notes of reported events; evidence of other replicas keeps its
- * own notes.
- */
-export function carryNotes<E extends Evidence>(
-  written: ReleaseTrust<E>,
-  admitted: ReleaseTrust<E>,
-  { pinned, evidence }: ReleaseTrust<E>,
-): ReleaseTrust<E> {
-  const ours = new Set(admitted.evidence.map(({ id }) => id));
-  const notes = new Map(evidence.map(({ id, noted }) => [id, noted]));
-  return {
-    ...written,
-    pinned: written.pinned && {
-      ...written.pinned,
-      isAudited: pinned?.isAudited ?? false,
-    },
-    evidence: written.evidence
-      .filter(({ id }) => notes.has(id) || !ours.has(id))
-      .map((one) => ({ ...one, noted: notes.get(one.id) ?? one.noted })),
-  };
 }

@@ -76,15 +76,12 @@ const namespaceShape = z.object({
       }),
     ),
   }),
-  // First contacts that are recorded and reported.
-  contacts: z.array(z.object({ type: text, id: text })),
   // Providers whose first contact an operator had forgotten, until the next one.
   resets: z.array(z.object({ type: text, ...decided })),
 });
 
 /** The record of a namespace. */
 export interface NamespaceBody extends NamespaceTrust {
-  readonly contacts: readonly { readonly type: string; readonly id: string }[];
   readonly resets: readonly (Decided & { readonly type: string })[];
 }
 

@@ -78,12 +78,21 @@ export class TrustStore {
     return (await this.open(namespace)).trust;
   }
 
-  /** Changes the decisions of operators; no change of another replica is lost. Durable on return. */
+  /** Changes the decisions of operators, and writes what `beside` writes, in one transaction. Durable on return. */
   async decide(
     namespace: Namespace,
     change: (decisions: Decisions) => Decisions,
+    beside?: () => Promise<void>,
   ): Promise<void> {
-    await this.#entryOf(namespace).decide(change);
+    await this.#entryOf(namespace).change((before) => {
+      const decisions = change(before.decisions);
+      return decisions === before.decisions ? before : { ...before, decisions };
+    }, beside);
+  }
+
+  /** Calls `then` once what is being written counts. */
+  whenCommitted(then: () => void): void {
+    this.#records.whenCommitted(then);
   }
 
   async readCandidates(provider: ProviderName): Promise<Candidates> {
@@ -120,11 +129,11 @@ export class TrustStore {
     const types = type === undefined ? await this.listTypes(namespace) : [type];
     const isReset = (one: string) => types.includes(one);
     if (type === undefined) await this.#dropUnreadable(namespace);
-    await this.#entryOf(namespace).change((before) => ({
+    const entry = this.#entryOf(namespace);
+    await entry.change((before) => ({
       ...before,
       firstKey: type === undefined ? undefined : before.firstKey,
       providerKeys: before.providerKeys.filter((key) => !isReset(key.type)),
-      contacts: before.contacts.filter((one) => !isReset(one.type)),
       resets: [
         ...before.resets.filter((one) => !isReset(one.type)),
         ...types.map((one) => ({ type: one, ...decided })),
@@ -133,6 +142,7 @@ export class TrustStore {
     // The reset is recorded last, so that a killed one can be repeated.
     for (const one of types)
       await this.#records.remove(contactKey({ ...namespace, type: one }));
+    entry.forget();
   }
 
   /** Every namespace by name, then those with nothing but a first contact or candidates. */
@@ -202,12 +212,7 @@ export class TrustStore {
     const { hostname, namespace: name } = namespace;
     const contacted = await this.#records.list(contactsFolder(namespace));
     const kept = await this.#records.folders(["providers", hostname, name]);
-    const noted = await this.read(namespace).then(
-      ({ contacts }) => contacts.map(({ type }) => type),
-      // A namespace that cannot be read names no contacts.
-      (error: unknown) => (asUnreadable(error), []),
-    );
-    return [...new Set([...contacted, ...kept, ...noted])].toSorted();
+    return [...new Set([...contacted, ...kept])].toSorted();
   }
 
   /** Removes a record that cannot be read; one that can be keeps its decisions. */

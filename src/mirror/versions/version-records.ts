@@ -68,11 +68,14 @@ export class VersionRecords<A> implements MetadataRecords<A, VersionList> {
   ): Promise<Kept<VersionList>> {
     let joined = kept;
     const record = this.#naming.record(address);
-    await this.#records.change(record, readVersionListBody, (before) => {
-      const continues = isSameList(before?.value, known);
-      joined = before === undefined || continues ? kept : join(kept, before);
-      return writeVersionListBody(joined);
-    });
+    const write = () =>
+      this.#records.change(record, readVersionListBody, (before) => {
+        const continues = isSameList(before?.value, known);
+        joined = before === undefined || continues ? kept : join(kept, before);
+        return writeVersionListBody(joined);
+      });
+    // The origin says it again.
+    await this.#records.transact(write, "soon");
     return joined;
   }
 

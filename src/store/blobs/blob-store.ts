@@ -8,19 +8,21 @@ import {
   lstat,
   mkdir,
   open,
+  rename,
   rm,
   stat,
   statfs,
 } from "node:fs/promises";
+import { dirname } from "node:path";
 import type { Sha256 } from "../../address/hash.ts";
 import { failure, isFailure } from "../../errors/index.ts";
-import { commitFile, plainFileFlags } from "../durable-file.ts";
+import { plainFileFlags } from "../durable-file.ts";
 import {
   classifyFileFailure,
   describeFailure,
   unlessMissing,
 } from "../file-failure.ts";
-import type { Database } from "../database/schema.ts";
+import type { Database } from "../database/transactions.ts";
 import { blobPath, stagingPath, type StoreLayout } from "../layout.ts";
 import { hashFile, readBlobState, VerifiedBlobs } from "./verified-blobs.ts";
 import { listBlobs, type ListedBlob } from "./listing.ts";
@@ -139,16 +141,17 @@ export class BlobStore {
     return { path, [Symbol.asyncDispose]: remove };
   }
 
-  /** Durable on return. The caller has compared the spool's digest with `sha256`. */
+  /**
+   * The caller has compared the spool's digest with `sha256`. Its bytes are on the disk before it gets its name; a name that a
+   * power cut takes away is one more archive to fetch, so that nobody waits for its folder.
+   */
   async commit(spool: Spool, sha256: Sha256): Promise<void> {
     const { handle } = spool;
     const path = blobPath(this.#layout, sha256);
     const before = await this.size(sha256);
-    await commitFile(handle, spool.path, path).catch(async (error: unknown) => {
-      // The rename may not survive a crash, so undo it.
-      await this.delete(sha256).catch(() => undefined);
-      throw error;
-    });
+    await handle.sync();
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await rename(spool.path, path);
     await this.#verified.remember({ sha256, handle });
     if (before === undefined)
       for (const one of this.#listeners) one.onStored?.(spool.written, sha256);

@@ -1,5 +1,6 @@
 import type { Sha256 } from "../../address/hash.ts";
-import type { Database } from "../database/schema.ts";
+import type { UseRow } from "../database/schema.ts";
+import type { Database } from "../database/transactions.ts";
 
 /** Milliseconds between two writes, for any number of used archives. */
 const interval = 5_000;
@@ -42,7 +43,7 @@ export class BlobUsage {
   /** Returns the last uses, in milliseconds since 1970. */
   async read(): Promise<ReadonlyMap<Sha256, number>> {
     await this.flush();
-    const rows = await this.#database.queries
+    const rows = await this.#database.transactions.queries
       .selectFrom("uses")
       .selectAll()
       .execute();
@@ -61,10 +62,13 @@ export class BlobUsage {
 
   /** Removes what is very old. */
   async trim(): Promise<void> {
-    await this.#database.queries
-      .deleteFrom("uses")
-      .where("at", "<", Date.now() - keptFor)
-      .execute();
+    const { transactions } = this.#database;
+    const trim = () =>
+      transactions.queries
+        .deleteFrom("uses")
+        .where("at", "<", Date.now() - keptFor)
+        .execute();
+    await transactions.run(trim, "soon");
   }
 
   #note(sha256: Sha256): void {
@@ -78,20 +82,24 @@ export class BlobUsage {
     for (let start = 0; start < uses.length; start += atOnce)
       try {
         const some = uses.slice(start, start + atOnce);
-        await this.#database.queries
-          .insertInto("uses")
-          .values(some)
-          .onConflict((conflict) =>
-            conflict
-              .column("sha256")
-              .doUpdateSet((set) => ({ at: set.ref("excluded.at") }))
-              .whereRef("uses.at", "<", "excluded.at"),
-          )
-          .execute();
+        await this.#database.transactions.run(() => this.#insert(some), "soon");
         for (const { sha256, at } of some)
           if (this.#pending.get(sha256) === at) this.#pending.delete(sha256);
       } catch {
         return;
       }
+  }
+
+  async #insert(uses: readonly UseRow[]): Promise<void> {
+    await this.#database.transactions.queries
+      .insertInto("uses")
+      .values(uses)
+      .onConflict((conflict) =>
+        conflict
+          .column("sha256")
+          .doUpdateSet((set) => ({ at: set.ref("excluded.at") }))
+          .whereRef("uses.at", "<", "excluded.at"),
+      )
+      .execute();
   }
 }

@@ -12,7 +12,8 @@ import {
 import { LineLimit } from "../../telemetry/line-limit.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 import { refuseToStore, unlessMissing } from "../file-failure.ts";
-import type { Database, EventRow } from "./schema.ts";
+import type { EventRow } from "./schema.ts";
+import type { Database } from "./transactions.ts";
 
 interface AuditLogParts {
   readonly database: Database;
@@ -80,20 +81,22 @@ export class AuditLog {
   }
 
   /**
-   * Adds the client. Resolves for a durable entry when it is on the disk, for another one at once. Only a durable entry
-   * rejects, with store-full; its subject must not be answered then.
+   * Adds the client. Resolves for a durable entry when it is on the disk or in the transaction that is open, for another
+   * one at once. Only a durable entry rejects, with store-full; its subject must not be answered then.
    */
   async record(
     entry: AuditEntry,
     { durable }: { readonly durable: boolean },
   ): Promise<void> {
     if (!this.#hasRoom(entry)) return;
-    const { decisions, logger, onLost } = this.#parts;
+    const { database, decisions, logger, onLost } = this.#parts;
+    const { transactions } = database;
     const asked = { ...currentAsker(), ...entry };
     const json = formatAuditEntry(asked, new Date());
     const written = JSON.parse(json) as WrittenEntry;
     // Each request has a line of its own.
-    if (!deliveries.has(entry.event)) logger.info(written, "audit");
+    if (!deliveries.has(entry.event))
+      transactions.whenCommitted(() => logger.info(written, "audit"));
     const row = rowOf(written);
     if (!durable) {
       this.#wait(row);
@@ -102,7 +105,7 @@ export class AuditLog {
     try {
       if (ofOperators.has(entry.event))
         await appendFile(decisions, `${json}\n`, { mode: 0o600, flush: true });
-      await this.#insert([row]);
+      await transactions.run(() => this.#insert([row]));
     } catch (error) {
       onLost(1, error);
       throw refuseToStore("a line of the audit log", error);
@@ -123,9 +126,11 @@ export class AuditLog {
 
   /** Removes the oldest rows of each event above `most`, a few at a time. */
   async trim(most = mostKept): Promise<void> {
-    const { queries } = this.#parts.database;
+    const { transactions } = this.#parts.database;
     for (const event of auditEvents) {
-      const rows = queries.selectFrom("events").where("event", "=", event);
+      const rows = transactions.queries
+        .selectFrom("events")
+        .where("event", "=", event);
       const [last] = await rows
         .select("at")
         .orderBy("at", "desc")
@@ -138,11 +143,16 @@ export class AuditLog {
         .where("at", "<=", last.at)
         .orderBy("at")
         .limit(pageSize);
-      for (;;) {
-        const { numDeletedRows: removed } = await queries
+      const remove = () =>
+        transactions.queries
           .deleteFrom("events")
           .where("id", "in", oldest)
           .executeTakeFirstOrThrow();
+      for (;;) {
+        const { numDeletedRows: removed } = await transactions.run(
+          remove,
+          "soon",
+        );
         if (removed < pageSize) break;
         await nextTurn();
       }
@@ -153,14 +163,16 @@ export class AuditLog {
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    const { database, onLost } = this.#parts;
+    const { transactions } = database;
     this.#writing = this.#writing.then(async () => {
       const rows = [...this.#waiting.values()];
       this.#waiting.clear();
       for (let start = 0; start < rows.length; start += atOnce) {
         const some = rows.slice(start, start + atOnce);
-        await this.#insert(some).catch((error: unknown) =>
-          this.#parts.onLost(some.length, error),
-        );
+        await transactions
+          .run(() => this.#insert(some), "soon")
+          .catch((error: unknown) => onLost(some.length, error));
         await nextTurn();
       }
     });
@@ -187,7 +199,7 @@ export class AuditLog {
   }
 
   async #insert(rows: readonly EventRow[]): Promise<void> {
-    await this.#parts.database.queries
+    await this.#parts.database.transactions.queries
       .insertInto("events")
       .values(rows)
       .onConflict((conflict) =>
@@ -202,7 +214,7 @@ export class AuditLog {
   #select(question: AuditQuestion, after: { at: string; id: number }) {
     const { event, verdict, asker, provider, module } = question;
     const { since, until } = question;
-    let query = this.#parts.database.queries
+    let query = this.#parts.database.transactions.queries
       .selectFrom("events")
       .selectAll()
       .where((where) =>

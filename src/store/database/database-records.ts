@@ -1,9 +1,13 @@
-import { KeyedLimit } from "../../concurrency/keyed-limit.ts";
 import { failure, type Failure } from "../../errors/index.ts";
 import { classifyFileFailure, describeFailure } from "../file-failure.ts";
 import { checkParts, isRebuildable, type RecordKey } from "../layout.ts";
-import type { ReadBody, RecordStore } from "../records/record-store.ts";
-import type { Database, RecordTable } from "./schema.ts";
+import type {
+  Durability,
+  ReadBody,
+  RecordStore,
+} from "../records/record-store.ts";
+import type { RecordTable } from "./schema.ts";
+import { type Database, Outpaced } from "./transactions.ts";
 
 /** Events that the store reports to the wiring, without waiting. */
 interface RecordEvents {
@@ -18,10 +22,6 @@ type ChangeListener = (changed: ReadonlySet<string> | undefined) => void;
 
 type Row = Pick<RecordTable, "revision" | "body">;
 
-/** Records that change at once. */
-const mostChanges = 16;
-/** Attempts at a change while other processes change the same record. */
-const mostTries = 100;
 /** Keys of one page of the list of all. */
 const pageSize = 1_000;
 
@@ -32,11 +32,10 @@ const untold: RecordEvents = {
   onPassedOver: () => undefined,
 };
 
-/** Records as rows; each write is one statement, which is durable when it returns. */
+/** Records as rows; each change is a transaction, or a part of the one that is open. */
 export class DatabaseRecords implements RecordStore {
   readonly #database: Database;
   readonly #events: RecordEvents;
-  readonly #turns = new KeyedLimit(mostChanges, 1);
   readonly #listeners: ChangeListener[] = [];
 
   constructor(database: Database, events: Partial<RecordEvents> = {}) {
@@ -62,13 +61,24 @@ export class DatabaseRecords implements RecordStore {
     return this.#open(key, await this.#find(key), readBody);
   }
 
+  transact<T>(
+    work: () => Promise<T>,
+    durability: Durability = "durable",
+  ): Promise<T> {
+    return this.#database.transactions.run(work, durability);
+  }
+
+  whenCommitted(then: () => void): void {
+    this.#database.transactions.whenCommitted(then);
+  }
+
   async create<T>(
     key: RecordKey,
     body: unknown,
     readBody: ReadBody<T>,
   ): Promise<T> {
     let first: unknown = body;
-    await this.#change(key, readBody, (before) => (first = before ?? body));
+    await this.change(key, readBody, (before) => (first = before ?? body));
     return first === body
       ? readBody(JSON.parse(JSON.stringify(body)))
       : (first as T);
@@ -79,23 +89,12 @@ export class DatabaseRecords implements RecordStore {
     readBody: ReadBody<T>,
     change: (before: T | undefined) => unknown,
   ): Promise<void> {
-    return this.#change(key, readBody, change);
-  }
-
-  async #change<T>(
-    key: RecordKey,
-    readBody: ReadBody<T>,
-    change: (before: T | undefined) => unknown,
-  ): Promise<void> {
-    await this.#turns.run(key.join("/"), async () => {
-      for (let tries = 0; tries < mostTries; tries++) {
-        const found = await this.#find(key);
-        const before = this.#open(key, found, readBody);
-        const after = change(before);
-        if (after === before) return;
-        if (await this.#replace(key, found, JSON.stringify(after))) return;
-      }
-      throw failure("too-busy", "processes that change one record");
+    return this.transact(async () => {
+      const found = await this.#find(key);
+      const before = this.#open(key, found, readBody);
+      const after = change(before);
+      if (after !== before)
+        await this.#replace(key, found, JSON.stringify(after));
     });
   }
 
@@ -109,11 +108,13 @@ export class DatabaseRecords implements RecordStore {
 
   async remove(key: RecordKey): Promise<void> {
     const { folder, name } = placeOf(key);
-    await this.#queries
-      .deleteFrom("records")
-      .where("folder", "=", folder)
-      .where("name", "=", name)
-      .execute();
+    await this.transact(() =>
+      this.#queries
+        .deleteFrom("records")
+        .where("folder", "=", folder)
+        .where("name", "=", name)
+        .execute(),
+    );
   }
 
   async *listAll(): AsyncGenerator<RecordKey> {
@@ -180,7 +181,7 @@ export class DatabaseRecords implements RecordStore {
   }
 
   get #queries() {
-    return this.#database.queries;
+    return this.#database.transactions.queries;
   }
 
   #find(key: RecordKey): Promise<Row | undefined> {
@@ -195,33 +196,34 @@ export class DatabaseRecords implements RecordStore {
     );
   }
 
-  /** Writes a record unless another process changed it since it was `found`; false then. */
+  /** Writes a record as another process did not change it since it was `found`. */
   async #replace(
     key: RecordKey,
     found: Row | undefined,
     body: string,
-  ): Promise<boolean> {
+  ): Promise<void> {
     const { folder, name } = placeOf(key);
     const revision = (found?.revision ?? 0) + 1;
-    if (found === undefined) {
-      const { numInsertedOrUpdatedRows: written } = await this.#queries
-        .insertInto("records")
-        .values({ folder, name, revision, body })
-        .onConflict((conflict) =>
-          conflict.columns(["folder", "name"]).doNothing(),
-        )
-        .executeTakeFirstOrThrow();
-      return written === 1n;
-    }
-    const { numUpdatedRows: written } = await this.#queries
-      .updateTable("records")
-      .set({ revision, body })
-      .where("folder", "=", folder)
-      .where("name", "=", name)
-      .where("revision", "=", found.revision)
-      .where("body", "=", found.body)
-      .executeTakeFirstOrThrow();
-    return written === 1n;
+    const written =
+      found === undefined
+        ? await this.#queries
+            .insertInto("records")
+            .values({ folder, name, revision, body })
+            .onConflict((conflict) =>
+              conflict.columns(["folder", "name"]).doNothing(),
+            )
+            .executeTakeFirstOrThrow()
+            .then((result) => result.numInsertedOrUpdatedRows)
+        : await this.#queries
+            .updateTable("records")
+            .set({ revision, body })
+            .where("folder", "=", folder)
+            .where("name", "=", name)
+            .where("revision", "=", found.revision)
+            .where("body", "=", found.body)
+            .executeTakeFirstOrThrow()
+            .then((result) => result.numUpdatedRows);
+    if (written !== 1n) throw new Outpaced(key.join("/"));
   }
 
   /** Parses a record. An invalid one is skipped only if it can be rebuilt. */

@@ -12,7 +12,8 @@ import { failure, ProvenderError } from "../../errors/index.ts";
 import { isDamage, lacksRoom } from "../file-failure.ts";
 import type { StoreLayout } from "../layout.ts";
 import { type DatabaseServer, openPostgres } from "./postgres.ts";
-import type { Database, Schema } from "./schema.ts";
+import type { Schema } from "./schema.ts";
+import { type Database, Transactions } from "./transactions.ts";
 
 /** Changes that are kept; a process that looks later reads everything again. */
 const keptChanges = 10_000;
@@ -68,6 +69,24 @@ const migrations = [
 /** Milliseconds for which one process waits until another one has written. */
 const busyTimeout = 5_000;
 
+/** Others write before, or after: a transaction that is open never fails for them. */
+const begin = "BEGIN IMMEDIATE";
+/** Waiting for another process's transaction must not stop everything else. */
+const atOnce = "PRAGMA busy_timeout = 0";
+
+const statements = {
+  begin: {
+    durable: [atOnce, begin],
+    soon: [atOnce, "PRAGMA synchronous = NORMAL", begin],
+  },
+  end: [`PRAGMA busy_timeout = ${busyTimeout}`, "PRAGMA synchronous = FULL"],
+};
+
+/** SQLITE_BUSY: another process's transaction is open. */
+function isOutpaced(error: unknown): boolean {
+  return (error as { readonly errcode?: unknown }).errcode === 5;
+}
+
 /** Pages of the log after which it is written back: bounds what a start after a kill reads. */
 const checkpointPages = 1_000;
 
@@ -88,10 +107,11 @@ export function openDatabase(
     const file = openFile(path);
     const dialect = new SqliteDialect({ database: adapt(file) });
     const queries = new Kysely<Schema>({ dialect });
+    const transactions = new Transactions(queries, statements, isOutpaced);
     return {
-      queries,
-      findChanges: watchChanges(file, queries),
-      measure: () => measure(queries),
+      transactions,
+      findChanges: watchChanges(file, transactions),
+      measure: () => measure(transactions),
       problem: undefined,
       close: () => {
         file.close();
@@ -129,7 +149,7 @@ const nothing: ReadonlySet<string> = new Set();
 /** Asks for what changed only once another process has written something; this process's own changes are among it. */
 function watchChanges(
   file: DatabaseSync,
-  queries: Kysely<Schema>,
+  transactions: Transactions,
 ): Database["findChanges"] {
   const data = file.prepare("PRAGMA data_version");
   let seen = { version: -1, change: 0 };
@@ -137,7 +157,7 @@ function watchChanges(
     const version = Number(data.get()?.data_version);
     if (version === seen.version) return nothing;
     const since = seen.change;
-    const found = await queries
+    const found = await transactions.queries
       .selectFrom("changes")
       .select(["number", "record"])
       .where("number", ">=", since)
@@ -152,7 +172,7 @@ function watchChanges(
   };
 }
 
-async function measure(queries: Kysely<Schema>): Promise<number> {
+async function measure({ queries }: Transactions): Promise<number> {
   const { rows } = await sql<{ readonly bytes: number }>`
     SELECT (page_count - freelist_count) * page_size AS bytes
     FROM pragma_page_count, pragma_freelist_count, pragma_page_size
@@ -192,7 +212,7 @@ function prepare(file: DatabaseSync, path: string): void {
 
 /** The version is looked at again, as another process may have been first. */
 function migrate(file: DatabaseSync): void {
-  file.exec("BEGIN IMMEDIATE");
+  file.exec(begin);
   for (const step of migrations.slice(readVersion(file))) file.exec(step);
   file.exec(`PRAGMA user_version = ${migrations.length}; COMMIT`);
 }

@@ -6,8 +6,9 @@ import {
 } from "kysely";
 import type { Pool, PoolClient } from "pg";
 import { failure, type Failure, ProvenderError } from "../../errors/index.ts";
-import type { Database, Schema } from "./schema.ts";
+import type { Schema } from "./schema.ts";
 import { PostgresWatch } from "./postgres-watch.ts";
+import { type Database, Transactions } from "./transactions.ts";
 
 /** A PostgreSQL that many daemons share. */
 export interface DatabaseServer {
@@ -26,6 +27,17 @@ const limits = {
   keepAlive: true,
   max: 8,
 };
+
+const statements = {
+  begin: {
+    durable: ["BEGIN"],
+    soon: ["BEGIN", "SET LOCAL synchronous_commit = off"],
+  },
+  end: [],
+};
+
+/** SQLSTATE of transactions that stood in each other's way. */
+const outpaced: ReadonlySet<unknown> = new Set(["40001", "40P01"]);
 
 /** What makes each layout of the database of the one before it; the table `layout` counts them. */
 const migrations = [
@@ -110,7 +122,7 @@ export function openPostgres(
   });
   watch.start();
   return {
-    queries,
+    transactions: new Transactions(queries, statements, isOutpaced),
     findChanges: () => Promise.resolve(watch.takeChanges()),
     measure: () => Promise.resolve(0),
     get problem() {
@@ -209,6 +221,11 @@ function asUnreachable(
     cause instanceof AggregateError ? (cause.errors.at(-1) as unknown) : cause;
   const { message } = last as Error;
   return failure("database-unreachable", place, message, { cause });
+}
+
+function isOutpaced(error: unknown): boolean {
+  const { cause } = error as { readonly cause?: { readonly code?: unknown } };
+  return outpaced.has(cause?.code);
 }
 
 /** The server's number of a connection, which the types do not have. */

@@ -1,5 +1,5 @@
 import type { Sha256 } from "../../address/hash.ts";
-import type { Generated, Kysely } from "kysely";
+import type { Generated } from "kysely";
 
 /** Tables of a store. */
 export interface Schema {
@@ -48,21 +48,8 @@ export interface EventRow {
 }
 
 /** When an archive was last used. */
-interface UseRow {
+export interface UseRow {
   readonly sha256: Sha256;
   /** Milliseconds since 1970. */
   readonly at: number;
-}
-
-/** An open database. */
-export interface Database {
-  readonly queries: Kysely<Schema>;
-  /** The records that other processes may have changed since the last call, which are none at most times; undefined where it may be any. */
-  findChanges(): Promise<ReadonlySet<string> | undefined>;
-  /** Bytes that it takes of the storage directory's disk. */
-  measure(): Promise<number>;
-  /** Why it does not answer; undefined while it does. */
-  readonly problem: string | undefined;
-  /** Nothing can be asked from then on. */
-  close(): Promise<void>;
 }

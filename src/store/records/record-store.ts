@@ -1,5 +1,8 @@
 import type { RecordKey } from "../layout.ts";
 
+/** When a transaction counts: `durable` ones survive a power cut once they return, `soon` ones a few moments later. */
+export type Durability = "durable" | "soon";
+
 /** Parses a body. */
 export type ReadBody<T> = (body: unknown) => T;
 
@@ -12,6 +15,10 @@ export type ReadBody<T> = (body: unknown) => T;
  * that can be rebuilt (`isRebuildable`) counts as absent.
  */
 export interface RecordStore {
+  /** Runs `work` as one transaction: all that it writes counts at once, or nothing does. It may run more than once. */
+  transact<T>(work: () => Promise<T>, durability?: Durability): Promise<T>;
+  /** Calls `then` once the open transaction counts; at once where none is open. */
+  whenCommitted(then: () => void): void;
   /** Notices what other processes wrote, and tells those who remember it. */
   look(): Promise<void>;
   /** Returns undefined when there is none. */

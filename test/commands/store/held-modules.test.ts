@@ -20,7 +20,7 @@ async function fill(module: string): Promise<Buffer> {
   const key = ["modules", ...place, "archives", "1.1.0"];
   const digest = "a".repeat(40);
   const body = {
-    pinned: { digest, at: "2026-01-01T00:00:00.000Z", isAudited: true },
+    pinned: { digest, at: "2026-01-01T00:00:00.000Z" },
     evidence: [{ digest, commit: digest, foreign: "it has submodules" }],
   };
   plantRecords(mirror.directory, [[key, body]]);

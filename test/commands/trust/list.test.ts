@@ -3,6 +3,7 @@ import type { Hostname } from "../../../src/address/hostname.ts";
 import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
 import { addCandidate } from "../../../src/trust/candidates.ts";
 import { runHere } from "../../running-here.ts";
+import { meet } from "../../scenes/trust-records.ts";
 import { damageRecord, makeLayout, openRecords } from "../../store/stores.ts";
 import { expectDocument } from "../documents.ts";
 import { makeStorage } from "../storage.ts";
@@ -28,8 +29,7 @@ async function prepareStore() {
       versions: new Set(["1.0.0"]),
       published: new Set(["K"]),
     };
-    await entry.createContact(type, contact);
-    await entry.noteContact(type, contact);
+    await meet(entry, contact, type);
     if (namespace === "unreleased") continue;
     const folder = ["providers", hostname, namespace, type, "releases"];
     await records.create([...folder, "1.0.0"], {}, Object);

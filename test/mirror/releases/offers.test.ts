@@ -126,7 +126,7 @@ describe("what is known after an offer", () => {
     const { sha256sums = "", content } = known.trust.evidence[0] ?? {};
     const pinned = {
       ...{ content: content ?? new Map(), sha256sums },
-      ...{ signedBy: K.fingerprint, at: new Date(0), isAudited: true },
+      ...{ signedBy: K.fingerprint, at: new Date(0) },
     };
     const admitted = { ...known, trust: { ...known.trust, pinned } };
     expect(admitted.places.size).toBe(1);

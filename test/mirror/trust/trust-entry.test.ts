@@ -5,13 +5,18 @@ import { type NamespaceBody } from "../../../src/mirror/trust/trust-records.ts";
 import { learnProviderKey } from "../../../src/trust/first-contact.ts";
 import {
   asItIs,
+  meet,
   place,
   prepareTrust,
   revokeK,
 } from "../../scenes/trust-records.ts";
 import { contact, E, K } from "../../trust/releases.ts";
 
-const nothing = { ...emptyNamespace, contacts: [], resets: [] };
+const nothing = { ...emptyNamespace, resets: [] };
+const revoke = (namespace: NamespaceBody) => ({
+  ...namespace,
+  decisions: revokeK(namespace.decisions),
+});
 const learn = (type: string) => (namespace: NamespaceBody) =>
   learnProviderKey(namespace, { type, version: "1.0.0" }, K);
 
@@ -43,7 +48,7 @@ describe("the trust of a namespace", () => {
     await Promise.all([
       one.change(learn("a")),
       other.change(learn("b")),
-      other.decide(revokeK),
+      other.change(revoke),
     ]);
     const { providerKeys, decisions } = await open().renew();
     expect(providerKeys.map(({ type }) => type).toSorted()).toEqual(["a", "b"]);
@@ -54,7 +59,7 @@ describe("the trust of a namespace", () => {
     const { open } = await prepareTrust();
     const entry = open();
     const known = await entry.renew();
-    await open().decide(revokeK);
+    await open().change(revoke);
     await entry.renew();
     expect(entry.trust).toBe(known);
     entry.forget();
@@ -72,11 +77,9 @@ describe("the trust of a namespace", () => {
       const entry = open();
       await entry.renew();
       writes.let(() => "fails", code);
-      await expect(entry.decide(revokeK)).rejects.toThrow(expected);
+      await expect(entry.change(revoke)).rejects.toThrow(expected);
       expect(entry.trust).toEqual(nothing);
-      await expect(entry.createContact("thing", contact())).rejects.toThrow(
-        expected,
-      );
+      await expect(meet(entry, contact())).rejects.toThrow(expected);
       writes.let();
       expect(await entry.findContact("thing")).toBeUndefined();
     },
@@ -90,9 +93,9 @@ describe("a decision", () => {
       const { open, reopen, writes } = await prepareTrust();
       const entry = open();
       await entry.change(learn("thing"));
-      await entry.createContact("thing", contact());
-      writes.let(() => fate);
-      await expect(entry.decide(revokeK)).rejects.toThrow("killed");
+      await meet(entry, contact());
+      writes.let((name) => (name === "commit" ? fate : undefined));
+      await expect(entry.change(revoke)).rejects.toThrow("killed");
       const { decisions } = await open(reopen()).renew();
       expect(decisions.keys).toHaveLength(fate === "dies after" ? 1 : 0);
     },
@@ -106,8 +109,8 @@ describe("a first contact", () => {
     await one.change(learn("thing"));
     await other.renew();
     const [first, second] = await Promise.all([
-      one.createContact("thing", contact({ id: "one" })),
-      other.createContact("thing", contact({ id: "other", key: E })),
+      meet(one, contact({ id: "one" })),
+      meet(other, contact({ id: "other", key: E })),
     ]);
     expect(second.id).toBe(first.id);
     const third = open();

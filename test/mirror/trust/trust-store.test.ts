@@ -7,7 +7,12 @@ import {
 } from "../../../src/trust/candidates.ts";
 import { learnProviderKey } from "../../../src/trust/first-contact.ts";
 import { address } from "../../scenes/believed-releases.ts";
-import { acme, prepareTrust, revokeK } from "../../scenes/trust-records.ts";
+import {
+  acme,
+  meet,
+  prepareTrust,
+  revokeK,
+} from "../../scenes/trust-records.ts";
 import { contact, E, K } from "../../trust/releases.ts";
 
 const { provider } = address;
@@ -27,9 +32,7 @@ async function prepareMet(...types: readonly string[]) {
       ...learnProviderKey(namespace, { type, version: "1.0.0" }, K),
       firstKey: { type: "thing", fingerprint: K },
     }));
-    await entry.noteContact(
-      ...([type, await entry.createContact(type, contact())] as const),
-    );
+    await meet(entry, contact(), type);
     await scene.record(type);
   }
   await store.decide(acme, revokeK);

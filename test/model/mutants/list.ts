@@ -132,7 +132,7 @@ export const mutants: readonly Mutant[] = [
       (!enforcesAge`,
     ],
     "what is pinned stays pinned": [
-      "if (release.pinned !== undefined) return question;",
+      "if (release.pinned !== undefined) return { ...question, events: [] };",
       "",
     ],
     "only an acceptable signer adds platforms": [

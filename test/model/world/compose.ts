@@ -63,7 +63,7 @@ export function composeTrust(
   const records = new MemoryRecords(machine.disk, life, machine.clock);
   const trust = new TrustStore(records);
   records.listen(() => trust.forget());
-  return { records, trust, notebook: notebookOf(machine, life) };
+  return { records, trust, notebook: notebookOf(machine, records, life) };
 }
 
 /** Composes what `wireProviders` composes, without files, threads and sockets. */
@@ -109,7 +109,9 @@ export function composeMirror(
     onMalformed: () => undefined,
   });
   const admission = new Admission(trust, notebook, rulesOf(settings));
-  const settlements = new Settlements({ releases, events, notebook });
+  const settlements = new Settlements({
+    ...{ releases, records: releaseRecords, events, notebook },
+  });
   const refused = new RefusedVersions({
     ...{ records, clock },
     onUnwritten: () => undefined,
@@ -139,7 +141,11 @@ export function composeMirror(
 }
 
 /** Notes what people hear of; nothing is noted by a process that has died. */
-function notebookOf(machine: MemoryMachine, life: Life): Notebook {
+function notebookOf(
+  machine: MemoryMachine,
+  records: MemoryRecords,
+  life: Life,
+): Notebook {
   const audit = {
     record: async (
       entry: (typeof machine.audit)[number],
@@ -147,7 +153,9 @@ function notebookOf(machine: MemoryMachine, life: Life): Notebook {
     ) => {
       if (machine.disk.isFull && durable)
         throw failure("store-unusable", "the store", "its disk is full");
-      await life.write(() => machine.audit.push(entry));
+      const write = () => machine.audit.push(entry);
+      // What nothing waits for is kept in memory while the disk is full.
+      await (durable ? records.write(write) : life.write(write));
     },
   };
   const alarms = {

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { failure } from "../../../src/errors/index.ts";
 import { isRebuildable, type RecordKey } from "../../../src/store/layout.ts";
 import type {
@@ -23,12 +24,45 @@ export class DiskFull extends Error {
   }
 }
 
+/** A transaction that is open. */
+class Draft {
+  /** What is carried out in the end. */
+  readonly effects: (() => void)[] = [];
+  /** What is called behind it. */
+  readonly then: (() => void)[] = [];
+  readonly #revisions = new Map<string, number | undefined>();
+  readonly #texts = new Map<string, string | undefined>();
+
+  find(disk: MemoryDisk, key: RecordKey): StoredRecord | undefined {
+    const name = key.join("/");
+    const text = this.#texts.get(name);
+    if (text !== undefined) return { key, text, revision: 0, isDamaged: false };
+    if (this.#texts.has(name)) return undefined;
+    const found = disk.find(key);
+    this.#revisions.set(name, found?.revision);
+    return found;
+  }
+
+  put(key: RecordKey, text: string | undefined, effect: () => void): void {
+    this.#texts.set(key.join("/"), text);
+    this.effects.push(effect);
+  }
+
+  /** True where what was read, and what is written, is something else by now. */
+  isOutdated(disk: MemoryDisk): boolean {
+    return this.#revisions
+      .entries()
+      .some(([name, seen]) => disk.find(name.split("/"))?.revision !== seen);
+  }
+}
+
 /** The records of a disk as one process sees them. */
 export class MemoryRecords implements RecordStore {
   readonly #disk: MemoryDisk;
   readonly #life: Life;
   readonly #clock: Clock;
   readonly #listeners: ((changed: ReadonlySet<string>) => void)[] = [];
+  readonly #drafts = new AsyncLocalStorage<Draft>();
   #seen: number;
 
   constructor(disk: MemoryDisk, life: Life, clock: Clock) {
@@ -57,9 +91,44 @@ export class MemoryRecords implements RecordStore {
     return Promise.resolve();
   }
 
+  /**
+   * Carries out everything at once in the end, from the start where another process changed what was read. What `work`
+   * reads again is as it wrote it.
+   */
+  async transact<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#drafts.getStore() !== undefined) return work();
+    for (;;) {
+      const draft = new Draft();
+      const result = await this.#drafts.run(draft, work);
+      if (draft.effects.length === 0) return result;
+      await this.#life.wait(slowest);
+      if (draft.isOutdated(this.#disk)) continue;
+      if (this.#disk.isFull) throw new DiskFull();
+      await this.#life.write(() => {
+        for (const effect of draft.effects) effect();
+      });
+      for (const then of draft.then) then();
+      return result;
+    }
+  }
+
+  whenCommitted(then: () => void): void {
+    const draft = this.#drafts.getStore();
+    if (draft === undefined) then();
+    else draft.then.push(then);
+  }
+
+  /** Writes something beside the records. */
+  write(effect: () => void): Promise<void> {
+    return this.transact(() => {
+      this.#drafts.getStore()?.effects.push(effect);
+      return Promise.resolve();
+    });
+  }
+
   async read<T>(key: RecordKey, readBody: ReadBody<T>): Promise<T | undefined> {
     await this.#life.wait(slowest);
-    return this.#open(key, this.#disk.find(key), readBody);
+    return this.#open(key, this.#find(key), readBody);
   }
 
   async create<T>(
@@ -67,32 +136,24 @@ export class MemoryRecords implements RecordStore {
     body: unknown,
     readBody: ReadBody<T>,
   ): Promise<T> {
-    await this.#life.wait(slowest);
-    const first = this.#open(key, this.#disk.find(key), readBody);
-    if (first !== undefined) return first;
-    const text = JSON.stringify(body);
-    await this.#write(key, () => this.#disk.put(key, text));
-    return readBody(JSON.parse(text));
+    let first: unknown = body;
+    await this.change(key, readBody, (before) => (first = before ?? body));
+    return first === body
+      ? readBody(JSON.parse(JSON.stringify(body)))
+      : (first as T);
   }
 
-  /** Reads, changes and writes again from the start where another process wrote meanwhile. */
-  async change<T>(
+  change<T>(
     key: RecordKey,
     readBody: ReadBody<T>,
     change: (before: T | undefined) => unknown,
   ): Promise<void> {
-    for (;;) {
+    return this.transact(async () => {
       await this.#life.wait(slowest);
-      const stored = this.#disk.find(key);
-      const before = this.#open(key, stored, readBody);
+      const before = this.#open(key, this.#find(key), readBody);
       const after = change(before);
-      if (after === before) return;
-      await this.#life.wait(slowest);
-      if (this.#disk.find(key)?.revision !== stored?.revision) continue;
-      const text = JSON.stringify(after);
-      await this.#write(key, () => this.#disk.put(key, text));
-      return;
-    }
+      if (after !== before) this.#put(key, JSON.stringify(after));
+    });
   }
 
   refuse(key: RecordKey, problem: string): never {
@@ -105,9 +166,10 @@ export class MemoryRecords implements RecordStore {
   }
 
   async remove(key: RecordKey): Promise<void> {
-    await this.#life.wait(slowest);
-    if (this.#disk.find(key) !== undefined)
-      await this.#write(key, () => this.#disk.remove(key));
+    await this.transact(async () => {
+      await this.#life.wait(slowest);
+      if (this.#find(key) !== undefined) this.#put(key, undefined);
+    });
   }
 
   async *listAll(): AsyncGenerator<RecordKey> {
@@ -141,10 +203,16 @@ export class MemoryRecords implements RecordStore {
     return [...new Set(names)];
   }
 
-  async #write(key: RecordKey, apply: () => void): Promise<void> {
-    if (this.#disk.isFull) throw new DiskFull();
-    await this.#life.write(() => {
-      apply();
+  #find(key: RecordKey): StoredRecord | undefined {
+    const draft = this.#drafts.getStore();
+    return draft ? draft.find(this.#disk, key) : this.#disk.find(key);
+  }
+
+  /** Undefined removes it. */
+  #put(key: RecordKey, text: string | undefined): void {
+    this.#drafts.getStore()?.put(key, text, () => {
+      if (text === undefined) this.#disk.remove(key);
+      else this.#disk.put(key, text);
       const [record, at] = [key.join("/"), this.#clock.monotonic()];
       this.#disk.changes.push({ record, by: this.#life, at });
     });
