@@ -642,11 +642,6 @@ const commandErrors = {
       `${archive} is not what ${where} locks (it lists ${listed.join(", ")}; the publisher's package has ${computed.join(", ")})`,
     remedy: `if only this platform is missing, run "provender lock", otherwise find out why the package changed`,
   }),
-  "lock-outdated": row(["where", "provider", "locked", "asked"], {
-    sentence:
-      "{where}: {provider} is locked at {locked}, but the configuration asks for {asked}",
-    remedy: `run "init -upgrade" of your client`,
-  }),
 };
 
 /** Every error by its code: HTTP status, reason phrase, sentence and remedy. */

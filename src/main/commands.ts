@@ -235,18 +235,13 @@ function withSelection(command: Command): Command {
     .option("--platform <os_arch>", "such as linux_amd64; repeatable", collect)
     .option(
       "--module <spec>",
-      "[HOSTNAME/]NAMESPACE/NAME/SYSTEM[@CONSTRAINT], with what it calls and requires; repeatable",
+      "[HOSTNAME/]NAMESPACE/NAME/SYSTEM[@CONSTRAINT]; repeatable",
       collect,
     )
     .option("--lock-file <path>", "what it locks; repeatable", collect)
     .option(
       "--directory <dir>",
       "what is locked or required there and below; repeatable",
-      collect,
-    )
-    .option(
-      "--list <path>",
-      "a file of SPECs, - is stdin; repeatable",
       collect,
     );
 }

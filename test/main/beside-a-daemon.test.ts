@@ -65,19 +65,6 @@ describe("commands beside a daemon", () => {
     expect(packages).toHaveLength(many);
   });
 
-  it("take a list from standard input, and files of their own directory", async () => {
-    const cwd = scratch("here");
-    writeFileSync(join(cwd, "specs"), "acme/widget@1.1.0\n");
-    const lists = ["--list", "-", "--list", "specs"];
-    const run = await beside(mirror, ["prefetch", ...linux, ...lists], {
-      ...{ cwd, input: "acme/widget@1.0.0\n" },
-    });
-    expect([run.status, run.stderr]).toEqual([
-      0,
-      expect.stringContaining("2 stored already"),
-    ]);
-  });
-
   it("end their work when they are interrupted", async () => {
     const held = holdArchives();
     const run = await beside(mirror, ["prefetch", ...linux, "acme/slow@all"], {

@@ -138,7 +138,6 @@ describe.runIf(canBeOthers)("the users of commands", () => {
     writeFileSync(secret, "hunter2 {\n");
     for (const args of [
       ["import", secret],
-      ["prefetch", "--list", secret],
       ["prefetch", "--lock-file", secret],
       ["prefetch", "--directory", cwd],
       ["lock", "--mirror", own.url, cwd],

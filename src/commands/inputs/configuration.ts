@@ -1,58 +1,98 @@
 import { readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { parseModuleConstraint } from "../../address/module-constraint.ts";
-import { failure, type ProvenderError } from "../../errors/index.ts";
-import { isLocalSource, type ModuleCall } from "./declarations.ts";
+import { hostnameAsWritten } from "../../address/hostname.ts";
+import type { ModuleAddress } from "../../address/module-address.ts";
 import {
-  type DependencyLockFile,
+  parseModuleConstraint,
+  type ModuleConstraint,
+} from "../../address/module-constraint.ts";
+import { withoutQuery } from "../../address/module-source.ts";
+import {
+  formatProviderAddress,
+  parseProviderAddress,
+  type ProviderAddress,
+} from "../../address/provider-address.ts";
+import { parseModuleCall } from "../../address/specs/module-spec.ts";
+import type { VersionConstraint } from "../../address/version-constraint.ts";
+import {
+  failure,
+  type Failure,
+  type ProvenderError,
+} from "../../errors/index.ts";
+import {
+  isLocalSource,
+  type Declarations,
+  type ModuleCall,
+} from "./declarations.ts";
+import {
+  clientOf,
   lockFileName,
+  type ProviderLock,
 } from "./dependency-lock-file.ts";
-import { readInputFile, takeInput, unreadable } from "./input-file.ts";
 import {
-  type Folder,
-  followModules,
-  type Module,
-  type NotCarried,
-  type OpenModule,
-  readModule,
-  type Requirement,
-} from "./modules.ts";
-import { readDependencyLocks } from "./parser.ts";
+  noteProblem,
+  readInputFile,
+  takeInput,
+  unreadable,
+} from "./input-file.ts";
+import { parseConfiguration, readDependencyLocks } from "./parser.ts";
 
-/** A directory in which a client is run: what it locks, and what it and the modules that it calls require together. */
-export interface ConfigurationRoot {
-  readonly directory: string;
-  readonly locks: DependencyLockFile | undefined;
-  /** One for each provider. */
-  readonly requirements: readonly Requirement[];
-  readonly client: "terraform" | "tofu";
-  readonly problems: readonly ProvenderError[];
-  readonly notCarried: readonly NotCarried[];
+/** A provider that a root and the local modules below it require together; `where` is FILE:LINE. */
+export interface Requirement {
+  readonly provider: ProviderAddress;
+  readonly constraint: VersionConstraint;
+  readonly where: string;
 }
 
-/** What is in a directory, without what it calls. */
-interface FoundDirectory {
-  readonly directory: string;
-  readonly folder: Folder;
-  /** With its tests. */
-  readonly module: Module;
-  readonly installed: readonly InstalledCall[];
+/** A module of a registry that is called. */
+export interface CalledModule {
+  readonly module: ModuleAddress;
+  readonly constraint: ModuleConstraint;
+  readonly where: string;
+}
+
+/** A module that is called and that no mirror has for clients. */
+export interface NotCarried {
+  /** Without what may be a secret. */
+  readonly source: string;
+  readonly where: string;
+  readonly because: string;
+}
+
+/** What the roots of a directory lock, what they require beside that, and the modules that they call. */
+export interface FoundConfiguration {
+  readonly locks: readonly ProviderLock[];
+  readonly required: readonly Requirement[];
+  readonly modules: readonly CalledModule[];
+  readonly notCarried: readonly NotCarried[];
   readonly problems: readonly ProvenderError[];
+}
+
+/** What the configuration files of one directory say. */
+interface Folder extends Declarations {
+  readonly directory: string;
+  /** Its path without links. */
+  readonly real: string;
+  /** Of its files. */
+  readonly names: readonly string[];
+  readonly isConfigured: boolean;
 }
 
 /** Directories that one search looks into at most. */
 const mostDirectories = 50_000;
+/** Different terms about one provider; a large configuration has ten. */
+const mostTerms = 100;
 
 /**
- * The roots in a directory and below it. Hidden directories, `.terraform`
- * among them, and links to directories are not searched. A directory that
- * another one calls as a module and that has no lock file is no root, unless
- * it was named.
+ * Reads a directory and those below it. Hidden directories, `.terraform` among them, and links to directories are not searched. A
+ * directory that another one calls as a local module counts with its caller, unless it has a lock file or was named.
  */
-export async function findRoots(path: string, open: OpenModule) {
+export async function readConfiguration(
+  path: string,
+): Promise<FoundConfiguration> {
   const problems: ProvenderError[] = [];
-  const found: FoundDirectory[] = [];
+  const folders: Folder[] = [];
   const pending = [path];
   for (const directory of pending) {
     const many = `it has more than ${mostDirectories} directories below it`;
@@ -62,7 +102,7 @@ export async function findRoots(path: string, open: OpenModule) {
     }
     try {
       const entries = await readdir(directory, { withFileTypes: true });
-      found.push(await readDirectory(directory));
+      folders.push(await readFolder(directory));
       const below = entries
         .filter((one) => one.isDirectory() && !one.name.startsWith("."))
         .map(({ name }) => join(directory, name));
@@ -71,122 +111,186 @@ export async function findRoots(path: string, open: OpenModule) {
       problems.push(unreadable(directory, error));
     }
   }
-  const called = new Set<string>();
-  for (const { directory, folder, module, installed } of found)
-    for (const real of [
-      ...installed.map((one) => one.real),
-      ...(await Promise.all(
-        module.calls
-          .filter(({ source }) => isLocalSource(source))
-          .map(({ source }) => realOf(join(directory, source))),
-      )),
-    ])
-      if (real !== folder.key) called.add(real);
-  const roots: ConfigurationRoot[] = [];
-  const cache = new Map<string, Promise<Module>>();
-  for (const one of found) {
-    const { directory, folder, module } = one;
-    const isFree = directory === path || !called.has(folder.key);
-    if (isLocked(folder) || (isFree && module.names.length > 0))
-      roots.push(await readRoot(one, open, cache));
-  }
+  const known = new Map(folders.map((folder) => [folder.real, folder]));
+  const called = new Set(
+    (
+      await Promise.all(
+        folders.map(async (folder) =>
+          (await localCalls(folder)).filter((real) => real !== folder.real),
+        ),
+      )
+    ).flat(),
+  );
+  const roots = folders.filter(
+    ({ directory, real, names, isConfigured }) =>
+      names.includes(lockFileName) ||
+      (isConfigured && (directory === path || !called.has(real))),
+  );
   const nothing = `there is neither a ${lockFileName} nor a configuration here or below`;
   if (roots.length + problems.length === 0)
     problems.push(failure("input", path, nothing, "give the directory of one"));
-  problems.push(...roots.flatMap((root) => root.problems));
-  return { roots, problems };
-}
-
-/** One directory as a root, whether or not something is in it. */
-export async function readRootDirectory(
-  directory: string,
-  open: OpenModule,
-): Promise<ConfigurationRoot> {
-  try {
-    return await readRoot(await readDirectory(directory), open);
-  } catch (error) {
-    throw unreadable(directory, error);
-  }
-}
-
-async function readDirectory(directory: string): Promise<FoundDirectory> {
-  const folder = await openFolder(directory);
-  const module = await readModule(folder, true);
-  return { directory, folder, module, ...(await readInstalled(directory)) };
-}
-
-async function openFolder(directory: string): Promise<Folder> {
-  const show = (name: string) => join(directory, name);
-  const tests = await listFiles(show("tests")).catch(() => []);
+  const read: FoundConfiguration[] = [];
+  for (const root of roots) read.push(await readRoot(root, known));
   return {
-    key: await realpath(directory),
-    names: [
-      ...(await listFiles(directory)),
-      ...tests.map((name) => `tests/${name}`),
-    ],
-    show,
-    read: (name) => readInputFile(show(name)),
-    enter: async (path) =>
-      openFolder(await realOf(show(path))).catch(() => undefined),
+    locks: read.flatMap((root) => root.locks),
+    required: read.flatMap((root) => root.required),
+    modules: read.flatMap((root) => root.modules),
+    notCarried: read.flatMap((root) => root.notCarried),
+    problems: [...problems, ...read.flatMap((root) => root.problems)],
   };
 }
 
-async function listFiles(directory: string): Promise<readonly string[]> {
+/** Reads the files that clients choose. */
+async function readFolder(directory: string): Promise<Folder> {
   const entries = await readdir(directory, { withFileTypes: true });
-  return entries
+  const names = entries
     .filter((entry) => !entry.isDirectory())
-    .map(({ name }) => name);
+    .map(({ name }) => name)
+    .toSorted();
+  const read = names
+    .filter((name) => /^[^.].*\.(?:tf|tofu)(?:\.json)?$/.test(name))
+    // Of two that differ in `.tf` and `.tofu` only, the latter (OpenTofu, "dirFiles").
+    .filter((name) => {
+      const twin = name.replace(/\.tf(\.json)?$/, ".tofu$1");
+      return twin === name || !names.includes(twin);
+    });
+  const files: Declarations[] = [];
+  const unread: Failure<"input">[] = [];
+  for (const name of read) {
+    const path = join(directory, name);
+    try {
+      files.push(await parseConfiguration(path, await readInputFile(path)));
+    } catch (error) {
+      noteProblem(unread, path, error);
+    }
+  }
+  return {
+    ...{ directory, real: await realpath(directory), names },
+    isConfigured: read.length > 0,
+    required: files.flatMap((file) => file.required),
+    calls: files.flatMap((file) => file.calls),
+    problems: [...unread, ...files.flatMap((file) => file.problems)],
+  };
 }
 
-function realOf(path: string): Promise<string> {
-  return realpath(path).catch(() => path);
-}
-
-function isLocked({ names }: Folder): boolean {
-  return names.includes(lockFileName);
+/** The real paths of the local modules that a directory calls. */
+function localCalls({ directory, calls }: Folder): Promise<readonly string[]> {
+  const local = calls.filter(
+    ({ source, isExpression }) => !isExpression && isLocalSource(source),
+  );
+  return Promise.all(
+    local.map(({ source }) => {
+      const path = join(directory, source);
+      return realpath(path).catch(() => path);
+    }),
+  );
 }
 
 async function readRoot(
-  found: FoundDirectory,
-  open: OpenModule,
-  cache?: Map<string, Promise<Module>>,
-): Promise<ConfigurationRoot> {
-  const { directory, folder, module, installed } = found;
-  const lockFile = join(directory, lockFileName);
-  const locks = isLocked(folder)
-    ? await readDependencyLocks(await takeInput(lockFile))
+  root: Folder,
+  known: Map<string, Folder>,
+): Promise<FoundConfiguration> {
+  const reached = new Map([[root.real, root]]);
+  // Those that are reached on the way follow.
+  for (const folder of reached.values())
+    for (const real of await localCalls(folder)) {
+      if (reached.has(real)) continue;
+      const read =
+        known.get(real) ?? (await readFolder(real).catch(() => undefined));
+      if (read === undefined) continue;
+      known.set(real, read);
+      reached.set(real, read);
+    }
+  const folders = [...reached.values()];
+  const file = root.names.includes(lockFileName)
+    ? await readDependencyLocks(
+        await takeInput(join(root.directory, lockFileName)),
+      )
     : undefined;
-  const client = clientOf(locks, module);
-  const registry =
-    client === "tofu" ? "registry.opentofu.org" : "registry.terraform.io";
-  const resolve = (key: string, call: ModuleCall) =>
-    resolveCall(installed, key, call);
-  const followed = await followModules(found, registry, open, resolve, cache);
-  const problems = [...found.problems, ...followed.problems];
-  return { ...followed, directory, locks, client, problems };
-}
-
-/** OpenTofu means another registry by a source without a hostname, so the traces that it leaves decide. */
-function clientOf(
-  file: DependencyLockFile | undefined,
-  { names }: Module,
-): "terraform" | "tofu" {
-  const [, writer] =
-    /^# This file is maintained .* "(terraform|tofu) init"/m.exec(
-      file?.text ?? "",
-    ) ?? [];
-  if (writer !== undefined) return writer === "tofu" ? "tofu" : "terraform";
+  const locks = file?.locks ?? [];
   const isTofu =
-    names.some((name) => /\.tofu(\.json)?$/.test(name)) ||
-    file?.locks.some(({ name }) => name.startsWith("registry.opentofu.org/"));
-  return isTofu === true ? "tofu" : "terraform";
+    file === undefined
+      ? root.names.some((name) => /\.tofu(\.json)?$/.test(name))
+      : clientOf(file) === "tofu";
+  const registry = isTofu ? "registry.opentofu.org" : "registry.terraform.io";
+  const problems: ProvenderError[] = [
+    ...folders.flatMap((folder) => folder.problems),
+    ...(file?.problems ?? []),
+  ];
+  const required = requireTogether(folders, registry, problems);
+  const locked = new Set(locks.map(({ name }) => name));
+  const installed = await readInstalled(root.directory, problems);
+  const calls = installed ?? folders.flatMap((folder) => folder.calls);
+  return {
+    ...{ locks, problems, ...sortCalls(calls, registry) },
+    required: required.filter(
+      ({ provider }) => !locked.has(formatProviderAddress(provider)),
+    ),
+  };
 }
 
-/** Calls as an `init` installed them. */
+/** Each provider once; clients require all constraints of a configuration to hold at once. */
+function requireTogether(
+  folders: readonly Folder[],
+  registry: string,
+  problems: ProvenderError[],
+): readonly Requirement[] {
+  const all = new Map<string, Requirement>();
+  for (const one of folders.flatMap(({ required }) => required))
+    try {
+      const { localName, source = localName, where } = one;
+      const address = withHostname(source.toLowerCase(), registry);
+      // Part of the client itself.
+      if (address.startsWith("terraform.io/builtin/")) continue;
+      const provider = parseProviderAddress(address);
+      const name = formatProviderAddress(provider);
+      const first = all.get(name) ?? { provider, constraint: [], where };
+      const terms = [...first.constraint, ...one.constraint];
+      const distinct = new Map(
+        terms.map((term) => [JSON.stringify(term), term]),
+      );
+      const many = `${name} is required with more than ${mostTerms} different terms`;
+      if (distinct.size > mostTerms)
+        throw failure("input", where, many, "remove some");
+      all.set(name, { ...first, constraint: [...distinct.values()] });
+    } catch (error) {
+      noteProblem(problems, one.where, error);
+    }
+  return [...all.values()];
+}
+
+/** One part means `hashicorp/NAME`, two leave out the hostname; `terraform` is built in. */
+function withHostname(source: string, registry: string): string {
+  const [first = "", ...rest] = source.split("/");
+  if (source === "terraform") return "terraform.io/builtin/terraform";
+  if (rest.length === 0) return `${registry}/hashicorp/${source}`;
+  if (rest.length === 1) return `${registry}/${source}`;
+  return [hostnameAsWritten(first), ...rest].join("/");
+}
+
+/** Divides calls into modules of registries and those that only clients can fetch; local ones are neither. */
+function sortCalls(calls: readonly ModuleCall[], registry: string) {
+  const modules: CalledModule[] = [];
+  const notCarried: NotCarried[] = [];
+  for (const { source: written, constraint, where, isExpression } of calls) {
+    const refuse = (because: string) =>
+      notCarried.push({ source: withoutQuery(written), where, because });
+    if (isExpression)
+      refuse('only clients know what its expression means: run "init" there');
+    else if (!isLocalSource(written)) {
+      const named = parseModuleCall(written, registry);
+      if (named === undefined) refuse("it is no module of a registry");
+      else modules.push({ module: named.address, constraint, where });
+    }
+  }
+  return { modules, notCarried };
+}
+
+/** Calls as an `init` installed them, those of modules of registries among them. */
 const modulesJson = z.object({
   Modules: z.array(
     z.object({
-      /** Labels from the root on, joined by dots. */
+      /** Labels from the root on, joined by dots; the root itself has none. */
       Key: z.string(),
       Source: z.string(),
       // Modules of no registry have none.
@@ -194,53 +298,28 @@ const modulesJson = z.object({
         .string()
         .default("")
         .transform((text) => (text === "" ? [] : parseModuleConstraint(text))),
-      /** Path from the root. */
-      Dir: z.string(),
     }),
   ),
 });
 
-type InstalledCall = z.infer<typeof modulesJson>["Modules"][number] & {
-  readonly real: string;
-};
-
-/**
- * Modules that an `init` in a root directory installed. Only that file
- * resolves a source that is an expression.
- */
+/** Reads which modules an `init` installed in a root; undefined where there was none. */
 async function readInstalled(
   root: string,
-): Promise<Pick<FoundDirectory, "installed" | "problems">> {
+  problems: ProvenderError[],
+): Promise<readonly ModuleCall[] | undefined> {
   const path = join(root, ".terraform", "modules", "modules.json");
-  if (!(await stat(path).then(Boolean, () => false)))
-    return { installed: [], problems: [] };
+  if (!(await stat(path).then(Boolean, () => false))) return undefined;
   try {
-    const text = await readInputFile(path);
-    const installed: InstalledCall[] = [];
-    for (const one of modulesJson.parse(JSON.parse(text)).Modules) {
-      installed.push({ ...one, real: await realOf(join(root, one.Dir)) });
-    }
-    return { installed, problems: [] };
+    const read = modulesJson.parse(JSON.parse(await readInputFile(path)));
+    return read.Modules.filter(({ Key }) => Key !== "").map(
+      ({ Source: source, Version: constraint }) => {
+        return { source, constraint, where: path, isExpression: false };
+      },
+    );
   } catch (cause) {
     const problem = `it is not what "init" writes`;
     const remedy = `remove it and run "init" again`;
-    const found = failure("input", path, problem, remedy, { cause });
-    return { installed: [], problems: [found] };
+    problems.push(failure("input", path, problem, remedy, { cause }));
+    return undefined;
   }
-}
-
-/** One call may be reached by several ways, on each of which its expression may mean something else. */
-function resolveCall(
-  installed: readonly InstalledCall[],
-  key: string,
-  call: ModuleCall,
-): readonly ModuleCall[] {
-  const keys = installed
-    .filter(({ real }) => real === key)
-    .map(({ Key }) => (Key === "" ? call.name : `${Key}.${call.name}`));
-  return installed
-    .filter(({ Key }) => keys.includes(Key))
-    .map(({ Source: source, Version: constraint }) => {
-      return { ...call, source, constraint, isExpression: false };
-    });
 }

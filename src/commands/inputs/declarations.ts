@@ -9,7 +9,7 @@ import {
 import { failure, type Failure } from "../../errors/index.ts";
 import { noteProblem } from "./input-file.ts";
 
-/** Declaration of a provider in one configuration file. */
+/** An entry of required_providers. */
 export interface ProviderDeclaration {
   /** The name that it has in its module. */
   readonly localName: string;
@@ -23,8 +23,6 @@ export interface ProviderDeclaration {
 
 /** A `module` block. */
 export interface ModuleCall {
-  /** The label of the block. */
-  readonly name: string;
   /** Source as written. */
   readonly source: string;
   /** Empty when any version is allowed. */
@@ -37,10 +35,7 @@ export interface ModuleCall {
 
 /** What one configuration file says of providers and modules. */
 export interface Declarations {
-  /** From required_providers. */
   readonly required: readonly ProviderDeclaration[];
-  /** From `provider` blocks, resources and data sources, which name no source. */
-  readonly implied: readonly ProviderDeclaration[];
   readonly calls: readonly ModuleCall[];
   readonly problems: readonly Failure<"input">[];
 }
@@ -51,9 +46,7 @@ type Json = Readonly<Record<string, unknown>>;
 /** Declarations in one file; the largest that people have are a tenth of it. */
 const mostDeclarations = 10_000;
 
-const testFile = /\.(?:tf|tofu)test\.(?:hcl|json)$/;
-
-/** Reads a file that was parsed; `text` is only for line numbers. A test file only calls. */
+/** Reads a file that was parsed; `text` is only for line numbers. */
 export function readDeclarations(
   file: string,
   text: string,
@@ -70,40 +63,28 @@ export function readDeclarations(
       return [];
     }
   };
-  const callsIn = (kind: string, found: Entries) =>
-    found.flatMap(([name, body]) => {
-      const where = at(name, kind);
-      return objects(body).flatMap((block) =>
-        read(where, () => readCall(where, name, block)),
-      );
-    });
-  const runs = entriesBelow(root, "run").map(
-    ([name, run]) => [name, objects(run).map(({ module }) => module)] as const,
-  );
-  const calls = [
-    ...callsIn("module", entriesBelow(root, "module")),
-    ...callsIn("run", runs),
-  ];
-  const isTest = testFile.test(file);
-  const required = entriesBelow(root, "terraform", "required_providers");
-  const all = {
-    required: (isTest ? [] : required).flatMap(([name, value]) => {
-      const where = at(name);
-      return read(where, () => readRequired(where, name, value));
-    }),
-    implied: isTest ? [] : impliedIn(root, at),
-    ...{ calls, problems },
-  };
+  const providers = entriesBelow(root, "terraform", "required_providers");
+  const required = providers.flatMap(([name, value]) => {
+    const where = at(name);
+    return read(where, () => readRequired(where, name, value));
+  });
+  const calls = entriesBelow(root, "module").flatMap(([name, body]) => {
+    const where = at(name, "module");
+    return objects(body).flatMap((block) =>
+      read(where, () => readCall(where, block)),
+    );
+  });
   const many = `it declares more than ${mostDeclarations} providers and modules`;
-  if (Object.values(all).flat().length > mostDeclarations)
+  if (required.length + calls.length + problems.length > mostDeclarations)
     throw failure("input", file, many, "look which file this is");
-  return all;
+  return { required, calls, problems };
 }
 
-type LineFinder = (name: string, ...kinds: readonly string[]) => string;
-
-/** Finds FILE:LINE of a block of one of the kinds by its label, else of an argument by its name. */
-export function lineFinder(file: string, text: string): LineFinder {
+/** Finds FILE:LINE of a block of the kind by its label, else of an argument by its name. */
+export function lineFinder(
+  file: string,
+  text: string,
+): (name: string, kind?: string) => string {
   const first = new Map<string, number>();
   const named = /^\s*(\w+)\s+"([^"]+)"|(?:^|[{,])\s*"?([\w-]+)"?\s*[=:]/g;
   for (const [index, line] of text.split("\n").entries())
@@ -111,10 +92,8 @@ export function lineFinder(file: string, text: string): LineFinder {
       const key = `${kind} ${label ?? argument}`;
       if (!first.has(key)) first.set(key, index + 1);
     }
-  return (name, ...kinds) => {
-    const [line] = [...kinds, ""].flatMap(
-      (kind) => first.get(`${kind} ${name}`) ?? [],
-    );
+  return (name, kind = "") => {
+    const line = first.get(`${kind} ${name}`) ?? first.get(` ${name}`);
     return line === undefined ? file : `${file}:${line}`;
   };
 }
@@ -144,7 +123,6 @@ function readRequired(
 /** A local module has no version. */
 function readCall(
   where: string,
-  name: string,
   { source, version = "" }: Json,
 ): ModuleCall | undefined {
   if (typeof source !== "string") return undefined;
@@ -152,40 +130,11 @@ function readCall(
   const hasNone =
     isExpression || isLocalSource(source) || version.trim() === "";
   const constraint = hasNone ? [] : parseModuleConstraint(version);
-  return { name, source, constraint, isExpression, where };
+  return { source, constraint, isExpression, where };
 }
-
-/** A `provider` block implies its provider; a resource the one that it names, else the first word of its type. */
-function impliedIn(
-  root: unknown,
-  at: LineFinder,
-): readonly ProviderDeclaration[] {
-  const found = new Map<string, string>();
-  const add = (name: string, label: string, kind: string) => {
-    if (/^[a-z0-9-]+$/.test(name) && !found.has(name))
-      found.set(name, at(label, kind));
-  };
-  for (const [name] of entriesBelow(root, "provider"))
-    add(name, name, "provider");
-  for (const kind of ["resource", "data", "ephemeral"])
-    for (const [type, named] of entriesBelow(root, kind))
-      for (const { provider } of entriesBelow(named).flatMap(([, body]) =>
-        objects(body),
-      )) {
-        // `provider = aws.west` arrives as `${aws.west}`.
-        const text = typeof provider === "string" ? provider : type;
-        const [, name = ""] = /^(?:\$\{)?\s*([a-z0-9-]+)/.exec(text) ?? [];
-        add(name, type, kind);
-      }
-  return [...found].map(([localName, where]) => ({
-    ...{ localName, source: undefined, constraint: [], where },
-  }));
-}
-
-type Entries = readonly (readonly [string, unknown])[];
 
 /** The entries of every object that is reached by the path; each step may be an object or a list of them. */
-function entriesBelow(root: unknown, ...path: readonly string[]): Entries {
+function entriesBelow(root: unknown, ...path: readonly string[]) {
   let level = objects(root);
   for (const step of path)
     level = level.flatMap((object) => objects(object[step]));

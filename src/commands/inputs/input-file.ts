@@ -20,7 +20,10 @@ export async function readInputFile(path: string): Promise<string> {
     if (!stat.isFile())
       throw failure("input", path, "it is not a file", "give the path of one");
     expectFair(path, stat.size);
-    return readInputBytes(path, await file.readFile());
+    const bytes = await file.readFile();
+    expectFair(path, bytes.length);
+    // Clients take any encoding in comments, and no address or hash has what stands for it here.
+    return new TextDecoder().decode(bytes);
   } catch (error) {
     throw unreadable(path, error);
   }
@@ -49,15 +52,6 @@ export function textOf(input: InputText): string {
   throw failure("input", input.path, input.problem, input.remedy);
 }
 
-/**
- * The text of a file that is here already. Clients take any encoding in comments, and no address or hash has what
- * stands for it here.
- */
-export function readInputBytes(path: string, bytes: Uint8Array): string {
-  expectFair(path, bytes.length);
-  return new TextDecoder().decode(bytes);
-}
-
 function expectFair(path: string, size: number): void {
   const problem = `it has ${size} bytes, expected at most ${most}`;
   if (size > most)
@@ -76,7 +70,7 @@ export function unreadable(path: string, error: unknown): Failure<"input"> {
 
 /** Adds what is wrong with an input, or with an address in it, to the problems. */
 export function noteProblem(
-  problems: Failure<"input">[],
+  problems: ProvenderError[],
   where: string,
   error: unknown,
 ): void {

@@ -16,7 +16,7 @@ export default async function answer(task: ParserTask): Promise<ParserAnswer> {
     return { content, problems: problems.map(asProblem) };
   } catch (error) {
     if (!isFailure(error, "input")) throw error;
-    const nothing = { required: [], implied: [], calls: [], locks: [] };
+    const nothing = { required: [], calls: [], locks: [] };
     return { content: nothing, problems: [asProblem(error)] };
   }
 }

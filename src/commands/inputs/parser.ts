@@ -36,7 +36,7 @@ const heap = 256;
 let pool: Piscina<ParserTask, ParserAnswer> | undefined;
 const turn = pLimit(1);
 
-/** Reads a configuration or test file; what is wrong with it is among the problems. */
+/** Reads a configuration file; what is wrong with it is among the problems. */
 export function parseConfiguration(
   path: string,
   text: string,

@@ -6,18 +6,8 @@ import pLimit from "p-limit";
 import { z } from "zod";
 import { formatChecksumsName } from "../../address/archive-name.ts";
 import { parsePackageHash, type PackageHash } from "../../address/hash.ts";
-import { formatModuleAddress } from "../../address/module-address.ts";
-import { parseModuleSource } from "../../address/module-source.ts";
-import {
-  formatProviderAddress,
-  type ProviderAddress,
-} from "../../address/provider-address.ts";
-import { isVersion, newestFirst, type Version } from "../../address/version.ts";
+import { formatProviderAddress } from "../../address/provider-address.ts";
 import { failure, type Failure, isFailure } from "../../errors/index.ts";
-import {
-  formatModuleRelease,
-  type ModuleReleaseAddress,
-} from "../../mirror/modules/release.ts";
 import {
   checksumsSubject,
   formatRelease,
@@ -31,16 +21,10 @@ import {
   checkShape,
   mostPlatforms,
 } from "../../origin/registries/answer-shape.ts";
-import { ModuleRegistry } from "../../origin/registries/module-registry.ts";
 import { absentOn404 } from "../../origin/registries/provider-registry.ts";
 import type { OpenArchive } from "../../verification/archives/open-archive.ts";
 import type { ArchiveThreads } from "../../verification/archives/threads.ts";
 import { parseChecksumsDocument } from "../../verification/checksums-document.ts";
-import type { FoundModule, OpenModule } from "../inputs/modules.ts";
-import { readModulePackage } from "../packages/module-packages.ts";
-import { chooseVersions, newestOfModule } from "../packages/version-choice.ts";
-
-const index = z.object({ versions: z.record(z.string(), z.unknown()) });
 
 const archiveShape = z.object({
   url: z.string(),
@@ -80,7 +64,6 @@ export class AskedMirror {
   readonly #hashing: Pick<ArchiveThreads, "hash">;
   readonly #signal: AbortSignal;
   readonly #turn = pLimit(atOnce);
-  readonly #modules = new Map<string, Promise<FoundModule>>();
 
   constructor(
     http: HttpClient,
@@ -94,14 +77,6 @@ export class AskedMirror {
     this.#limits = limits;
     this.#hashing = hashing;
     this.#signal = signal;
-  }
-
-  /** Newest first. */
-  async listVersions(provider: ProviderAddress): Promise<readonly Version[]> {
-    const name = formatProviderAddress(provider);
-    const { url, value } = await this.#ask(name, `${name}/index.json`);
-    const { versions } = checkShape(url, index, value);
-    return newestFirst(Object.keys(versions).filter(isVersion));
   }
 
   async findRelease(address: ReleaseAddress): Promise<MirroredRelease> {
@@ -181,49 +156,6 @@ export class AskedMirror {
         throw failure("archive-digest", subject, hashes.join(" or "), found);
       return found;
     });
-  }
-
-  /** Opens the newest version of a module that the constraint allows; each archive is asked for once. */
-  readonly openModule: OpenModule = async (module, constraint, where) => {
-    const service = new URL(`../v1/modules/${module.hostname}/`, this.#base);
-    const registry = new ModuleRegistry(
-      this.#http,
-      { findService: () => Promise.resolve(service) },
-      this.#limits,
-    );
-    try {
-      const [version] = await chooseVersions(
-        formatModuleAddress(module),
-        newestOfModule(constraint),
-        where,
-        () => registry.listVersions(module, this.#signal),
-      );
-      const address = { module, version };
-      const name = formatModuleRelease(address);
-      const found =
-        this.#modules.get(name) ?? this.#fetchModule(registry, address);
-      this.#modules.set(name, found);
-      return await found;
-    } catch (error) {
-      if (!isFailure(error, "not-found")) throw error;
-      return { because: `${this.#base.host} does not have it` };
-    }
-  };
-
-  async #fetchModule(
-    registry: ModuleRegistry,
-    address: ModuleReleaseAddress,
-  ): Promise<FoundModule> {
-    const name = formatModuleRelease(address);
-    const { module, version } = address;
-    const found = await registry.findLocation(module, version, this.#signal);
-    const source = parseModuleSource(name, found.location, found.base.href);
-    // Another host is where only clients go.
-    if (source.kind !== "archive" || source.url.host !== this.#base.host)
-      return { because: `${this.#base.host} sends clients elsewhere for it` };
-    return this.#download(source.url, (file) =>
-      readModulePackage(name, source, file),
-    );
   }
 
   async #ask(subject: string, path: string) {

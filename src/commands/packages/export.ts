@@ -19,9 +19,9 @@ import {
 } from "../../mirror/bundles/export-tree.ts";
 import { formatManifest } from "../../mirror/bundles/manifest.ts";
 import { formatModuleRelease } from "../../mirror/modules/release.ts";
-import type { NotCarried } from "../inputs/modules.ts";
+import type { NotCarried } from "../inputs/configuration.ts";
 import { formatAmount } from "../output/table.ts";
-import { formatNotCarried, ModulePackages } from "./module-packages.ts";
+import { formatNotCarried } from "./module-packages.ts";
 import { selectPackages, type SelectionInput } from "./package-selection.ts";
 import {
   formatWanted,
@@ -128,11 +128,7 @@ async function gather(
 }> {
   const { progress, signal, store } = parts;
   try {
-    const selection = await selectPackages(
-      input,
-      store.providers,
-      new ModulePackages(parts.mirror, signal),
-    );
+    const selection = await selectPackages(input, parts.mirror, signal);
     const { packages, modules, notCarried, problems } = selection;
     progress.expect(packages.length);
     const gathered = await pLimit(atOnce).map(packages, async (wanted) =>

@@ -1,39 +1,31 @@
+import pLimit from "p-limit";
 import {
   formatModuleAddress,
   type ModuleAddress,
 } from "../../address/module-address.ts";
-import type { Version } from "../../address/version.ts";
-import { failure, isFailure } from "../../errors/index.ts";
-import { readModuleFiles } from "../../mirror/modules/files.ts";
+import { isFailure, ProvenderError } from "../../errors/index.ts";
 import type { ModuleMirror } from "../../mirror/modules/module-mirror.ts";
 import {
   formatModuleRelease,
+  isArchive,
   type ModuleArchive,
   type ModuleReleaseAddress,
 } from "../../mirror/modules/release.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
-import {
-  ArchiveRefused,
-  moduleLimits,
-} from "../../verification/archives/limits.ts";
-import type { OpenArchive } from "../../verification/archives/open-archive.ts";
-import {
-  isConfigurationFile,
-  openPackage,
-  type FoundModule,
-  type NotCarried,
-  type OpenModule,
-} from "../inputs/modules.ts";
-import {
-  chooseVersions,
-  newestOfModule,
-  type VersionChoice,
-} from "./version-choice.ts";
+import type { NotCarried } from "../inputs/configuration.ts";
+import { chooseVersions, type VersionChoice } from "./version-choice.ts";
 
 /** The mirror of modules, as far as commands need it. */
 export interface ModuleSupply {
   readonly modules: ModuleMirror;
   readonly blobs: BlobStore;
+}
+
+/** A module that is asked for; `where` is the SPEC or FILE:LINE. */
+export interface ModuleRequest {
+  readonly module: ModuleAddress;
+  readonly choice: VersionChoice;
+  readonly where: string;
 }
 
 /** A module that is in the store. */
@@ -47,6 +39,9 @@ export interface GatheredModule {
   readonly asked: readonly string[];
 }
 
+/** Modules that are looked at at once; the mirror bounds the downloads itself. */
+const atOnce = 16;
+
 /** A line for standard error. */
 export function formatNotCarried({
   where,
@@ -56,102 +51,54 @@ export function formatNotCarried({
   return `${where}: "${source}" is left to the clients: ${because}.\n`;
 }
 
-/** Brings modules into the store and reads what they call and require; each once. */
-export class ModulePackages {
-  readonly #supply: ModuleSupply;
-  readonly #signal: AbortSignal;
-  readonly #found = new Map<string, Promise<FoundModule>>();
-  readonly #gathered = new Map<string, Omit<GatheredModule, "asked">>();
-  readonly #asked = new Map<string, Set<string>>();
-
-  constructor(supply: ModuleSupply, signal: AbortSignal) {
-    this.#supply = supply;
-    this.#signal = signal;
-  }
-
-  /** Sorted by name. */
-  get gathered(): readonly GatheredModule[] {
-    return [...this.#gathered]
-      .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, one]) => ({
-        ...one,
-        asked: [...(this.#asked.get(name) ?? [])],
-      }));
-  }
-
-  readonly open: OpenModule = async (module, constraint, where) => {
-    try {
-      const choice = newestOfModule(constraint);
-      const [version] = await this.choose(module, choice, where);
-      return await this.get({ module, version }, where);
-    } catch (error) {
-      if (!isFailure(error, "origin-not-served")) throw error;
-      return { because: `${error.hostname} is none of "origins"` };
-    }
-  };
-
-  choose(
-    module: ModuleAddress,
-    choice: VersionChoice,
-    where: string,
-  ): Promise<readonly [Version, ...Version[]]> {
-    const name = formatModuleAddress(module);
-    return chooseVersions(name, choice, where, async () => {
-      const { value } = await this.#supply.modules.listVersions(module);
-      return value.versions;
-    });
-  }
-
-  async get(
-    address: ModuleReleaseAddress,
-    where: string,
-  ): Promise<FoundModule> {
-    this.#signal.throwIfAborted();
+/** Brings modules into the store, each once; returns them by name, and those that clients have to fetch. */
+export async function gatherModules(
+  requests: readonly ModuleRequest[],
+  { modules, blobs }: ModuleSupply,
+  signal: AbortSignal,
+) {
+  const asked = new Map<string, Set<string>>();
+  const gathered = new Map<string, Omit<GatheredModule, "asked">>();
+  const notCarried: NotCarried[] = [];
+  const problems: ProvenderError[] = [];
+  const fetch = async (address: ModuleReleaseAddress, where: string) => {
+    signal.throwIfAborted();
     const name = formatModuleRelease(address);
-    const asked = this.#asked.get(name) ?? new Set();
-    this.#asked.set(name, asked.add(where));
-    const found = this.#found.get(name) ?? this.#fetch(name, address);
-    this.#found.set(name, found);
-    return found;
-  }
-
-  async #fetch(
-    name: string,
-    address: ModuleReleaseAddress,
-  ): Promise<FoundModule> {
-    const { modules, blobs } = this.#supply;
+    const before = asked.get(name);
+    asked.set(name, (before ?? new Set()).add(where));
+    if (before !== undefined) return;
     const stored = await modules.find(address);
-    const archive = await modules.ensureArchive(address, this.#signal);
-    if ("foreign" in archive)
-      return { because: `only clients can fetch it (${archive.foreign})` };
+    const archive = await modules.ensureArchive(address, signal);
+    if (!isArchive(archive)) {
+      const because = `only clients can fetch it (${archive.foreign})`;
+      notCarried.push({ source: name, where, because });
+      return;
+    }
     const outcome = stored === undefined ? "fetched" : "stored";
-    const { sha256 } = archive;
-    const blob = await blobs.open(sha256);
-    if (blob === undefined)
-      throw failure("stored-archive-unreadable", sha256, "it is gone");
-    await using handle = blob.handle;
-    const { size } = blob;
-    this.#gathered.set(name, { address, archive, outcome, size });
-    return await readModulePackage(name, archive, { fd: handle.fd, size });
-  }
-}
-
-/** Reads the configuration in a module's archive, or returns the reason why it is not carried. */
-export async function readModulePackage(
-  name: string,
-  { format, subdirectory }: Pick<ModuleArchive, "format" | "subdirectory">,
-  archive: OpenArchive,
-): Promise<FoundModule> {
-  try {
-    const content = await readModuleFiles(
-      ...([format, archive, moduleLimits, isConfigurationFile] as const),
-    );
-    return content === undefined
-      ? { because: `what it calls is not seen in a ${format}` }
-      : openPackage(name, content, subdirectory);
-  } catch (error) {
-    if (!(error instanceof ArchiveRefused)) throw error;
-    const { message } = error;
-    throw failure("module-archive-refused", name, message, { cause: error });
-  }
+    const size = (await blobs.size(archive.sha256)) ?? 0;
+    gathered.set(name, { address, archive, outcome, size });
+  };
+  await pLimit(atOnce).map(requests, async ({ module, choice, where }) => {
+    const name = formatModuleAddress(module);
+    try {
+      const list = async () =>
+        (await modules.listVersions(module)).value.versions;
+      for (const version of await chooseVersions(name, choice, where, list))
+        await fetch({ module, version }, where);
+    } catch (error) {
+      if (isFailure(error, "origin-not-served")) {
+        const because = `${error.hostname} is none of "origins"`;
+        notCarried.push({ source: name, where, because });
+      } else if (error instanceof ProvenderError) problems.push(error);
+      else throw error;
+    }
+  });
+  const sorted = [...gathered].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return {
+    modules: sorted.map(([name, one]): GatheredModule => {
+      return { ...one, asked: [...(asked.get(name) ?? [])] };
+    }),
+    notCarried,
+    problems,
+  };
 }

@@ -8,30 +8,26 @@ import { parseModuleSpec } from "../../address/specs/module-spec.ts";
 import { parseProviderSpec } from "../../address/specs/provider-spec.ts";
 import type { SpecHosts } from "../../address/specs/spec.ts";
 import type { Version } from "../../address/version.ts";
-import { failure, type Failure, ProvenderError } from "../../errors/index.ts";
-import {
-  formatModuleRelease,
-  type ModuleReleaseAddress,
-} from "../../mirror/modules/release.ts";
+import { failure, ProvenderError } from "../../errors/index.ts";
 import {
   justNow,
   type ProviderMirror,
 } from "../../mirror/providers/provider-mirror.ts";
-import { findRoots } from "../inputs/configuration.ts";
+import { type NotCarried, readConfiguration } from "../inputs/configuration.ts";
 import type { ProviderLock } from "../inputs/dependency-lock-file.ts";
-import { type InputText, noteProblem, textOf } from "../inputs/input-file.ts";
-import {
-  followModules,
-  type NotCarried,
-  readModule,
-  type Requirement,
-} from "../inputs/modules.ts";
+import type { InputText } from "../inputs/input-file.ts";
 import { readDependencyLocks } from "../inputs/parser.ts";
-import type { GatheredModule, ModulePackages } from "./module-packages.ts";
+import {
+  gatherModules,
+  type GatheredModule,
+  type ModuleRequest,
+  type ModuleSupply,
+} from "./module-packages.ts";
 import {
   choiceOf,
   chooseVersions,
   newestOf,
+  newestOfModule,
   type VersionChoice,
 } from "./version-choice.ts";
 
@@ -40,8 +36,6 @@ export interface SelectionInput {
   readonly specs: readonly string[];
   /** SPECs of modules. */
   readonly modules: readonly string[];
-  /** Files of SPECs. */
-  readonly lists: readonly InputText[];
   readonly lockFiles: readonly InputText[];
   /** They are searched. */
   readonly directories: readonly string[];
@@ -86,36 +80,31 @@ interface PackageRequest {
   readonly hashes?: readonly string[];
 }
 
-/** Requests that were read, and problems of the others. */
-interface Requests {
-  readonly requests: readonly PackageRequest[];
-  readonly problems: readonly ProvenderError[];
-  readonly notCarried: readonly NotCarried[];
-}
-
 /** Lists of versions that are asked for at once. */
 const listings = 16;
 
-/** Selects the packages of the input, each once. Exactly named versions cost no look-up. */
+/** Selects the packages of the input, each once, and fetches the modules. Exactly named versions cost no look-up. */
 export async function selectPackages(
   input: SelectionInput,
-  mirror: Pick<ProviderMirror, "listVersions">,
-  modules: ModulePackages,
+  mirror: ModuleSupply & {
+    readonly providers: Pick<ProviderMirror, "listVersions">;
+  },
+  signal: AbortSignal,
 ): Promise<Selection> {
-  const read = await readRequests(input, modules);
+  const read = await readRequests(input);
+  const gathered = await gatherModules(read.modules, mirror, signal);
   const wanted = new Map<string, WantedPackage>();
-  const problems = [...read.problems];
-  await pLimit(listings).map(read.requests, async (request) => {
+  const problems = [...read.problems, ...gathered.problems];
+  await pLimit(listings).map(read.packages, async (request) => {
     const { provider, choice, where, hashes = [] } = request;
     const name = formatProviderAddress(provider);
+    const list = async () => {
+      const asked = { maxAge: justNow };
+      const listed = await mirror.providers.listVersions(provider, asked);
+      return listed.value.versions;
+    };
     try {
-      const versions = await chooseVersions(
-        ...([name, choice, where] as const),
-        async () => {
-          const asked = { maxAge: justNow };
-          return (await mirror.listVersions(provider, asked)).value.versions;
-        },
-      );
+      const versions = await chooseVersions(name, choice, where, list);
       for (const version of versions)
         for (const platform of input.platforms) {
           const key = `${name} ${version} ${formatPlatform(platform)}`;
@@ -137,142 +126,53 @@ export async function selectPackages(
   const packages = [...wanted]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([, one]) => one);
-  const { notCarried } = read;
-  return { packages, modules: modules.gathered, notCarried, problems };
+  const notCarried = [...read.notCarried, ...gathered.notCarried];
+  return { packages, modules: gathered.modules, notCarried, problems };
 }
 
-/** Reads the requests, and fetches called modules for those that they require. */
-async function readRequests(
-  { specs, lists, lockFiles, directories, hosts, ...input }: SelectionInput,
-  modules: ModulePackages,
-): Promise<Requests> {
-  const ways = [specs, lists, lockFiles, directories, input.modules];
+async function readRequests({
+  specs,
+  lockFiles,
+  directories,
+  hosts,
+  ...input
+}: SelectionInput) {
+  const ways = [specs, lockFiles, directories, input.modules];
   if (ways.every((way) => way.length === 0))
     throw failure(
       "nothing-asked",
       "fetch",
-      "SPECs, --list, --lock-file or --directory, or modules with --module",
+      "SPECs, --lock-file or --directory, or modules with --module",
     );
-  const requests = specs.map((spec) => requestOf(spec, hosts));
-  const named = input.modules.map((spec) => ({
-    ...parseModuleSpec(spec, hosts),
-    where: spec,
-  }));
-  const found = await Promise.all([
-    ...named.map(async ({ address: module, selection, where }) => {
-      try {
-        const choice = choiceOf(selection);
-        const versions = await modules.choose(module, choice, where);
-        // Each by itself, as if a configuration called nothing else.
-        return join(
-          await Promise.all(
-            versions.map((version) =>
-              requestsOfModule({ module, version }, where, modules),
-            ),
-          ),
-        );
-      } catch (error) {
-        if (!(error instanceof ProvenderError)) throw error;
-        return { problems: [error] };
-      }
-    }),
-    ...lockFiles.map(async (file) => {
-      const { locks, problems } = await readDependencyLocks(file);
-      return { requests: locks.map(requestOfLock), problems };
-    }),
-    ...directories.map((path) => readDirectory(path, modules)),
-  ]);
-  const listed = lists.map((list) => readList(list, hosts));
-  return join([{ requests }, ...listed, ...found]);
-}
-
-function join(parts: readonly Partial<Requests>[]): Requests {
-  return {
-    requests: parts.flatMap(({ requests = [] }) => requests),
-    problems: parts.flatMap(({ problems = [] }) => problems),
-    notCarried: parts.flatMap(({ notCarried = [] }) => notCarried),
+  const packages = specs.map((spec): PackageRequest => {
+    const { address, selection } = parseProviderSpec(spec, hosts);
+    return { provider: address, choice: choiceOf(selection), where: spec };
+  });
+  const modules = input.modules.map((spec): ModuleRequest => {
+    const { address, selection } = parseModuleSpec(spec, hosts);
+    return { module: address, choice: choiceOf(selection), where: spec };
+  });
+  const notCarried: NotCarried[] = [];
+  const problems: ProvenderError[] = [];
+  // A locked version is what clients install.
+  const takeLocks = (locks: readonly ProviderLock[]) => {
+    for (const { provider, version, hashes, where } of locks)
+      packages.push({ provider, choice: { version }, where, hashes });
   };
-}
-
-function requestOf(spec: string, hosts: SpecHosts): PackageRequest {
-  const { address, selection } = parseProviderSpec(spec, hosts);
-  return { provider: address, choice: choiceOf(selection), where: spec };
-}
-
-/** A locked version is what clients install. */
-function requestOfLock(lock: ProviderLock): PackageRequest {
-  const { provider, version, hashes, where } = lock;
-  return { provider, choice: { version }, where, hashes };
-}
-
-function requestOfRequirement(required: Requirement): PackageRequest {
-  const { provider, constraint, where } = required;
-  return { provider, choice: newestOf(constraint), where };
-}
-
-async function requestsOfModule(
-  address: ModuleReleaseAddress,
-  where: string,
-  modules: ModulePackages,
-): Promise<Partial<Requests>> {
-  const found = await modules.get(address, where);
-  if ("because" in found) {
-    const source = formatModuleRelease(address);
-    return { notCarried: [{ ...found, source, where }] };
+  for (const file of lockFiles) {
+    const read = await readDependencyLocks(file);
+    takeLocks(read.locks);
+    problems.push(...read.problems);
   }
-  const registry =
-    address.module.hostname === "registry.opentofu.org"
-      ? "registry.opentofu.org"
-      : "registry.terraform.io";
-  const folder = found.folder("");
-  const { requirements, ...rest } = await followModules(
-    { folder, module: await readModule(folder) },
-    registry,
-    modules.open,
-  );
-  return { ...rest, requests: requirements.map(requestOfRequirement) };
-}
-
-async function readDirectory(
-  path: string,
-  modules: ModulePackages,
-): Promise<Requests> {
-  const { roots, problems } = await findRoots(path, modules.open);
-  return join([
-    { problems },
-    ...roots.map(({ locks, requirements, notCarried }) => {
-      const locked = new Set(locks?.locks.map(({ name }) => name));
-      const required = requirements.filter(({ name }) => !locked.has(name));
-      return {
-        requests: [
-          ...(locks?.locks ?? []).map(requestOfLock),
-          ...required.map(requestOfRequirement),
-        ],
-        problems: locks?.problems ?? [],
-        notCarried,
-      };
-    }),
-  ]);
-}
-
-/** One SPEC a line; blank lines and what follows a `#` are nothing. */
-function readList(list: InputText, hosts: SpecHosts): Partial<Requests> {
-  const requests: PackageRequest[] = [];
-  const problems: Failure<"input">[] = [];
-  const { path } = list;
-  try {
-    for (const [index, line] of textOf(list).split(/\r?\n/).entries()) {
-      const written = line.replace(/(?:^|\s)#.*$/, "").trim();
-      const where = `${path}:${index + 1}`;
-      try {
-        if (written !== "")
-          requests.push({ ...requestOf(written, hosts), where });
-      } catch (error) {
-        noteProblem(problems, where, error);
-      }
-    }
-  } catch (error) {
-    noteProblem(problems, path, error);
+  for (const path of directories) {
+    const found = await readConfiguration(path);
+    takeLocks(found.locks);
+    for (const { provider, constraint, where } of found.required)
+      packages.push({ provider, choice: newestOf(constraint), where });
+    for (const { module, constraint, where } of found.modules)
+      modules.push({ module, choice: newestOfModule(constraint), where });
+    notCarried.push(...found.notCarried);
+    problems.push(...found.problems);
   }
-  return { requests, problems };
+  return { packages, modules, notCarried, problems };
 }

@@ -4,7 +4,7 @@ import { formatPlatform } from "../../address/platform.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import { untilAborted } from "../../concurrency/in-time.ts";
 import { isFailure } from "../../errors/index.ts";
-import { formatNotCarried, ModulePackages } from "./module-packages.ts";
+import { formatNotCarried } from "./module-packages.ts";
 import {
   selectPackages,
   type Selection,
@@ -38,10 +38,9 @@ export async function runPrefetch(
   const { progress, signal, mirror } = parts;
   const start = performance.now();
   let results: PrefetchedPackage[] = [];
-  const modules = new ModulePackages(mirror, signal);
   let selection = nothingSelected;
   try {
-    const selected = selectPackages(input, mirror.providers, modules);
+    const selected = selectPackages(input, mirror, signal);
     selection = await untilAborted(selected, signal);
     progress.expect(selection.packages.length);
     await pLimit(atOnce).map(selection.packages, async (wanted) => {

@@ -7,11 +7,6 @@ export interface ArchiveMember {
   readonly target?: string | undefined;
 }
 
-/** Gets each member before its content, and returns a function that gets the content piece by piece. */
-export type Visit = (
-  member: ArchiveMember,
-) => ((piece: Buffer) => void) | undefined;
-
 /**
  * Longest accepted name or link target, in bytes. It is the longest path of
  * Linux, and deeper than any module.

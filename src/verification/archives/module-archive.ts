@@ -1,13 +1,16 @@
 import { pipeline } from "node:stream/promises";
+import { createGunzip } from "node:zlib";
 import { extract, type Extract, type Header } from "tar-stream";
 import type { ArchiveFormat } from "../../address/module-archive-name.ts";
 import { failure } from "../../errors/index.ts";
 import { type ArchiveLimits, ArchiveRefused, refuseBomb } from "./limits.ts";
-import { type ArchiveMember, findEscape, type Visit } from "./members.ts";
-import { gunzip } from "./gunzip.ts";
-import { type OpenArchive, readBytes } from "./open-archive.ts";
+import { type ArchiveMember, findEscape } from "./members.ts";
+import { type OpenArchive, readBytes, readPieces } from "./open-archive.ts";
 import { readZipContent } from "./zip-content.ts";
 import { readZipDirectory, type ZipEntry } from "./zip-directory.ts";
+
+/** Hears of each member in its order. */
+type Visit = (member: ArchiveMember) => void;
 
 const harmlessBytes = 1 << 20;
 
@@ -38,7 +41,6 @@ export async function readMembers(
   format: ArchiveFormat,
   archive: OpenArchive,
   limits: ArchiveLimits,
-  visit: Visit = () => undefined,
 ): Promise<readonly ArchiveMember[]> {
   if (format !== "zip") await expectBeginning(archive, beginnings[format]);
   if (format === "tar.xz" || format === "tar.bz2") return [];
@@ -48,7 +50,6 @@ export async function readMembers(
   await read(archive, { ...limits, harmlessBytes }, (member) => {
     bounds.take(member);
     members.push(member);
-    return visit(member);
   });
   const escape = findEscape(members);
   if (escape !== undefined) throw new ArchiveRefused(escape);
@@ -123,15 +124,24 @@ const kinds: Readonly<Record<string, ArchiveMember["kind"]>> = {
 };
 
 /** Reads the members of a tar.gz. */
-export async function readTarMembers(
+async function readTarMembers(
   archive: OpenArchive,
   limits: ArchiveLimits,
   visit: Visit,
 ): Promise<void> {
   const reader = extract(options);
+  const bound = async function* (pieces: AsyncIterable<Buffer>) {
+    let expanded = 0;
+    for await (const piece of pieces) {
+      expanded += piece.length;
+      refuseBomb(expanded, archive.size, limits);
+      yield piece;
+    }
+  };
+  const gunzip = createGunzip({ chunkSize: 1 << 16 });
   const results = await Promise.allSettled([
     readEntries(reader, visit),
-    pipeline(bound(gunzip(archive), archive.size, limits), reader),
+    pipeline(readPieces(archive, 0, archive.size), gunzip, bound, reader),
   ]);
   const failed = results.find(({ status }) => status === "rejected");
   if (failed?.status === "rejected") throw failed.reason;
@@ -144,9 +154,8 @@ async function readEntries(entries: Extract, visit: Visit): Promise<void> {
     if (header.byteOffset - end > longestHeaders)
       throw new ArchiveRefused("a member has too many attributes");
     end = header.byteOffset + header.size;
-    const take = visit(describe(header));
-    if (header.size > 0)
-      for await (const bytes of entry) take?.(bytes as Buffer);
+    visit(describe(header));
+    entry.resume();
   }
 }
 
@@ -165,24 +174,10 @@ function describe(header: ReadHeader): ArchiveMember {
   return { name, kind, target: linkname ?? undefined };
 }
 
-/** The pieces, as long as the limits allow. */
-async function* bound(
-  pieces: AsyncIterable<Buffer>,
-  size: number,
-  limits: ArchiveLimits,
-): AsyncGenerator<Buffer> {
-  let expanded = 0;
-  for await (const piece of pieces) {
-    expanded += piece.length;
-    refuseBomb(expanded, size, limits);
-    yield piece;
-  }
-}
-
 const longestTarget = 4096;
 
 /** Reads the members of a zip. */
-export async function readZipMembers(
+async function readZipMembers(
   archive: OpenArchive,
   limits: ArchiveLimits,
   visit: Visit,
@@ -195,8 +190,10 @@ export async function readZipMembers(
     };
     if (member.kind === "symbolic link")
       visit({ ...member, target: await readTarget(archive, entry) });
-    else
-      await readZipContent(archive, entry, visit(member) ?? (() => undefined));
+    else {
+      visit(member);
+      await readZipContent(archive, entry, () => undefined);
+    }
   }
 }
 

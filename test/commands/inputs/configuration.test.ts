@@ -1,15 +1,11 @@
 import { symlinkSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
+import { formatProviderAddress } from "../../../src/address/provider-address.ts";
+import { formatModuleAddress } from "../../../src/address/module-address.ts";
 import { formatVersionConstraint } from "../../../src/address/version-constraint.ts";
-import {
-  findRoots,
-  readRootDirectory,
-} from "../../../src/commands/inputs/configuration.ts";
+import { readConfiguration } from "../../../src/commands/inputs/configuration.ts";
 import { makeDirectory } from "../storage.ts";
-
-/** No module is had of any registry. */
-const unread = () => Promise.resolve({ because: "no network" });
 
 function require(name: string, source: string, version?: string): string {
   const constraint = version === undefined ? "" : `, version = "${version}"`;
@@ -22,27 +18,20 @@ function lockOf(...names: readonly string[]): string {
     .join("");
 }
 
-/** A test that calls a module in place of the configuration. */
-function run(source: string, name = "x"): string {
-  return `run "${name}" {\n  module {\n    source = "${source}"\n  }\n}\n`;
-}
-
-function jsonRun(source: string): string {
-  return JSON.stringify({ run: { x: { module: { source } } } });
-}
-
-/** Reads a directory with these files; returns its root's requirements and problems. */
+/** What is found in a directory with these files. */
 async function read(files: Readonly<Record<string, string>>) {
   const directory = makeDirectory(files);
-  const root = await readRootDirectory(directory, unread);
-  const required = root.requirements.map(
-    ({ name, constraint, where }) =>
-      `${name} ${constraint.length === 0 ? "any" : formatVersionConstraint(constraint)} ${relative(directory, where)}`,
+  const found = await readConfiguration(directory);
+  const required = found.required.map(
+    ({ provider, constraint, where }) =>
+      `${formatProviderAddress(provider)} ${constraint.length === 0 ? "any" : formatVersionConstraint(constraint)} ${relative(directory, where)}`,
   );
   return {
     required: required.toSorted(),
-    problems: root.problems.map(({ message }) => relative(directory, message)),
-    client: root.client,
+    problems: found.problems.map(({ message }) => relative(directory, message)),
+    locked: found.locks.map(({ name }) => name),
+    modules: found.modules.map(({ module }) => formatModuleAddress(module)),
+    notCarried: found.notCarried,
   };
 }
 
@@ -83,60 +72,25 @@ describe("the configuration of a directory", () => {
 
   it("is read past folders that are named as files, and comments in any encoding", async () => {
     const directory = makeDirectory({
-      "x.tf/main.tf": "not { ours",
+      "x.tf/a": "not { ours",
       "y.tofu.json/a": "not { ours",
-      "tests/z.tftest.hcl/a": "not { ours",
       ".terraform.lock.hcl/a": "not { ours",
       "empty.tf": "",
     });
     const body = require("aws", "hashicorp/aws");
-    for (const [name, encoding] of [
-      ["latin1.tf", "latin1"],
-      ["utf8.tf", "utf8"],
-    ] as const) {
-      const text = `# caf\u00e9 \u00df\n${body}/* \u00fc */\n`;
-      writeFileSync(join(directory, name), Buffer.from(text, encoding));
-    }
-    writeFileSync(
-      join(directory, "windows.tf"),
-      Buffer.concat([
-        Buffer.from("# \x80\x93\xff\n", "latin1"),
-        Buffer.from(body),
-      ]),
-    );
-    const root = await readRootDirectory(directory, unread);
-    expect(root.problems).toEqual([]);
-    expect(root.requirements).toHaveLength(1);
-    const lock = Buffer.from(
-      `# caf\u00e9\n${lockOf(`${hashicorp}/aws`)}`,
-      "latin1",
-    );
-    const locked = makeDirectory({ "main.tf": body });
-    writeFileSync(join(locked, ".terraform.lock.hcl"), lock);
-    const { locks, problems } = await readRootDirectory(locked, unread);
-    expect([problems, locks?.locks.length]).toEqual([[], 1]);
+    const text = `# caf\u00e9 \u00df\n${body}`;
+    writeFileSync(join(directory, "latin1.tf"), Buffer.from(text, "latin1"));
+    const found = await readConfiguration(directory);
+    expect(found.problems).toEqual([]);
+    expect(found.required).toHaveLength(1);
   });
 
-  it("knows the forms that are older than sources", async () => {
+  it("knows the form that is older than sources, and what the client has built in", async () => {
     const { required, problems } = await read({
-      "main.tf": `terraform {\r\n  required_providers {\r\n    google = "~> 3.1"\r\n  }\r\n}\r\n\r\nprovider "aws" {\r\n  version = ">= 2.0"\r\n  region  = var.region\r\n}\r\n`,
+      "main.tf": `terraform {\r\n  required_providers {\r\n    google = "~> 3.1"\r\n    terraform = { source = "terraform.io/builtin/terraform" }\n  }\r\n}\r\n`,
     });
     expect(problems).toEqual([]);
-    expect(required).toEqual([
-      `${hashicorp}/aws any main.tf:7`,
-      `${hashicorp}/google ~> 3.1 main.tf:3`,
-    ]);
-  });
-
-  it("knows providers that resources imply, but not those that the client has built in", async () => {
-    const { required } = await read({
-      "main.tf": `resource "null_resource" "x" {}\n\ndata "http" "y" {\n  url = "https://a.example"\n}\nresource "aws_instance" "z" {\n  provider = mine.west\n}\nresource "terraform_data" "d" {}\nterraform {\n  required_providers {\n    terraform = { source = "terraform.io/builtin/terraform" }\n  }\n}\n`,
-    });
-    expect(required).toEqual([
-      `${hashicorp}/http any main.tf:3`,
-      `${hashicorp}/mine any main.tf:6`,
-      `${hashicorp}/null any main.tf:1`,
-    ]);
+    expect(required).toEqual([`${hashicorp}/google ~> 3.1 main.tf:3`]);
   });
 
   it("joins what the local modules want that it calls, also in a circle", async () => {
@@ -151,78 +105,54 @@ describe("the configuration of a directory", () => {
     ]);
   });
 
-  it.each([
-    ["tests/unit.tftest.hcl", run("./setup")],
-    ["tests/unit.tftest.json", jsonRun("./setup")],
-  ])("joins what local modules want that %s calls", async (name, text) => {
-    const { required, problems } = await read({
-      "main.tf": require("aws", "hashicorp/aws"),
-      "setup/main.tf": `${require("null", "hashicorp/null")}module "a" {\n  source = "../a"\n}\n`,
-      "a/main.tf": require("http", "hashicorp/http"),
-      "setup/tests/own.tftest.hcl": "no { ours",
-      [name]: text,
-    });
-    expect(problems).toEqual([]);
-    expect(required.map((one) => one.split(" ")[0])).toEqual(
-      ["aws", "http", "null"].map((type) => `${hashicorp}/${type}`),
-    );
-  });
-
   it("names registries in any script", async () => {
-    const directory = makeDirectory({
+    const { required, modules, problems } = await read({
       "main.tf": `${require("a", "b\u00fccher.test/Acme/net")}${require("b", "B\u00dcCHER.test:8443/acme/net")}module "c" {\n  source = "\u4f8b\u3048.test/acme/net/aws"\n}\n`,
     });
-    const opened: string[] = [];
-    const { requirements, problems } = await readRootDirectory(
-      directory,
-      ({ hostname }) => {
-        opened.push(hostname);
-        return Promise.resolve({ because: "no network" });
-      },
-    );
     expect(problems).toEqual([]);
-    expect(requirements.map(({ name }) => name)).toEqual([
+    expect(required.map((one) => one.split(" ")[0])).toEqual([
       "xn--bcher-kva.test/acme/net",
       "xn--bcher-kva.test:8443/acme/net",
     ]);
-    expect(opened).toEqual(["xn--r8jz45g.test"]);
+    expect(modules).toEqual(["xn--r8jz45g.test/acme/net/aws"]);
   });
 
-  it.each([
-    ["tests/deeper/unit.tftest.hcl", run("./setup")],
-    ["unit.tftest.hcl", 'provider "null" {\n}\nmock_provider "null" {\n}\n'],
-  ])("sees no tests that clients do not see: %s", async (name, text) => {
-    const { required, problems } = await read({
-      "main.tf": require("aws", "hashicorp/aws"),
-      "setup/main.tf": require("null", "hashicorp/null"),
-      [name]: text,
+  it("takes what an init found its modules to be in place of its calls", async () => {
+    const at = (key: string, source: string, version = "") => {
+      return { Key: key, Source: source, Dir: ".", Version: version };
+    };
+    const { modules, notCarried } = await read({
+      "main.tf": `module "own" {\n  source = var.own\n}\n`,
+      ".terraform/modules/modules.json": JSON.stringify({
+        Modules: [
+          at("", ""),
+          at("own", "./own"),
+          at("own.a", "registry.terraform.io/acme/net/aws", "1.0.0"),
+          at("own.b", "git::https://u:secret@git.example.com/b?ref=v1"),
+        ],
+      }),
     });
-    expect(problems).toEqual([]);
-    expect(required).toHaveLength(1);
-  });
-
-  it("lets override files stand for what they name", async () => {
-    const { required } = await read({
-      "main.tf": require("aws", "hashicorp/aws", "~> 5.0"),
-      "aws_override.tf": require("aws", "corp/aws", "1.0.0"),
-    });
-    expect(required).toEqual([
-      "registry.terraform.io/corp/aws 1.0.0 aws_override.tf:3",
+    expect(modules).toEqual(["registry.terraform.io/acme/net/aws"]);
+    expect(notCarried).toMatchObject([
+      { source: "git::https://git.example.com/b" },
     ]);
+    const uninstalled = await read({
+      "main.tf": `module "own" {\n  source = var.own\n}\n`,
+    });
+    expect(uninstalled.notCarried).toMatchObject([{ source: "${var.own}" }]);
   });
 
   it("takes a .tofu file instead of the .tf file of the same name, and then OpenTofu's registry", async () => {
-    const { required, client } = await read({
+    const { required } = await read({
       "main.tf": require("aws", "hashicorp/aws"),
       "main.tofu": require("null", "hashicorp/null"),
     });
     expect(required).toEqual([
       "registry.opentofu.org/hashicorp/null any main.tofu:3",
     ]);
-    expect(client).toBe("tofu");
   });
 
-  it("takes the registry from the lock file for a source without hostname", async () => {
+  it("takes the registry from the lock file for a source without hostname, and requires nothing that is locked", async () => {
     const files = {
       "main.tf":
         require("aws", "hashicorp/aws") + require("null", "hashicorp/null"),
@@ -232,7 +162,6 @@ describe("the configuration of a directory", () => {
       ".terraform.lock.hcl": lockOf("registry.opentofu.org/hashicorp/aws"),
     });
     expect(theirs.required.map((one) => one.split(" ")[0])).toEqual([
-      "registry.opentofu.org/hashicorp/aws",
       "registry.opentofu.org/hashicorp/null",
     ]);
     const ours = await read({
@@ -240,7 +169,6 @@ describe("the configuration of a directory", () => {
       ".terraform.lock.hcl": `# This file is maintained automatically by "terraform init".\n${lockOf(`${hashicorp}/aws`, "registry.opentofu.org/b/c")}`,
     });
     expect(ours.required.map((one) => one.split(" ")[0])).toEqual([
-      `${hashicorp}/aws`,
       `${hashicorp}/null`,
     ]);
   });
@@ -285,24 +213,23 @@ describe("the configuration of a directory", () => {
 
 describe("searching a directory", () => {
   it("finds roots, and no modules that roots call, below it", async () => {
-    const directory = makeDirectory({
+    const { required, locked, problems } = await read({
       "prod/main.tf": 'module "a" {\n  source = "../modules/a"\n}\n',
       "prod/.terraform/providers/x/main.tf": require("no", "no/no"),
       "prod/.terraform.lock.hcl": lockOf(`${hashicorp}/aws`),
       "modules/a/main.tf": require("aws", "hashicorp/aws"),
-      "modules/unused/main.tf": require("null", "hashicorp/null"),
+      "modules/unused/main.tf": require("http", "hashicorp/http"),
       ".git/main.tf": require("no", "no/no"),
       "locked-only/.terraform.lock.hcl": lockOf(`${hashicorp}/null`),
       "docs/readme.md": "",
     });
-    const { roots, problems } = await findRoots(directory, unread);
     expect(problems).toEqual([]);
-    expect(
-      roots.map((root) => relative(directory, root.directory)).toSorted(),
-    ).toEqual(["locked-only", "modules/unused", "prod"]);
-    const prod = roots.find((root) => root.directory.endsWith("prod"));
-    expect(prod?.requirements.map(({ name }) => name)).toEqual([
+    expect(locked.toSorted()).toEqual([
       `${hashicorp}/aws`,
+      `${hashicorp}/null`,
+    ]);
+    expect(required).toEqual([
+      `${hashicorp}/http any modules/unused/main.tf:3`,
     ]);
   });
 
@@ -314,29 +241,30 @@ describe("searching a directory", () => {
     symlinkSync("..", join(directory, "a", "loop"));
     symlinkSync("nowhere", join(directory, "broken"));
     symlinkSync("../a", join(directory, "root", "linked"));
-    const { roots, problems } = await findRoots(directory, unread);
+    const { required, problems } = await readConfiguration(directory);
     expect(problems).toEqual([]);
-    expect(roots.map(({ requirements }) => requirements)).toMatchObject([
-      [{ name: `${hashicorp}/null` }],
-    ]);
+    expect(required).toHaveLength(1);
   });
 
-  it("says when there is nothing, or no directory", async () => {
+  it("says when there is nothing, or no directory, or a file that is too large", async () => {
     const directory = makeDirectory({ "readme.md": "" });
-    const empty = await findRoots(directory, unread);
-    expect(empty.problems.map(({ message }) => message)).toEqual([
+    const problemsOf = async (path: string) => {
+      const { problems } = await readConfiguration(path);
+      return problems.map(({ message }) => message);
+    };
+    expect(await problemsOf(directory)).toEqual([
       expect.stringContaining(
         "neither a .terraform.lock.hcl nor a configuration",
       ),
     ]);
-    const gone = await findRoots(join(directory, "gone"), unread);
-    expect(gone.problems.map(({ message }) => message)).toEqual([
+    expect(await problemsOf(join(directory, "gone"))).toEqual([
       expect.stringMatching(/gone: it cannot be read \(ENOENT\)/),
     ]);
-    writeFileSync(join(directory, "file"), "");
-    const file = await findRoots(join(directory, "file"), unread);
-    expect(file.problems.map(({ message }) => message)).toEqual([
-      expect.stringMatching(/file: it cannot be read \(ENOTDIR\)/),
+    writeFileSync(join(directory, "large.tf"), Buffer.alloc(1024 * 1024 + 1));
+    expect(await problemsOf(directory)).toEqual([
+      expect.stringMatching(
+        /large\.tf: it has 1048577 bytes, expected at most/,
+      ),
     ]);
   });
 });

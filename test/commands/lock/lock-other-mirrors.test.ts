@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { alteredByte } from "../../fakes/faults.ts";
@@ -26,12 +26,11 @@ afterEach(() => {
 });
 
 async function lock({ type }: Release, ...args: readonly string[]) {
-  const text = `terraform {\n  required_providers {\n    r = { source = "acme/${type}" }\n  }\n}\n`;
-  const directory = makeDirectory({ "main.tf": text });
+  const text = `provider "${hostname}/acme/${type}" {\n  version = "1.0.0"\n}\n`;
+  const directory = makeDirectory({ ".terraform.lock.hcl": text });
   const run = await runHere(["lock", ...args, ...flags, directory]);
   const file = join(directory, ".terraform.lock.hcl");
-  const written = existsSync(file) ? readFileSync(file, "utf8") : "";
-  return { ...run, h1s: written.match(/h1:[^"]+/g) ?? [] };
+  return { ...run, h1s: readFileSync(file, "utf8").match(/h1:[^"]+/g) ?? [] };
 }
 
 function h1sOf(release: Release): readonly string[] {

@@ -83,9 +83,7 @@ describe("an archive is refused", () => {
 
 it("names of the longest kind are accepted", async () => {
   for (const name of ["x".repeat(4096), `${"a/".repeat(255)}b`])
-    expect((await readOurselves("tar.gz", named(name))).members).toHaveLength(
-      1,
-    );
+    expect(await readOurselves("tar.gz", named(name))).toHaveLength(1);
 });
 
 describe("threads that look through modules' archives", () => {

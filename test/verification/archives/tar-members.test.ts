@@ -1,41 +1,24 @@
 import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
-import type { ArchiveMember } from "../../../src/verification/archives/members.ts";
-import { readTarMembers } from "../../../src/verification/archives/module-archive.ts";
-import { limits, withArchive } from "./own-reading.ts";
+import { readOurselves } from "./own-reading.ts";
 import { directory, main } from "./sound-tars.ts";
 import { end, pax, tarBytes, type TarPart } from "./tar-bytes.ts";
 
-const roomy = { ...limits, harmlessBytes: 1 << 20 };
-
-/** The members, each with its content. */
-function read(tar: Buffer, archive: Buffer = gzipSync(tar)) {
-  return withArchive(archive, async (opened) => {
-    const found: (ArchiveMember & { content: string })[] = [];
-    await readTarMembers(opened, roomy, (member) => {
-      const one = { ...member, content: "" };
-      found.push(one);
-      return (piece) => (one.content += piece.toString());
-    });
-    return found;
-  });
-}
+/** The members of a tar, or of what is given in place of its gzip. */
+const read = (tar: Buffer, archive: Buffer = gzipSync(tar)) =>
+  readOurselves("tar.gz", archive);
 
 const empty: TarPart = { name: "a" };
 const link: TarPart = { name: "l", type: "2", link: "a" };
-const file = { name: "a", kind: "file", target: undefined, content: "" };
+const file = { name: "a", kind: "file", target: undefined };
 const nothing = Buffer.of();
 const large = "x".repeat(100_000);
 
 it.each<[string, Buffer, readonly object[]]>([
-  ["nothing at all", nothing, []],
   [
     "two files",
     tarBytes([main, { ...empty, content: large }]),
-    [
-      { ...file, name: "main.tf", content: "# main\n" },
-      { ...file, content: large },
-    ],
+    [{ ...file, name: "main.tf" }, file],
   ],
   ["no end", tarBytes([empty], nothing), [file]],
   ["a contiguous file", tarBytes([{ ...empty, type: "7" }]), [file]],
@@ -60,7 +43,7 @@ it.each<[string, Buffer, readonly object[]]>([
   [
     "members after an end",
     tarBytes([empty, end, main]),
-    [file, { ...file, name: "main.tf", content: "# main\n" }],
+    [file, { ...file, name: "main.tf" }],
   ],
 ])("a tar with %s is read", async (_what, tar, members) => {
   expect(await read(tar)).toStrictEqual(members);
@@ -116,13 +99,4 @@ it.each<[string, (archive: Buffer) => Buffer, string]>([
 ])("a gzip that %s is refused", async (_what, damage, reason) => {
   const archive = damage(gzipSync(tarBytes([main])));
   await expect(read(nothing, archive)).rejects.toThrow(reason);
-});
-
-it("ends with the fault of who visits", async () => {
-  const visited = withArchive(gzipSync(tarBytes([main, empty])), (archive) =>
-    readTarMembers(archive, limits, ({ name }) => {
-      throw new Error(`not ${name}`);
-    }),
-  );
-  await expect(visited).rejects.toThrow("not main.tf");
 });
