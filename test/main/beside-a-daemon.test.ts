@@ -182,7 +182,7 @@ it.each([
   ["prefetch acme/widget@9.9.9", /widget 9\.9\.9 .*does not exist/],
   ["prefetch acme/none", /acme\/none does not exist/],
   ["prefetch --directory DIR", /widget 9\.9\.9 .*does not exist/],
-  ["lock --mirror URL --ca CA DIR", /9\.9\.9/],
+  ["lock --mirror URL --ca CA DIR", /run "init"/],
   ["export --to TREE acme/widget@9.9.9", /widget 9\.9\.9 .*does not exist/],
   ["export --bundle TREE/gone/a.tar acme/widget@1.0.0", /\(ENOENT\)/],
   ["import TREE/a.tar", /ENOENT/],

@@ -7,15 +7,7 @@ import { startRegistry, type Registry } from "../fakes/registry.ts";
 import { originsOf } from "../origins.ts";
 import { scratch } from "../running-mirror.ts";
 
-/** Every provider that the modules require together, with its newest allowed version. */
-export const requiredTogether = [
-  "cog 3.1.0",
-  "gadget 3.1.0",
-  "wheel 3.1.0",
-  "widget 1.5.0",
-].map((one) => `registry.terraform.io/acme/${one}`);
-
-/** Modules of two registries that call one another, and the providers that they require. */
+/** Modules of two registries, and providers. */
 export interface ModuleCallsScene {
   readonly authority: Authority;
   readonly providers: Registry;
@@ -39,10 +31,6 @@ export function calling(source: string, version?: string): string {
   return `module "called" {\n  source = "${source}"\n${constraint}}\n`;
 }
 
-/**
- * `acme/network/aws` calls its own `modules/rules`, which calls `//deep/inner` of `acme/subnet/aws`, which calls `acme/base/aws` of the
- * other registry; each requires a provider.
- */
 export async function makeModuleCalls(): Promise<ModuleCallsScene> {
   const authority = await createAuthority();
   const [providers, modules, others] = await Promise.all([
@@ -73,44 +61,9 @@ async function publish(
   modules: FakeModuleRegistry,
   others: FakeModuleRegistry,
 ): Promise<void> {
-  const network = await tarGz([
-    [
-      "network-1/main.tf",
-      calling("./modules/rules") + requiring("widget", ">= 1.0"),
-    ],
-    [
-      "network-1/modules/rules/main.tf",
-      calling(`${moduleHost}/acme/subnet/aws//deep/inner`, "~> 2.0"),
-    ],
-    ["network-1/modules/rules/versions.tf", requiring("gadget", "~> 3.0")],
-    ["network-1/examples/full/main.tf", requiring("absent", "1.0.0")],
-  ]);
-  const subnet = await zip([
-    ["main.tf", requiring("absent", "1.0.0")],
-    [
-      "deep/inner/main.tf",
-      calling(`${otherHost}/acme/base/aws`) + requiring("wheel", ">= 3"),
-    ],
-  ]);
-  const base = await tarGz([
-    ["main.tf", requiring("widget", "< 2.0.0") + calling("./cog")],
-    [
-      "cog/main.tf.json",
-      JSON.stringify({
-        terraform: {
-          required_providers: { cog: { source: `${providerHost}/acme/cog` } },
-        },
-      }),
-    ],
-  ]);
-  const plain = await tarGz([
-    ["main.tf", ""],
-    ["x.tf/main.tf", "a folder, whose files are no module's"],
-  ]);
-  for (const version of ["1.0.0", "1.1.0", "2.0.0"]) {
-    const url = modules.serve(`/spelled-${version}.tar.gz`, plain);
-    modules.publish("acme/spelled/aws", version, url);
-  }
+  const network = await tarGz([["network-1/main.tf", "# network"]]);
+  const subnet = await zip([["main.tf", "# subnet"]]);
+  const base = await tarGz([["main.tf", "# base"]]);
   for (const version of ["1.0.0", "1.1.0"]) {
     const url = modules.serve(`/network-${version}.tar.gz`, network);
     const folder = version === "1.0.0" ? "*" : "network-1";

@@ -39,14 +39,14 @@ import {
 import { parseConfiguration, readDependencyLocks } from "./parser.ts";
 
 /** A provider that a root and the local modules below it require together; `where` is FILE:LINE. */
-export interface Requirement {
+interface Requirement {
   readonly provider: ProviderAddress;
   readonly constraint: VersionConstraint;
   readonly where: string;
 }
 
 /** A module of a registry that is called. */
-export interface CalledModule {
+interface CalledModule {
   readonly module: ModuleAddress;
   readonly constraint: ModuleConstraint;
   readonly where: string;
@@ -61,7 +61,7 @@ export interface NotCarried {
 }
 
 /** What the roots of a directory lock, what they require beside that, and the modules that they call. */
-export interface FoundConfiguration {
+interface FoundConfiguration {
   readonly locks: readonly ProviderLock[];
   readonly required: readonly Requirement[];
   readonly modules: readonly CalledModule[];

@@ -10,7 +10,7 @@ import { failure, type Failure } from "../../errors/index.ts";
 import { noteProblem } from "./input-file.ts";
 
 /** An entry of required_providers. */
-export interface ProviderDeclaration {
+interface ProviderDeclaration {
   /** The name that it has in its module. */
   readonly localName: string;
   /** `[HOSTNAME/]NAMESPACE/TYPE` as written; undefined leaves it to the local name. */

@@ -30,10 +30,10 @@ export async function readInputFile(path: string): Promise<string> {
 }
 
 /** File that a command was given: its text, or why it cannot be read. */
-export type InputText = { readonly path: string } & (
-  | { readonly text: string }
-  | { readonly problem: string; readonly remedy: string }
-);
+export interface InputText {
+  readonly path: string;
+  readonly text: string | Failure<"input">;
+}
 
 /** Reads a file before the command takes the user of the store. */
 export async function takeInput(path: string): Promise<InputText> {
@@ -41,15 +41,8 @@ export async function takeInput(path: string): Promise<InputText> {
     return { path, text: await readInputFile(path) };
   } catch (error) {
     if (!isFailure(error, "input")) throw error;
-    const { problem, remedy = "" } = error;
-    return { path, problem, remedy };
+    return { path, text: error };
   }
-}
-
-/** The text of a file that was read. */
-export function textOf(input: InputText): string {
-  if ("text" in input) return input.text;
-  throw failure("input", input.path, input.problem, input.remedy);
 }
 
 function expectFair(path: string, size: number): void {

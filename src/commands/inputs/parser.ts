@@ -1,13 +1,13 @@
 import pLimit from "p-limit";
 import type { Piscina } from "piscina";
 import { makeThreads } from "../../concurrency/threads.ts";
-import { failure, isFailure } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { Declarations } from "./declarations.ts";
 import type {
   DependencyLockFile,
   LockFileContent,
 } from "./dependency-lock-file.ts";
-import { textOf, type InputText } from "./input-file.ts";
+import type { InputText } from "./input-file.ts";
 
 export interface ParserTask {
   readonly kind: "configuration" | "locks";
@@ -45,18 +45,14 @@ export function parseConfiguration(
 }
 
 /** Reads what the clients' loader accepts (depsfile, "LoadLocksFromBytes"); entries that it refuses are problems. */
-export async function readDependencyLocks(
-  file: InputText,
-): Promise<DependencyLockFile> {
-  try {
-    const { path } = file;
-    const text = textOf(file);
-    const task = { kind: "locks", path, text } as const;
-    return { text, ...(await parse<LockFileContent>(task)) };
-  } catch (error) {
-    if (!isFailure(error, "input")) throw error;
-    return { text: "", locks: [], problems: [error] };
-  }
+export async function readDependencyLocks({
+  path,
+  text,
+}: InputText): Promise<DependencyLockFile> {
+  if (typeof text !== "string")
+    return { text: "", locks: [], problems: [text] };
+  const task = { kind: "locks", path, text } as const;
+  return { text, ...(await parse<LockFileContent>(task)) };
 }
 
 /**

@@ -22,7 +22,6 @@ import {
   mostPlatforms,
 } from "../../origin/registries/answer-shape.ts";
 import { absentOn404 } from "../../origin/registries/provider-registry.ts";
-import type { OpenArchive } from "../../verification/archives/open-archive.ts";
 import type { ArchiveThreads } from "../../verification/archives/threads.ts";
 import { parseChecksumsDocument } from "../../verification/checksums-document.ts";
 
@@ -130,32 +129,36 @@ export class AskedMirror {
     }
   }
 
-  /**
-   * Computes the h1 of an archive from the bytes that the mirror sends. They must match the mirror's `zh:`, or an `h1:`
-   * where it publishes no `zh:`.
-   */
+  /** Computes the h1 of an archive from the bytes that the mirror sends, which must match its `zh:`. */
   async #hash(document: URL, archive: Archive): Promise<PackageHash> {
     const { subject, hashes } = archive;
     const url = URL.parse(archive.url, document.href) ?? document;
-    if (hashes.length === 0)
+    const [zh] = archiveHashesIn(hashes);
+    if (zh === undefined)
       throw failure(
         "origin-answer",
         `${url.origin}${url.pathname}`,
-        "the mirror tells no hash that it could be compared with",
+        "the mirror tells no zh: that it could be compared with",
       );
-    return this.#download(url, async (file, sha256) => {
-      const [zh] = archiveHashesIn(hashes);
-      if (zh !== undefined && !hashes.includes(`zh:${sha256}`))
-        throw failure("archive-digest", subject, zh.slice(3), sha256);
-      const found = await this.#hashing.hash(file).catch((cause: unknown) => {
+    const { body } = await this.#http.openArchive(url, this.#signal);
+    await using file = await openNameless().catch(noRoom);
+    const sum = createHash("sha256");
+    let size = 0;
+    for await (const chunk of body) {
+      await file.writeFile(chunk).catch(noRoom);
+      sum.update(chunk);
+      size += chunk.length;
+    }
+    const sha256 = sum.digest("hex");
+    if (!hashes.includes(`zh:${sha256}`))
+      throw failure("archive-digest", subject, zh.slice(3), sha256);
+    return await this.#hashing
+      .hash({ fd: file.fd, size })
+      .catch((cause: unknown) => {
         throw isFailure(cause, "archive-unhashable")
           ? failure("archive-unhashable", subject, cause.reason, { cause })
           : cause;
       });
-      if (zh === undefined && !hashes.includes(found))
-        throw failure("archive-digest", subject, hashes.join(" or "), found);
-      return found;
-    });
   }
 
   async #ask(subject: string, path: string) {
@@ -169,23 +172,6 @@ export class AskedMirror {
       const problem = `${this.#base.host} refuses it`;
       throw failure("input", subject, problem, remedy, { cause: error });
     }
-  }
-
-  /** Calls `use` with the archive and the SHA-256 of its bytes. */
-  async #download<T>(
-    url: URL,
-    use: (archive: OpenArchive, sha256: string) => Promise<T>,
-  ): Promise<T> {
-    const { body } = await this.#http.openArchive(url, this.#signal);
-    await using file = await openNameless().catch(noRoom);
-    const sum = createHash("sha256");
-    let size = 0;
-    for await (const chunk of body) {
-      await file.writeFile(chunk).catch(noRoom);
-      sum.update(chunk);
-      size += chunk.length;
-    }
-    return await use({ fd: file.fd, size }, sum.digest("hex"));
   }
 }
 

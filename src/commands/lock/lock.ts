@@ -127,8 +127,6 @@ async function findHashes(
   }
 }
 
-const common = ["linux_amd64", "darwin_arm64", "windows_amd64", "darwin_amd64"];
-
 /**
  * Requires the release to be the locked one, since other hashes would admit what was not locked. Behind a network
  * mirror clients lock a single h1, perhaps of a platform that was not requested.
@@ -142,12 +140,10 @@ async function expectSame(
   const isKnown = (hash: string) => hashes.includes(hash);
   if (hashes.length === 0 || found.some(isKnown)) return;
   const tried = new Set(found);
-  const others = release.platforms.filter((one) => !asked.includes(one));
   if (hashes.some((hash) => hash.startsWith("h1:")))
-    for (const platform of [
-      ...common.filter((one) => others.includes(one)),
-      ...others.filter((one) => !common.includes(one)),
-    ])
+    for (const platform of release.platforms.filter(
+      (one) => !asked.includes(one),
+    ))
       try {
         const h1 = await release.findPackageHash(platform);
         if (isKnown(h1)) return;

@@ -6,19 +6,20 @@ import {
   BundleFile,
   type BundleLimits,
 } from "../../mirror/bundles/bundle-file.ts";
-import { planBundle, writeBundle } from "../../mirror/bundles/export-bundle.ts";
+import {
+  type ExportedModule,
+  planBundle,
+  writeBundle,
+} from "../../mirror/bundles/export-bundle.ts";
 import { expectOutside } from "../../mirror/bundles/export-folder.ts";
 import { writeOciLayouts } from "../../mirror/bundles/export-oci.ts";
 import {
-  type ExportedModule,
   type ExportedPackage,
   type ExportParts,
   type FailedExport,
-  writeModules,
   writeTree,
 } from "../../mirror/bundles/export-tree.ts";
 import { formatManifest } from "../../mirror/bundles/manifest.ts";
-import { formatModuleRelease } from "../../mirror/modules/release.ts";
 import type { NotCarried } from "../inputs/configuration.ts";
 import { formatAmount } from "../output/table.ts";
 import { formatNotCarried } from "./module-packages.ts";
@@ -69,7 +70,6 @@ export async function runExport(
   const failed: FailedExport[] = [];
   if (to !== undefined) {
     failed.push(...(await writeTree(to, store, ready, signal)));
-    failed.push(...(await writeModules(to, store, modules, signal)));
   }
   if (oci !== undefined)
     failed.push(...(await writeOciLayouts(oci, store, ready, signal)));
@@ -96,10 +96,12 @@ export async function runExport(
   const written = ready.filter(
     ({ request }) => !lost.has(formatProviderAddress(request.provider)),
   );
-  const carried = modules.filter(
-    ({ address }) => !lost.has(formatModuleRelease(address)),
-  );
-  if (modules.length > 0) stderr(`${carried.length} modules exported.\n`);
+  if (modules.length > 0)
+    stderr(
+      bundle === undefined
+        ? `${modules.length} modules not exported: only a bundle carries modules.\n`
+        : `${modules.length} modules exported.\n`,
+    );
   stderr(`${written.length} packages exported, ${left.length} failed.\n`);
   return left.length === 0 ? 0 : 1;
 }

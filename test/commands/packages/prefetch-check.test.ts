@@ -89,28 +89,6 @@ describe("prefetch --check", () => {
     expect(asked()).toBe(0);
   });
 
-  it("is done with status 0 once all is held, also without origins", async () => {
-    const storage = makeStorage(scene.config);
-    const directory = await lock();
-    const wanted = [...linux, "--directory", directory];
-    expect((await run(storage, ...wanted)).status).toBe(0);
-    await scene.providers.stop();
-    await scene.modules.stop();
-    try {
-      const held = await check(storage, ...wanted);
-      expect(held.status).toBe(0);
-      expect(held.stderr).toContain(
-        "2 packages and 1 modules held, 0 missing.",
-      );
-      expect(held.modules.map(({ module }) => module)).toEqual([
-        `${moduleHost}/acme/network/aws`,
-      ]);
-    } finally {
-      await scene.providers.restart();
-      await scene.modules.restart();
-    }
-  });
-
   it("names an archive whose hash is not the locked one", async () => {
     const storage = makeStorage(scene.config);
     const directory = await lock();

@@ -64,51 +64,6 @@ export function zipBytes(
   ]);
 }
 
-/** The same archive with a zip64 end record, which the plain end record announces by full fields. */
-export function zip64Bytes(
-  parts: readonly ZipPart[],
-  shape: ZipShape = {},
-): Buffer {
-  const plain = zipBytes(parts);
-  const position = plain.length - 22;
-  const directoryStart = plain.readUInt32LE(position + 16);
-  const directoryBytes = plain.readUInt32LE(position + 12);
-  return zipBytes(parts, {
-    afterDirectory: zip64End({
-      position,
-      entryCount: parts.length,
-      directoryBytes,
-      directoryStart,
-    }),
-    entryCount: 0xffff,
-    directoryBytes: 0xffffffff,
-    directoryStart: 0xffffffff,
-    ...shape,
-  });
-}
-
-/** A zip64 end record and its locator; `position` is where it will lie. */
-function zip64End(end: {
-  readonly position: number;
-  readonly entryCount: number;
-  readonly directoryBytes: number;
-  readonly directoryStart: number;
-}): Buffer {
-  const bytes = Buffer.alloc(56 + 20);
-  bytes.writeUInt32LE(0x06064b50, 0);
-  bytes.writeBigUInt64LE(44n, 4);
-  bytes.writeUInt16LE(45, 12);
-  bytes.writeUInt16LE(45, 14);
-  bytes.writeBigUInt64LE(BigInt(end.entryCount), 24);
-  bytes.writeBigUInt64LE(BigInt(end.entryCount), 32);
-  bytes.writeBigUInt64LE(BigInt(end.directoryBytes), 40);
-  bytes.writeBigUInt64LE(BigInt(end.directoryStart), 48);
-  bytes.writeUInt32LE(0x07064b50, 56);
-  bytes.writeBigUInt64LE(BigInt(end.position), 64);
-  bytes.writeUInt32LE(1, 72);
-  return bytes;
-}
-
 function localFile(part: ZipPart): Buffer {
   const name = Buffer.from(part.localName ?? part.name);
   const extra = part.local?.extra ?? Buffer.alloc(0);

@@ -1,8 +1,16 @@
 import { expect, it } from "vitest";
 import { readOurselves } from "./own-reading.ts";
-import { one } from "./sound-zips.ts";
+import { zipBytes, type ZipPart } from "./zip-bytes.ts";
 
 const read = (zip: Buffer) => readOurselves("zip", zip);
+
+const main: ZipPart = {
+  name: "main.tf",
+  content: "# main\n",
+  deflate: true,
+  attributes: 0o100644 * 0x10000,
+};
+const one = (lie: Partial<ZipPart>) => zipBytes([{ ...main, ...lie }]);
 
 const file = { name: "main.tf", kind: "file" };
 const folder = { ...file, kind: "directory" };
