@@ -588,7 +588,7 @@ const bundleErrors = {
   "bundle-refused": row(["path", "problem"], {
     sentence:
       "{path} is refused as a bundle ({problem}), and nothing of it was imported",
-    remedy: `get a whole copy of what "provender export --bundle" wrote`,
+    remedy: `get a whole copy of what "provender export --to FILE.tar" wrote`,
   }),
   /** It was written with --since. */
   "bundle-incomplete": row(["subject"], {

@@ -184,7 +184,7 @@ it.each([
   ["prefetch --directory DIR", /widget 9\.9\.9 .*does not exist/],
   ["lock --mirror URL --ca CA DIR", /run "init"/],
   ["export --to TREE acme/widget@9.9.9", /widget 9\.9\.9 .*does not exist/],
-  ["export --bundle TREE/gone/a.tar acme/widget@1.0.0", /\(ENOENT\)/],
+  ["export --to TREE/gone/a.tar acme/widget@1.0.0", /\(ENOENT\)/],
   ["import TREE/a.tar", /ENOENT/],
 ])("commands that fail say why, and nothing of users: %s", async (...row) => {
   const [line, reason] = row;

@@ -50,13 +50,13 @@ explain: clients do not get all of it
 prefetch: something could not be had, and each such thing is named
   provender prefetch hashicorp/aws@latest:3  # the newest three
   provender prefetch --platform linux_amd64 --directory ./infrastructure  # what is locked or required there, with its modules
-  provender prefetch --module acme/network/aws  # and what it calls
+  provender prefetch --module acme/network/aws  # a module
   provender prefetch --check --directory ./infrastructure  # what would not survive an outage
 lock: something is missing or could not be found out
   provender lock --platform linux_amd64 --platform darwin_arm64  # the lock file here
   provender lock --check --mirror https://mirror.example.com app  # whether one is complete, for CI
 export: something could not be had, and each such thing is named
-  provender export --bundle week2.tar --since week1.tar hashicorp/aws  # for \`provender import\`
+  provender export --to week2.tar --since week1.tar hashicorp/aws  # for \`provender import\`
   provender export --to /srv/providers hashicorp/aws  # a tree
 import: the bundle is refused
   provender import week2.tar  # beside a running daemon, too

@@ -157,13 +157,13 @@ describe("export --to", () => {
 
   it("wants to know what and where to", async () => {
     const nowhere = await site.run("export", "acme/widget@1.0.0");
-    expect(nowhere.stderr).toMatch(/--to DIR or --bundle FILE/);
+    expect(nowhere.stderr).toMatch(/--to <path>/);
     expect(nowhere.status).toBe(2);
     const nothing = await site.run("export", "--to", newTree());
     expect(nothing.status).toBe(2);
     const file = join(scratch("bundle"), "missing", "a.tar");
     const spec = "acme/widget@1.0.0";
-    const unwritable = await site.run("export", "--bundle", file, spec);
+    const unwritable = await site.run("export", "--to", file, spec);
     expect(unwritable.stderr).toMatch(/a\.tar could not be written \(ENOENT/);
     expect(unwritable.status).toBe(1);
   });

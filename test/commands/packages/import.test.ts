@@ -48,12 +48,7 @@ function decide(site: Site, ...args: readonly string[]) {
 describe("a bundle", () => {
   it("is taken with the digest that export printed, and refused with another", async () => {
     const file = join(here.directory, "..", `${crypto.randomUUID()}.tar`);
-    const made = await here.run(
-      "export",
-      "--bundle",
-      file,
-      "acme/widget@1.2.3",
-    );
+    const made = await here.run("export", "--to", file, "acme/widget@1.2.3");
     const [, digest = ""] =
       /^The SHA-256 of its manifest is ([0-9a-f]{64}): /m.exec(made.stderr) ??
       [];
