@@ -55,14 +55,13 @@ export const groups: Readonly<Record<string, Group>> = {
     ],
   },
   programs: {
-    holds: "what openssl, go, skopeo, nginx and shells say of what is made",
-    needs: ["openssl", "go", "skopeo", "nginx", "zsh", "fish"],
+    holds: "what openssl, skopeo, nginx and shells say of what is made",
+    needs: ["openssl", "skopeo", "nginx", "zsh", "fish"],
     files: [
       "test/server/tls/self-signed-certificate.test.ts",
       "test/mirror/bundles/export-oci.test.ts",
       "test/server/protocols/every-url.test.ts",
       "test/main/help.test.ts",
-      "test/verification/archives/sound-archives.test.ts",
     ],
   },
   kills: {
@@ -86,7 +85,6 @@ export const groups: Readonly<Record<string, Group>> = {
       "test/mirror/providers/{failing-origin,failing-origins}.test.ts",
       "test/mirror/cache/stale-origin.test.ts",
       "test/mirror/archives/failing-archive.test.ts",
-      "test/mirror/modules/slow-modules.test.ts",
       "test/origin/http/{origin-secrets,http-client,resume,retries}.test.ts",
       "test/origin/git/{folder-watch,bounded-process}.test.ts",
       "test/telemetry/{logger,live-numbers}.test.ts",
@@ -104,7 +102,7 @@ export const groups: Readonly<Record<string, Group>> = {
       "test/commands/lock/lock-other-mirrors.test.ts",
       "test/mirror/cache/unknown-providers.test.ts",
       "test/mirror/upkeep/{retention,growing-store}.test.ts",
-      "test/mirror/modules/{stored-modules,damaged-lists,ages,told-replacements}.test.ts",
+      "test/mirror/modules/{stored-modules,damaged-lists,ages}.test.ts",
       "test/mirror/trust/{unlisted-version,key-rotation}.test.ts",
       "test/store/damaged-storage.test.ts",
       "test/server/unexpected-errors.test.ts",

@@ -588,7 +588,7 @@ const bundleErrors = {
   "bundle-refused": row(["path", "problem"], {
     sentence:
       "{path} is refused as a bundle ({problem}), and nothing of it was imported",
-    remedy: `get a whole copy of what "provender export --bundle" wrote`,
+    remedy: `get a whole copy of what "provender export --to FILE.tar" wrote`,
   }),
   /** It was written with --since. */
   "bundle-incomplete": row(["subject"], {
@@ -641,11 +641,6 @@ const commandErrors = {
     sentence: ({ archive, where, listed, computed }) =>
       `${archive} is not what ${where} locks (it lists ${listed.join(", ")}; the publisher's package has ${computed.join(", ")})`,
     remedy: `if only this platform is missing, run "provender lock", otherwise find out why the package changed`,
-  }),
-  "lock-outdated": row(["where", "provider", "locked", "asked"], {
-    sentence:
-      "{where}: {provider} is locked at {locked}, but the configuration asks for {asked}",
-    remedy: `run "init -upgrade" of your client`,
   }),
 };
 

@@ -213,9 +213,10 @@ function addLock(program: Command): void {
 function addExport(program: Command): void {
   withSelection(program.command("export"))
     .description("write packages for a site that has no mirror of its own")
-    .option("--to <dir>", "a tree as `terraform providers mirror` writes it")
-    .option("--oci <dir>", "an OCI image layout for each provider")
-    .option("--bundle <file>", "one file for `provender import`")
+    .requiredOption(
+      "--to <path>",
+      "NAME.tar: a bundle for `provender import`; NAME.oci: an OCI image layout for each provider; another folder: a tree as `terraform providers mirror` writes it",
+    )
     .option("--since <bundle>", "leave out what this bundle lists")
     .action(run(async () => (await import("./verb.ts")).exportPackages));
 }
@@ -223,7 +224,7 @@ function addExport(program: Command): void {
 function addImport(program: Command): void {
   withConfig(program.command("import"))
     .description("take a bundle into the store, after checking all of it again")
-    .argument("<file>", "what `provender export --bundle` wrote")
+    .argument("<file>", "what `provender export --to FILE.tar` wrote")
     .option("--sha256 <digest>", "of its manifest, as `export` printed it")
     .action(run(async () => (await import("./verb.ts")).importFile));
 }
@@ -242,11 +243,6 @@ function withSelection(command: Command): Command {
     .option(
       "--directory <dir>",
       "what is locked or required there and below; repeatable",
-      collect,
-    )
-    .option(
-      "--list <path>",
-      "a file of SPECs, - is stdin; repeatable",
       collect,
     );
 }

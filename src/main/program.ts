@@ -51,6 +51,12 @@ const removed: Readonly<Record<string, string>> = {
   purge: 'use "provender prune SPEC"',
   completion: "leave it out of the shell's configuration",
   store: "let each replica fetch what it is asked for",
+  "prefetch --list":
+    'give what is in it as arguments: "xargs provender prefetch < FILE"',
+  "export --list":
+    'give what is in it as arguments: "xargs provender export --to FILE.tar < FILE"',
+  "export --bundle": "use --to with a name that ends in .tar",
+  "export --oci": "use --to with a name that ends in .oci",
   "config --explain": 'run "provender explain SPEC"',
   "status --mirror":
     'run "provender doctor --mirror URL", or ask /metrics of that mirror',

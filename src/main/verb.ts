@@ -1,5 +1,4 @@
-import { text } from "node:stream/consumers";
-import { type InputText, takeInput } from "../commands/inputs/input-file.ts";
+import { takeInput } from "../commands/inputs/input-file.ts";
 import { openBundle } from "../commands/packages/import.ts";
 import { Progress } from "../commands/output/progress.ts";
 import { findOperator } from "../config/environment.ts";
@@ -52,7 +51,6 @@ function makeProgress(isSilent: boolean): Progress {
 /** Flags that name files, among those that choose packages. */
 interface FileFlags extends Flags {
   readonly lockFile?: readonly string[];
-  readonly list?: readonly string[];
 }
 
 export async function prefetch(flags: FileFlags): Promise<number> {
@@ -76,15 +74,7 @@ export async function importFile({
   return runVerb("import", { ...flags, bundle } as Flags);
 }
 
-/** Reads the files among the flags, and standard input for the list `-`, as the user of the command: opening the store takes its owner's. */
-async function readFiles({ lockFile = [], list = [], ...flags }: FileFlags) {
-  const lockFiles = await Promise.all(lockFile.map(takeInput));
-  const lists = await Promise.all(list.map(takeList));
-  return { ...flags, lockFile: lockFiles, list: lists };
-}
-
-async function takeList(path: string): Promise<InputText> {
-  return path === "-"
-    ? { path: "standard input", text: await text(process.stdin) }
-    : takeInput(path);
+/** Reads the lock files as the user of the command: opening the store takes its owner's. */
+async function readFiles({ lockFile = [], ...flags }: FileFlags) {
+  return { ...flags, lockFile: await Promise.all(lockFile.map(takeInput)) };
 }

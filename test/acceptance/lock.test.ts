@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { runCommand } from "../running-command.ts";
@@ -99,20 +99,5 @@ describe.each(clients)("lock for $name $version", (client) => {
 
     const readonly = await initReadonly(client, directory);
     expect(readonly.output).toContain("successfully initialized");
-  });
-
-  it("makes the very file that init and providers lock make", async () => {
-    const mine = await makeRoot();
-    // Which of the two clients is meant cannot be seen from this configuration.
-    if (client.name === "tofu")
-      writeFileSync(join(mine.directory, "empty.tofu"), "");
-    expect((await lock(mine.directory)).status).toBe(0);
-
-    const theirs = await makeRoot();
-    const made = await direct(client, theirs.directory, ...providersLock);
-    expect(made.status).toBe(0);
-    expect(readFileSync(mine.file, "utf8")).toBe(
-      readFileSync(theirs.file, "utf8"),
-    );
   });
 });

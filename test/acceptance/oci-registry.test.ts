@@ -102,11 +102,11 @@ async function startImageRegistry() {
 async function fillImageRegistry(
   config: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  const directory = join(scratch("oci"), "layouts");
+  const directory = join(scratch("oci"), "layouts.oci");
   const flags = platforms.flatMap((platform) => ["--platform", platform]);
   const specs = Object.keys(versions).map((one) => `${address}@${one}`);
   const site = siteOf({ config });
-  const ran = await site.run("export", "--oci", directory, ...flags, ...specs);
+  const ran = await site.run("export", "--to", directory, ...flags, ...specs);
   expect(ran.status, ran.stderr).toBe(0);
   for (const tag of Object.values(versions)) {
     const from = `${join(directory, address)}:${tag}`;

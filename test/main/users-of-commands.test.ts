@@ -95,12 +95,12 @@ describe.runIf(canBeOthers)("the users of commands", () => {
     ];
     const before = look();
     for (const place of [
-      ["--bundle", own.directory],
-      ["--bundle", join(links, "storage", "store.json")],
-      ["--bundle", join(own.directory, "provender.db")],
+      ["--to", `${own.directory}/a.tar`],
+      ["--to", join(links, "storage", "store.json")],
+      ["--to", join(own.directory, "provender.db")],
       ["--to", own.directory],
       ["--to", join(links, "storage", "blobs")],
-      ["--oci", join(own.directory, "new")],
+      ["--to", join(own.directory, "new.oci")],
     ]) {
       const inside = as(0, 0, "export", ...place, ...spec);
       expect(inside.stderr).toContain("(it is in the storage directory)");
@@ -117,7 +117,7 @@ describe.runIf(canBeOthers)("the users of commands", () => {
   it("have their own files read with their rights, and nothing of them quoted", async () => {
     const { own, as } = await startTheirs();
     const cwd = scratch("own");
-    const bundle = ["export", "--bundle", "week.tar", "acme/widget@1.3.0"];
+    const bundle = ["export", "--to", "week.tar", "acme/widget@1.3.0"];
     const storage = makeStorage(config);
     const exported = await beside(storage, [...bundle, ...linux], { cwd });
     expect(exported.status).toBe(0);
@@ -138,7 +138,6 @@ describe.runIf(canBeOthers)("the users of commands", () => {
     writeFileSync(secret, "hunter2 {\n");
     for (const args of [
       ["import", secret],
-      ["prefetch", "--list", secret],
       ["prefetch", "--lock-file", secret],
       ["prefetch", "--directory", cwd],
       ["lock", "--mirror", own.url, cwd],

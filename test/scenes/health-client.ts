@@ -38,18 +38,3 @@ export async function measureHealth<T>(
   };
   return { result, times };
 }
-
-/** The same while `work` is done for `ms` milliseconds, again and again, so that one slow answer is not the whole measure. */
-export function measureHealthFor<T>(
-  mirror: RunningMirror,
-  ms: number,
-  work: () => Promise<T>,
-): Promise<{ readonly result: readonly T[]; readonly times: HealthTimes }> {
-  return measureHealth(mirror, async () => {
-    const start = performance.now();
-    const results: T[] = [];
-    do results.push(await work());
-    while (performance.now() - start < ms);
-    return results;
-  });
-}

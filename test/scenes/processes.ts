@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { readdirSync, readlinkSync } from "node:fs";
 
 /** True where /proc tells what runs. */
 export const canSeeProcesses = process.platform === "linux";
@@ -9,16 +9,6 @@ export function processesBelow(folder: string): readonly number[] {
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
     .filter((pid) => worksBelow(pid, folder));
-}
-
-/** The most memory that a process held so far, in bytes; 0 for one that is gone. */
-export function peakOf(pid: number): number {
-  try {
-    const status = readFileSync(`/proc/${pid}/status`, "utf8");
-    return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1] ?? 0) * 1024;
-  } catch {
-    return 0;
-  }
 }
 
 function worksBelow(pid: number, folder: string): boolean {

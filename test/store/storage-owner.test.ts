@@ -63,12 +63,12 @@ describe.runIf(canBeOthers)(
       await scene.publish("fetched", "1.0.0", await signer("fetched"));
       const spec = "fetched/thing@1.0.0";
       const platform = ["--platform", "linux_amd64"];
-      const bundle = join(tmpdir(), `provender-owner-${process.pid}.bundle`);
+      const bundle = join(tmpdir(), `provender-owner-${process.pid}.tar`);
       for (const args of [
         ["prefetch", ...platform, spec],
         ["verify", "--repair"],
         ["prune"],
-        ["export", ...platform, "--bundle", bundle, spec],
+        ["export", ...platform, "--to", bundle, spec],
         ["import", bundle],
       ]) {
         const run = await command(...args);

@@ -21,7 +21,7 @@ import {
 import { readDependencyLocks } from "./parser.ts";
 
 /** A directory in which a client is run: what it locks, and what it and the modules that it calls require together. */
-export interface ConfigurationRoot {
+interface ConfigurationRoot {
   readonly directory: string;
   readonly locks: DependencyLockFile | undefined;
   /** One for each provider. */

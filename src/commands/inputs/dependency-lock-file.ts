@@ -117,18 +117,18 @@ function isCanonical(text: string): boolean {
   }
 }
 
-/** Adds `entries` to those of a file. Version and constraints of an entry that is there already stay as they are. */
-export function mergeEntries(
-  locks: readonly LockEntry[],
-  entries: readonly LockEntry[],
-): readonly LockEntry[] {
-  const merged = new Map(locks.map((lock) => [lock.name, lock]));
-  for (const entry of entries) {
-    const lock = merged.get(entry.name) ?? entry;
-    const hashes = [...lock.hashes, ...entry.hashes];
-    merged.set(entry.name, { ...lock, hashes });
-  }
-  return [...merged.values()];
+/** OpenTofu means another registry by a source without a hostname, so the traces that it leaves decide. */
+export function clientOf({
+  text,
+  locks,
+}: DependencyLockFile): "terraform" | "tofu" {
+  const [, writer] =
+    /^# This file is maintained .* "(terraform|tofu) init"/m.exec(text) ?? [];
+  const isTofu =
+    writer === undefined
+      ? locks.some(({ name }) => name.startsWith("registry.opentofu.org/"))
+      : writer === "tofu";
+  return isTofu ? "tofu" : "terraform";
 }
 
 /** Writes a whole file as `client` does (depsfile, "SaveLocksToBytes"). */

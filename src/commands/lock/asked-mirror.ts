@@ -6,18 +6,8 @@ import pLimit from "p-limit";
 import { z } from "zod";
 import { formatChecksumsName } from "../../address/archive-name.ts";
 import { parsePackageHash, type PackageHash } from "../../address/hash.ts";
-import { formatModuleAddress } from "../../address/module-address.ts";
-import { parseModuleSource } from "../../address/module-source.ts";
-import {
-  formatProviderAddress,
-  type ProviderAddress,
-} from "../../address/provider-address.ts";
-import { isVersion, newestFirst, type Version } from "../../address/version.ts";
+import { formatProviderAddress } from "../../address/provider-address.ts";
 import { failure, type Failure, isFailure } from "../../errors/index.ts";
-import {
-  formatModuleRelease,
-  type ModuleReleaseAddress,
-} from "../../mirror/modules/release.ts";
 import {
   checksumsSubject,
   formatRelease,
@@ -31,16 +21,9 @@ import {
   checkShape,
   mostPlatforms,
 } from "../../origin/registries/answer-shape.ts";
-import { ModuleRegistry } from "../../origin/registries/module-registry.ts";
 import { absentOn404 } from "../../origin/registries/provider-registry.ts";
-import type { OpenArchive } from "../../verification/archives/open-archive.ts";
 import type { ArchiveThreads } from "../../verification/archives/threads.ts";
 import { parseChecksumsDocument } from "../../verification/checksums-document.ts";
-import type { FoundModule, OpenModule } from "../inputs/modules.ts";
-import { readModulePackage } from "../packages/module-packages.ts";
-import { chooseVersions, newestOfModule } from "../packages/version-choice.ts";
-
-const index = z.object({ versions: z.record(z.string(), z.unknown()) });
 
 const archiveShape = z.object({
   url: z.string(),
@@ -80,7 +63,6 @@ export class AskedMirror {
   readonly #hashing: Pick<ArchiveThreads, "hash">;
   readonly #signal: AbortSignal;
   readonly #turn = pLimit(atOnce);
-  readonly #modules = new Map<string, Promise<FoundModule>>();
 
   constructor(
     http: HttpClient,
@@ -94,14 +76,6 @@ export class AskedMirror {
     this.#limits = limits;
     this.#hashing = hashing;
     this.#signal = signal;
-  }
-
-  /** Newest first. */
-  async listVersions(provider: ProviderAddress): Promise<readonly Version[]> {
-    const name = formatProviderAddress(provider);
-    const { url, value } = await this.#ask(name, `${name}/index.json`);
-    const { versions } = checkShape(url, index, value);
-    return newestFirst(Object.keys(versions).filter(isVersion));
   }
 
   async findRelease(address: ReleaseAddress): Promise<MirroredRelease> {
@@ -155,75 +129,36 @@ export class AskedMirror {
     }
   }
 
-  /**
-   * Computes the h1 of an archive from the bytes that the mirror sends. They must match the mirror's `zh:`, or an `h1:`
-   * where it publishes no `zh:`.
-   */
+  /** Computes the h1 of an archive from the bytes that the mirror sends, which must match its `zh:`. */
   async #hash(document: URL, archive: Archive): Promise<PackageHash> {
     const { subject, hashes } = archive;
     const url = URL.parse(archive.url, document.href) ?? document;
-    if (hashes.length === 0)
+    const [zh] = archiveHashesIn(hashes);
+    if (zh === undefined)
       throw failure(
         "origin-answer",
         `${url.origin}${url.pathname}`,
-        "the mirror tells no hash that it could be compared with",
+        "the mirror tells no zh: that it could be compared with",
       );
-    return this.#download(url, async (file, sha256) => {
-      const [zh] = archiveHashesIn(hashes);
-      if (zh !== undefined && !hashes.includes(`zh:${sha256}`))
-        throw failure("archive-digest", subject, zh.slice(3), sha256);
-      const found = await this.#hashing.hash(file).catch((cause: unknown) => {
+    const { body } = await this.#http.openArchive(url, this.#signal);
+    await using file = await openNameless().catch(noRoom);
+    const sum = createHash("sha256");
+    let size = 0;
+    for await (const chunk of body) {
+      await file.writeFile(chunk).catch(noRoom);
+      sum.update(chunk);
+      size += chunk.length;
+    }
+    const sha256 = sum.digest("hex");
+    if (!hashes.includes(`zh:${sha256}`))
+      throw failure("archive-digest", subject, zh.slice(3), sha256);
+    return await this.#hashing
+      .hash({ fd: file.fd, size })
+      .catch((cause: unknown) => {
         throw isFailure(cause, "archive-unhashable")
           ? failure("archive-unhashable", subject, cause.reason, { cause })
           : cause;
       });
-      if (zh === undefined && !hashes.includes(found))
-        throw failure("archive-digest", subject, hashes.join(" or "), found);
-      return found;
-    });
-  }
-
-  /** Opens the newest version of a module that the constraint allows; each archive is asked for once. */
-  readonly openModule: OpenModule = async (module, constraint, where) => {
-    const service = new URL(`../v1/modules/${module.hostname}/`, this.#base);
-    const registry = new ModuleRegistry(
-      this.#http,
-      { findService: () => Promise.resolve(service) },
-      this.#limits,
-    );
-    try {
-      const [version] = await chooseVersions(
-        formatModuleAddress(module),
-        newestOfModule(constraint),
-        where,
-        () => registry.listVersions(module, this.#signal),
-      );
-      const address = { module, version };
-      const name = formatModuleRelease(address);
-      const found =
-        this.#modules.get(name) ?? this.#fetchModule(registry, address);
-      this.#modules.set(name, found);
-      return await found;
-    } catch (error) {
-      if (!isFailure(error, "not-found")) throw error;
-      return { because: `${this.#base.host} does not have it` };
-    }
-  };
-
-  async #fetchModule(
-    registry: ModuleRegistry,
-    address: ModuleReleaseAddress,
-  ): Promise<FoundModule> {
-    const name = formatModuleRelease(address);
-    const { module, version } = address;
-    const found = await registry.findLocation(module, version, this.#signal);
-    const source = parseModuleSource(name, found.location, found.base.href);
-    // Another host is where only clients go.
-    if (source.kind !== "archive" || source.url.host !== this.#base.host)
-      return { because: `${this.#base.host} sends clients elsewhere for it` };
-    return this.#download(source.url, (file) =>
-      readModulePackage(name, source, file),
-    );
   }
 
   async #ask(subject: string, path: string) {
@@ -237,23 +172,6 @@ export class AskedMirror {
       const problem = `${this.#base.host} refuses it`;
       throw failure("input", subject, problem, remedy, { cause: error });
     }
-  }
-
-  /** Calls `use` with the archive and the SHA-256 of its bytes. */
-  async #download<T>(
-    url: URL,
-    use: (archive: OpenArchive, sha256: string) => Promise<T>,
-  ): Promise<T> {
-    const { body } = await this.#http.openArchive(url, this.#signal);
-    await using file = await openNameless().catch(noRoom);
-    const sum = createHash("sha256");
-    let size = 0;
-    for await (const chunk of body) {
-      await file.writeFile(chunk).catch(noRoom);
-      sum.update(chunk);
-      size += chunk.length;
-    }
-    return await use({ fd: file.fd, size }, sum.digest("hex"));
   }
 }
 

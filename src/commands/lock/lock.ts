@@ -2,32 +2,16 @@ import { chmod, open, realpath, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
-import {
-  formatVersionConstraint,
-  isAllowed,
-  type VersionConstraint,
-} from "../../address/version-constraint.ts";
-import {
-  failure,
-  type Failure,
-  isFailure,
-  ProvenderError,
-} from "../../errors/index.ts";
+import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
 import { commitFile } from "../../store/durable-file.ts";
 import {
-  type ConfigurationRoot,
-  readRootDirectory,
-} from "../inputs/configuration.ts";
-import {
+  clientOf,
   formatLockFile,
-  type LockEntry,
   lockFileName,
-  mergeEntries,
   type ProviderLock,
 } from "../inputs/dependency-lock-file.ts";
 import { readInputFile } from "../inputs/input-file.ts";
-import type { Requirement } from "../inputs/modules.ts";
-import { chooseVersions, newestOf } from "../packages/version-choice.ts";
+import { readDependencyLocks } from "../inputs/parser.ts";
 import type { AskedMirror, MirroredRelease } from "./asked-mirror.ts";
 
 interface LockOptions {
@@ -70,39 +54,41 @@ async function lockDirectory(
   stderr: (text: string) => void,
 ): Promise<boolean> {
   const path = join(directory, lockFileName);
-  const root = await readRootDirectory(directory, mirror.openModule);
-  const unusable = root.locks?.problems ?? [];
+  if (!(await stat(path).then(Boolean, () => false)))
+    throw failure(
+      ...(["input", path, "it is not there"] as const),
+      'run "init" of your client first',
+    );
+  const file = await readDependencyLocks({
+    path,
+    text: await readInputFile(path),
+  });
   // Clients read none of such a file, and writing it whole would lose entries.
-  if (unusable.length > 0) {
-    for (const { message } of unusable) stderr(`${message}\n`);
+  if (file.problems.length > 0) {
+    for (const { message } of file.problems) stderr(`${message}\n`);
     return false;
   }
-  const problems = [...root.problems];
-  const entries = await findEntries(root, platforms, mirror, problems);
-  if (entries.length === 0 && problems.length === 0)
-    throw failure(
-      "input",
-      directory,
-      "no provider is locked or required",
-      "give the directory of a configuration",
-    );
+  const problems: ProvenderError[] = [];
+  const locks = await pLimit(atOnce).map(file.locks, async (lock) => {
+    const found = await findHashes(lock, platforms, mirror, problems);
+    const has = new Set(lock.hashes);
+    const lacking = [...new Set(found)].filter((hash) => !has.has(hash));
+    return { ...lock, lacking: lacking.toSorted() };
+  });
   for (const { message } of problems) stderr(`${message}\n`);
-  // A client knows the modules that it has locked.
-  if (root.locks === undefined)
-    for (const { where, source, because } of root.notCarried)
-      stderr(`${where}: what "${source}" requires is not seen: ${because}.\n`);
-  const locks = root.locks?.locks ?? [];
-  const missing = listMissing(locks, entries);
+  const missing = locks.filter(({ lacking }) => lacking.length > 0);
   if (!check && missing.length > 0) {
-    const merged = mergeEntries(locks, entries);
-    const text = formatLockFile(root.client, merged);
-    await replaceLockFile(path, root.locks?.text, text);
+    const completed = locks.map(({ lacking, ...lock }) => {
+      return { ...lock, hashes: [...lock.hashes, ...lacking] };
+    });
+    const text = formatLockFile(clientOf(file), completed);
+    await replaceLockFile(path, file.text, text);
   }
-  for (const { name, version, hashes } of missing) {
-    const count = `${hashes.length} ${hashes.length === 1 ? "hash" : "hashes"}`;
+  for (const { name, version, lacking } of missing) {
+    const count = `${lacking.length} ${lacking.length === 1 ? "hash" : "hashes"}`;
     stderr(
       check
-        ? `${path}: ${name} ${version} lacks ${count}: ${hashes.join(", ")}\n`
+        ? `${path}: ${name} ${version} lacks ${count}: ${lacking.join(", ")}\n`
         : `${path}: ${count} added to ${name} ${version}\n`,
     );
   }
@@ -110,92 +96,36 @@ async function lockDirectory(
   return problems.length === 0 && (!check || missing.length === 0);
 }
 
-/** The entries with only the hashes that the file lacks. */
-function listMissing(
-  locks: readonly LockEntry[],
-  entries: readonly LockEntry[],
-): readonly LockEntry[] {
-  const known = new Map(locks.map((lock) => [lock.name, new Set(lock.hashes)]));
-  return entries
-    .map((entry) => {
-      const has = known.get(entry.name);
-      const lacking = [...new Set(entry.hashes)].filter((h) => !has?.has(h));
-      return { ...entry, hashes: lacking.toSorted() };
-    })
-    .filter(({ hashes }) => hashes.length > 0)
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
-}
-
 /** Providers that are looked at at once; the mirror bounds the downloads itself. */
 const atOnce = 16;
 
-/** Finds an entry for each locked or required provider. A failed one does not stop the rest, and is among the problems. */
-async function findEntries(
-  { locks, requirements }: ConfigurationRoot,
+/** Finds the hashes of a locked provider; what cannot be found is among the problems. */
+async function findHashes(
+  lock: ProviderLock,
   platforms: readonly Platform[],
   mirror: AskedMirror,
   problems: ProvenderError[],
-): Promise<readonly LockEntry[]> {
-  const entries: LockEntry[] = [];
+): Promise<readonly string[]> {
   const note = (error: unknown) => {
     if (!(error instanceof ProvenderError)) throw error;
     problems.push(error);
   };
-  const required = new Map(requirements.map((one) => [one.name, one]));
-  const wanted: (ProviderLock | Requirement)[] = [];
-  for (const lock of locks?.locks ?? []) {
-    const { constraint = [] } = required.get(lock.name) ?? {};
-    required.delete(lock.name);
-    wanted.push(lock);
-    if (constraint.length > 0 && !isAllowed(constraint, lock.version))
-      problems.push(outdated(lock, constraint));
+  try {
+    const release = await mirror.findRelease(lock);
+    const hashes = [...release.archiveHashes];
+    const asked = platforms.map(formatPlatform);
+    await Promise.all(
+      asked.map((platform) =>
+        release.findPackageHash(platform).then((h1) => hashes.push(h1), note),
+      ),
+    );
+    await expectSame(lock, release, hashes, asked);
+    return hashes;
+  } catch (error) {
+    note(error);
+    return [];
   }
-  wanted.push(...required.values());
-  await pLimit(atOnce).map(wanted, async (one) => {
-    try {
-      const chosen = "version" in one ? one : await choose(one, mirror);
-      const release = await mirror.findRelease(chosen);
-      const hashes = [...release.archiveHashes];
-      const asked = platforms.map(formatPlatform);
-      await Promise.all(
-        asked.map((platform) =>
-          release.findPackageHash(platform).then((h1) => hashes.push(h1), note),
-        ),
-      );
-      if ("version" in one) await expectSame(one, release, hashes, asked);
-      entries.push({ ...chosen, hashes });
-    } catch (error) {
-      note(error);
-    }
-  });
-  return entries;
 }
-
-function outdated(
-  { name, version, where }: ProviderLock,
-  constraint: VersionConstraint,
-): Failure<"lock-outdated"> {
-  const asked = formatVersionConstraint(constraint);
-  return failure("lock-outdated", where, name, version, asked);
-}
-
-/** The version that a client would lock. */
-async function choose(
-  { provider, name, constraint, where }: Requirement,
-  mirror: AskedMirror,
-) {
-  const [version] = await chooseVersions(
-    name,
-    newestOf(constraint),
-    where,
-    () => mirror.listVersions(provider),
-  );
-  const constraints =
-    constraint.length === 0 ? undefined : formatVersionConstraint(constraint);
-  return { provider, name, version, constraints };
-}
-
-const common = ["linux_amd64", "darwin_arm64", "windows_amd64", "darwin_amd64"];
 
 /**
  * Requires the release to be the locked one, since other hashes would admit what was not locked. Behind a network
@@ -210,12 +140,10 @@ async function expectSame(
   const isKnown = (hash: string) => hashes.includes(hash);
   if (hashes.length === 0 || found.some(isKnown)) return;
   const tried = new Set(found);
-  const others = release.platforms.filter((one) => !asked.includes(one));
   if (hashes.some((hash) => hash.startsWith("h1:")))
-    for (const platform of [
-      ...common.filter((one) => others.includes(one)),
-      ...others.filter((one) => !common.includes(one)),
-    ])
+    for (const platform of release.platforms.filter(
+      (one) => !asked.includes(one),
+    ))
       try {
         const h1 = await release.findPackageHash(platform);
         if (isKnown(h1)) return;
@@ -227,25 +155,28 @@ async function expectSame(
   throw failure("lock-mismatch", `${name} ${version}`, where, hashes, all);
 }
 
-/** Mode of a new file, before the umask. */
-const newMode = 0o644;
-
-/** Replaces a file in one step and keeps its mode. `before` is the text that was read, undefined for no file. */
+/** Replaces a file in one step and keeps its mode. `before` is the text that was read. */
 export async function replaceLockFile(
   path: string,
-  before: string | undefined,
+  before: string,
   text: string,
 ): Promise<void> {
   // The file behind a link is replaced, not the link.
   const target = await realpath(path).catch(() => path);
   const staged = `${target}.${crypto.randomUUID()}.tmp`;
   try {
-    const known = await stat(target).catch(() => undefined);
-    const file = await open(staged, "wx", newMode);
+    const { mode } = await stat(target);
+    const file = await open(staged, "wx", 0o600);
     try {
-      if (known !== undefined) await chmod(staged, known.mode & 0o7777);
+      await chmod(staged, mode & 0o7777);
       await file.writeFile(text);
-      await expectUnchanged(path, before);
+      if ((await readInputFile(path)) !== before)
+        throw failure(
+          "input",
+          path,
+          "it was changed meanwhile",
+          "run this again",
+        );
       await commitFile(file, staged, target);
     } finally {
       await file.close();
@@ -259,17 +190,4 @@ export async function replaceLockFile(
       cause: error,
     });
   }
-}
-
-async function expectUnchanged(
-  path: string,
-  before: string | undefined,
-): Promise<void> {
-  const exists = await stat(path).then(
-    () => true,
-    () => false,
-  );
-  const now = exists ? await readInputFile(path) : undefined;
-  if (now !== before)
-    throw failure("input", path, "it was changed meanwhile", "run this again");
 }

@@ -6,19 +6,20 @@ import {
   BundleFile,
   type BundleLimits,
 } from "../../mirror/bundles/bundle-file.ts";
-import { planBundle, writeBundle } from "../../mirror/bundles/export-bundle.ts";
+import {
+  type ExportedModule,
+  planBundle,
+  writeBundle,
+} from "../../mirror/bundles/export-bundle.ts";
 import { expectOutside } from "../../mirror/bundles/export-folder.ts";
 import { writeOciLayouts } from "../../mirror/bundles/export-oci.ts";
 import {
-  type ExportedModule,
   type ExportedPackage,
   type ExportParts,
   type FailedExport,
-  writeModules,
   writeTree,
 } from "../../mirror/bundles/export-tree.ts";
 import { formatManifest } from "../../mirror/bundles/manifest.ts";
-import { formatModuleRelease } from "../../mirror/modules/release.ts";
 import type { NotCarried } from "../inputs/modules.ts";
 import { formatAmount } from "../output/table.ts";
 import { formatNotCarried, ModulePackages } from "./module-packages.ts";
@@ -32,80 +33,72 @@ import {
 
 interface ExportOptions {
   readonly input: SelectionInput;
-  /** A folder for a tree, a file for a bundle, or both. */
-  readonly to: string | undefined;
-  /** A folder for OCI image layouts. */
-  readonly oci: string | undefined;
-  readonly bundle: string | undefined;
+  /** A file that ends in `.tar` for a bundle, a folder that ends in `.oci` for OCI image layouts, another one for a tree. */
+  readonly to: string;
   /** A bundle that the other side has. */
   readonly since: string | undefined;
   readonly limits: BundleLimits;
 }
 
 /**
- * `provender export (--to DIR | --bundle FILE | --oci DIR)`: fetches what is not stored, as
- * prefetch does, and writes what could be had. Returns the exit status: 1 when
- * something is missing, and each such thing is named. Throws nothing-asked,
- * malformed-address, bundle-refused for `since`, and export-failed.
+ * `provender export --to PATH`: fetches what is not stored, as prefetch does, and writes what could be had. Returns the
+ * exit status: 1 when something is missing, and each such thing is named. Throws nothing-asked, malformed-address,
+ * bundle-refused for `since`, and export-failed.
  */
 export async function runExport(
-  { input, to, oci, bundle, since, limits }: ExportOptions,
+  { input, to, since, limits }: ExportOptions,
   parts: Prefetching & { readonly store: ExportParts },
   stderr: (text: string) => void,
 ): Promise<number> {
-  if (to === undefined && bundle === undefined && oci === undefined)
-    throw failure(
-      "nothing-asked",
-      "write",
-      "--to DIR or --bundle FILE or --oci DIR",
-    );
   const { store, signal } = parts;
-  const storage = store.layout.directory;
-  for (const path of [to, oci, bundle])
-    if (path !== undefined) await expectOutside(storage, path);
+  const isBundle = to.endsWith(".tar");
+  if (since !== undefined && !isBundle)
+    throw failure(
+      ...([
+        "arguments",
+        "--since",
+        "only a bundle leaves anything out",
+      ] as const),
+      "give a file that ends in .tar with --to",
+    );
+  await expectOutside(store.layout.directory, to);
   const known =
     since === undefined ? undefined : await readBundled(since, limits);
   const { ready, modules, notCarried, problems } = await gather(input, parts);
-  const failed: FailedExport[] = [];
-  if (to !== undefined) {
-    failed.push(...(await writeTree(to, store, ready, signal)));
-    failed.push(...(await writeModules(to, store, modules, signal)));
-  }
-  if (oci !== undefined)
-    failed.push(...(await writeOciLayouts(oci, store, ready, signal)));
-  const left = [...problems, ...failed.map(formatFailed)];
-  const lost = new Set(failed.map(({ subject }) => subject));
-  // Nothing takes the place of an earlier bundle when nothing could be had.
-  const isEmpty = ready.length + modules.length === 0 && left.length > 0;
-  if (bundle !== undefined && !isEmpty) {
+  let failed: readonly FailedExport[] = [];
+  if (!isBundle) {
+    const write = to.endsWith(".oci") ? writeOciLayouts : writeTree;
+    failed = await write(to, store, ready, signal);
+  } else if (ready.length + modules.length > 0 || problems.length === 0) {
+    // Nothing takes the place of an earlier bundle when nothing could be had.
     const plan = planBundle(ready, modules, known);
-    const size = await writeBundle(bundle, plan, store.blobs, {
-      most: limits.manifest,
-      signal,
-    });
+    const most = limits.manifest;
+    const size = await writeBundle(to, plan, store.blobs, { most, signal });
     const { proofs, archives } = plan.manifest;
     stderr(
-      `${bundle} carries ${archives.length} archives and ${proofs.length} proofs in ${formatAmount(size)}.\n`,
+      `${to} carries ${archives.length} archives and ${proofs.length} proofs in ${formatAmount(size)}.\n`,
     );
     stderr(
       `The SHA-256 of its manifest is ${hash("sha256", formatManifest(plan.manifest))}: tell it the other side by another way than the file's, for import --sha256.\n`,
     );
   }
   notCarried.map(formatNotCarried).forEach(stderr);
-  for (const problem of left) stderr(`${problem}\n`);
+  for (const problem of problems) stderr(`${problem}\n`);
+  for (const { subject, error } of failed)
+    stderr(`${subject}: ${error.message}\n`);
+  if (modules.length > 0)
+    stderr(
+      isBundle
+        ? `${modules.length} modules exported.\n`
+        : `${modules.length} modules not exported: only a bundle carries modules.\n`,
+    );
+  const lost = new Set(failed.map(({ subject }) => subject));
   const written = ready.filter(
     ({ request }) => !lost.has(formatProviderAddress(request.provider)),
   );
-  const carried = modules.filter(
-    ({ address }) => !lost.has(formatModuleRelease(address)),
-  );
-  if (modules.length > 0) stderr(`${carried.length} modules exported.\n`);
-  stderr(`${written.length} packages exported, ${left.length} failed.\n`);
-  return left.length === 0 ? 0 : 1;
-}
-
-function formatFailed({ subject, error }: FailedExport): string {
-  return `${subject}: ${error.message}`;
+  const left = problems.length + failed.length;
+  stderr(`${written.length} packages exported, ${left} failed.\n`);
+  return left === 0 ? 0 : 1;
 }
 
 async function readBundled(path: string, limits: BundleLimits) {

@@ -137,7 +137,7 @@ export class ModulePackages {
 }
 
 /** Reads the configuration in a module's archive, or returns the reason why it is not carried. */
-export async function readModulePackage(
+async function readModulePackage(
   name: string,
   { format, subdirectory }: Pick<ModuleArchive, "format" | "subdirectory">,
   archive: OpenArchive,

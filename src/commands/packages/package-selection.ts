@@ -8,7 +8,7 @@ import { parseModuleSpec } from "../../address/specs/module-spec.ts";
 import { parseProviderSpec } from "../../address/specs/provider-spec.ts";
 import type { SpecHosts } from "../../address/specs/spec.ts";
 import type { Version } from "../../address/version.ts";
-import { failure, type Failure, ProvenderError } from "../../errors/index.ts";
+import { failure, ProvenderError } from "../../errors/index.ts";
 import {
   formatModuleRelease,
   type ModuleReleaseAddress,
@@ -19,7 +19,7 @@ import {
 } from "../../mirror/providers/provider-mirror.ts";
 import { findRoots } from "../inputs/configuration.ts";
 import type { ProviderLock } from "../inputs/dependency-lock-file.ts";
-import { type InputText, noteProblem, textOf } from "../inputs/input-file.ts";
+import type { InputText } from "../inputs/input-file.ts";
 import {
   followModules,
   type NotCarried,
@@ -41,7 +41,6 @@ export interface SelectionInput {
   /** SPECs of modules. */
   readonly modules: readonly string[];
   /** Files of SPECs. */
-  readonly lists: readonly InputText[];
   readonly lockFiles: readonly InputText[];
   /** They are searched. */
   readonly directories: readonly string[];
@@ -143,15 +142,15 @@ export async function selectPackages(
 
 /** Reads the requests, and fetches called modules for those that they require. */
 async function readRequests(
-  { specs, lists, lockFiles, directories, hosts, ...input }: SelectionInput,
+  { specs, lockFiles, directories, hosts, ...input }: SelectionInput,
   modules: ModulePackages,
 ): Promise<Requests> {
-  const ways = [specs, lists, lockFiles, directories, input.modules];
+  const ways = [specs, lockFiles, directories, input.modules];
   if (ways.every((way) => way.length === 0))
     throw failure(
       "nothing-asked",
       "fetch",
-      "SPECs, --list, --lock-file or --directory, or modules with --module",
+      "SPECs, --lock-file or --directory, or modules with --module",
     );
   const requests = specs.map((spec) => requestOf(spec, hosts));
   const named = input.modules.map((spec) => ({
@@ -182,8 +181,7 @@ async function readRequests(
     }),
     ...directories.map((path) => readDirectory(path, modules)),
   ]);
-  const listed = lists.map((list) => readList(list, hosts));
-  return join([{ requests }, ...listed, ...found]);
+  return join([{ requests }, ...found]);
 }
 
 function join(parts: readonly Partial<Requests>[]): Requests {
@@ -253,26 +251,4 @@ async function readDirectory(
       };
     }),
   ]);
-}
-
-/** One SPEC a line; blank lines and what follows a `#` are nothing. */
-function readList(list: InputText, hosts: SpecHosts): Partial<Requests> {
-  const requests: PackageRequest[] = [];
-  const problems: Failure<"input">[] = [];
-  const { path } = list;
-  try {
-    for (const [index, line] of textOf(list).split(/\r?\n/).entries()) {
-      const written = line.replace(/(?:^|\s)#.*$/, "").trim();
-      const where = `${path}:${index + 1}`;
-      try {
-        if (written !== "")
-          requests.push({ ...requestOf(written, hosts), where });
-      } catch (error) {
-        noteProblem(problems, where, error);
-      }
-    }
-  } catch (error) {
-    noteProblem(problems, path, error);
-  }
-  return { requests, problems };
 }

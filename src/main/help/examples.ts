@@ -30,7 +30,7 @@ trust forget: nothing is decided on it
 trust reset: nothing of it was ever seen, or a module's list was not lost
   provender trust reset acme/net  # one provider
   provender trust reset acme  # all providers of a namespace
-  provender trust reset acme/network/aws  # a module's list of versions
+  provender trust reset acme/network/aws  # and what it calls's list of versions
 token new: the program itself failed
   provender token new ci --expires 2027-01-31  # a token and its line
 client-config: there is no CA yet
@@ -56,7 +56,7 @@ lock: something is missing or could not be found out
   provender lock --platform linux_amd64 --platform darwin_arm64  # the lock file here
   provender lock --check --mirror https://mirror.example.com app  # whether one is complete, for CI
 export: something could not be had, and each such thing is named
-  provender export --bundle week2.tar --since week1.tar hashicorp/aws  # for \`provender import\`
+  provender export --to week2.tar --since week1.tar hashicorp/aws  # for \`provender import\`
   provender export --to /srv/providers hashicorp/aws  # a tree
 import: the bundle is refused
   provender import week2.tar  # beside a running daemon, too

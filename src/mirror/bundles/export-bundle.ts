@@ -7,9 +7,13 @@ import type { Sha256 } from "../../address/hash.ts";
 import { formatPlatform } from "../../address/platform.ts";
 import { failure } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
+import type {
+  ModuleArchive,
+  ModuleReleaseAddress,
+} from "../modules/release.ts";
 import { formatRelease } from "../releases/release.ts";
 import { placeFile } from "./export-folder.ts";
-import type { ExportedModule, ExportedPackage } from "./export-tree.ts";
+import type { ExportedPackage } from "./export-tree.ts";
 import {
   type BundleContent,
   type BundledRelease,
@@ -19,6 +23,14 @@ import {
   listMembers,
   manifestName,
 } from "./manifest.ts";
+
+/** A module that clients may have and that is stored. */
+export interface ExportedModule {
+  readonly address: ModuleReleaseAddress;
+  readonly archive: ModuleArchive;
+  /** Bytes. */
+  readonly size: number;
+}
 
 /** Plan of a bundle: its manifest, and the proofs by digest. */
 interface BundlePlan {

@@ -103,7 +103,7 @@ export async function placeDocument(
 }
 
 /** Reads a small file; undefined when it is missing. */
-export async function readDocument(
+async function readDocument(
   folder: string,
   name: string,
 ): Promise<string | undefined> {

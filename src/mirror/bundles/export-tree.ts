@@ -1,17 +1,11 @@
 import { join } from "node:path";
 import { z } from "zod";
 import type { Sha256 } from "../../address/hash.ts";
-import { formatModuleAddress } from "../../address/module-address.ts";
 import { formatPlatform } from "../../address/platform.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
 import { failure, ProvenderError } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
-import {
-  formatModuleRelease,
-  type ModuleArchive,
-  type ModuleReleaseAddress,
-} from "../modules/release.ts";
 import type {
   AdmittedPackage,
   ProviderMirror,
@@ -26,7 +20,6 @@ import {
   makeFolder,
   placeDocument,
   placeFile,
-  readDocument,
   readShaped,
 } from "./export-folder.ts";
 
@@ -43,14 +36,6 @@ export interface ExportParts {
 
 /** A package that clients may have and that is stored. */
 export interface ExportedPackage extends AdmittedPackage {
-  /** Bytes. */
-  readonly size: number;
-}
-
-/** A module that clients may have and that is stored. */
-export interface ExportedModule {
-  readonly address: ModuleReleaseAddress;
-  readonly archive: ModuleArchive;
   /** Bytes. */
   readonly size: number;
 }
@@ -193,44 +178,4 @@ function sortKeys(value: unknown): unknown {
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, inner]) => [key, sortKeys(inner)] as const);
   return Object.fromEntries(entries);
-}
-
-/**
- * Writes modules below `modules/` of a tree, each as VERSION.FORMAT with its digest in VERSION.json. A tree that has
- * another content of a version keeps it.
- */
-export function writeModules(
-  directory: string,
-  parts: Omit<ExportParts, "providers">,
-  modules: readonly ExportedModule[],
-  signal: AbortSignal,
-): Promise<readonly FailedExport[]> {
-  const named = modules.map(
-    (one) => [formatModuleRelease(one.address), one] as const,
-  );
-  return writeEach(named, async (one) => {
-    signal.throwIfAborted();
-    await writeModule(directory, parts, one);
-  });
-}
-
-async function writeModule(
-  directory: string,
-  parts: Omit<ExportParts, "providers">,
-  { address: { module, version }, archive }: ExportedModule,
-): Promise<void> {
-  const name = formatModuleAddress(module).split("/");
-  const storage = parts.layout.directory;
-  const folder = await makeFolder(directory, ["modules", ...name], storage);
-  const text = `${JSON.stringify(archive, null, 2)}\n`;
-  const there = await readDocument(folder, `${version}.json`);
-  if (there !== undefined && there !== text)
-    throw failure(
-      "export-failed",
-      `${folder}/${version}.json`,
-      `it is there and speaks of other content than SHA-256 ${archive.sha256}`,
-    );
-  const filename = `${version}.${archive.format}`;
-  await placeArchive(folder, filename, archive.sha256, parts.blobs);
-  await placeDocument(folder, `${version}.json`, text);
 }

@@ -158,18 +158,44 @@ export class ModuleMirror {
   /** Newest first; a version that the origin no longer lists is listed while it is stored. */
   async listVersions(
     module: ModuleAddress,
-    { mayBeOld }: Within = {},
+    { mayBeOld = false }: Within = {},
   ): Promise<Answer<ListedModule>> {
-    const { admission, offline } = this.#around;
-    this.#originOf(module);
-    admitSubject(admission.rules, module);
-    if (offline) return this.#listStored(module);
-    const answer = await this.#listKnown(module, mayBeOld);
-    const list = await this.#keepAvailable(module, answer.value);
-    const value = this.#sortOut(module, list.versions.keys(), list);
+    const { admission, clock, versions, offline, onVanished } = this.#around;
+    const origin = this.#originOf(module);
+    const { rules } = admission;
+    admitSubject(rules, module);
+    const name = formatModuleAddress(module);
+    if (offline) {
+      const stored = await this.#listStored(module);
+      if (stored.length === 0) throw failure("not-stored", name);
+      const list = await versions.peek(module);
+      return asHit(sortOut(rules, module, stored, list, clock.now()));
+    }
+    const { freshFor } = origin;
+    const isDated = needsDates(rules.policy, module);
+    const answer = await versions.get(
+      module,
+      (known, signal) =>
+        refreshVersions(
+          name,
+          known,
+          listDated(origin, module, isDated, signal),
+          { clock, freshFor },
+          (vanished) => onVanished(module, vanished),
+        ),
+      { maxAge: freshFor, mayBeOld: mayBeOld && freshFor === undefined },
+    );
+    const list = answer.value;
+    const isGone = [...list.versions.values()].some(({ listed }) => !listed);
+    const stored = isGone ? await this.#listStored(module) : [];
+    const available = [...list.versions.keys()].filter(
+      (version) =>
+        list.versions.get(version)?.listed === true || stored.includes(version),
+    );
+    const value = sortOut(rules, module, available, list, clock.now());
     admission.noteLeftOut(module, value);
     if (value.versions.length === 0 && value.leftOut.length > 0)
-      throw nothingAdmitted(formatModuleAddress(module), value.leftOut);
+      throw nothingAdmitted(name, value.leftOut);
     return { ...answer, value };
   }
 
@@ -185,11 +211,12 @@ export class ModuleMirror {
     const answer = await this.#findRelease(address);
     const release = answer.value;
     const found = stored ?? (await this.#locate(address, release));
-    const value: ModuleLocation =
-      "foreign" in found
-        ? this.#passThrough(address, release, found.foreign)
-        : { kind: "archive", ...found };
-    return { ...answer, value };
+    if (!("foreign" in found))
+      return { ...answer, value: { kind: "archive", ...found } };
+    const name = formatModuleRelease(address);
+    const location = resolveLocation(name, release.location, release.base);
+    this.#around.onPassedThrough(address, found.foreign, location);
+    return { ...answer, value: { kind: "elsewhere", location } };
   }
 
   /** Waits until the archive is stored; the caller closes it. `asker` aborts when no client waits for it any longer. */
@@ -222,10 +249,7 @@ export class ModuleMirror {
     const stored = await this.find(address);
     if (stored !== undefined) return stored;
     const { value: release } = await this.#findRelease(address);
-    const source = sourceOf(address, release);
-    return source.kind === "foreign"
-      ? this.#leave(address, release, source.getter)
-      : this.#fetch(address, release, source, asker);
+    return this.#obtain(address, release, sourceOf(address, release), asker);
   }
 
   /** Finds what clients get of a release: its archive where that is stored, or why only they can fetch it. */
@@ -273,7 +297,7 @@ export class ModuleMirror {
   ): Promise<void> {
     const checksum = { algorithm: "sha256", digest: archive.sha256 } as const;
     const incoming = { ...archive, body, size, checksum };
-    await this.#join(address, () => Promise.resolve(incoming), signal);
+    await this.#fetch(address, () => Promise.resolve(incoming), signal);
   }
 
   /** Ends the fetches; resolves when their files are gone. */
@@ -307,56 +331,39 @@ export class ModuleMirror {
     release: ModuleRelease,
   ): Promise<InArchive | ForeignRelease> {
     const source = sourceOf(address, release);
-    if (source.kind === "foreign")
-      return this.#leave(address, release, source.getter);
     const asker = new AbortController();
-    const fetching = this.#fetch(address, release, source, asker.signal);
+    const obtained = this.#obtain(address, release, source, asker.signal);
+    if (source.kind === "foreign") return obtained;
     const { subdirectory } = source;
     const format = source.kind === "git" ? "tar.gz" : source.format;
     return inTime<InArchive | ForeignRelease, InArchive>(
-      fetching,
+      obtained,
       this.#around.patience,
       () => ({ format, subdirectory }),
     ).finally(() => asker.abort());
   }
 
   /** Throws module-replaced where clients get other content than what only they can fetch. */
-  async #leave(
+  async #obtain(
     address: ModuleReleaseAddress,
     release: ModuleRelease,
-    getter: string,
-  ): Promise<ForeignRelease> {
+    source: ModuleSource,
+    asker: AbortSignal,
+  ): Promise<ModuleArchive | ForeignRelease> {
+    if (source.kind !== "foreign") {
+      const origin = this.#originOf(address.module);
+      const open = (signal: AbortSignal) =>
+        openSource(origin, address, source, release, signal);
+      return this.#fetch(address, open, asker);
+    }
     const offered = offerOf(address, release);
     if (offered !== undefined)
       await this.#around.pins.expectSame(address, offered);
-    return { foreign: getter };
-  }
-
-  #passThrough(
-    address: ModuleReleaseAddress,
-    release: ModuleRelease,
-    getter: string,
-  ): ModuleLocation {
-    const name = formatModuleRelease(address);
-    const location = resolveLocation(name, release.location, release.base);
-    this.#around.onPassedThrough(address, getter, location);
-    return { kind: "elsewhere", location };
-  }
-
-  #fetch(
-    address: ModuleReleaseAddress,
-    release: ModuleRelease,
-    source: ArchiveSource | GitSource,
-    asker: AbortSignal,
-  ): Promise<ModuleArchive | ForeignRelease> {
-    const origin = this.#originOf(address.module);
-    const open = (signal: AbortSignal) =>
-      openSource(origin, address, source, release, signal);
-    return this.#join(address, open, asker);
+    return { foreign: source.getter };
   }
 
   /** Starts or joins the fetch of a missing archive. It outlives its clients, but makes way when all of them have left and others wait. */
-  #join(
+  #fetch(
     address: ModuleReleaseAddress,
     open: (signal: AbortSignal) => Promise<Incoming>,
     asker: AbortSignal,
@@ -500,61 +507,7 @@ export class ModuleMirror {
     });
   }
 
-  async #listKnown(
-    module: ModuleAddress,
-    mayBeOld: boolean | undefined,
-  ): Promise<Answer<VersionList>> {
-    const origin = this.#originOf(module);
-    const { admission, clock, versions, onVanished } = this.#around;
-    const { freshFor } = origin;
-    const isDated = needsDates(admission.rules.policy, module);
-    const ask = (known: VersionList | undefined, signal: AbortSignal) =>
-      refreshVersions(
-        formatModuleAddress(module),
-        known,
-        listDated(origin, module, isDated, signal),
-        { clock, freshFor },
-        (vanished) => onVanished(module, vanished),
-      );
-    return versions.get(module, ask, {
-      maxAge: freshFor,
-      mayBeOld: mayBeOld === true && freshFor === undefined,
-    });
-  }
-
-  async #keepAvailable(
-    module: ModuleAddress,
-    list: VersionList,
-  ): Promise<VersionList> {
-    const gone = [...list.versions.values()].filter(({ listed }) => !listed);
-    if (gone.length === 0) return list;
-    const stored = new Set(await this.#listStoredVersions(module));
-    const versions = [...list.versions].filter(
-      ([version, { listed }]) => listed || stored.has(version),
-    );
-    return { ...list, versions: new Map(versions) };
-  }
-
-  async #listStored(module: ModuleAddress): Promise<Answer<ListedModule>> {
-    const list = await this.#around.versions.peek(module);
-    const stored = await this.#listStoredVersions(module);
-    if (stored.length === 0)
-      throw failure("not-stored", formatModuleAddress(module));
-    return asHit(this.#sortOut(module, stored, list));
-  }
-
-  #sortOut(
-    module: ModuleAddress,
-    versions: Iterable<Version>,
-    list: VersionList | undefined,
-  ): ListedModule {
-    const { admission, clock } = this.#around;
-    return sortOut(admission.rules, module, versions, list, clock.now());
-  }
-
-  async #listStoredVersions(
-    module: ModuleAddress,
-  ): Promise<readonly Version[]> {
+  async #listStored(module: ModuleAddress): Promise<readonly Version[]> {
     const versions = await this.#around.records.listVersions(module);
     const found = await Promise.all(
       versions.map((version) => this.find({ module, version })),

@@ -49,11 +49,7 @@ const offerShape = z
     place: z.object(placeShape).optional(),
     archive: archiveShape.optional(),
     foreign: text.optional(),
-    // Earlier versions noted that the pinned content is not signed.
-    noted: z
-      .enum(["unsigned", "approved", "other-content"])
-      .transform((noted) => (noted === "unsigned" ? undefined : noted))
-      .optional(),
+    noted: z.enum(["approved", "other-content"]).optional(),
   })
   .transform(({ digest, ...offered }) => makeOffer(digest, offered));
 

@@ -100,19 +100,6 @@ export class OriginFolder {
     return file?.size;
   }
 
-  async *stream(
-    parts: Parts,
-    most = Infinity,
-    signal?: AbortSignal,
-  ): AsyncGenerator<Uint8Array> {
-    await using file = await this.#open(parts, most);
-    if (file === undefined) throw this.#unusable(parts, "it is gone");
-    for await (const piece of this.#read(file, parts, most)) {
-      signal?.throwIfAborted();
-      yield piece;
-    }
-  }
-
   /**
    * Opens the archive when it is read, so that nothing stays open without a
    * reader. Returns undefined for a missing file.
@@ -124,9 +111,22 @@ export class OriginFolder {
   ): Promise<OriginArchive | undefined> {
     const size = await this.measure(parts, most);
     if (size === undefined) return undefined;
-    const body = this.stream(parts, most, signal);
+    const body = this.#stream(parts, most, signal);
     const contentType = "application/octet-stream";
     return { url: this.urlOf(parts), contentType, size, body };
+  }
+
+  async *#stream(
+    parts: Parts,
+    most: number,
+    signal: AbortSignal,
+  ): AsyncGenerator<Uint8Array> {
+    await using file = await this.#open(parts, most);
+    if (file === undefined) throw this.#unusable(parts, "it is gone");
+    for await (const piece of this.#read(file, parts, most)) {
+      signal.throwIfAborted();
+      yield piece;
+    }
   }
 
   async #open(parts: Parts, most: number): Promise<FolderFile | undefined> {

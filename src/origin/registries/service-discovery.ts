@@ -68,7 +68,6 @@ export class ServiceDiscovery {
     });
   }
 
-  /** Protocols of a version; there are six. */
   async #ask(): Promise<Discovered> {
     const detached = new AbortController().signal;
     const answer = await this.#http.fetchJson(

@@ -33,22 +33,15 @@ export async function prefetch(
 export function exportPackages(
   {
     to,
-    oci,
-    bundle,
     since,
     ...flags
-  }: SelectionFlags & {
-    readonly to?: string;
-    readonly oci?: string;
-    readonly bundle?: string;
-    readonly since?: string;
-  },
+  }: SelectionFlags & { readonly to: string; readonly since?: string },
   mirror: OpenMirror,
   { stderr, signal, makeProgress }: VerbIo,
 ): Promise<number> {
   const { configuration } = mirror;
   const options = {
-    ...{ to, oci, bundle, since },
+    ...{ to, since },
     input: selectionOf(flags, configuration),
     limits: wireBundleLimits(configuration),
   };

@@ -14,7 +14,6 @@ export interface SelectionFlags {
   readonly module?: readonly string[];
   readonly directory?: readonly string[];
   readonly lockFile: readonly InputText[];
-  readonly list: readonly InputText[];
   readonly platform?: readonly string[];
 }
 
@@ -25,7 +24,6 @@ export function selectionOf(
   return {
     specs: flags.spec,
     modules: flags.module ?? [],
-    lists: flags.list,
     lockFiles: flags.lockFile,
     directories: flags.directory ?? [],
     platforms: platformsOf(flags.platform, configuration.platforms),

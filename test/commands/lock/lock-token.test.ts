@@ -1,18 +1,16 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { writeConfiguration } from "../../acceptance/clients.ts";
 import { runCommand } from "../../running-command.ts";
-import { scratch } from "../../running-mirror.ts";
 import { AuthenticationScene, ci } from "../../scenes/authentication-scene.ts";
+import { makeDirectory } from "../storage.ts";
 
 const scene = await AuthenticationScene.start();
 
-/** `provender lock` against the mirror, in a new directory that requires a widget. */
+/** `provender lock` against the mirror, in a new directory that locks a widget. */
 async function lock(env: Readonly<Record<string, string>>) {
-  const directory = scratch("lock");
-  await writeConfiguration(directory, {
-    widget: { source: "registry.terraform.io/acme/widget", version: "1.0.0" },
+  const directory = makeDirectory({
+    ".terraform.lock.hcl": `provider "registry.terraform.io/acme/widget" {\n  version = "1.0.0"\n}\n`,
   });
   const { url, caFile } = scene.mirror;
   const args = ["--mirror", url, "--ca", caFile, "--platform", "darwin_arm64"];

@@ -1,11 +1,10 @@
-import { readdirSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { barrier } from "../../fakes/barrier.ts";
 import { alteredByte, onlyFor, status } from "../../fakes/faults.ts";
 import { runCommand, type CommandOptions } from "../../running-command.ts";
 import { runHere } from "../../running-here.ts";
-import { scratch } from "../../running-mirror.ts";
 import { makeDirectory, makeStorage, type CommandStorage } from "../storage.ts";
 import { startOrigin } from "../../scenes/world.ts";
 
@@ -101,34 +100,12 @@ describe("prefetch by SPEC", () => {
     [["acme"], /"acme" is not a provider/],
     [["acme/widget@1.x"], /"1\.x" is not a version constraint/],
     [["--platform", "linux", "acme/widget"], /"linux" is not a platform/],
-    [[], /give SPECs, --list, --lock-file or --directory/],
+    [[], /give SPECs, --lock-file or --directory/],
   ])("refuses %j with status 2", async (args, problem) => {
     const { status: exit, stderr } = await prefetch(args);
     expect(stderr).toMatch(problem);
     expect(exit).toBe(2);
     expect(registry.requests.count()).toBe(0);
-  });
-
-  it("takes SPECs from a file and from standard input, and goes on after a bad line", async () => {
-    const file = join(scratch("list"), "specs");
-    writeFileSync(
-      file,
-      "# ours\n\n acme/widget@1.0.0 # pinned\r\nnonsense\nacme/gadget\n",
-    );
-    const {
-      status: exit,
-      stderr,
-      printed,
-    } = await prefetch([...linux, "--list", file, "--list", "-"], {
-      input: "acme/wheel@3.0.0\n",
-    });
-    expect(outcomes(printed)).toEqual([
-      "gadget 1.2.3 linux_amd64 fetched",
-      "wheel 3.0.0 linux_amd64 fetched",
-      "widget 1.0.0 linux_amd64 fetched",
-    ]);
-    expect(stderr).toContain(`${file}:4: "nonsense" is not a provider`);
-    expect(exit).toBe(1);
   });
 });
 

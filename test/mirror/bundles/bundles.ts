@@ -167,12 +167,7 @@ export async function exportBundle(
   ...args: readonly string[]
 ): Promise<string> {
   const file = join(scratch("bundle"), "bundle.tar");
-  const { status, stderr } = await site.run(
-    "export",
-    "--bundle",
-    file,
-    ...args,
-  );
+  const { status, stderr } = await site.run("export", "--to", file, ...args);
   if (status !== 0) throw new Error(stderr);
   return file;
 }

@@ -24,13 +24,13 @@ beforeAll(async () => {
     size: 3000,
   });
   await registry.publish({ version: "2.0.0", platforms });
-  const directory = join(scratch("oci"), "layouts");
+  const directory = join(scratch("oci"), "layouts.oci");
   const site = connectedSite(authority, registry);
   // One version after the other, so that the second joins the first.
   for (const version of ["2.0.0", "1.2.3+build.4"]) {
     const ran = await site.run(
       "export",
-      "--oci",
+      "--to",
       directory,
       ...flags,
       `acme/widget@${version}`,

@@ -5,13 +5,11 @@ import {
   createReadStream,
   globSync,
   mkdirSync,
-  readdirSync,
   rmSync,
   statSync,
   watch,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { parseProviderAddress } from "../../../src/address/provider-address.ts";
 import { parseVersion } from "../../../src/address/version.ts";
@@ -84,32 +82,6 @@ it(
     expect(site.snapshot()).toEqual(before);
   },
 );
-
-it("ends in order at SIGINT: nothing half written is left, and it says how to go on", async () => {
-  const { bundle } = large;
-  const site = offlineSite();
-  folders.push(site.directory);
-  const args = [program, "import", "--config", site.configFile, bundle];
-  const staging = join(site.directory, "staging");
-  mkdirSync(staging, { recursive: true });
-  const child = spawn(...endingWithTests(process.execPath, args), {
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  const watcher = watch(staging, () => {
-    watcher.close();
-    child.kill("SIGINT");
-  });
-  const [said, [status]] = await Promise.all([
-    text(child.stderr),
-    once(child, "exit") as Promise<[number | null]>,
-  ]);
-  expect(said).toContain("Interrupted: run the same command again");
-  expect(status).toBe(1);
-  expect(readdirSync(staging)).toEqual([]);
-  const again = await site.run("import", bundle);
-  expect(again.stderr).toContain("0 releases refused");
-  expect(again.status).toBe(0);
-});
 
 /** One release after the other, so that no two of them are in memory. */
 async function makeLargeBundle() {

@@ -13,8 +13,8 @@ const { authority, registry } = await startOrigin();
 for (const type of ["one", "two", "three", "old", "older"])
   await registry.publish({ type, version: "1.0.0", size: 400 * KiB });
 const exporter = connectedSite(authority, registry);
-const bundle = join(scratch("bundle"), "all.bundle");
-const args = ["--platform", "linux_amd64", "--bundle", bundle, ...names];
+const bundle = join(scratch("bundle"), "all.tar");
+const args = ["--platform", "linux_amd64", "--to", bundle, ...names];
 expect((await exporter.run("export", ...args)).status).toBe(0);
 
 const limit = (site: Site, storage: Readonly<Record<string, unknown>>) => {

@@ -37,22 +37,14 @@ async function ask(location: string): Promise<number> {
 const run = "touch${IFS}/tmp/provender-mark";
 
 describe("hostile refs", () => {
+  // More of them in test/address/module-source.test.ts.
   const refs = [
     "--upload-pack=touch%20/tmp/provender-mark",
-    "--upload-pack=/tmp/x",
-    "--exec=/tmp/x",
     "-c%20core.sshCommand=x",
-    "-oProxyCommand=x",
     `$(${run})`,
-    `%60${run}%60`,
     `;${run}`,
-    `%7C${run}`,
-    "%26%26true",
-    "..",
     "a..b",
-    "a%20b",
     "a%0Ab",
-    "a%00b",
   ];
   it.each(refs)("%s is refused before git hears of it", async (ref) => {
     const url = `git::${scene.origin.url}git/good/.git?ref=${ref}`;
@@ -65,29 +57,19 @@ describe("hostile refs", () => {
 describe("hostile places", () => {
   it.each([
     ["git::ext::sh%20-c%20touch%20/tmp/provender-mark", 451],
-    ["ext::sh%20-c%20touch%20/tmp/provender-mark", 451],
     ["git::fd::17/x", 451],
-    ["fd::17", 451],
     ["git::file:///etc", 451],
-    ["file:///etc/passwd", 451],
-    ["file::/etc/passwd", 451],
-    ["git::ssh://-oProxyCommand=x/y", 451],
     ["git::ssh://git@-oProxyCommand=x/y", 451],
-    ["git::ssh://git@example.com/-x", 451],
     ["git::ssh://git@example.com/$(id)", 451],
     ["git::--upload-pack=x", 451],
-    ["--upload-pack=x", 451],
     ["git@example.com:--upload-pack=x", 451],
     ["git::https://127.0.0.1:1/x", 502],
     ["git::https://10.0.0.1/x", 502],
-    ["git::https://[::1]/x", 502],
     ["git::https://localhost/x", 502],
     ["https://169.254.169.254/latest/x.zip", 502],
     ["https://user:secret@example.com/x.zip", 502],
     ["https://example.com/x.zip//../../etc", 451],
-    ["https://example.com/x.zip//a\\..\\b", 451],
     ["git::https://example.com/x//../y", 451],
-    ["not a URL", 451],
   ])("%s is answered with an error", async (location, status) => {
     expect(await ask(location)).toBe(status);
   });

@@ -1,3 +1,6 @@
+import { createHash } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { tarGz, zip } from "../../fakes/module-archive.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
@@ -106,6 +109,23 @@ describe("modules from archives", () => {
     expect(metrics).toContain('alarms_total{kind="module-replaced"} 1');
     scene.origin.serve("/files/first.tar.gz", first);
     expect((await mirror.get(path)).body).toEqual(first);
+  });
+
+  it("are fetched again where the stored archive was damaged", async () => {
+    const bytes = await tarGz([["main.tf", "# damaged"]]);
+    const url = scene.origin.serve("/files/damaged.tar.gz", bytes);
+    scene.origin.publish("acme/damaged/aws", "1.0.0", url);
+    const path = `${moduleBase}/damaged/aws/1.0.0/archive.tar.gz`;
+    for (const damaged of [Buffer.from(bytes).fill(0, 20, 30), Buffer.of()]) {
+      expect((await mirror.get(path)).body).toEqual(bytes);
+      const { directory } = mirror;
+      const sha256 = createHash("sha256").update(bytes).digest("hex");
+      writeFileSync(
+        join(directory, "blobs/v1/sha256", sha256.slice(0, 2), sha256),
+        damaged,
+      );
+    }
+    expect((await mirror.get(path)).body).toEqual(bytes);
   });
 
   it("are the same ones in each case of letters, and are asked for in lower case first", async () => {

@@ -31,18 +31,13 @@ const MiB = 2 ** 20;
 const maxSize = 2.5 * MiB;
 
 /** The size of an origin's archive in MiB, and how it is sent. */
-type Place = readonly [
-  kind: "announced" | "endless" | "open" | "git",
-  size: number,
-];
+type Place = readonly [kind: "announced" | "endless" | "git", size: number];
 
-let open: GitBackend;
 let published = 0;
 
 const scene = await makeModuleScene((request, response) => {
   const [, kind = "", size = ""] =
     /^\/git\/(\w+)-([\d.]+)-/.exec(request.url ?? "") ?? [];
-  if (kind === "open") return open(request, response);
   const send = kind === "git" ? sendPack : sendUnannounced;
   return send(Number(size))(request, response);
 });
@@ -174,19 +169,6 @@ describe("modules under storage.maxSize", () => {
 });
 
 describe("modules under storage.minFree", () => {
-  it("are not waited for once there is no room for them", async () => {
-    const left = Promise.withResolvers<void>();
-    open = async (_, response) => {
-      response.write(randomBytes(MiB));
-      await once(response, "close");
-      left.resolve();
-    };
-    const module = await publish(["open", 0]);
-    const mirror = await startWithin({ minFree: 2 ** 50 });
-    expect((await locate(mirror, module)).status).toBe(503);
-    await left.promise;
-  });
-
   it.each<Place>([
     ["announced", 0.1],
     ["endless", 0.1],

@@ -3,7 +3,7 @@ import { mkdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { tarGz, zip } from "../../fakes/module-archive.ts";
-import { makeRelease, type Release } from "../../fakes/release.ts";
+import type { Release } from "../../fakes/release.ts";
 import { createSigner, defaultSigner } from "../../fakes/signing.ts";
 import {
   scratch,
@@ -200,27 +200,6 @@ describe("a directory as an origin", () => {
     },
   );
 
-  it("reads lines with a size and other writings of names, and takes the usual name of two", async () => {
-    const digest = "c".repeat(64);
-    const release = await makeRelease({
-      ...{ type: "lines", version: "1.0.0" },
-      ...{ platforms: ["linux_amd64", "darwin_arm64"] },
-      nameArchive: (p) => `lines-v1.0.0-${p.replace("arm64", "aarch64")}.zip`,
-      editChecksums: (text) =>
-        `# by hand\n${text.replaceAll(/\n/g, "  120\n")}${digest}\n`,
-    });
-    await put(folder, release);
-    const path = `providers/${folderHost}/acme/lines`;
-    const document = await mirror.get(`${path}/1.0.0.json`);
-    const { archives } = document.json() as { archives: object };
-    expect(Object.keys(archives).length).toBe(2);
-    const usual = "terraform-provider-lines_1.0.0_darwin_arm64.zip";
-    const { bytes } = release.archive("darwin_arm64");
-    expect((await mirror.get(`${path}/${usual}`)).body.equals(bytes)).toBe(
-      true,
-    );
-  });
-
   it("lists a release that appears, without a restart, on both protocols", async () => {
     await put(folder, await makeDist({ version: "1.0.0" }));
     expect(await versionsOf(folder, "widget")).toEqual(["1.0.0"]);
@@ -241,44 +220,6 @@ describe("a directory as an origin", () => {
         { version: "1.0.0" },
       ],
     });
-  });
-
-  it("serves the first content of a release, also when the folder has another", async () => {
-    const first = await makeDist({
-      type: "replaced",
-      version: "1.0.0",
-      size: 5000,
-    });
-    await put(folder, first);
-    const { filename, bytes } = first.archive("linux_amd64");
-    const path = `providers/${folderHost}/acme/replaced/${filename}`;
-    expect((await mirror.get(path)).body.equals(bytes)).toBe(true);
-    await folder.remove("acme/replaced/1.0.0");
-    await put(
-      folder,
-      await makeDist({ type: "replaced", version: "1.0.0", seed: 2 }),
-    );
-    expect((await mirror.get(path)).body.equals(bytes)).toBe(true);
-    await folder.remove("acme/replaced/1.0.0");
-    expect((await mirror.get(path)).body.equals(bytes)).toBe(true);
-  });
-
-  it("gives out no archive that is not the signed one", async () => {
-    const release = await makeDist({
-      type: "swapped",
-      version: "1.0.0",
-      size: 5000,
-    });
-    const { filename } = release.archive("linux_amd64");
-    await put(folder, release);
-    await folder.write("acme/swapped/1.0.0", {
-      [filename]: Buffer.alloc(5000),
-    });
-    const answer = await mirror.get(
-      `providers/${folderHost}/acme/swapped/${filename}`,
-    );
-    expect(answer.complete && answer.status === 200).toBe(false);
-    await expect.poll(() => named(folder, "archive-tampered")).not.toEqual([]);
   });
 
   it("has modules of both kinds, and refuses those that are cut", async () => {

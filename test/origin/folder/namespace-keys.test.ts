@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -9,10 +10,14 @@ const first = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n";
 const last = "-----END PGP PUBLIC KEY BLOCK-----\n";
 const limits = { keys: 2 * 1024 * 1024 };
 
-function readKeys(text: string): Promise<readonly string[]> {
+function readKeys(
+  put: string | ((path: string) => void),
+): Promise<readonly string[]> {
   const directory = scratch("keys");
   mkdirSync(join(directory, "acme", "keys"), { recursive: true });
-  writeFileSync(join(directory, "acme", "keys", "a.asc"), text);
+  const path = join(directory, "acme", "keys", "a.asc");
+  if (typeof put === "string") writeFileSync(path, put);
+  else put(path);
   return readNamespaceKeys(new OriginFolder(directory), "acme", limits);
 }
 
@@ -21,6 +26,13 @@ describe("the keys of a namespace", () => {
     const block = `${first}\nAAAA\n${last}`;
     const text = `Our key:\n${block}${block}private notes\n`;
     expect(await readKeys(text)).toEqual([block]);
+  });
+
+  it("are not looked for in a private key, or in a pipe that nobody writes to", async () => {
+    const secret = "-----BEGIN PGP PRIVATE KEY BLOCK-----\n";
+    await expect(readKeys(secret)).rejects.toThrow("it has a private key");
+    const pipe = readKeys((path) => void execFileSync("mkfifo", [path]));
+    await expect(pipe).rejects.toThrow("it is not a file");
   });
 
   it.each([

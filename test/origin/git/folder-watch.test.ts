@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
@@ -10,7 +10,6 @@ import {
   withoutRemote,
 } from "../../../src/origin/git/git-process.ts";
 import { scratch } from "../../running-mirror.ts";
-import { canSeeProcesses } from "../../scenes/processes.ts";
 
 const bounds = { bytes: 10_000, files: 10 };
 
@@ -53,38 +52,7 @@ describe("a folder that is watched", () => {
     fill(folder, 11);
     expect(await answer).toBe(true);
   });
-
-  it.skipIf(!canSeeProcesses)("is looked at once at a time", async () => {
-    const folder = join(scratch("watched"), "folder");
-    fill(folder, 3_000);
-    const ending = new AbortController();
-    const large = { bytes: 1, files: 1e6 };
-    const answer = outgrows(folder, large, ending.signal);
-    let [looks, before] = [0, 0];
-    const counts = new Set<number>();
-    while (looks < 4) {
-      await turn();
-      const now = countOpen(folder);
-      if (before === 0 && now > 0) looks++;
-      counts.add(now);
-      before = now;
-    }
-    ending.abort();
-    expect(await answer).toBe(false);
-    expect([...counts].toSorted()).toEqual([0, 1]);
-  });
 });
-
-/** Descriptors of this process that lead there. */
-function countOpen(folder: string): number {
-  return readdirSync("/proc/self/fd").filter((fd) => {
-    try {
-      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(folder);
-    } catch {
-      return false;
-    }
-  }).length;
-}
 
 /** An empty repository. */
 async function makeRepository() {
