@@ -1,5 +1,6 @@
 import { text } from "node:stream/consumers";
 import { type InputText, takeInput } from "../commands/inputs/input-file.ts";
+import { readBundled } from "../commands/packages/export.ts";
 import { openBundle } from "../commands/packages/import.ts";
 import { Progress } from "../commands/output/progress.ts";
 import { findOperator } from "../config/environment.ts";
@@ -59,8 +60,13 @@ export async function prefetch(flags: FileFlags): Promise<number> {
   return runVerb("prefetch", await readFiles(flags));
 }
 
-export async function exportPackages(flags: FileFlags): Promise<number> {
-  return runVerb("export", await readFiles(flags));
+export async function exportPackages({
+  since: path,
+  ...flags
+}: FileFlags & { readonly since?: string }): Promise<number> {
+  const limits = wireBundleLimits(loadConfiguration({ file: flags.config }));
+  const since = path === undefined ? path : await readBundled(path, limits);
+  return runVerb("export", { ...(await readFiles(flags)), since } as Flags);
 }
 
 export async function importFile({

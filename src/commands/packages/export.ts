@@ -17,7 +17,10 @@ import {
   writeModules,
   writeTree,
 } from "../../mirror/bundles/export-tree.ts";
-import { formatManifest } from "../../mirror/bundles/manifest.ts";
+import {
+  type BundleManifest,
+  formatManifest,
+} from "../../mirror/bundles/manifest.ts";
 import { formatModuleRelease } from "../../mirror/modules/release.ts";
 import type { NotCarried } from "../inputs/modules.ts";
 import { formatAmount } from "../output/table.ts";
@@ -37,8 +40,8 @@ interface ExportOptions {
   /** A folder for OCI image layouts. */
   readonly oci: string | undefined;
   readonly bundle: string | undefined;
-  /** A bundle that the other side has. */
-  readonly since: string | undefined;
+  /** Of a bundle that the other side has. */
+  readonly since: BundleManifest | undefined;
   readonly limits: BundleLimits;
 }
 
@@ -46,7 +49,7 @@ interface ExportOptions {
  * `provender export (--to DIR | --bundle FILE | --oci DIR)`: fetches what is not stored, as
  * prefetch does, and writes what could be had. Returns the exit status: 1 when
  * something is missing, and each such thing is named. Throws nothing-asked,
- * malformed-address, bundle-refused for `since`, and export-failed.
+ * malformed-address and export-failed.
  */
 export async function runExport(
   { input, to, oci, bundle, since, limits }: ExportOptions,
@@ -63,8 +66,6 @@ export async function runExport(
   const storage = store.layout.directory;
   for (const path of [to, oci, bundle])
     if (path !== undefined) await expectOutside(storage, path);
-  const known =
-    since === undefined ? undefined : await readBundled(since, limits);
   const { ready, modules, notCarried, problems } = await gather(input, parts);
   const failed: FailedExport[] = [];
   if (to !== undefined) {
@@ -78,7 +79,7 @@ export async function runExport(
   // Nothing takes the place of an earlier bundle when nothing could be had.
   const isEmpty = ready.length + modules.length === 0 && left.length > 0;
   if (bundle !== undefined && !isEmpty) {
-    const plan = planBundle(ready, modules, known);
+    const plan = planBundle(ready, modules, since);
     const size = await writeBundle(bundle, plan, store.blobs, {
       most: limits.manifest,
       signal,
@@ -108,7 +109,8 @@ function formatFailed({ subject, error }: FailedExport): string {
   return `${subject}: ${error.message}`;
 }
 
-async function readBundled(path: string, limits: BundleLimits) {
+/** Reads what a bundle lists. Throws bundle-refused. */
+export async function readBundled(path: string, limits: BundleLimits) {
   const bundle = await BundleFile.open(path, limits);
   await bundle.close();
   return bundle.manifest;

@@ -2,6 +2,7 @@ import { runExport } from "../../commands/packages/export.ts";
 import { runImport } from "../../commands/packages/import.ts";
 import { runPrefetch } from "../../commands/packages/prefetch.ts";
 import type { BundleFile } from "../../mirror/bundles/bundle-file.ts";
+import type { BundleManifest } from "../../mirror/bundles/manifest.ts";
 import { wireBundleLimits } from "../commands/store.ts";
 import { wireCore, type Core } from "../core.ts";
 import { type SelectionFlags, selectionOf } from "./selection.ts";
@@ -41,7 +42,7 @@ export function exportPackages(
     readonly to?: string;
     readonly oci?: string;
     readonly bundle?: string;
-    readonly since?: string;
+    readonly since?: BundleManifest;
   },
   mirror: OpenMirror,
   { stderr, signal, makeProgress }: VerbIo,
