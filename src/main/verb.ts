@@ -1,4 +1,5 @@
 import { takeInput } from "../commands/inputs/input-file.ts";
+import { readBundled } from "../commands/packages/export.ts";
 import { openBundle } from "../commands/packages/import.ts";
 import { Progress } from "../commands/output/progress.ts";
 import { findOperator } from "../config/environment.ts";
@@ -57,8 +58,13 @@ export async function prefetch(flags: FileFlags): Promise<number> {
   return runVerb("prefetch", await readFiles(flags));
 }
 
-export async function exportPackages(flags: FileFlags): Promise<number> {
-  return runVerb("export", await readFiles(flags));
+export async function exportPackages({
+  since: path,
+  ...flags
+}: FileFlags & { readonly since?: string }): Promise<number> {
+  const limits = wireBundleLimits(loadConfiguration({ file: flags.config }));
+  const since = path === undefined ? path : await readBundled(path, limits);
+  return runVerb("export", { ...(await readFiles(flags)), since } as Flags);
 }
 
 export async function importFile({

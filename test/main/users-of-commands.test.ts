@@ -142,9 +142,11 @@ describe.runIf(canBeOthers)("the users of commands", () => {
       ["prefetch", "--directory", cwd],
       ["lock", "--mirror", own.url, cwd],
     ]) {
-      const refused = as(user, user, ...args);
-      expect(refused.status, args.join(" ")).not.toBe(0);
-      expect(refused.stdout + refused.stderr).not.toContain("hunter2");
+      for (const uid of [user, 0]) {
+        const refused = as(uid, uid, ...args);
+        expect(refused.status, args.join(" ")).not.toBe(0);
+        expect(refused.stdout + refused.stderr).not.toContain("hunter2");
+      }
     }
     await own.stop();
   });

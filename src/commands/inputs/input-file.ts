@@ -74,7 +74,7 @@ export function unreadable(path: string, error: unknown): Failure<"input"> {
   return failure("input", path, problem, remedy, { cause: error });
 }
 
-/** Adds what is wrong with an input, or with an address in it, to the problems. */
+/** Adds what is wrong with an input, or with an address in it, to the problems; it is not quoted, since a link may lead to a secret. */
 export function noteProblem(
   problems: Failure<"input">[],
   where: string,
@@ -82,6 +82,8 @@ export function noteProblem(
 ): void {
   if (isFailure(error, "input")) problems.push(error);
   else if (isFailure(error, "malformed-address"))
-    problems.push(failure("input", where, error.sentence, error.remedy));
+    problems.push(
+      failure("input", where, `this is not a ${error.what}`, error.remedy),
+    );
   else throw error;
 }

@@ -26,13 +26,15 @@ export interface ParserAnswer {
   ])[];
 }
 
-/** Milliseconds for one file, the start of the thread included; a MiB that someone wrote takes one second. */
+/** Milliseconds of processor time for one file, the start of the thread included; a MiB that someone wrote takes two seconds. */
 const patience = 10_000;
+/** Milliseconds in any case: a busy machine makes no file a hostile one. */
+const longest = 120_000;
 
 /** MiB. A file that someone wrote takes a few. */
 const heap = 256;
 
-/** One thread for all commands, which a daemon runs beside its clients; it ends when it is idle. */
+/** One thread, which ends when it is idle. */
 let pool: Piscina<ParserTask, ParserAnswer> | undefined;
 const turn = pLimit(1);
 
@@ -67,13 +69,31 @@ async function parse<Content>(task: ParserTask): Promise<Content> {
   const threads = { threads: 1, heap };
   pool ??= makeThreads(import.meta.url, "./parser-worker", threads);
   const run = pool.run.bind(pool);
-  const { content, problems } = await turn(() => {
-    const signal = AbortSignal.timeout(patience);
+  const { content, problems } = await turn(() =>
     // A thread may also die of what earlier files left in its memory.
-    return run(task, { signal }).catch(() => run(task, { signal }));
-  }).catch((cause: unknown) => {
+    withPatience((signal) =>
+      run(task, { signal }).catch(() => run(task, { signal })),
+    ),
+  ).catch((cause: unknown) => {
     throw failure("hostile-input", task.path, { cause });
   });
   const failures = problems.map((problem) => failure("input", ...problem));
   return { ...content, problems: failures } as Content;
+}
+
+async function withPatience<T>(
+  run: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const end = new AbortController();
+  const [since, before] = [performance.now(), process.cpuUsage()];
+  const watch = setInterval(() => {
+    const { user, system } = process.cpuUsage(before);
+    const took = (user + system) / 1_000;
+    if (took > patience || performance.now() - since > longest) end.abort();
+  }, 100);
+  try {
+    return await run(end.signal);
+  } finally {
+    clearInterval(watch);
+  }
 }

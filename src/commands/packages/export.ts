@@ -19,7 +19,10 @@ import {
   type FailedExport,
   writeTree,
 } from "../../mirror/bundles/export-tree.ts";
-import { formatManifest } from "../../mirror/bundles/manifest.ts";
+import {
+  type BundleManifest,
+  formatManifest,
+} from "../../mirror/bundles/manifest.ts";
 import type { NotCarried } from "../inputs/modules.ts";
 import { formatAmount } from "../output/table.ts";
 import { formatNotCarried, ModulePackages } from "./module-packages.ts";
@@ -35,15 +38,15 @@ interface ExportOptions {
   readonly input: SelectionInput;
   /** A file that ends in `.tar` for a bundle, a folder that ends in `.oci` for OCI image layouts, another one for a tree. */
   readonly to: string;
-  /** A bundle that the other side has. */
-  readonly since: string | undefined;
+  /** Of a bundle that the other side has. */
+  readonly since: BundleManifest | undefined;
   readonly limits: BundleLimits;
 }
 
 /**
  * `provender export --to PATH`: fetches what is not stored, as prefetch does, and writes what could be had. Returns the
- * exit status: 1 when something is missing, and each such thing is named. Throws nothing-asked, malformed-address,
- * bundle-refused for `since`, and export-failed.
+ * exit status: 1 when something is missing, and each such thing is named. Throws nothing-asked, malformed-address and
+ * export-failed.
  */
 export async function runExport(
   { input, to, since, limits }: ExportOptions,
@@ -62,8 +65,6 @@ export async function runExport(
       "give a file that ends in .tar with --to",
     );
   await expectOutside(store.layout.directory, to);
-  const known =
-    since === undefined ? undefined : await readBundled(since, limits);
   const { ready, modules, notCarried, problems } = await gather(input, parts);
   let failed: readonly FailedExport[] = [];
   if (!isBundle) {
@@ -71,7 +72,7 @@ export async function runExport(
     failed = await write(to, store, ready, signal);
   } else if (ready.length + modules.length > 0 || problems.length === 0) {
     // Nothing takes the place of an earlier bundle when nothing could be had.
-    const plan = planBundle(ready, modules, known);
+    const plan = planBundle(ready, modules, since);
     const most = limits.manifest;
     const size = await writeBundle(to, plan, store.blobs, { most, signal });
     const { proofs, archives } = plan.manifest;
@@ -101,7 +102,8 @@ export async function runExport(
   return left === 0 ? 0 : 1;
 }
 
-async function readBundled(path: string, limits: BundleLimits) {
+/** Reads what a bundle lists. Throws bundle-refused. */
+export async function readBundled(path: string, limits: BundleLimits) {
   const bundle = await BundleFile.open(path, limits);
   await bundle.close();
   return bundle.manifest;

@@ -239,7 +239,7 @@ export class Listings {
   ): Promise<Judged> {
     const { provider, rules, entry } = request;
     const { decisions } = entry.trust;
-    const isLimited = limitsKeys(rules, provider, entry.trust);
+    const isLimited = limitsKeys(rules, provider, entry.trust, contact);
     const vanished = this.#findVanished(request, allowed, refusals);
     const verdicts = new Map<Version, Verdict>();
     const wanted = new Set<ReleaseRequest>();

@@ -13,7 +13,7 @@ import {
   type KeyRules,
   type NewKeys,
 } from "../../trust/key-verdict.ts";
-import type { NamespaceTrust } from "../../trust/state.ts";
+import type { FirstContact, NamespaceTrust } from "../../trust/state.ts";
 import type { Youth } from "../../trust/age.ts";
 import { isMatch, type ProviderPattern } from "../../address/policy-pattern.ts";
 import {
@@ -121,13 +121,15 @@ export function keyRulesOf(
   };
 }
 
-/** True when a key that was good before may not be acceptable now, so that each release is looked at. */
+/** True when the key of a release of first contact may not be acceptable, so that each is looked at. */
 export function limitsKeys(
   rules: AdmissionRules,
   provider: ProviderAddress,
   { decisions }: NamespaceTrust,
+  contact: FirstContact,
 ): boolean {
-  const { newKeys, pins } = keyRulesOf(rules, provider);
+  const { newKeys, pins, knownKey } = keyRulesOf(rules, provider);
+  if (knownKey !== undefined && contact.key !== knownKey) return true;
   const { keys, contents } = decisions;
   const isRevoking = [...keys, ...contents].some(
     ({ decision, type }) =>

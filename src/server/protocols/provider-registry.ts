@@ -10,6 +10,7 @@ import {
 } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
+import type { Answer } from "../../mirror/cache/metadata-cache.ts";
 import type { PlatformArchives } from "../../mirror/providers/ensured-archive.ts";
 import type { MirroredPackage } from "../../mirror/providers/package-description.ts";
 import type {
@@ -89,7 +90,7 @@ export class ProviderRegistryProtocol {
   async package(ctx: RoutedContext): Promise<void> {
     const address = readRelease(ctx);
     const platform = parsePlatform(`${ctx.params.os}_${ctx.params.arch}`);
-    const answer = await this.#mirror.findRelease(address, withinFor(ctx));
+    const answer = await this.#findToVerify(ctx, address);
     const found = packageOf(address, answer.value.release, platform);
     const admitted = { ...answer.value, found };
     expectVerifiable(admitted);
@@ -103,6 +104,17 @@ export class ProviderRegistryProtocol {
       `${root}${folder.slice(1)}${authentication.locate(folder, filename, asker.token)}`;
     const document = renderDocument(renderPackage(admitted, packages, locate));
     sendDocument(ctx, document, answer);
+  }
+
+  /** A release that was known without keys and is out of date is waited for: its publisher may have added some. */
+  async #findToVerify(
+    ctx: RoutedContext,
+    address: ReleaseAddress,
+  ): Promise<Answer<AdmittedRelease>> {
+    const known = await this.#mirror.findRelease(address, withinFor(ctx));
+    return findMissing(known.value) === undefined
+      ? known
+      : this.#mirror.findRelease(address);
   }
 
   /** Packages of all platforms that are stored; none without the package's own size, because clients measure the archive by it. */
@@ -130,7 +142,7 @@ export class ProviderRegistryProtocol {
     const name = formatChecksumsName(address.provider, address.version);
     if (filename !== name && filename !== `${name}.sig`)
       throw failure("no-such-page");
-    const answer = await this.#mirror.findRelease(address, withinFor(ctx));
+    const answer = await this.#findToVerify(ctx, address);
     expectVerifiable(answer.value);
     const { document, signature } = answer.value.release.proof;
     noteAnswer(ctx.state, answer);
@@ -274,14 +286,18 @@ interface SizedPackage extends MirroredPackage {
 const unsignedRegistry = "registry.opentofu.org";
 
 /** Throws nothing-to-verify for a release that clients could not judge. */
-function expectVerifiable({ request, release }: AdmittedRelease): void {
-  const { address } = request;
+function expectVerifiable(admitted: AdmittedRelease): void {
+  const missing = findMissing(admitted);
+  if (missing === undefined) return;
+  const name = formatRelease(admitted.request.address);
+  throw failure("nothing-to-verify", name, missing);
+}
+
+function findMissing({ request, release }: AdmittedRelease) {
   const { keys, signature } = release.proof;
-  const name = formatRelease(address);
-  if (keys.length === 0 && address.provider.hostname !== unsignedRegistry)
-    throw failure("nothing-to-verify", name, "signing key");
-  if (keys.length > 0 && signature === undefined)
-    throw failure("nothing-to-verify", name, "signature");
+  if (keys.length > 0) return signature === undefined ? "signature" : undefined;
+  const { hostname } = request.address.provider;
+  return hostname === unsignedRegistry ? undefined : "signing key";
 }
 
 function renderPackages(packages: readonly SizedPackage[]): object {

@@ -2,6 +2,7 @@ import { runExport } from "../../commands/packages/export.ts";
 import { runImport } from "../../commands/packages/import.ts";
 import { runPrefetch } from "../../commands/packages/prefetch.ts";
 import type { BundleFile } from "../../mirror/bundles/bundle-file.ts";
+import type { BundleManifest } from "../../mirror/bundles/manifest.ts";
 import { wireBundleLimits } from "../commands/store.ts";
 import { wireCore, type Core } from "../core.ts";
 import { type SelectionFlags, selectionOf } from "./selection.ts";
@@ -35,7 +36,7 @@ export function exportPackages(
     to,
     since,
     ...flags
-  }: SelectionFlags & { readonly to: string; readonly since?: string },
+  }: SelectionFlags & { readonly to: string; readonly since?: BundleManifest },
   mirror: OpenMirror,
   { stderr, signal, makeProgress }: VerbIo,
 ): Promise<number> {

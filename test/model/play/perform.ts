@@ -46,8 +46,8 @@ export async function perform(world: World, action: Action): Promise<string> {
       );
       return nameOfRelease(action);
     case "rotate":
-      publisher.rotate("K2");
-      return "K2 signs";
+      publisher.rotate(publisher.signer === "K2" ? "K1" : "K2");
+      return `${String(publisher.signer)} signs`;
     case "retire":
       publisher.retireOldKeys();
       return publisher.keys.join(" ");

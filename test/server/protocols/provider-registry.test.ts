@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { originsOf } from "../../origins.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
@@ -178,6 +179,19 @@ describe("an unsigned release", () => {
       const version = `/providers/${provider}/1.0.0.json`;
       expect((await mirror.get(version)).status).toBe(200);
     }
+  });
+
+  it("is waited for once what is known is out of date: its publisher may have signed it", async () => {
+    const [type, version] = ["later", "1.0.0"];
+    await registry.publish({ type, version, ...unsigned });
+    const freshness = { versions: "1s" };
+    const own = await startMirror({ config: { ...config, freshness } });
+    const ask = new RegistryRequests(own, type, lax);
+    expect(codeOf(await ask.package(version))).toBe("nothing-to-verify");
+    await registry.publish({ type, version });
+    await setTimeout(1_001);
+    expect((await ask.package(version)).status).toBe(200);
+    await own.stop();
   });
 
   it("is refused when it has keys and no signature; what has both is passed on to judge", async () => {
