@@ -76,7 +76,7 @@ export const cases: readonly WhyCase[] = [
     title: "a provider whose one archive is tampered",
     path: `${acme}/tampered`,
     code: "archive-digest",
-    headline: /^1\.0\.0 cannot be had$/,
+    headline: /^1\.0\.0 is refused$/,
     says: /terraform-provider-tampered_1\.0\.0_linux_amd64\.zip is refused \(expected SHA-256/,
   },
   {

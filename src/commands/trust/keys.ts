@@ -59,7 +59,7 @@ export async function decideKey(
   const key = { fingerprint, type, version };
   const earlier = before.decisions.keys.find((one) => isSame(one, key));
   const decision = stateAfter[deed];
-  const unsaid = isKnown(before, asked)
+  const unsaid = isKnownKey(before, scope, fingerprint)
     ? "known by first contact"
     : "not decided on";
   const state = decision ?? unsaid;
@@ -105,8 +105,8 @@ async function findEffect(
       : [];
   const isFelt =
     served.length + offered.length > 0 ||
-    isKnown(before, asked) ||
-    earlier !== undefined ||
+    isKnownKey(before, scope, fingerprint) ||
+    (deed === "revoke" && earlier !== undefined) ||
     // The list of candidates is bounded, and can be lost.
     (
       await listUnder(parts.records, scope, fingerprint, "offered", (one) =>
@@ -122,7 +122,9 @@ async function findEffect(
       "trust-decision",
       fingerprint,
       `is not approved, since no release or candidate of ${formatTrustScope(scope)} here is under it`,
-      "check the address and the fingerprint, or approve it once it has signed a release",
+      earlier === undefined
+        ? "check the address and the fingerprint, or approve it once it has signed a release"
+        : `run "provender trust forget --key ${fingerprint} --for ${formatTrustScope(scope)}", which takes back that it was ${quoteDecision(scope, earlier)}`,
     );
   return "";
 }
@@ -224,9 +226,10 @@ function describeRefused(served: readonly string[]): string {
 }
 
 /** True for a key that counts by first contact. */
-function isKnown(
+export function isKnownKey(
   { firstKey, providerKeys }: NamespaceBody,
-  { scope, fingerprint }: Asked,
+  scope: Pick<KeyScope, "type">,
+  fingerprint: string,
 ): boolean {
   return (
     firstKey?.fingerprint === fingerprint ||

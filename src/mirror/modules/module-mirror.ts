@@ -169,7 +169,10 @@ export class ModuleMirror {
     const value = this.#sortOut(module, list.versions.keys(), list);
     admission.noteLeftOut(module, value);
     if (value.versions.length === 0 && value.leftOut.length > 0)
-      throw nothingAdmitted(formatModuleAddress(module), value.leftOut);
+      throw nothingAdmitted(
+        ...([formatModuleAddress(module), value.leftOut] as const),
+        admission.rules.policy,
+      );
     return { ...answer, value };
   }
 

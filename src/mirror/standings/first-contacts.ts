@@ -155,7 +155,15 @@ export class FirstContacts {
     const name = formatProviderAddress(request.provider);
     throw (
       error ??
-      failure("nothing-admitted", name, "no release of it can be had", [])
+      failure(
+        ...([
+          "nothing-admitted",
+          name,
+          "no release of it can be had",
+          [],
+        ] as const),
+        request.rules.policy.otherwise.guidance,
+      )
     );
   }
 }

@@ -76,7 +76,7 @@ function partsOf(
     now: () => new Date(),
     lookUp: async (release) => {
       // That it is refused is what the operator decides on.
-      const asked = { absentFor: justNow };
+      const asked = { maxAge: justNow, absentFor: justNow };
       await providers.findRelease(release, asked).catch((error: unknown) => {
         const isRefused = error instanceof ProvenderError;
         if (!isRefused || isOriginFailure(error)) throw error;
