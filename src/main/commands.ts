@@ -66,14 +66,6 @@ function addTrust(program: Command): void {
   addDecision(group, "forget")
     .description("take a decision back, as if it had never been made")
     .action(runVerb("trust forget"));
-  withConfig(group.command("reset"))
-    .description("forget a first contact that was lost")
-    .argument(
-      "<what>",
-      "[HOSTNAME/]NAMESPACE/TYPE or [HOSTNAME/]NAMESPACE, or a module's [HOSTNAME/]NAMESPACE/NAME/SYSTEM",
-    )
-    .option("--because <text>", "reason, for the records and the audit log")
-    .action(runVerb("trust reset"));
 }
 
 function addDecision(group: Command, name: string): Command {

@@ -198,9 +198,7 @@ async function noteOnce(
   const { alarms } = noteContact(entry.trust, type, contact);
   // Keys named in the configuration are the only ones that count.
   const isPinned = keyRulesOf(rules, provider).pins !== undefined;
-  const isReset = entry.trust.resets.some((one) => one.type === type);
   await events.noteContact(request, contact, alarms && !isPinned);
-  if (isReset) events.raiseReset(request, contact);
   await entry.noteContact(type, contact);
   return contact;
 }

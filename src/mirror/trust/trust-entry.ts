@@ -25,7 +25,6 @@ const weightOfVersion = 40;
 const begun: NamespaceBody = {
   ...emptyNamespace,
   contacts: [],
-  resets: [],
 };
 
 /** Trust of one namespace, for all its requests. */
@@ -51,9 +50,9 @@ export class TrustEntry {
 
   /** Bytes of memory, about. */
   get weight(): number {
-    const { providerKeys, decisions, contacts, resets } = this.#known ?? begun;
+    const { providerKeys, decisions, contacts } = this.#known ?? begun;
     const { keys, contents } = decisions;
-    const items = [providerKeys, keys, contents, contacts, resets];
+    const items = [providerKeys, keys, contents, contacts];
     const count = items.reduce((sum, list) => sum + list.length, 0);
     const versions = this.#contacts
       .values()
@@ -81,7 +80,7 @@ export class TrustEntry {
   async findContact(type: string): Promise<FirstContact | undefined> {
     const known = this.#contacts.get(type);
     const noted = this.trust.contacts.find((one) => one.type === type);
-    // Another replica may have made another one, after a reset.
+    // Another replica may have been first.
     if (known !== undefined && known.id === noted?.id) return known;
     const key = contactKey({ ...this.#namespace, type });
     const contact = await this.#records.read(key, readContact);
@@ -112,10 +111,9 @@ export class TrustEntry {
   /** Records that a first contact was written and reported. */
   async noteContact(type: string, { id }: FirstContact): Promise<void> {
     const isOther = (one: { readonly type: string }) => one.type !== type;
-    await this.change(({ contacts, resets, ...namespace }) => ({
+    await this.change(({ contacts, ...namespace }) => ({
       ...namespace,
       contacts: [...contacts.filter(isOther), { type, id }],
-      resets: resets.filter(isOther),
     }));
   }
 

@@ -102,12 +102,6 @@ export class TrustEvents {
       this.#raise("key-new", { ...facts, fingerprint: key ?? "none" });
   }
 
-  /** Raises that the first contact counts in place of one that an operator had forgotten. */
-  raiseReset({ provider }: ProviderRequest, { key }: FirstContact): void {
-    const facts = { provider: formatProviderAddress(provider) };
-    this.#raise("trust-reset", { ...facts, fingerprint: key ?? "none" });
-  }
-
   /** An offer for a pinned release that is refused by itself; clients keep getting the pinned content. */
   async noteRefusedOffer(
     address: ReleaseAddress,

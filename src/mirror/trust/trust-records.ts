@@ -2,7 +2,6 @@ import { z } from "zod";
 import type { Hostname } from "../../address/hostname.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { Candidates } from "../../trust/candidates.ts";
-import type { Decided } from "../../trust/decisions.ts";
 import type { FirstContact, NamespaceTrust } from "../../trust/state.ts";
 
 /** HOSTNAME and NAMESPACE: the unit in which operators decide. */
@@ -78,14 +77,11 @@ const namespaceShape = z.object({
   }),
   // First contacts that are recorded and reported.
   contacts: z.array(z.object({ type: text, id: text })),
-  // Providers whose first contact an operator had forgotten, until the next one.
-  resets: z.array(z.object({ type: text, ...decided })),
 });
 
 /** The record of a namespace. */
 export interface NamespaceBody extends NamespaceTrust {
   readonly contacts: readonly { readonly type: string; readonly id: string }[];
-  readonly resets: readonly (Decided & { readonly type: string })[];
 }
 
 export function readNamespace(body: unknown): NamespaceBody {

@@ -3,20 +3,17 @@ import type { Hostname } from "../../address/hostname.ts";
 import { type Failure, isFailure } from "../../errors/index.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import { noCandidates, type Candidates } from "../../trust/candidates.ts";
-import type { Decided, Decisions } from "../../trust/decisions.ts";
+import type { Decisions } from "../../trust/decisions.ts";
 import type { FirstContact } from "../../trust/state.ts";
 import { TrustEntry } from "./trust-entry.ts";
 import {
   candidatesFolder,
   candidatesKey,
   candidatesPrefix,
-  contactKey,
   contactsFolder,
   contactsPrefix,
-  namespaceKey,
   namespacesPrefix,
   readCandidates,
-  readNamespace,
   writeCandidates,
   type Namespace,
   type NamespaceBody,
@@ -109,32 +106,6 @@ export class TrustStore {
     );
   }
 
-  /** Forgets the first contact with a provider, or with all of a namespace, as an operator decided. */
-  async reset(
-    namespace: Namespace,
-    type: string | undefined,
-    decided: Decided,
-  ): Promise<void> {
-    // If the reset cannot be recorded, nothing is forgotten.
-    if (type !== undefined) await this.read(namespace);
-    const types = type === undefined ? await this.listTypes(namespace) : [type];
-    const isReset = (one: string) => types.includes(one);
-    if (type === undefined) await this.#dropUnreadable(namespace);
-    await this.#entryOf(namespace).change((before) => ({
-      ...before,
-      firstKey: type === undefined ? undefined : before.firstKey,
-      providerKeys: before.providerKeys.filter((key) => !isReset(key.type)),
-      contacts: before.contacts.filter((one) => !isReset(one.type)),
-      resets: [
-        ...before.resets.filter((one) => !isReset(one.type)),
-        ...types.map((one) => ({ type: one, ...decided })),
-      ],
-    }));
-    // The reset is recorded last, so that a killed one can be repeated.
-    for (const one of types)
-      await this.#records.remove(contactKey({ ...namespace, type: one }));
-  }
-
   /** Every namespace by name, then those with nothing but a first contact or candidates. */
   async list(): Promise<readonly Namespace[]> {
     const found = new Map<string, Namespace>();
@@ -208,16 +179,6 @@ export class TrustStore {
       (error: unknown) => (asUnreadable(error), []),
     );
     return [...new Set([...contacted, ...kept, ...noted])].toSorted();
-  }
-
-  /** Removes a record that cannot be read; one that can be keeps its decisions. */
-  async #dropUnreadable(namespace: Namespace): Promise<void> {
-    const key = namespaceKey(namespace);
-    const read = this.#records.read(key, readNamespace);
-    const found = await read.catch((error: unknown) => asUnreadable(error));
-    if (!isFailure(found, "record-unreadable")) return;
-    await this.#records.remove(key);
-    this.#entries.delete(nameOf(namespace));
   }
 
   /**

@@ -75,11 +75,6 @@ export class VersionRecords<A> implements MetadataRecords<A, VersionList> {
     });
     return joined;
   }
-
-  /** Forgets a list, as an operator decided. */
-  forget(address: A): Promise<void> {
-    return this.#records.remove(this.#naming.record(address));
-  }
 }
 
 function join(

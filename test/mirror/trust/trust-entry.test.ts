@@ -11,7 +11,7 @@ import {
 } from "../../scenes/trust-records.ts";
 import { contact, E, K } from "../../trust/releases.ts";
 
-const nothing = { ...emptyNamespace, contacts: [], resets: [] };
+const nothing = { ...emptyNamespace, contacts: [] };
 const learn = (type: string) => (namespace: NamespaceBody) =>
   learnProviderKey(namespace, { type, version: "1.0.0" }, K);
 
