@@ -35,6 +35,7 @@ client-config: there is no CA yet
   provender client-config --pem > ca.pem  # the CA alone
 audit: the program itself failed
   provender audit --since 12h hashicorp/aws  # who got or was refused it
+  provender audit -n 20  # the newest
   provender audit --event refused --json  # for programs
 status: the mirror does not run or is not ready, or something needs a person
   provender status  # of this machine's daemon
