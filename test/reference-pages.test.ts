@@ -94,7 +94,6 @@ describe("docs/audit.md", () => {
     approved: true,
     revoked: true,
     forgotten: true,
-    reset: true,
     "left-out": true,
     "judged-again": true,
   };

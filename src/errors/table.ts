@@ -379,13 +379,12 @@ const trustErrors = {
     remedy: ({ guidance }) => `use an older version, or ${askFor(guidance)}`,
   }),
   /** How many versions are left out for what reason, and each of them as far as a few lines can. */
-  "nothing-admitted": row(["provider", "counts", "reasons"], {
+  "nothing-admitted": row(["provider", "counts", "reasons", "guidance"], {
     status: 451,
     phrase: "This mirror leaves out every version ({counts})",
     sentence:
-      "Every version of {provider} is denied or held back by this mirror ({counts})",
-    remedy:
-      'ask the mirror\'s operator, who finds the reasons in its audit log and with "provender trust list"',
+      "No version of {provider} can be used: this mirror leaves out every one ({counts})",
+    remedy: ({ guidance }) => askFor(guidance),
   }),
   /** The fingerprint is "none" for an unsigned release. */
   "key-refused": row(keyFacts, {

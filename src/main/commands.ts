@@ -33,16 +33,14 @@ function addServe(program: Command): void {
 function addConfig(program: Command): void {
   const group = program
     .command("config")
-    .description("look at the configuration");
+    .description("check the configuration, or show it merged");
   withConfig(group.command("check"))
-    .description("say whether the configuration can be used")
+    .description("check that the configuration can be used, and what it names")
     .action(
       run(async () => (await import("./operate/config.ts")).checkConfiguration),
     );
   withConfig(group.command("show"))
-    .description(
-      "print every key with its value, and the line that it comes from",
-    )
+    .description("print every key with its value and the line it comes from")
     .action(
       run(async () => (await import("./operate/config.ts")).showConfiguration),
     );
@@ -51,14 +49,14 @@ function addConfig(program: Command): void {
 function addTrust(program: Command): void {
   const group = program
     .command("trust")
-    .description("manage signing keys and approvals");
+    .description("decide on signing keys and contents");
   withConfig(group.command("list"))
-    .description("list what needs a decision, with the commands")
+    .description("list what needs a decision, with the command for each")
     .option("--all", "also every key, decision and first contact, by namespace")
     .option("--json", "print one JSON document")
     .action(runVerb("trust list"));
   addDecision(group, "approve")
-    .description("approve one content of a release, or a signing key")
+    .description("serve one content of a release, or accept a signing key")
     .action(runVerb("trust approve"));
   addDecision(group, "revoke")
     .description("refuse one content of a release, or a signing key")
@@ -66,14 +64,6 @@ function addTrust(program: Command): void {
   addDecision(group, "forget")
     .description("take a decision back, as if it had never been made")
     .action(runVerb("trust forget"));
-  withConfig(group.command("reset"))
-    .description("forget a first contact that was lost")
-    .argument(
-      "<what>",
-      "[HOSTNAME/]NAMESPACE/TYPE or [HOSTNAME/]NAMESPACE, or a module's [HOSTNAME/]NAMESPACE/NAME/SYSTEM",
-    )
-    .option("--because <text>", "reason, for the records and the audit log")
-    .action(runVerb("trust reset"));
 }
 
 function addDecision(group: Command, name: string): Command {
@@ -97,9 +87,9 @@ function addDecision(group: Command, name: string): Command {
 function addToken(program: Command): void {
   program
     .command("token")
-    .description("tokens of clients")
+    .description("make tokens for clients")
     .command("new")
-    .description("make one, and what the configuration needs of it")
+    .description("make a client token, and print its line of the configuration")
     .argument("<name>", "who will have it, as the log shows it")
     .option("--expires <date>", "such as 2027-01-31")
     .action(
@@ -110,7 +100,7 @@ function addToken(program: Command): void {
 function addClientConfig(program: Command): void {
   withConfig(program.command("client-config"))
     .description(
-      "print what clients paste: host blocks first, the network mirror, the CA",
+      "print what clients paste: host blocks, network mirror, CA, CI",
     )
     .option("--tofu", "the network mirror for OpenTofu 1.12 and later")
     .option("--github", "GitHub Actions")
@@ -128,8 +118,9 @@ function addClientConfig(program: Command): void {
 
 function addAudit(program: Command): void {
   withConfig(program.command("audit"))
-    .description("print what the audit log has")
+    .description("show who got what, and who decided what")
     .argument("[spec]", "[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT], or a module")
+    .option("-n <count>", "only the newest")
     .option("--since <time>", "such as 2026-01-31, or 12h for so long ago")
     .option("--until <time>", "likewise; up to then")
     .option("--asker <who>", "a token's name, an address or a login name")
@@ -148,7 +139,7 @@ function addAudit(program: Command): void {
 function addStatus(program: Command): void {
   withConfig(program.command("status"))
     .description(
-      "say what needs a person, then how the daemon, its store and its origins are",
+      "show what needs you, then daemon, cache and origins; exits 1 when something does",
     )
     .option("--json", "print one JSON document")
     .action(run(async () => (await import("./operate/status.ts")).status));
@@ -156,7 +147,7 @@ function addStatus(program: Command): void {
 
 function addDoctor(program: Command): void {
   withConfig(program.command("doctor"))
-    .description("say what is wrong here, and what to do about it")
+    .description("diagnose common problems and suggest fixes")
     .option("--mirror <url>", "look as its clients on this machine do")
     .option("--ca <file>", "PEM certificates to trust for --mirror")
     .option("--json", "print one JSON document")
@@ -165,7 +156,9 @@ function addDoctor(program: Command): void {
 
 function addExplain(program: Command): void {
   withConfig(program.command("explain"))
-    .description("say why clients get what they get, status 1 when not all")
+    .description(
+      "explain whether a package is served and why; exits 1 if it is not",
+    )
     .argument(
       "<spec>",
       "[HOSTNAME/]NAMESPACE/TYPE[@VERSION], or [HOSTNAME/]NAMESPACE/NAME/SYSTEM[@VERSION] of a module",
@@ -191,7 +184,7 @@ export function addPackages(program: Command): void {
 
 function addPrefetch(program: Command): void {
   withSelection(program.command("prefetch"))
-    .description("fetch, verify and keep packages before they are asked for")
+    .description("download and verify packages ahead of time")
     .option("--check", "fetch nothing; status 1 when something is not held")
     .option("--json", "print one JSON document")
     .action(run(async () => (await import("./verb.ts")).prefetch));
@@ -199,7 +192,7 @@ function addPrefetch(program: Command): void {
 
 function addLock(program: Command): void {
   withConfig(program.command("lock"))
-    .description("complete dependency lock files with verified hashes")
+    .description("complete lock files for every platform")
     .addArgument(
       new Argument("[dir...]", "where clients are run").default(["."], "here"),
     )
@@ -212,7 +205,7 @@ function addLock(program: Command): void {
 
 function addExport(program: Command): void {
   withSelection(program.command("export"))
-    .description("write packages for a site that has no mirror of its own")
+    .description("export packages for an air-gapped site")
     .requiredOption(
       "--to <path>",
       "NAME.tar: a bundle for `provender import`; NAME.oci: an OCI image layout for each provider; another folder: a tree as `terraform providers mirror` writes it",
@@ -223,7 +216,7 @@ function addExport(program: Command): void {
 
 function addImport(program: Command): void {
   withConfig(program.command("import"))
-    .description("take a bundle into the store, after checking all of it again")
+    .description("import a bundle, verifying everything in it")
     .argument("<file>", "what `provender export --to FILE.tar` wrote")
     .option("--sha256 <digest>", "of its manifest, as `export` printed it")
     .action(run(async () => (await import("./verb.ts")).importFile));
@@ -269,9 +262,7 @@ const specText =
 
 function addList(program: Command): void {
   withConfig(program.command("list"))
-    .description(
-      "what is held of providers and modules: sizes, first seen, last used, signer",
-    )
+    .description("list stored providers and modules")
     .argument("[spec]", specText)
     .option("--json", "print one JSON document")
     .action(runVerb("list"));
@@ -279,7 +270,7 @@ function addList(program: Command): void {
 
 function addVerify(program: Command): void {
   withConfig(program.command("verify"))
-    .description("hash every stored archive and judge every proof again")
+    .description("re-verify every stored archive and signature")
     .option("--repair", "drop what is bad, so that it is fetched again")
     .option("--json", "print one JSON document")
     .action(runVerb("verify"));
@@ -288,10 +279,10 @@ function addVerify(program: Command): void {
 function addPrune(program: Command): void {
   withConfig(program.command("prune"))
     .description(
-      "remove archives: what is named, else what no record names and the least recently used above storage.maxSize",
+      "delete what is named, else unreferenced archives, then the least recently used above storage.maxSize",
     )
     .argument("[spec...]", specText)
-    .option("--dry-run", "only say what would leave")
+    .option("--dry-run", "only list what would be deleted")
     .option("--json", "print one JSON document")
     .action(runVerb("prune"));
 }

@@ -66,6 +66,7 @@ const removed: Readonly<Record<string, string>> = {
     'run "provender verify" beside each replica; each download from the bucket is checked',
   "prune --bucket":
     "set a lifecycle rule of the bucket that expires objects below blobs/v1/",
+  "trust reset": 'put a copy of the database back that "provender backup" made',
   "trust --sha256sums":
     "write the digest behind the release: acme/net@1.2.0 0123456789abcdef",
   "audit --head":

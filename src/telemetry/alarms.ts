@@ -20,8 +20,6 @@ const sentences: Readonly<Record<AlarmKind, string>> = {
     "a stored archive was not what its name says, or could not be read; it is dropped and fetched again when it is asked for",
   "record-unreadable":
     "a trust record is damaged; releases that depend on it are refused",
-  "trust-reset":
-    "an operator had a first contact forgotten; the next one counts as the first",
   "decision-undone":
     "audit/decisions.jsonl has an operator's decision that the database has not, as after an older backup was put back; it does not count",
   "database-failing":

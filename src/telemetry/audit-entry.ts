@@ -54,8 +54,6 @@ export const auditEvents = [
   "revoked",
   /** A decision was taken back. */
   "forgotten",
-  /** A first contact was forgotten by an operator. */
-  "reset",
   /** Versions that an index does not have because of the rules or the keys. */
   "left-out",
   /** A kept verdict was renewed, because the keys or the profile changed. */

@@ -66,9 +66,11 @@ export function needsDecision(
   const decided = listDecided(decisions, name);
   if (decided.some((one) => one.sha256sums === sha256sums)) return false;
   if (findKeyDecision(decisions, "revoked", name, fingerprint)) return false;
-  const isKeyMatter = reason === "unknown" || reason === "revoked";
+  // A revocation that was taken back leaves nothing: the next look says what stands in the way.
+  if (reason === "revoked" || reason === "revoked-content") return false;
   return !(
-    isKeyMatter && findKeyDecision(decisions, "approved", name, fingerprint)
+    reason === "unknown" &&
+    findKeyDecision(decisions, "approved", name, fingerprint)
   );
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { scratch } from "../running-mirror.ts";
+import { originsOf } from "../origins.ts";
+import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import { requestsFor, runCommand } from "../scenes/provider-requests.ts";
 import { cases, host, WhyScene } from "../scenes/why-scene.ts";
 import {
@@ -15,37 +16,53 @@ const clients = await findClients();
 
 const scene = await WhyScene.start();
 
+/** The same store where no origin is asked. */
+const offline = await startMirror({
+  directory: scene.mirror.directory,
+  config: { offline: true, ...originsOf(scene.authority, scene.registry) },
+});
+
 const ways = {
-  "a network mirror": () =>
-    networkMirrorConfig(`${scene.mirror.url}providers/`),
-  "a host block": (hostname: string) =>
+  "a network mirror": ({ url }: RunningMirror) =>
+    networkMirrorConfig(`${url}providers/`),
+  "a host block": ({ url }: RunningMirror, hostname: string) =>
     hostConfig(hostname, {
-      "providers.v1": `${scene.mirror.url}v1/providers/${hostname}/`,
+      "providers.v1": `${url}v1/providers/${hostname}/`,
     }),
 } as const;
 
 /** What `init` ends with for `HOSTNAME/NAMESPACE/TYPE[/VERSION]`. */
-async function init(client: Client, way: keyof typeof ways, path: string) {
+async function init(
+  client: Client,
+  way: keyof typeof ways,
+  path: string,
+  mirror = scene.mirror,
+) {
   const [hostname = "", namespace, type, version] = path.split("/");
   const directory = scratch("why");
   const source = `${hostname}/${namespace}/${type}`;
   const wanted = version === undefined ? { source } : { source, version };
   await writeConfiguration(directory, { wanted });
   return runClient(client, ["init", "-no-color"], {
-    ...{ directory, cliConfig: ways[way](hostname) },
-    caFile: scene.mirror.caFile,
+    ...{ directory, cliConfig: ways[way](mirror, hostname) },
+    caFile: mirror.caFile,
   });
 }
 
-async function explain(path: string) {
+async function explain(path: string, mirror = scene.mirror) {
   const spec = path.replace(/\/(?=\d[^/]*$)/, "@");
-  const { url, caFile } = scene.mirror;
+  const { url, caFile } = mirror;
   const named = ["--mirror", url, "--ca", caFile, "--json"];
-  const run = await runCommand(scene.mirror, "explain", spec, ...named);
+  const run = await runCommand(mirror, "explain", spec, ...named);
   const { verdict, headline } = JSON.parse(run.stdout) as {
     readonly verdict: string;
     readonly headline: string;
   };
+  // The page says what the command says.
+  const page = await mirror.get(`/why/${path}`);
+  expect
+    .soft(page.body.toString())
+    .toContain(headline.replaceAll('"', "&quot;"));
   return { status: run.status, verdict, headline };
 }
 
@@ -56,18 +73,35 @@ describe.each(clients)("$name $version gets what explain says", (client) => {
     "of every state of a release, by %s",
     async (way) => {
       const rows = [];
-      for (const { title, path, code } of ofProviders) {
+      for (const { title, path, code, headline = /./ } of ofProviders) {
         const { status } = await init(client, way, path);
         const told = await explain(path);
         rows.push({ title, client: status, explain: told.status });
         expect.soft({ title, status: told.status }).toEqual({
           ...{ title, status: code === undefined ? 0 : 1 },
         });
+        expect.soft(told.headline, title).toMatch(headline);
         expect.soft({ title, status, told }).toMatchObject({
           status: told.verdict === "served" ? 0 : 1,
         });
       }
       expect(rows).toHaveLength(ofProviders.length);
+    },
+  );
+
+  it.each(Object.keys(ways) as (keyof typeof ways)[])(
+    "of what is stored and what is not, while no origin is asked, by %s",
+    async (way) => {
+      for (const [path, status] of [
+        [`${host}/acme/recreated/1.0.0`, 0],
+        [`${host}/acme/broken/1.0.0`, 1],
+        [`${host}/acme/withdrawn/1.0.0`, 1],
+        [`${host}/acme/never-met`, 1],
+      ] as const) {
+        const ran = await init(client, way, path, offline);
+        expect.soft([path, ran.status]).toEqual([path, status]);
+        expect.soft(await explain(path, offline)).toMatchObject({ status });
+      }
     },
   );
 

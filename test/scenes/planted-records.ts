@@ -21,6 +21,6 @@ export function plantRecords(
 /** The record of a namespace, which is never dropped. */
 export function namespaceOf(name: string): readonly [RecordKey, unknown] {
   const decisions = { keys: [], contents: [] };
-  const body = { firstKey: null, providerKeys: [], decisions, resets: [] };
+  const body = { firstKey: null, providerKeys: [], decisions };
   return [["trust", "namespaces", "registry.terraform.io", name], body];
 }

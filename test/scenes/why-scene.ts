@@ -32,6 +32,19 @@ const acme = `${host}/acme`;
 /** Each is another cause, through a mirror that asks. */
 export const cases: readonly WhyCase[] = [
   {
+    title: "served",
+    path: `${acme}/partly/1.0.0`,
+    headline: /^Clients get it$/,
+    says: /signed with the key [0-9A-F]{40}/,
+  },
+  {
+    title: "a content that was revoked",
+    path: `${acme}/withdrawn/1.0.0`,
+    code: "content-revoked",
+    headline: /^This mirror refuses it$/,
+    says: /its content \(SHA256SUMS [0-9a-f]{64}\) was revoked by \S+ on \S+ for \S+: it was wrong/,
+  },
+  {
     title: "denied by a rule",
     path: `${acme}/denied`,
     code: "policy-denied",
@@ -73,10 +86,17 @@ export const cases: readonly WhyCase[] = [
     says: /terraform-provider-tampered_1\.0\.0_linux_amd64\.zip is refused \(expected SHA-256/,
   },
   {
+    title: "tampered and large",
+    path: `${acme}/tampered-large/1.0.0`,
+    code: "archive-digest",
+    headline: /^This mirror refuses it$/,
+    says: /terraform-provider-tampered-large_1\.0\.0_linux_amd64\.zip is refused \(expected SHA-256/,
+  },
+  {
     title: "a provider whose one archive is tampered",
     path: `${acme}/tampered`,
     code: "archive-digest",
-    headline: /^1\.0\.0 cannot be had$/,
+    headline: /^1\.0\.0 is refused$/,
     says: /terraform-provider-tampered_1\.0\.0_linux_amd64\.zip is refused \(expected SHA-256/,
   },
   {
@@ -197,10 +217,13 @@ export class WhyScene {
     const { registry, mirror, own } = this;
     const old = new Date("2024-01-01T00:00:00Z");
     const common = { version: "1.0.0", signer: own, signedAt: old };
-    for (const type of ["denied", "partly", "held"])
+    for (const type of ["denied", "partly", "held", "withdrawn"])
       await registry.publish({ ...common, type });
-    const sizes = { tampered: 1024 * 1024, "tampered-large": 9 * 1024 * 1024 };
-    for (const [type, size] of Object.entries(sizes))
+    const large = 9 * 1024 * 1024;
+    const sizes = { tampered: 1024 * 1024, "tampered-large": large };
+    for (const [type, size] of Object.entries({
+      ...{ ...sizes, "tampered-later": large },
+    }))
       await registry.publish({ ...common, type, size });
     await registry.publish({ ...common, type: "partly", version: "2.0.0" });
     await registry.publish({ ...common, type: "young", signedAt: new Date() });
@@ -218,7 +241,7 @@ export class WhyScene {
     await registry.republish(first);
     const foreign = { ...common, namespace: "left", type: "demo" };
     await registry.publish({ ...foreign, signer: left });
-    for (const type of ["partly", "held", "recreated"])
+    for (const type of ["partly", "held", "recreated", "withdrawn"])
       await requestsFor(mirror, type).version("1.0.0");
     await awaitHit(
       mirror,
@@ -227,13 +250,16 @@ export class WhyScene {
     await requestsFor(mirror, "demo", "left").version("1.0.0");
     const key = ["--key", left.fingerprint, "--for", `${host}/left`];
     await runCommand(mirror, "trust", "revoke", ...key);
+    const content = ["acme/withdrawn@1.0.0", "--because", "it was wrong"];
+    await runCommand(mirror, "trust", "revoke", ...content);
     const next = { ...common, version: "1.1.0", signer: other };
     await registry.publish({ ...next, type: "held" });
     await registry.republish(recreated);
     await requestsFor(mirror, "recreated").version("1.0.0");
     const tampers = onlyFor(/tampered/, alteredByte());
     registry.script("archive", all(tampers, away));
-    await requestsFor(mirror, "tampered").archive("1.0.0");
+    for (const type of Object.keys(sizes))
+      await requestsFor(mirror, type).archive("1.0.0");
   }
 }
 

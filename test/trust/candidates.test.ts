@@ -126,6 +126,18 @@ describe("a candidate needs a decision", () => {
       { reason: "revoked" },
     ],
     [
+      "no longer once the revocation of its key is taken back",
+      false,
+      keys(),
+      { reason: "revoked" },
+    ],
+    [
+      "no longer once the revocation of its content is taken back",
+      false,
+      keys(),
+      { reason: "revoked-content" },
+    ],
+    [
       "although another key is approved",
       true,
       keys(keyDecision(K, "approved")),

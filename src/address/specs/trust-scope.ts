@@ -1,6 +1,6 @@
 import { failure } from "../../errors/index.ts";
 import type { Hostname } from "../hostname.ts";
-import { moduleAddress, type ModuleAddress } from "../module-address.ts";
+import type { ModuleAddress } from "../module-address.ts";
 import { isNamespace, type ProviderAddress } from "../provider-address.ts";
 import {
   providerOfParts,
@@ -39,32 +39,6 @@ export function parseTrustScope(text: string, hosts: SpecHosts): TrustScope {
   if (chosen !== undefined || !isNamespace(namespace))
     throw failure("malformed-address", form.what, text, form.expected);
   return { hostname, namespace, type: null, version: null };
-}
-
-const resettable = {
-  what: "namespace, provider or module",
-  expected:
-    "[HOSTNAME/]NAMESPACE, [HOSTNAME/]NAMESPACE/TYPE or [HOSTNAME/]NAMESPACE/NAME/SYSTEM",
-  counts: [1, 2, 3],
-};
-
-/** Reads what a reset is about, of any version. */
-export function parseResetScope(
-  text: string,
-  hosts: SpecHosts,
-): TrustScope | ModuleAddress {
-  const { hostname, parts, chosen } = readSpec(text, hosts, resettable);
-  const [namespace = "", name = "", system] = parts;
-  if (chosen !== undefined)
-    throw failure(
-      "malformed-address",
-      resettable.what,
-      text,
-      resettable.expected,
-    );
-  return system === undefined
-    ? parseTrustScope(text, hosts)
-    : moduleAddress(hostname, namespace, name, system);
 }
 
 /** Reads a release of a provider, or of a module with NAME/SYSTEM as its type. */

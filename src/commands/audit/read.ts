@@ -36,6 +36,8 @@ interface TypedQuestion extends Pick<
   readonly since?: string | undefined;
   /** The first moment after. */
   readonly until?: string | undefined;
+  /** How many of the newest. */
+  readonly n?: string | undefined;
 }
 
 /** Characters that are printed at once. */
@@ -47,7 +49,7 @@ const gathered = 2 ** 16;
  */
 export async function printAudit(
   audit: AuditLog,
-  { spec, since, until, ...typed }: TypedQuestion,
+  { spec, since, until, n, ...typed }: TypedQuestion,
   { json, now, hosts }: AuditOptions,
   print: (text: string) => Promise<boolean>,
 ): Promise<void> {
@@ -57,10 +59,11 @@ export async function printAudit(
     since: since === undefined ? undefined : parseMoment(since, now),
     until: until === undefined ? undefined : parseMoment(until, now),
   };
+  const most = n === undefined ? undefined : parseCount(n);
+  const entries = select(audit.read(question), constraint, most);
   let text = json ? '{"version":1,"entries":[' : "";
   let isFirst = true;
-  for await (const entry of audit.read(question)) {
-    if (constraint !== undefined && !isOf(constraint, entry.version)) continue;
+  for await (const entry of entries) {
     text += json
       ? `${isFirst ? "" : ","}\n${formatAuditEntry(entry, new Date(entry.at))}`
       : `${formatEntry(entry)}\n`;
@@ -70,6 +73,26 @@ export async function printAudit(
     text = "";
   }
   await print(json ? `${text}\n]}\n` : text);
+}
+
+/** The entries of these versions, and with `most` the newest of them alone. */
+async function* select(
+  entries: AsyncIterable<WrittenEntry>,
+  constraint: VersionConstraint | undefined,
+  most: number | undefined,
+): AsyncGenerator<WrittenEntry> {
+  const newest: WrittenEntry[] = [];
+  for await (const entry of entries) {
+    if (constraint !== undefined && !isOf(constraint, entry.version)) continue;
+    if (most === undefined) yield entry;
+    else if (newest.push(entry) > most) newest.shift();
+  }
+  yield* newest;
+}
+
+function parseCount(text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
+  throw failure("malformed-address", "count", text, "1 to 9999");
 }
 
 /** One line for people. */

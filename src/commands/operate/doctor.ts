@@ -154,11 +154,14 @@ export async function examineOrigin(
   try {
     const answer = await ask(signal);
     const services = answer as Record<string, unknown> | null;
-    if (kind !== "registry" || typeof services?.["providers.v1"] === "string")
+    const isRegistry = ["providers.v1", "modules.v1"].some(
+      (name) => typeof services?.[name] === "string",
+    );
+    if (kind !== "registry" || isRegistry)
       return good("origin", `${hostname} (${kind}) can be asked.`);
     return fail(
       "origin",
-      `${hostname} names no providers.v1, so that it has no providers.`,
+      `${hostname} names neither providers.v1 nor modules.v1, so that it has nothing for clients.`,
       `Correct the origin's "url", or ask who runs ${hostname}.`,
     );
   } catch (error) {

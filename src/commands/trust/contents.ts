@@ -23,10 +23,10 @@ import {
   forget,
   listDecided,
   type ContentDecision,
-  type Decisions,
   type ReleaseName,
 } from "../../trust/decisions.ts";
 import { decideByRules } from "../../trust/policy.ts";
+import { isKnownKey } from "./keys.ts";
 import {
   decidedNow,
   eventOf,
@@ -37,6 +37,7 @@ import {
   type NamedContent,
   type TrustParts,
 } from "./decision.ts";
+import type { NamespaceTrust } from "../../trust/state.ts";
 
 interface KnownContent extends NamedContent {
   /** Undefined unless it is a candidate. */
@@ -47,7 +48,7 @@ interface KnownContent extends NamedContent {
 interface Subject {
   readonly release: ReleaseAddress;
   readonly name: ReleaseName;
-  readonly decisions: Decisions;
+  readonly trust: NamespaceTrust;
   readonly decided: readonly ContentDecision[];
   /** By digest, candidates first. */
   readonly contents: readonly KnownContent[];
@@ -82,7 +83,7 @@ export async function decideContent(
   const chosen = await choose(parts, subject, prefix, deed);
   const { sha256sums } = chosen;
   const earlier = decided.find((one) => one.sha256sums === sha256sums);
-  const content = describe(release, chosen);
+  const content = describe(subject, chosen);
   const decision = stateAfter[deed];
   const state = decision ?? "not decided on";
   if (earlier?.decision === decision) {
@@ -111,19 +112,19 @@ export async function decideContent(
 const effects = {
   approve: "clients get exactly this content, and no key becomes known",
   revoke: "clients do not get this content, whoever signs it",
-  forget: "clients get what they would without that decision, or none",
+  forget: "clients get what they would get without that decision",
 };
 
 async function readSubject(parts: TrustParts, spec: string): Promise<Subject> {
   const release = parseReleaseSpec(spec, parts.hosts);
   const { provider, version } = release;
   const name = { type: provider.type, version };
-  const { decisions } = await parts.trust.read(provider);
+  const trust = await parts.trust.read(provider);
   const { list } = await parts.trust.readCandidates(provider);
   const recorded = await (isModuleType(provider.type)
     ? listOffered(parts.records, release)
     : listRecorded(parts.records, release));
-  const decided = listDecided(decisions, name);
+  const decided = listDecided(trust.decisions, name);
   const contents = new Map<string, KnownContent>();
   for (const one of [
     ...list.filter((one) => one.version === version),
@@ -137,7 +138,7 @@ async function readSubject(parts: TrustParts, spec: string): Promise<Subject> {
   return {
     release,
     name,
-    decisions,
+    trust,
     decided,
     contents: [...contents.values()],
   };
@@ -182,7 +183,7 @@ async function choose(
 
 /** Lists the contents that a command without a digest may mean. */
 function listMeant(
-  { decisions, name, decided, contents }: Subject,
+  { trust: { decisions }, name, decided, contents }: Subject,
   deed: Deed,
 ): readonly NamedContent[] {
   const stateOf = ({ sha256sums }: NamedContent) =>
@@ -220,7 +221,7 @@ function match<C extends NamedContent>(
 /** An approval that would serve nothing is not made. */
 function expectEffect(
   { rules }: TrustParts,
-  { release, name, decisions }: Subject,
+  { release, name, trust: { decisions } }: Subject,
   { fingerprint }: NamedContent,
 ): void {
   const { provider, version } = release;
@@ -248,10 +249,15 @@ function expectEffect(
 }
 
 function describe(
-  release: ReleaseAddress,
+  { release, trust, name }: Subject,
   { sha256sums, fingerprint }: NamedContent,
 ): string {
-  return `${nameContent(release, sha256sums)}${fingerprint === undefined ? "" : ` under the key ${fingerprint}`}`;
+  const content = nameContent(release, sha256sums);
+  if (fingerprint === undefined) return content;
+  const isKnown =
+    isKnownKey(trust, name, fingerprint) ||
+    findKeyDecision(trust.decisions, "approved", name, fingerprint);
+  return `${content} under the key ${fingerprint}${isKnown ? "" : ", which is not known here"}`;
 }
 
 async function recordContent(

@@ -35,7 +35,7 @@ export interface TrustParts extends Output {
 /** Writes a decision into the audit log. Durable on return. */
 export async function recordDecision(
   { audit, operator: { by, why } }: TrustParts,
-  event: "approved" | "revoked" | "forgotten" | "reset",
+  event: "approved" | "revoked" | "forgotten",
   facts: {
     readonly provider?: string;
     readonly module?: string;

@@ -7,7 +7,6 @@ import {
 import { failure } from "../../errors/index.ts";
 import { listUnder } from "../../mirror/releases/records.ts";
 import { findExclusion } from "../../mirror/trust/admission-rules.ts";
-import type { NamespaceBody } from "../../mirror/trust/trust-records.ts";
 import type { Candidate } from "../../trust/candidates.ts";
 import {
   decide,
@@ -29,6 +28,7 @@ import {
   type Deed,
   type TrustParts,
 } from "./decision.ts";
+import type { NamespaceTrust } from "../../trust/state.ts";
 
 /** Releases that a sentence names. */
 const mostNamed = 5;
@@ -59,7 +59,7 @@ export async function decideKey(
   const key = { fingerprint, type, version };
   const earlier = before.decisions.keys.find((one) => isSame(one, key));
   const decision = stateAfter[deed];
-  const unsaid = isKnown(before, asked)
+  const unsaid = isKnownKey(before, scope, fingerprint)
     ? "known by first contact"
     : "not decided on";
   const state = decision ?? unsaid;
@@ -96,7 +96,7 @@ export async function decideKey(
 /** Says what a decision does to releases here. Throws trust-decision for an approval that touches nothing. */
 async function findEffect(
   parts: TrustParts,
-  before: NamespaceBody,
+  before: NamespaceTrust,
   asked: Asked,
   earlier: KeyDecision | undefined,
 ): Promise<string> {
@@ -108,8 +108,8 @@ async function findEffect(
       : [];
   const isFelt =
     served.length + offered.length > 0 ||
-    isKnown(before, asked) ||
-    earlier !== undefined ||
+    isKnownKey(before, scope, fingerprint) ||
+    (deed === "revoke" && earlier !== undefined) ||
     // The list of candidates is bounded, and can be lost.
     (
       await listUnder(parts.records, scope, fingerprint, "offered", (one) =>
@@ -125,7 +125,9 @@ async function findEffect(
       "trust-decision",
       fingerprint,
       `is not approved, since no release or candidate of ${formatTrustScope(scope)} here is under it`,
-      "check the address and the fingerprint, or approve it once it has signed a release",
+      earlier === undefined
+        ? "check the address and the fingerprint, or approve it once it has signed a release"
+        : `run "provender trust forget --key ${fingerprint} --for ${formatTrustScope(scope)}", which takes back that it was ${quoteDecision(scope, earlier)}`,
     );
   return "";
 }
@@ -133,7 +135,7 @@ async function findEffect(
 /** A wider revocation, or the configuration, would leave the approval without effect. */
 function expectEffect(
   { rules }: TrustParts,
-  { decisions }: NamespaceBody,
+  { decisions }: NamespaceTrust,
   { scope, fingerprint }: Asked,
 ): void {
   const wider = decisions.keys.find(
@@ -193,7 +195,7 @@ async function findCandidates(
 /** Names the releases that were admitted under the key, and its candidates that were approved. */
 async function findServed(
   parts: TrustParts,
-  { decisions }: NamespaceBody,
+  { decisions }: NamespaceTrust,
   asked: Asked,
   { offered, isCandidate }: Candidates,
 ): Promise<readonly string[]> {
@@ -227,9 +229,10 @@ function describeRefused(served: readonly string[]): string {
 }
 
 /** True for a key that counts by first contact. */
-function isKnown(
-  { firstKey, providerKeys }: NamespaceBody,
-  { scope, fingerprint }: Asked,
+export function isKnownKey(
+  { firstKey, providerKeys }: NamespaceTrust,
+  scope: Pick<KeyScope, "type">,
+  fingerprint: string,
 ): boolean {
   return (
     firstKey?.fingerprint === fingerprint ||
@@ -244,7 +247,7 @@ function isKnown(
 /** Names what else is decided on the key within the scope or around it; returns how many revocations go before this. */
 function tellOthers(
   { stdout }: TrustParts,
-  { decisions }: NamespaceBody,
+  { decisions }: NamespaceTrust,
   { scope, fingerprint, deed }: Asked,
 ): number {
   if (deed === "revoke") return 0;

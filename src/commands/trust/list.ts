@@ -7,7 +7,6 @@ import {
   listPending,
   type PendingDecision,
 } from "../../mirror/trust/pending-decisions.ts";
-import type { NamespaceBody } from "../../mirror/trust/trust-records.ts";
 import type {
   ReadContact,
   ReadNamespace,
@@ -19,6 +18,7 @@ import {
   type Output,
 } from "../output/report.ts";
 import { formatTable } from "../output/table.ts";
+import type { NamespaceTrust } from "../../trust/state.ts";
 
 /** `provender trust list`: prints what needs a decision; with `all`, and in JSON, also keys, decisions and first contacts, by namespace. Returns the exit status, 1 when a record cannot be read; each is named. */
 export async function listTrust(
@@ -127,7 +127,7 @@ function describeInJson({
 /** A namespace as `trust list` shows it. */
 interface ListedNamespace {
   readonly namespace: string;
-  readonly trust: NamespaceBody;
+  readonly trust: NamespaceTrust;
   readonly contacts: readonly Extract<
     ReadContact,
     { readonly contact: unknown }

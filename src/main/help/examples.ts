@@ -27,10 +27,6 @@ trust revoke: it is revoked already, or there is no such content
 trust forget: nothing is decided on it
   provender trust forget acme/net@1.2.0  # what was decided on a content
   provender trust forget --key FINGERPRINT --for acme  # what was decided on a key for a namespace
-trust reset: nothing of it was ever seen, or a module's list was not lost
-  provender trust reset acme/net  # one provider
-  provender trust reset acme  # all providers of a namespace
-  provender trust reset acme/network/aws  # and what it calls's list of versions
 token new: the program itself failed
   provender token new ci --expires 2027-01-31  # a token and its line
 client-config: there is no CA yet
@@ -39,6 +35,7 @@ client-config: there is no CA yet
   provender client-config --pem > ca.pem  # the CA alone
 audit: the program itself failed
   provender audit --since 12h hashicorp/aws  # who got or was refused it
+  provender audit -n 20  # the newest
   provender audit --event refused --json  # for programs
 status: the mirror does not run or is not ready, or something needs a person
   provender status  # of this machine's daemon

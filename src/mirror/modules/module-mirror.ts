@@ -195,7 +195,7 @@ export class ModuleMirror {
     const value = sortOut(rules, module, available, list, clock.now());
     admission.noteLeftOut(module, value);
     if (value.versions.length === 0 && value.leftOut.length > 0)
-      throw nothingAdmitted(name, value.leftOut);
+      throw nothingAdmitted(name, value.leftOut, rules.policy);
     return { ...answer, value };
   }
 

@@ -162,7 +162,7 @@ export class Listings {
     const name = formatProviderAddress(request.provider);
     if (versions.length === 0)
       throw refused.length > 0
-        ? nothingAdmitted(name, refused)
+        ? nothingAdmitted(name, refused, request.rules.policy)
         : failure("not-stored", name);
     return { versions, ...divide(refused, isReporting(request)) };
   }
@@ -211,7 +211,7 @@ export class Listings {
       const failed = wanted.flatMap(
         ({ address }) => memory.attempts.peek(address.version)?.failure ?? [],
       );
-      throw failed[0] ?? nothingAdmitted(name, refused);
+      throw failed[0] ?? nothingAdmitted(name, refused, request.rules.policy);
     }
     const listing = { versions, ...divide(refused, isReporting(request)) };
     memory.listed = { ...state, listing, until, wanted };

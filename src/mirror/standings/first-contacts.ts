@@ -143,7 +143,15 @@ export class FirstContacts {
     const name = formatProviderAddress(request.provider);
     throw (
       error ??
-      failure("nothing-admitted", name, "no release of it can be had", [])
+      failure(
+        ...([
+          "nothing-admitted",
+          name,
+          "no release of it can be had",
+          [],
+        ] as const),
+        request.rules.policy.otherwise.guidance,
+      )
     );
   }
 }
@@ -156,19 +164,18 @@ export async function writeContact(
 ): Promise<FirstContact> {
   const { provider, entry, rules } = request;
   const { type } = provider;
-  const told = { alarms: false, isReset: false };
+  let alarms = false;
   return entry.createContact(
     type,
     contact,
     (before) => {
-      const { namespace, alarms } = noteContact(before, type, contact);
+      const contacted = noteContact(before, type, contact);
       // Keys named in the configuration are the only ones that count.
-      told.alarms = alarms && keyRulesOf(rules, provider).pins === undefined;
-      const resets = before.resets.filter((one) => one.type !== type);
-      told.isReset = resets.length < before.resets.length;
-      return told.isReset ? { ...namespace, resets } : namespace;
+      const { pins } = keyRulesOf(rules, provider);
+      alarms = contacted.alarms && pins === undefined;
+      return contacted.namespace;
     },
-    () => events.noteContact(request, contact, told),
+    () => events.noteContact(request, contact, alarms),
   );
 }
 

@@ -6,7 +6,7 @@ import {
   type ProvenderError,
 } from "../../errors/index.ts";
 import type { Youth } from "../../trust/age.ts";
-import type { PolicyDecision } from "../../trust/policy.ts";
+import type { Policy, PolicyDecision } from "../../trust/policy.ts";
 
 /** Version that the origin offers and that is hidden from clients. */
 export interface LeftOut {
@@ -131,9 +131,11 @@ export function divide(refused: readonly LeftOut[], isReporting: boolean) {
 export function nothingAdmitted(
   name: string,
   versions: readonly LeftOut[],
+  { otherwise: { guidance } }: Policy,
 ): Failure<"nothing-admitted"> {
   const counts = formatCounts(versions);
-  return failure("nothing-admitted", name, counts, formatLeftOut(versions));
+  const lines = formatLeftOut(versions);
+  return failure("nothing-admitted", name, counts, lines, guidance);
 }
 
 /**

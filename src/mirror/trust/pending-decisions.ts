@@ -17,12 +17,13 @@ import {
 import { needsDecision, type Candidate } from "../../trust/candidates.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import { findExclusion, type AdmissionRules } from "./admission-rules.ts";
-import type { Namespace, NamespaceBody } from "./trust-records.ts";
+import type { Namespace } from "./trust-records.ts";
 import type {
   ProviderCandidates,
   ReadNamespace,
   TrustStore,
 } from "./trust-store.ts";
+import type { NamespaceTrust } from "../../trust/state.ts";
 
 /** A candidate that waits for an operator; the type of a module is NAME/SYSTEM. */
 export interface PendingDecision extends ReleaseAddress, Candidate {
@@ -104,7 +105,7 @@ export async function readPending(
   provider: ProviderAddress,
   rules: AdmissionRules,
 ): Promise<readonly PendingDecision[]> {
-  const trust: NamespaceBody = await store.read(provider);
+  const trust: NamespaceTrust = await store.read(provider);
   const { type } = provider;
   const own = { type, ...(await store.readCandidates(provider)) };
   return listPending({ namespace: provider, trust, candidates: [own] }, rules);

@@ -13,7 +13,6 @@ import {
   writeContact,
   writeNamespace,
   type Namespace,
-  type NamespaceBody,
 } from "./trust-records.ts";
 
 /** Bytes of an empty entry, of each item in it, and of each version of a contact. */
@@ -21,17 +20,12 @@ const emptyWeight = 1_000;
 const weightOfOne = 300;
 const weightOfVersion = 40;
 
-const begun: NamespaceBody = {
-  ...emptyNamespace,
-  resets: [],
-};
-
 /** Trust of one namespace, for all its requests. */
 export class TrustEntry {
   readonly #records: RecordStore;
   readonly #namespace: Namespace;
   readonly #contacts = new Map<string, FirstContact>();
-  #known: NamespaceBody | undefined;
+  #known: NamespaceTrust | undefined;
   #isCurrent = false;
   #renewal: Promise<void> | undefined;
   #changes = 0;
@@ -42,16 +36,16 @@ export class TrustEntry {
   }
 
   /** The same object while nothing changes. Only once `renew` has resolved. */
-  get trust(): NamespaceBody {
+  get trust(): NamespaceTrust {
     if (this.#known === undefined) throw new Error("renew was not awaited");
     return this.#known;
   }
 
   /** Bytes of memory, about. */
   get weight(): number {
-    const { providerKeys, decisions, resets } = this.#known ?? begun;
+    const { providerKeys, decisions } = this.#known ?? emptyNamespace;
     const { keys, contents } = decisions;
-    const items = [providerKeys, keys, contents, resets];
+    const items = [providerKeys, keys, contents];
     const count = items.reduce((sum, list) => sum + list.length, 0);
     const versions = this.#contacts
       .values()
@@ -95,7 +89,7 @@ export class TrustEntry {
   async createContact(
     type: string,
     contact: FirstContact,
-    teach: (namespace: NamespaceBody) => NamespaceBody,
+    teach: (namespace: NamespaceTrust) => NamespaceTrust,
     beside: () => Promise<void>,
   ): Promise<FirstContact> {
     const key = contactKey({ ...this.#namespace, type });
@@ -116,7 +110,7 @@ export class TrustEntry {
    * `change` may be called more than once. Durable on return.
    */
   async change(
-    change: (namespace: NamespaceBody) => NamespaceBody,
+    change: (namespace: NamespaceTrust) => NamespaceTrust,
     beside?: () => Promise<void>,
   ): Promise<void> {
     await this.#change(async (changeIt) => {
@@ -129,15 +123,15 @@ export class TrustEntry {
   async #change(
     work: (
       changeIt: (
-        change: (namespace: NamespaceBody) => NamespaceBody,
+        change: (namespace: NamespaceTrust) => NamespaceTrust,
       ) => Promise<void>,
     ) => Promise<void>,
   ): Promise<void> {
     const key = namespaceKey(this.#namespace);
-    let after: NamespaceBody | undefined;
-    const changeIt = (change: (namespace: NamespaceBody) => NamespaceBody) =>
+    let after: NamespaceTrust | undefined;
+    const changeIt = (change: (namespace: NamespaceTrust) => NamespaceTrust) =>
       this.#records.change(key, readNamespace, (before) => {
-        after = change(before ?? begun);
+        after = change(before ?? emptyNamespace);
         return after === before ? before : writeNamespace(after);
       });
     // The next one reads it again, also where this fails.
@@ -165,13 +159,13 @@ export class TrustEntry {
     }
   }
 
-  async #read(): Promise<NamespaceBody> {
+  async #read(): Promise<NamespaceTrust> {
     const key = namespaceKey(this.#namespace);
-    return (await this.#records.read(key, readNamespace)) ?? begun;
+    return (await this.#records.read(key, readNamespace)) ?? emptyNamespace;
   }
 
   /** Callers see by identity that nothing changed. */
-  #know(trust: NamespaceBody): void {
+  #know(trust: NamespaceTrust): void {
     const isSame =
       this.#known !== undefined &&
       JSON.stringify(this.#known) === JSON.stringify(trust);

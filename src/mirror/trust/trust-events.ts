@@ -74,14 +74,11 @@ export class TrustEvents {
     }
   }
 
-  /** First contact with a provider; `alarms` where its key is a new one of a known namespace, `isReset` where it counts in place of one that an operator had forgotten. */
+  /** First contact with a provider; `alarms` where its key is a new one of a known namespace. */
   async noteContact(
     { provider }: ProviderRequest,
     { key, newest }: FirstContact,
-    {
-      alarms,
-      isReset,
-    }: { readonly alarms: boolean; readonly isReset: boolean },
+    alarms: boolean,
   ): Promise<void> {
     const subject = formatProviderAddress(provider);
     const facts = { provider: subject, version: newest, fingerprint: key };
@@ -98,9 +95,8 @@ export class TrustEvents {
         },
         durable,
       );
-    const fingerprint = key ?? "none";
-    if (alarms) this.#raise("key-new", { ...facts, fingerprint });
-    if (isReset) this.#raise("trust-reset", { provider: subject, fingerprint });
+    if (alarms)
+      this.#raise("key-new", { ...facts, fingerprint: key ?? "none" });
   }
 
   /** An offer for a pinned release that is refused by itself; clients keep getting the pinned content. */

@@ -2,7 +2,6 @@ import { z } from "zod";
 import type { Hostname } from "../../address/hostname.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { Candidates } from "../../trust/candidates.ts";
-import type { Decided } from "../../trust/decisions.ts";
 import type { FirstContact, NamespaceTrust } from "../../trust/state.ts";
 
 /** HOSTNAME and NAMESPACE: the unit in which operators decide. */
@@ -76,20 +75,13 @@ const namespaceShape = z.object({
       }),
     ),
   }),
-  // Providers whose first contact an operator had forgotten, until the next one.
-  resets: z.array(z.object({ type: text, ...decided })),
 });
 
-/** The record of a namespace. */
-export interface NamespaceBody extends NamespaceTrust {
-  readonly resets: readonly (Decided & { readonly type: string })[];
-}
-
-export function readNamespace(body: unknown): NamespaceBody {
+export function readNamespace(body: unknown): NamespaceTrust {
   return namespaceShape.parse(body);
 }
 
-export function writeNamespace({ firstKey, ...namespace }: NamespaceBody) {
+export function writeNamespace({ firstKey, ...namespace }: NamespaceTrust) {
   const { fingerprint = null, type = "" } = firstKey ?? {};
   return { ...namespace, firstKey: firstKey ? { fingerprint, type } : null };
 }

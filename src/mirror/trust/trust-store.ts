@@ -3,23 +3,19 @@ import type { Hostname } from "../../address/hostname.ts";
 import { type Failure, isFailure } from "../../errors/index.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import { noCandidates, type Candidates } from "../../trust/candidates.ts";
-import type { Decided, Decisions } from "../../trust/decisions.ts";
-import type { FirstContact } from "../../trust/state.ts";
+import type { Decisions } from "../../trust/decisions.ts";
+import type { NamespaceTrust, FirstContact } from "../../trust/state.ts";
 import { TrustEntry } from "./trust-entry.ts";
 import {
   candidatesFolder,
   candidatesKey,
   candidatesPrefix,
-  contactKey,
   contactsFolder,
   contactsPrefix,
-  namespaceKey,
   namespacesPrefix,
   readCandidates,
-  readNamespace,
   writeCandidates,
   type Namespace,
-  type NamespaceBody,
   type ProviderName,
 } from "./trust-records.ts";
 
@@ -34,7 +30,7 @@ export interface ProviderCandidates extends Candidates {
 /** A namespace with its trust, or why that is unknown. */
 export type ReadNamespace = { readonly namespace: Namespace } & (
   | {
-      readonly trust: NamespaceBody;
+      readonly trust: NamespaceTrust;
       readonly candidates: readonly ProviderCandidates[];
     }
   | { readonly problem: Failure<"record-unreadable"> }
@@ -74,7 +70,7 @@ export class TrustStore {
   }
 
   /** Reads the trust of a namespace; the same object while nothing changed. */
-  async read(namespace: Namespace): Promise<NamespaceBody> {
+  async read(namespace: Namespace): Promise<NamespaceTrust> {
     return (await this.open(namespace)).trust;
   }
 
@@ -116,33 +112,6 @@ export class TrustStore {
           : writeCandidates(after);
       },
     );
-  }
-
-  /** Forgets the first contact with a provider, or with all of a namespace, as an operator decided. */
-  async reset(
-    namespace: Namespace,
-    type: string | undefined,
-    decided: Decided,
-  ): Promise<void> {
-    // If the reset cannot be recorded, nothing is forgotten.
-    if (type !== undefined) await this.read(namespace);
-    const types = type === undefined ? await this.listTypes(namespace) : [type];
-    const isReset = (one: string) => types.includes(one);
-    if (type === undefined) await this.#dropUnreadable(namespace);
-    const entry = this.#entryOf(namespace);
-    await entry.change((before) => ({
-      ...before,
-      firstKey: type === undefined ? undefined : before.firstKey,
-      providerKeys: before.providerKeys.filter((key) => !isReset(key.type)),
-      resets: [
-        ...before.resets.filter((one) => !isReset(one.type)),
-        ...types.map((one) => ({ type: one, ...decided })),
-      ],
-    }));
-    // The reset is recorded last, so that a killed one can be repeated.
-    for (const one of types)
-      await this.#records.remove(contactKey({ ...namespace, type: one }));
-    entry.forget();
   }
 
   /** Every namespace by name, then those with nothing but a first contact or candidates. */
@@ -213,16 +182,6 @@ export class TrustStore {
     const contacted = await this.#records.list(contactsFolder(namespace));
     const kept = await this.#records.folders(["providers", hostname, name]);
     return [...new Set([...contacted, ...kept])].toSorted();
-  }
-
-  /** Removes a record that cannot be read; one that can be keeps its decisions. */
-  async #dropUnreadable(namespace: Namespace): Promise<void> {
-    const key = namespaceKey(namespace);
-    const read = this.#records.read(key, readNamespace);
-    const found = await read.catch((error: unknown) => asUnreadable(error));
-    if (!isFailure(found, "record-unreadable")) return;
-    await this.#records.remove(key);
-    this.#entries.delete(nameOf(namespace));
   }
 
   /**

@@ -40,12 +40,7 @@ export async function findUndone(
   const last = new Map<string, Line>();
   for (const entry of entries) {
     const line = readLine(entry);
-    const { event, provider } = entry;
     if (line !== undefined) last.set(nameOf(line), line);
-    // With the first contacts of a whole namespace a lost record of decisions goes, too.
-    if (event === "reset" && String(provider).split("/").length === 2)
-      for (const [name, { hostname, namespace }] of last)
-        if (`${hostname}/${namespace}` === provider) last.delete(name);
   }
   const undone: UndoneDecision[] = [];
   for (const line of last.values()) {

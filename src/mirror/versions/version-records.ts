@@ -78,11 +78,6 @@ export class VersionRecords<A> implements MetadataRecords<A, VersionList> {
     await this.#records.transact(write, "soon");
     return joined;
   }
-
-  /** Forgets a list, as an operator decided. */
-  forget(address: A): Promise<void> {
-    return this.#records.remove(this.#naming.record(address));
-  }
 }
 
 function join(

@@ -8,7 +8,10 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import { readEitherSpec, type SpecHosts } from "../../address/specs/spec.ts";
-import { typeOfModule } from "../../address/specs/trust-scope.ts";
+import {
+  quoteDecision,
+  typeOfModule,
+} from "../../address/specs/trust-scope.ts";
 import { formatDuration } from "../../address/units.ts";
 import { formatVersionConstraint } from "../../address/version-constraint.ts";
 import {
@@ -23,10 +26,12 @@ import {
   isOriginFailure,
   ProvenderError,
 } from "../../errors/index.ts";
+import { listDecided } from "../../trust/decisions.ts";
 import { decideByRules, type Policy } from "../../trust/policy.ts";
 import type { Answer } from "../cache/metadata-cache.ts";
 import type { ModuleMirror } from "../modules/module-mirror.ts";
 import { justNow, type ProviderMirror } from "../providers/provider-mirror.ts";
+import { digestOf } from "../releases/evidence.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import type { Standings } from "../standings/standings.ts";
 import type { Admission } from "../trust/admission.ts";
@@ -68,6 +73,14 @@ const titles = {
   failing: "This mirror cannot tell now",
 } as const satisfies Record<Why["verdict"], string>;
 
+/** What becomes of the version that clients choose. */
+const outcomes = {
+  served: "is served",
+  refused: "is refused",
+  absent: "cannot be had",
+  failing: "cannot be had",
+} as const satisfies Record<Why["verdict"], string>;
+
 const onlyReports =
   "The policy only reports: what it denies or finds too young is served all the same.";
 
@@ -107,31 +120,44 @@ async function explainProvider(
   const asked = { maxAge: justNow };
   const answer = await mirror.providers.listVersions(provider, asked);
   const { versions, leftOut } = answer.value;
-  const facts = tellListed(answer);
   // What clients choose, unless they ask for another.
   const chosen =
     versions.find((one) => semver.prerelease(one) === null) ?? versions[0];
-  if (chosen === undefined) return serve(subject, facts);
+  if (chosen === undefined) return serve(subject, tellListed(answer));
   const address = { provider, version: chosen };
   const why = await explainRelease(mirror, subject, address);
   const newer = formatNewer(chosen, leftOut);
-  const answered = why.verdict === "served" ? "is served" : "cannot be had";
-  const headline = [`${chosen} ${answered}`, ...(newer ? [newer] : [])];
-  const reasons = [...why.reasons, ...facts];
+  const headline = [
+    `${chosen} ${outcomes[why.verdict]}`,
+    ...(newer ? [newer] : []),
+  ];
+  const reasons = [...why.reasons, ...tellListed(answer, why.verdict)];
   return { ...why, headline: headline.join("; "), reasons };
 }
 
 /** What clients get of a release: the decision, then an archive that is not stored. */
 async function explainRelease(
-  { providers, standings, admission }: Mirror,
+  { providers, standings, admission, trust }: Mirror,
   subject: string,
   address: ReleaseAddress,
 ): Promise<Why> {
-  const rules = [tellRule(admission.rules.policy, address)];
+  const rule = tellRule(admission.rules.policy, address);
   try {
     const asked = { absentFor: justNow };
     const answer = await providers.findRelease(address, asked);
-    const { signedBy } = answer.value.release.checksums;
+    const { checksums, proof } = answer.value.release;
+    const { signedBy } = checksums;
+    const sha256sums = digestOf(proof.document);
+    const { decisions } = await trust.read(address.provider);
+    const { version, provider } = address;
+    const approval = listDecided(decisions, {
+      ...{ type: provider.type, version },
+    }).find((one) => one.sha256sums === sha256sums);
+    const rules = [
+      approval === undefined
+        ? rule
+        : `Its content was ${quoteDecision(provider, approval)}.`,
+    ];
     const facts = [
       signedBy === undefined
         ? "It is not signed, which the configuration allows."
@@ -143,8 +169,12 @@ async function explainRelease(
     );
     if (error === undefined) return serve(subject, [...facts, ...rules]);
     const why = explainError(subject, error);
-    if (!isStored)
-      return { ...why, reasons: [...why.reasons, ...facts, ...rules] };
+    // What the registry offers in its place becomes a candidate, which people can decide on.
+    if (isFailure(error, "checksum-conflict"))
+      await providers
+        .findRelease(address, { maxAge: justNow })
+        .catch(() => undefined);
+    if (!isStored) return { ...why, reasons: [...why.reasons, ...facts] };
     const missing = `${filename} is not stored: ${why.reasons.join(" ")}`;
     return serve(subject, [...facts, missing, ...rules]);
   } catch (error) {
@@ -154,6 +184,8 @@ async function explainRelease(
     const isListed = why.code === "not-found" && since !== undefined;
     const documents = `Its registry lists it without having its documents (404 or 410), as seen first at ${since}: lists of this mirror leave it out until they come, and the registry is asked again once in "freshness.versions".`;
     const more = isListed ? [documents] : [];
+    const isByRule = why.code === "policy-denied" || why.code === "too-young";
+    const rules = isByRule ? [rule] : [];
     return { ...why, reasons: [...why.reasons, ...more, ...rules] };
   }
 }
@@ -199,15 +231,17 @@ async function tellCandidates(
     });
 }
 
-/** Describes the version list of a provider or module. */
+/** Describes the version list of a provider or module, of which clients get the version that they choose or not. */
 function tellListed(
   answer: Answer<{
     readonly versions: readonly Version[];
     readonly leftOut: readonly LeftOut[];
   }>,
+  chosen: Why["verdict"] = "served",
 ): readonly string[] {
   const { versions, leftOut } = answer.value;
-  const count = `Clients get ${versions.length} of its versions, the newest is ${versions[0] ?? "none"}.`;
+  const verb = chosen === "served" ? "Clients get" : "This mirror lists";
+  const count = `${verb} ${versions.length} of its versions, the newest is ${versions[0] ?? "none"}.`;
   const left = formatLeftOut(leftOut).map((line) => `${line}.`);
   return [count, ...left, ...tellStale(answer)];
 }

@@ -108,8 +108,6 @@ const remedies: Readonly<Record<AlarmKind, Html | string>> = {
     the rest.`,
   "record-unreadable": html`Restore the file that the log names from a backup;
     <code>provender verify</code> finds others.`,
-  "trust-reset": html`Check the key that its first contact has now, in
-    <code>provender trust list</code>.`,
   "decision-undone": html`Decide again with the command that the log of the
   mirror names.`,
   "database-failing":

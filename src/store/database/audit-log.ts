@@ -36,12 +36,7 @@ export interface AuditQuestion {
   readonly until?: string | undefined;
 }
 
-const ofOperators = new Set<AuditEvent>([
-  "approved",
-  "revoked",
-  "forgotten",
-  "reset",
-]);
+const ofOperators = new Set<AuditEvent>(["approved", "revoked", "forgotten"]);
 
 /** Counted by archive, client and day. */
 const deliveries = new Set<AuditEvent>(["served", "cut"]);

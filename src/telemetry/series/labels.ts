@@ -8,7 +8,6 @@ export const alarmKinds = [
   "archive-tampered",
   "archive-damaged",
   "record-unreadable",
-  "trust-reset",
   "decision-undone",
   "database-failing",
   "bucket-failing",

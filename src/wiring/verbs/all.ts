@@ -1,6 +1,6 @@
 import { exportPackages, importFile, prefetch } from "./packages.ts";
 import { explain } from "./explain.ts";
-import { approve, forget, list as listTrust, reset, revoke } from "./trust.ts";
+import { approve, forget, list as listTrust, revoke } from "./trust.ts";
 import { audit, list, prune, verify } from "./store.ts";
 
 export { openMirror } from "../commands/store.ts";
@@ -14,7 +14,6 @@ export const all = {
   "trust approve": approve,
   "trust forget": forget,
   "trust list": listTrust,
-  "trust reset": reset,
   "trust revoke": revoke,
 } as const;
 

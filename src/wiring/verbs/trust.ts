@@ -2,7 +2,6 @@ import { decideContent } from "../../commands/trust/contents.ts";
 import type { Deed, TrustParts } from "../../commands/trust/decision.ts";
 import { decideKey } from "../../commands/trust/keys.ts";
 import { listTrust } from "../../commands/trust/list.ts";
-import { resetTrust } from "../../commands/trust/reset.ts";
 import {
   failure,
   isOriginFailure,
@@ -51,15 +50,6 @@ export const approve = decide("approve");
 export const revoke = decide("revoke");
 export const forget = decide("forget");
 
-export async function reset(
-  { what, because }: { readonly what: string; readonly because?: string },
-  mirror: OpenMirror,
-  io: VerbIo,
-): Promise<number> {
-  await resetTrust(partsOf(mirror, io, because), what);
-  return 0;
-}
-
 function partsOf(
   mirror: OpenMirror,
   { stdout, stderr, operator }: VerbIo,
@@ -76,7 +66,7 @@ function partsOf(
     now: () => new Date(),
     lookUp: async (release) => {
       // That it is refused is what the operator decides on.
-      const asked = { absentFor: justNow };
+      const asked = { maxAge: justNow, absentFor: justNow };
       await providers.findRelease(release, asked).catch((error: unknown) => {
         const isRefused = error instanceof ProvenderError;
         if (!isRefused || isOriginFailure(error)) throw error;

@@ -38,6 +38,8 @@ describe("provender audit", () => {
     expect(times).toEqual(times.toSorted());
     const text = await runCommand(mirror, "audit");
     expect(text.stdout.trimEnd().split("\n")).toHaveLength(5);
+    const newest = await entries("-n", "2");
+    expect(newest).toEqual(all.slice(-2));
     expect(text.stdout).toMatch(
       /refused +refused +\S+\/acme\/two .*127\.0\.0\.1/,
     );
@@ -50,12 +52,15 @@ describe("provender audit", () => {
     [["--event", "revoked", "--since", "1h"], 2],
     [["--until", "2100-01-01T00:00"], 5],
     [["--asker", "127.0.0.1"], 3],
+    [["-n", "4"], 4],
+    [["-n", "2", "--event", "refused"], 2],
   ] as const)("with %j prints that many: %i", async (args, count) => {
     expect(await entries(...args)).toHaveLength(count);
   });
 
   it.each([
     [["--since", "yesterday"]],
+    [["-n", "none"]],
     [["--verdict", "perhaps"]],
     [["not a spec"]],
   ])("has status 2 for %j", async (args) => {

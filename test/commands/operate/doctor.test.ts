@@ -56,9 +56,8 @@ const brokenServers: Readonly<
     "origin",
   ],
   "a bucket that refuses": [() => withBucket(403), "storage"],
-  "discovery without providers.v1": [
-    () =>
-      scene.whileOrigin(faults.json(() => ({ "modules.v1": "/v1/modules/" }))),
+  "discovery without providers.v1 and modules.v1": [
+    () => scene.whileOrigin(faults.json(() => ({ "login.v1": {} }))),
     "origin",
   ],
 };

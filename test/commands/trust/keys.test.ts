@@ -79,6 +79,8 @@ describe("a decision on a key", () => {
     [[], "approve", "stolen", 1, "is not approved, since no", undefined],
     [[], "revoke", "stolen", 0, "in advance", "revoked"],
     [["revoke"], "revoke", "stolen", 1, "already", "revoked"],
+    // Who takes a precaution back trusts nobody by it.
+    [["revoke"], "approve", "stolen", 1, "provender trust forget", "revoked"],
     [
       ["approve"],
       "forget",

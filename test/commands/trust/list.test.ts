@@ -111,34 +111,3 @@ describe("namespaces whose records are damaged", () => {
     });
   });
 });
-
-describe("provender trust reset", () => {
-  it.each([`uncontacted/${type}`, "unreleased", "damaged"])(
-    "mends what is unknown, and says so in the audit log: %s",
-    async (subject) => {
-      const reset = await run("reset", subject, "--because", "disk died");
-      expect(reset.status).toBe(0);
-      expect(reset.stdout).toContain(`${hostname}/${subject} is forgotten`);
-      const { stdout } = await run("list", "--json");
-      const { problems } = JSON.parse(stdout) as {
-        readonly problems: readonly { readonly subject: string }[];
-      };
-      const left = problems.map((one) => one.subject);
-      expect(
-        left.filter((one) => one.startsWith(`${hostname}/${subject}`)),
-      ).toEqual([]);
-      const audit = ["audit", "--event", "reset", "--config", store.configFile];
-      expect((await runHere(audit)).stdout).toMatch(
-        new RegExp(`reset .*${hostname}/${subject}.*disk died`),
-      );
-    },
-  );
-
-  it("has status 1 for what was never seen", async () => {
-    for (const subject of ["nowhere", "last/thnig"]) {
-      const { status, stderr } = await run("reset", subject);
-      expect(status).toBe(1);
-      expect(stderr).toContain("has neither a first contact nor a release");
-    }
-  });
-});

@@ -1,7 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { plantRecords } from "../../scenes/planted-records.ts";
 import { layOutStore } from "../../../src/store/layout.ts";
-import { loseRecord, readRecord } from "../../store/stores.ts";
+import { loseRecord } from "../../store/stores.ts";
 import { tarGz } from "../../fakes/module-archive.ts";
 import {
   scratch,
@@ -13,11 +13,7 @@ import {
   makeModuleScene,
   versionsOf,
 } from "../../scenes/module-scene.ts";
-import {
-  outcomeOf,
-  readAudit,
-  runCommand,
-} from "../../scenes/provider-requests.ts";
+import { outcomeOf } from "../../scenes/provider-requests.ts";
 
 const day = 86_400_000;
 const ago = (days: number) => new Date(Date.now() - days * day).toISOString();
@@ -59,8 +55,6 @@ const keyOf = (module: string) => [
   ...["modules", ...nameOf(module).split("/")],
   "versions",
 ];
-const listOf = ({ directory }: RunningMirror, module: string) =>
-  readRecord(directory, keyOf(module));
 
 /** Lists a module, damages the list, and has the registry name a version more. */
 async function damageList(kind: Kind, module: string) {
@@ -110,25 +104,3 @@ it.each(Object.keys(policies) as readonly Kind[])(
     expect(await versionsOf(mirror, module)).toEqual(listed);
   },
 );
-
-describe("provender trust reset of a module", () => {
-  const module = "reset";
-
-  it("has the next list count as the first, with its pinned content, and says so in the audit log", async () => {
-    const { mirror } = await damageList("under minimumAge", module);
-    expect(await versionsOf(mirror, module)).toBe(503);
-    const command = ["trust", "reset", `acme/${module}/aws`];
-    const because = ["--because", "disk died"];
-    const reset = await runCommand(mirror, ...command, ...because);
-    expect(reset).toMatchObject({ status: 0, stderr: "" });
-    expect(reset.stdout).toContain(`${nameOf(module)} is forgotten`);
-    expect(readAudit(mirror).at(-1)).toMatchObject({
-      ...{ event: "reset", module: nameOf(module), because: "disk died" },
-    });
-    expect(await versionsOf(mirror, module)).toEqual(["2.0.0", "1.0.0"]);
-    const again = await runCommand(mirror, ...command);
-    expect(again.status).toBe(1);
-    expect(again.stderr).toContain("has no list of versions that was lost");
-    expect(JSON.stringify(listOf(mirror, module))).toContain("2.0.0");
-  });
-});

@@ -85,10 +85,10 @@ it("names a revoked key, and a few versions at most", async () => {
 
 it("is why nothing at all is served", async () => {
   await scene.publish("none", "1.0.0", own, { signedAt: new Date() });
-  await scene.revive({ policy: { minimumAge: "1d" } });
+  await scene.revive({ policy: { minimumAge: "1d", contact: "ops" } });
   const { reason, body } = await scene.ask("none").index();
   expect(reason).toMatch(
-    /^This mirror leaves out every version \(1 too young\), see https:/,
+    /^This mirror leaves out every version \(1 too young\)\. Contact: ops, see https:/,
   );
-  expect(body.toString()).toContain("(1 too young)");
+  expect(body.toString()).toContain("(1 too young): ask ops to allow it.");
 });

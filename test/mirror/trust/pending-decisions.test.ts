@@ -18,7 +18,7 @@ const namespace = "acme";
 const since = "2026-01-01T00:00:00.000Z";
 const sha256sums = "0123456789abcdef".repeat(4);
 const trust = {
-  ...{ firstKey: null, providerKeys: [], resets: [] },
+  ...{ firstKey: null, providerKeys: [] },
   decisions: { keys: [], contents: [] },
 };
 const rulesOf = (changes: Partial<AdmissionRules> = {}): AdmissionRules => ({

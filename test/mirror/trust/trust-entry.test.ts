@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { failing } from "../../scenes/failing.ts";
-import { emptyNamespace } from "../../../src/trust/state.ts";
-import { type NamespaceBody } from "../../../src/mirror/trust/trust-records.ts";
+import {
+  type NamespaceTrust,
+  emptyNamespace,
+} from "../../../src/trust/state.ts";
 import { learnProviderKey } from "../../../src/trust/first-contact.ts";
 import {
   asItIs,
@@ -12,12 +14,11 @@ import {
 } from "../../scenes/trust-records.ts";
 import { contact, E, K } from "../../trust/releases.ts";
 
-const nothing = { ...emptyNamespace, resets: [] };
-const revoke = (namespace: NamespaceBody) => ({
+const revoke = (namespace: NamespaceTrust) => ({
   ...namespace,
   decisions: revokeK(namespace.decisions),
 });
-const learn = (type: string) => (namespace: NamespaceBody) =>
+const learn = (type: string) => (namespace: NamespaceTrust) =>
   learnProviderKey(namespace, { type, version: "1.0.0" }, K);
 
 describe("the trust of a namespace", () => {
@@ -25,7 +26,7 @@ describe("the trust of a namespace", () => {
     const { open, records } = await prepareTrust();
     const entry = open();
     expect(() => entry.trust).toThrow("renew was not awaited");
-    expect(await entry.renew()).toEqual(nothing);
+    expect(await entry.renew()).toEqual(emptyNamespace);
     expect(await entry.findContact("thing")).toBeUndefined();
     expect(await records.read(place.namespace, asItIs)).toBeUndefined();
   });
@@ -78,7 +79,7 @@ describe("the trust of a namespace", () => {
       await entry.renew();
       writes.let(() => "fails", code);
       await expect(entry.change(revoke)).rejects.toThrow(expected);
-      expect(entry.trust).toEqual(nothing);
+      expect(entry.trust).toEqual(emptyNamespace);
       await expect(meet(entry, contact())).rejects.toThrow(expected);
       writes.let();
       expect(await entry.findContact("thing")).toBeUndefined();

@@ -45,13 +45,6 @@ export class Contacts {
     this.#isKnown = true;
   }
 
-  /** Notes that an operator had the mirror forget, or may have: the next contact may be by anything that it still knows. */
-  forget(type: string, known: readonly Contact[]): void {
-    this.#revision++;
-    this.#certain.delete(type);
-    this.guess(type, known);
-  }
-
   /** Notes what first contact may have been by, as the mirror remembers lists and releases for a while. */
   guess(type: string, known: readonly Contact[]): void {
     if (this.#certain.has(type)) return;

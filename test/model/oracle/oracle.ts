@@ -31,10 +31,6 @@ export class Oracle implements Known {
   readonly shown = new Shown();
   readonly first = new FirstServed();
   readonly doubts = new Doubts();
-  /** Providers of which it is not known whether an operator had the mirror forget them. */
-  readonly uncertain = new Set<string>();
-  /** Providers that an operator had the mirror forget at some time, or may have. */
-  readonly wasReset = new Set<string>();
   readonly firstSigners = new Map<string, KeyName>();
   readonly signedBefore = new Set<string>();
   readonly #machine: MemoryMachine;
@@ -75,15 +71,6 @@ export class Oracle implements Known {
       this.contacts.guess(type, this.#guessContacts(type));
     this.#shows.set(type, shows);
     for (const version of versions) this.noteAcceptable({ type, version });
-  }
-
-  /** Notes that an operator had the mirror forget first contact with a provider, or may have. */
-  noteReset(type: string, isCertain: boolean): void {
-    this.contacts.forget(type, this.#guessContacts(type));
-    this.wasReset.add(type);
-    if (isCertain) this.firstSigners.delete(type);
-    else this.uncertain.add(type);
-    this.signedBefore.delete(type);
   }
 
   /** Notes what a bundle carries of providers. */

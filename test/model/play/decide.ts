@@ -7,7 +7,6 @@ import {
   approveOnly,
   decideOnKey,
   listPendingOf,
-  resetProvider,
   forgetContentOf,
   runPrinted,
 } from "../world/operator.ts";
@@ -77,13 +76,6 @@ export async function withdraw(
   const ran = await forgetContentOf(world, action, sha256sums);
   note(world, action, sha256sums, false, ran);
   return formatAnswer(ran.answer);
-}
-
-/** Has the mirror forget its first contact with a provider. */
-export async function reset(world: World, type: string): Promise<string> {
-  const { answer } = await resetProvider(world, type);
-  world.oracle.noteReset(type, answer.kind === "done");
-  return formatAnswer(answer);
 }
 
 function note(

@@ -77,7 +77,6 @@ function makeAction(random: Random, world: WorldName): Action {
     [world === "offline" ? 15 : 2, () => makeImport(random)],
     [1, () => makeFlood(random)],
     [4, () => makeContentDecision(random)],
-    [0.3, () => ({ kind: "reset", type: pickType(random) })],
     [5, () => makePublishing(random)],
     [1, () => ({ kind: random.chance(0.7) ? "rotate" : "retire" })],
     [18, () => makeLie(random)],

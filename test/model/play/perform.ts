@@ -5,7 +5,7 @@ import { nameOfRelease } from "../world/publisher.ts";
 import { listPendingOf } from "../world/operator.ts";
 import { Violation } from "../oracle/violation.ts";
 import type { World } from "../world/world.ts";
-import { approve, decideKey, reset, withdraw } from "./decide.ts";
+import { approve, decideKey, withdraw } from "./decide.ts";
 import { importBundleOf } from "./import.ts";
 import { recover } from "./recover.ts";
 import { surveyFaces } from "./survey.ts";
@@ -66,8 +66,6 @@ export async function perform(world: World, action: Action): Promise<string> {
       return approve(world, action);
     case "withdraw":
       return withdraw(world, action);
-    case "reset":
-      return reset(world, action.type);
     case "import":
       return importBundleOf(world, action);
     case "flood":

@@ -43,8 +43,7 @@ async function expectGood(
   // A process that was to die dies once, and answers when it runs again.
   if ([listed, ...served.values()].some(({ kind }) => kind === "dead"))
     return expectGood(world, index, type, began);
-  if (world.settings.offline && world.oracle.wasReset.has(type)) return;
-  if (world.hasLost(type) || world.oracle.uncertain.has(type)) return;
+  if (world.hasLost(type)) return;
   for (const version of versions) {
     const name = { type, version };
     const good = findGood(world, name, began);

@@ -75,7 +75,6 @@ export type Action =
       /** Which of the approved contents. */
       readonly which: number;
     })
-  | { readonly kind: "reset"; readonly type: string }
   | { readonly kind: "pass" | "step"; readonly milliseconds: number }
   | { readonly kind: "restart"; readonly process: number }
   | (CrashPoint & { readonly kind: "crash"; readonly process: number })

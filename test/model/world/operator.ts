@@ -53,10 +53,6 @@ export function decideOnKey(
   return run(world, verb, "--key", fingerprintOf(key), "--for", scope);
 }
 
-export function resetProvider(world: World, type: string): Promise<Ran> {
-  return run(world, "reset", `${hostname}/${namespace}/${type}`);
-}
-
 function specOf({ type, version }: ReleaseName): string {
   return `${hostname}/${namespace}/${type}@${version}`;
 }

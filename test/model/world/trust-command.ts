@@ -2,7 +2,6 @@ import { parseArgs } from "node:util";
 import { decideContent } from "../../../src/commands/trust/contents.ts";
 import type { Deed, TrustParts } from "../../../src/commands/trust/decision.ts";
 import { decideKey } from "../../../src/commands/trust/keys.ts";
-import { resetTrust } from "../../../src/commands/trust/reset.ts";
 
 /** Carries out `provender trust` with these arguments in this process. */
 export async function runTrustCommand(
@@ -16,7 +15,6 @@ export async function runTrustCommand(
   });
   const [verb, spec = "", digest] = positionals;
   const { key, for: scope = "" } = values;
-  if (verb === "reset") return resetTrust(parts, spec);
   return key === undefined
     ? decideContent(parts, spec, digest, verb as Deed)
     : decideKey(parts, scope, key, verb as Deed);

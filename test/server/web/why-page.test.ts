@@ -44,6 +44,7 @@ describe.each(cases)("of $title", ({ path, code, says, headline }) => {
       "cache-control": "no-store",
     });
     const text = unescaped(page.body.toString());
+    expect(untimed(text)).toContain(untimed(why.headline));
     if (why.verdict !== "failing")
       for (const reason of why.reasons)
         expect(untimed(text)).toContain(`<li>${untimed(reason)}`);
@@ -54,10 +55,11 @@ describe.each(cases)("of $title", ({ path, code, says, headline }) => {
     const run = await runHere(["explain", spec, ...named]);
     expect(run.stderr).toBe("");
     const printed = JSON.parse(run.stdout) as WhyDocument;
-    expect([printed.subject, printed.verdict]).toEqual([
-      why.subject,
-      why.verdict,
-    ]);
+    expect([
+      printed.subject,
+      printed.verdict,
+      untimed(printed.headline),
+    ]).toEqual([why.subject, why.verdict, untimed(why.headline)]);
     // A host that fails on and on is suspended at some time.
     if (why.verdict !== "failing")
       expect([printed.code, ...printed.reasons.map(untimed)]).toEqual([
@@ -101,8 +103,8 @@ it.each([
 });
 
 it("a large archive that came wrong is cut once, and refused at once from then on", async () => {
-  const archive = "terraform-provider-tampered-large_1.0.0_linux_amd64.zip";
-  const path = `/providers/${host}/acme/tampered-large/${archive}`;
+  const archive = "terraform-provider-tampered-later_1.0.0_linux_amd64.zip";
+  const path = `/providers/${host}/acme/tampered-later/${archive}`;
   const first = await scene.mirror.get(path);
   expect([first.status, first.complete]).toEqual([200, false]);
   scene.registry.requests.clear();
