@@ -12,6 +12,9 @@ interface VersionTerm {
   readonly below?: Version;
 }
 
+/** No configuration has a tenth of it. */
+const mostTerms = 100;
+
 /** Terms that all have to hold, in Terraform's language. */
 export type VersionConstraint = readonly VersionTerm[];
 
@@ -20,9 +23,10 @@ export type VersionConstraint = readonly VersionTerm[];
  * configuration, then go-versions' ParseRubyStyleMulti).
  */
 export function parseVersionConstraint(text: string): VersionConstraint {
-  return text.split(",").map((part) => {
+  const parts = text.split(",", mostTerms + 1);
+  return parts.map((part, at) => {
     const term = parseTerm(part.trim());
-    if (term) return term;
+    if (term && at < mostTerms) return term;
     throw failure(
       "malformed-address",
       "version constraint",
@@ -30,6 +34,20 @@ export function parseVersionConstraint(text: string): VersionConstraint {
       'terms such as "~> 1.2", ">= 1.2.3" or "1.2.3", separated by commas, without a "v" before the version',
     );
   });
+}
+
+/**
+ * The `version` of a `module` block, which clients read more freely (go-version, "NewConstraint"): with a `v`, any
+ * blanks, and with `~> 1` as a lower bound alone.
+ */
+export function parseModuleConstraint(text: string): VersionConstraint {
+  const plain = text.split(",").map((part) => {
+    const [, operator = "", version = ""] =
+      /^\s*([!=<>~]*)\s*v?(.*?)\s*$/s.exec(part) ?? [];
+    const isBound = operator === "~>" && /^\d+$/.test(version);
+    return `${isBound ? ">=" : operator}${version}`;
+  });
+  return parseVersionConstraint(plain.join());
 }
 
 /** The canonical form that dependency lock files hold: whole versions, sorted by boundary, nothing twice. */

@@ -4,6 +4,7 @@ import { parseVersion } from "../../src/address/version.ts";
 import {
   formatVersionConstraint,
   isAllowed,
+  parseModuleConstraint,
   parseVersionConstraint,
 } from "../../src/address/version-constraint.ts";
 
@@ -130,5 +131,31 @@ test.each(malformed)("refuses %j as a version constraint", (text) => {
 test("names the whole constraint and a form that would do", () => {
   expect(() => parseVersionConstraint(">= 1.0, v2")).toThrow(
     '">= 1.0, v2" is not a version constraint: give terms such as',
+  );
+});
+
+test.each([
+  ["~> 1.0", "1.0.0 1.5.0", "0.9.0 2.0.0"],
+  ["~> 1", "1.0.0 1.5.0 2.0.0 30.0.0", "0.9.9 2.0.0-rc1"],
+  ["~> v2", "2.0.0 3.1.0", "1.9.9"],
+  ["~>  1.2", "1.2.0 1.9.0", "1.1.0 2.0.0"],
+  ["v1.2.3", "1.2.3", "1.2.4"],
+  [">= v1.0, < v2.0", "1.0.0 1.9.0", "0.9.0 2.0.0"],
+  [" >=\t1.0 ,\n<2 ", "1.0.0 1.9.0", "0.9.0 2.0.0"],
+  ["2.0.0-beta", "2.0.0-beta", "2.0.0 2.0.0-beta1"],
+])("the version %j of a module block", (text, allowed, refused) => {
+  const constraint = parseModuleConstraint(text);
+  const passes = (word: string) => isAllowed(constraint, parseVersion(word));
+  const all = `${allowed} ${refused}`.split(" ");
+  expect(all.filter(passes).join(" ")).toBe(allowed);
+});
+
+test.each([
+  ...["", " ", ",", "1.0,", "garbage", "=> 1", "^1.0", "~ 1.0", "~>", "vv1"],
+  ...["1.x", "1.0 || 2.0", ">= 1.0 < 2", "9".repeat(20)],
+  Array.from({ length: 101 }, () => "1.0").join(","),
+])("refuses %j as the version of a module block", (text) => {
+  expect(() => parseModuleConstraint(text)).toThrow(
+    failing("malformed-address"),
   );
 });

@@ -4,23 +4,15 @@ import { readProviderSpec, type SpecHosts } from "./spec.ts";
 import {
   isAllowed,
   isPrerelease,
+  parseModuleConstraint,
   parseVersionConstraint,
   type VersionConstraint,
 } from "../version-constraint.ts";
-import {
-  isAllowedForModule,
-  parseModuleConstraint,
-  type ModuleConstraint,
-} from "../module-constraint.ts";
 import { newestFirst, type Version } from "../version.ts";
 
 /** Selection of a provider's or a module's versions. */
 export type VersionSelection =
   | { readonly kind: "constraint"; readonly constraint: VersionConstraint }
-  | {
-      readonly kind: "module-constraint";
-      readonly constraint: ModuleConstraint;
-    }
   | { readonly kind: "all" }
   | { readonly kind: "latest"; readonly count: number };
 
@@ -52,8 +44,6 @@ export function selectVersions(
   switch (selection.kind) {
     case "constraint":
       return ordered.filter((v) => isAllowed(selection.constraint, v));
-    case "module-constraint":
-      return ordered.filter((v) => isAllowedForModule(selection.constraint, v));
     case "all":
       return released;
     case "latest":
@@ -69,10 +59,10 @@ export function parseSelection(
   if (written === undefined) return { kind: "latest", count: 1 };
   const text = written.trim();
   if (text === "all") return { kind: "all" };
+  const parse =
+    what === "provider" ? parseVersionConstraint : parseModuleConstraint;
   if (!text.startsWith("latest"))
-    return what === "provider"
-      ? { kind: "constraint", constraint: parseVersionConstraint(text) }
-      : { kind: "module-constraint", constraint: parseModuleConstraint(text) };
+    return { kind: "constraint", constraint: parse(text) };
   const count = /^latest:([1-9][0-9]{0,5})$/.exec(text)?.[1];
   if (count === undefined)
     throw failure(

@@ -1,7 +1,7 @@
 import { readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { parseModuleConstraint } from "../../address/module-constraint.ts";
+import { parseModuleConstraint } from "../../address/version-constraint.ts";
 import { failure, type ProvenderError } from "../../errors/index.ts";
 import { isLocalSource, type ModuleCall } from "./declarations.ts";
 import {

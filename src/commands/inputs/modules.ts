@@ -1,7 +1,6 @@
 import { posix } from "node:path";
 import { hostnameAsWritten } from "../../address/hostname.ts";
 import type { ModuleAddress } from "../../address/module-address.ts";
-import type { ModuleConstraint } from "../../address/module-constraint.ts";
 import { withoutQuery } from "../../address/module-source.ts";
 import {
   formatProviderAddress,
@@ -165,7 +164,7 @@ export type FoundModule = ModulePackage | { readonly because: string };
 /** Gets a module of a registry: the newest version that the constraint allows. */
 export type OpenModule = (
   module: ModuleAddress,
-  constraint: ModuleConstraint,
+  constraint: VersionConstraint,
   where: string,
 ) => Promise<FoundModule>;
 

@@ -38,7 +38,7 @@ import type { ArchiveThreads } from "../../verification/archives/threads.ts";
 import { parseChecksumsDocument } from "../../verification/checksums-document.ts";
 import type { FoundModule, OpenModule } from "../inputs/modules.ts";
 import { readModulePackage } from "../packages/module-packages.ts";
-import { chooseVersions, newestOfModule } from "../packages/version-choice.ts";
+import { chooseVersions, newestOf } from "../packages/version-choice.ts";
 
 const index = z.object({ versions: z.record(z.string(), z.unknown()) });
 
@@ -194,7 +194,7 @@ export class AskedMirror {
     try {
       const [version] = await chooseVersions(
         formatModuleAddress(module),
-        newestOfModule(constraint),
+        newestOf(constraint),
         where,
         () => registry.listVersions(module, this.#signal),
       );

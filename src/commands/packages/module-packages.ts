@@ -26,7 +26,7 @@ import {
 } from "../inputs/modules.ts";
 import {
   chooseVersions,
-  newestOfModule,
+  newestOf,
   type VersionChoice,
 } from "./version-choice.ts";
 
@@ -81,7 +81,7 @@ export class ModulePackages {
 
   readonly open: OpenModule = async (module, constraint, where) => {
     try {
-      const choice = newestOfModule(constraint);
+      const choice = newestOf(constraint);
       const [version] = await this.choose(module, choice, where);
       return await this.get({ module, version }, where);
     } catch (error) {

@@ -1,8 +1,4 @@
 import {
-  formatModuleConstraint,
-  type ModuleConstraint,
-} from "../../address/module-constraint.ts";
-import {
   selectVersions,
   type VersionSelection,
 } from "../../address/specs/provider-spec.ts";
@@ -33,7 +29,7 @@ export async function chooseVersions(
   return isNewest ? [newest] : [newest, ...others];
 }
 
-/** A provider's constraint that names one version alone needs no list. */
+/** A constraint that names one version alone needs no list. */
 export function choiceOf(
   selection: VersionSelection,
   isNewest = false,
@@ -52,19 +48,10 @@ export function newestOf(constraint: VersionConstraint): VersionChoice {
     : choiceOf({ kind: "constraint", constraint }, true);
 }
 
-/** Chooses as `newestOf`, of a module; clients always ask for the list, in which `1.2.3` may be `1.2.3+build`. */
-export function newestOfModule(constraint: ModuleConstraint): VersionChoice {
-  return constraint.length === 0
-    ? choiceOf({ kind: "latest", count: 1 }, true)
-    : choiceOf({ kind: "module-constraint", constraint }, true);
-}
-
 function describeSelection(selection: VersionSelection): string {
   switch (selection.kind) {
     case "constraint":
       return `"${formatVersionConstraint(selection.constraint)}"`;
-    case "module-constraint":
-      return `"${formatModuleConstraint(selection.constraint)}"`;
     case "all":
       return '"all"';
     case "latest":
