@@ -31,8 +31,8 @@ import {
 import type { RefusalAudit } from "./requests/refusal-audit.ts";
 import type { RequestLog } from "./requests/request-log.ts";
 import { subjectOf } from "./requests/subject.ts";
-import { type AlarmParts, answerAlarms } from "./web/alarms-page.ts";
 import type { BrowsePage } from "./web/browse-page.ts";
+import { answerDecisions } from "./web/decisions-page.ts";
 import {
   answerHealth,
   answerMetrics,
@@ -170,10 +170,6 @@ function answerErrors(
 const refusal = 451;
 const internal = 500;
 
-interface Pages extends AlarmParts {
-  readonly browse: BrowsePage;
-}
-
 export interface RoutedParts {
   readonly providers: NetworkMirrorProtocol;
   readonly registry: ProviderRegistryProtocol;
@@ -181,7 +177,8 @@ export interface RoutedParts {
   readonly authentication: Authentication;
   readonly publicAddress: PublicAddress;
   readonly setUp: SetUpPage;
-  readonly pages: Pages;
+  readonly browse: BrowsePage;
+  readonly findPending: Parameters<typeof answerDecisions>[1];
   readonly explain: (question: WhyQuestion) => Promise<Why>;
   readonly readiness: Readiness;
   readonly metrics: Metrics;
@@ -217,7 +214,7 @@ const explained = [
 /** Every URL of docs/http.md; of two rows that match, the first answers. GET stands for HEAD, too. */
 export function makeRouter(parts: RoutedParts): Router<RequestState> {
   const { providers, registry, modules } = parts;
-  const { setUp, pages, readiness, metrics } = parts;
+  const { setUp, browse, readiness, metrics } = parts;
   const router = new Router<RequestState>({ sensitive: true, strict: true });
 
   router.get(`${mirrored}/index.json`, (ctx) => providers.index(ctx));
@@ -261,8 +258,8 @@ export function makeRouter(parts: RoutedParts): Router<RequestState> {
   });
   router.get("/", (ctx) => setUp.answer(ctx));
   router.get("/ca.pem", (ctx) => setUp.authority(ctx));
-  router.get("/browse", (ctx) => pages.browse.answer(ctx));
-  router.get("/alarms", (ctx) => answerAlarms(ctx, pages));
+  router.get("/browse", (ctx) => browse.answer(ctx));
+  router.get("/decisions", (ctx) => answerDecisions(ctx, parts.findPending));
   router.get(explained, (ctx) => answerWhy(ctx, parts.explain));
   router.get("/healthz", (ctx) => answerHealth(ctx, readiness));
   router.get("/readyz", (ctx) => answerReadiness(ctx, readiness));

@@ -33,24 +33,13 @@ const sentences: Readonly<Record<AlarmKind, string>> = {
     "the origin offers other content for a module than is pinned; clients keep getting the pinned one",
 };
 
-/** Raised alarm with its time. */
-export interface RaisedAlarm {
-  readonly kind: AlarmKind;
-  readonly facts: Readonly<Record<string, unknown>>;
-  readonly at: Date;
-}
-
 /** The same alarm once, and lines of each kind, so that the rest of the log stays readable. */
 const mostLines = { window: 600_000, same: 1, group: 600, all: Infinity };
-
-/** Alarms that are remembered since the start. */
-const mostRecent = 50;
 
 /** Raises alarms: a line in the log and a count, once for repeated ones. */
 export class Alarms {
   readonly #logger: Logger;
   readonly #metrics: Metrics | undefined;
-  #recent: readonly RaisedAlarm[] = [];
   readonly #limit = new LineLimit(mostLines);
 
   /** Counted in `metrics`, where there are any. */
@@ -65,14 +54,7 @@ export class Alarms {
     const line = this.#limit.take(key, kind);
     if (line === "again") return;
     this.#metrics?.countAlarm(kind);
-    const raised = { kind, facts, at: new Date() };
-    this.#recent = [raised, ...this.#recent].slice(0, mostRecent);
     if (line === "line")
       this.#logger.error({ alarm: kind, ...facts }, sentences[kind]);
-  }
-
-  /** The newest first. */
-  get recent(): readonly RaisedAlarm[] {
-    return this.#recent;
   }
 }

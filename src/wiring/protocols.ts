@@ -72,7 +72,7 @@ export function wireProtocols(
   const requestLog = new RequestLog(telemetry.logger, metrics);
   const app = makeApp({
     setUp,
-    pages: { findPending, alarms, browse },
+    ...{ findPending, browse },
     explain: (question) => explain(core, question),
     ...addresses,
     clients,

@@ -48,5 +48,5 @@ export function subjectOf(
 
 /** True for a page for people. */
 function isPage(path: string): boolean {
-  return /^\/(?:$|ca\.pem$|browse$|alarms$|why\/)/.test(path);
+  return /^\/(?:$|ca\.pem$|browse$|decisions$|why\/)/.test(path);
 }

@@ -68,7 +68,7 @@ describe("without a token", () => {
 
 describe("a token", () => {
   it("opens all of the mirror", async () => {
-    const pages = ["/", "/browse", "/alarms"];
+    const pages = ["/", "/browse", "/decisions"];
     const paths = [...pages, "/metrics", `${folder}index.json`];
     for (const path of paths)
       expect((await scene.withToken(path)).status, path).toBe(200);

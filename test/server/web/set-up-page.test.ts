@@ -77,7 +77,7 @@ describe("the page for people", () => {
     expect(text).toContain(`${publicUrl}providers/`);
     expect(text).toContain(`${publicUrl}ca.pem`);
     expect((await own.get("/ca.pem")).status).toBe(200);
-    for (const path of ["/browse", "/alarms", "/why/a/b/c"])
+    for (const path of ["/browse", "/decisions", "/why/a/b/c"])
       expect((await own.get(path)).status).toBe(401);
     await own.stop();
   });
