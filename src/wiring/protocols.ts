@@ -20,7 +20,7 @@ import { RequestLog } from "../server/requests/request-log.ts";
 import { BrowsePage } from "../server/web/browse-page.ts";
 import { Readiness } from "../server/web/operations.ts";
 import { SetUpPage } from "../server/web/set-up-page.ts";
-import { candidateReasons } from "../telemetry/series/labels.ts";
+import { candidateReasons } from "../telemetry/definitions.ts";
 import type { wireAuthentication } from "./authentication.ts";
 import { explain } from "../mirror/why/why.ts";
 import type { Core } from "./core.ts";

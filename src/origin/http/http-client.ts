@@ -9,7 +9,7 @@ import {
 } from "undici";
 import { isCut, isFailure } from "../../errors/index.ts";
 import { makeTrust } from "../../network/trusted-certificates.ts";
-import type { OriginResult } from "../../telemetry/series/labels.ts";
+import type { OriginResult } from "../../telemetry/definitions.ts";
 import {
   checkUrl,
   guardedLookup,

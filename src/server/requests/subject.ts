@@ -1,4 +1,4 @@
-import type { RequestKind } from "../../telemetry/series/labels.ts";
+import type { RequestKind } from "../../telemetry/definitions.ts";
 import type { Subject } from "../protocols/public-address.ts";
 
 const operations = new Set(["/healthz", "/readyz", "/metrics"]);

@@ -207,7 +207,7 @@ describe("on SIGHUP", () => {
       ({ keys }) => keys !== undefined,
       before,
     );
-    expect(line.keys).toEqual(["offline", "limits.archive"]);
+    expect(line.keys).toEqual(["offline", "limits"]);
     await scene.reload({ auth, limits: {}, offline: false });
     const { body } = await scene.withToken("/metrics");
     expect(body.toString()).toContain(
