@@ -31,17 +31,9 @@ function addServe(program: Command): void {
 }
 
 function addConfig(program: Command): void {
-  const group = program
-    .command("config")
-    .description("look at the configuration");
-  withConfig(group.command("check"))
-    .description("say whether the configuration can be used")
-    .action(
-      run(async () => (await import("./operate/config.ts")).checkConfiguration),
-    );
-  withConfig(group.command("show"))
+  withConfig(program.command("config"))
     .description(
-      "print every key with its value, and the line that it comes from",
+      "check the configuration, and print it with where each value comes from",
     )
     .action(
       run(async () => (await import("./operate/config.ts")).showConfiguration),
@@ -97,9 +89,9 @@ function addDecision(group: Command, name: string): Command {
 function addToken(program: Command): void {
   program
     .command("token")
-    .description("tokens of clients")
-    .command("new")
-    .description("make one, and what the configuration needs of it")
+    .description(
+      "make a client's token, and what the configuration needs of it",
+    )
     .argument("<name>", "who will have it, as the log shows it")
     .option("--expires <date>", "such as 2027-01-31")
     .action(

@@ -51,6 +51,9 @@ const removed: Readonly<Record<string, string>> = {
   purge: 'use "provender prune SPEC"',
   completion: "leave it out of the shell's configuration",
   store: "let each replica fetch what it is asked for",
+  "config check": 'run "provender config"',
+  "config show": 'run "provender config"',
+  "token new": 'run "provender token NAME"',
   "config --explain": 'run "provender explain SPEC"',
   "status --mirror":
     'run "provender doctor --mirror URL", or ask /metrics of that mirror',

@@ -58,13 +58,14 @@ beforeEach(async () => {
   writeFileSync(file, stringify(config));
 });
 
-const check = () => runHere(["config", "check", "--config", file]);
+const check = () => runHere(["config", "--config", file]);
 
-describe("provender config check", () => {
+describe("provender config", () => {
   it("opens every file that is named, and says until when the certificate is good", async () => {
     const { status, stdout, stderr } = await check();
-    expect([status, stderr]).toEqual([0, ""]);
-    expect(stdout).toMatch(
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^listen:$/m);
+    expect(stderr).toMatch(
       /good\nServes .*\n\S+site\.pem: good until 20\d\d-\S+Z, with its key\n$/,
     );
   });

@@ -73,7 +73,7 @@ async function examine({
     wireRules(configuration);
   } catch (error) {
     if (!isFailure(error, "configuration")) throw error;
-    const remedy = `Correct it until "provender config check" finds it good.`;
+    const remedy = `Correct it until "provender config" finds it good.`;
     return [fail("configuration", error.message, remedy)];
   }
   if (mirror !== undefined) {
