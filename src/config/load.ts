@@ -21,7 +21,6 @@ import {
 } from "./yaml-document.ts";
 import type { makeOrigin } from "./origins.ts";
 
-export type { Limits } from "./limits.ts";
 export { systemFile } from "./source.ts";
 
 type Schema = ReturnType<typeof configurationSchema>;

@@ -2,7 +2,7 @@ import { Command, CommanderError } from "commander";
 import { failure } from "../errors/index.ts";
 import { addExamples } from "./help/examples.ts";
 import { addOperation, addPackages, addStore } from "./commands.ts";
-import { output } from "./output.ts";
+import { output } from "./flags.ts";
 import { version } from "./version.ts";
 
 /** Exit status for a mistake in the arguments. */

@@ -29,7 +29,6 @@ import {
 import { decideByRules } from "../../trust/policy.ts";
 import {
   decidedNow,
-  eventOf,
   recordDecision,
   stateAfter,
   touchedNothing,
@@ -98,7 +97,12 @@ export async function decideContent(
       ? forget(decisions, own)
       : decide(decisions, { ...own, decision, ...decidedNow(parts) }),
   );
-  await recordContent(parts, deed, release, chosen);
+  const place = formatProviderAddress(release.provider);
+  await recordDecision(parts, decision ?? "forgotten", {
+    ...(isModuleType(name.type) ? { module: place } : { provider: place }),
+    ...{ version: release.version, fingerprint: chosen.fingerprint },
+    detail: nameContent(release, sha256sums),
+  });
   const was = earlier && quoteDecision(release.provider, earlier);
   parts.stdout(
     `${formatRelease(release)} is ${state} with ${content}: ${effects[deed]}.\nBefore, it was ${was ?? "not decided on"}.\n`,
@@ -250,19 +254,4 @@ function describe(
   { sha256sums, fingerprint }: NamedContent,
 ): string {
   return `${nameContent(release, sha256sums)}${fingerprint === undefined ? "" : ` under the key ${fingerprint}`}`;
-}
-
-async function recordContent(
-  parts: TrustParts,
-  deed: Deed,
-  release: ReleaseAddress,
-  { sha256sums, fingerprint }: NamedContent,
-): Promise<void> {
-  const { provider, version } = release;
-  const name = formatProviderAddress(provider);
-  await recordDecision(parts, eventOf[deed], {
-    ...(isModuleType(provider.type) ? { module: name } : { provider: name }),
-    ...{ version, fingerprint },
-    detail: nameContent(release, sha256sums),
-  });
 }

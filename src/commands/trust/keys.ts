@@ -22,7 +22,6 @@ import {
 import { parseFingerprint } from "../../verification/fingerprints.ts";
 import {
   decidedNow,
-  eventOf,
   recordDecision,
   stateAfter,
   touchedNothing,
@@ -78,7 +77,7 @@ export async function decideKey(
       ? forget(decisions, key)
       : decide(decisions, { ...key, decision, ...decidedNow(parts) }),
   );
-  await recordDecision(parts, eventOf[deed], {
+  await recordDecision(parts, decision ?? "forgotten", {
     provider: formatTrustScope({ ...scope, version: null }),
     ...{ version: version ?? undefined, fingerprint },
   });

@@ -62,7 +62,7 @@ const keySet = z.object({
   keys: z.array(z.looseObject({ kty: z.string() })).max(100),
 });
 
-export interface OpenIdEndpoints {
+interface OpenIdEndpoints {
   readonly authorization: URL;
   readonly token: URL;
 }

@@ -100,13 +100,4 @@ describe("the page for people", () => {
     expect(why).toContain("The policy only reports");
     await own.stop();
   });
-
-  it("counts requests for Prometheus", async () => {
-    await mirror.get("/providers/registry.terraform.io/acme/demo/index.json");
-    const { body, headers } = await mirror.get("/metrics");
-    expect(headers["content-type"]).toMatch(/^text\/plain/);
-    expect(body.toString()).toMatch(
-      /provender_requests_total\{outcome="(?:fetched|hit)",status="200"\} [1-9]/,
-    );
-  });
 });
