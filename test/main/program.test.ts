@@ -36,14 +36,6 @@ function expectRefusal(run: CommandRun, status: number, what: RegExp): void {
 }
 
 describe("provender", () => {
-  it("explains itself with --help", async () => {
-    const { status, stdout, stderr } = await runCommand(["--help"]);
-    for (const command of ["serve", "config", "list"])
-      expect(stdout).toMatch(new RegExp(`^ {2}${command}\\b`, "m"));
-    expect(stderr).toBe("");
-    expect(status).toBe(0);
-  });
-
   it("says its version", async () => {
     const { status, stdout } = await runCommand(["--version"]);
     expect(stdout).toBe(`${manifest.version}\n`);
@@ -79,17 +71,6 @@ describe("provender config", () => {
     expect(run.status).toBe(0);
   });
 
-  it("takes ./provender.yaml, and $PROVENDER_CONFIG before it", async () => {
-    const cwd = scratch("cwd");
-    writeFileSync(join(cwd, "provender.yaml"), "offline: true\n");
-    const here = await runCommand(["config"], { cwd });
-    expect(here.stdout).toMatch(/^offline: true # line 1$/m);
-
-    const env = { PROVENDER_CONFIG: write("offline: false\n") };
-    const named = await runCommand(["config"], { cwd, env });
-    expect(named.stdout).toMatch(/^offline: false # line 1$/m);
-  });
-
   it("shows every default, in a form that is a good configuration", async () => {
     const { status, stdout } = await runCommand(["config"]);
     expect(stdout).toMatch(/^listen:$/m);
@@ -121,11 +102,6 @@ describe("provender config", () => {
     const file = write(yaml);
     for (const args of [["config"], ["serve"]])
       expectRefusal(await runHere([...args, "--config", file]), 2, what);
-  });
-
-  it("refuses a file that is not there with status 2", async () => {
-    const args = ["config", "--config", "/nowhere.yaml"];
-    expectRefusal(await runHere(args), 2, /\/nowhere\.yaml/);
   });
 });
 
