@@ -1,8 +1,5 @@
 import { collectDefaultMetrics, Registry } from "prom-client";
-import {
-  definitions,
-  type Definition,
-} from "../src/telemetry/series/definitions.ts";
+import { definitions, type Definition } from "../src/telemetry/definitions.ts";
 import { makeFile } from "./made-file.ts";
 
 const head = `# Metrics

@@ -55,7 +55,7 @@ function roomOf(path: string): string {
 
 /** The folders of a room from the lowest up: each imports only those before it. */
 const storeys: Readonly<Record<string, readonly string[]>> = {
-  origin: ["guard", "health", "http", "git", "registries", "folder"],
+  origin: ["guard", "http", "git", "registries", "folder"],
   verification: ["archives", ""],
   store: ["", ...["records", "database", "blobs", "bucket"], "bucket/archives"],
   mirror:

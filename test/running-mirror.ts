@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { stringify } from "yaml";
-import type { Limits } from "../src/config/load.ts";
+import type { Configuration } from "../src/config/load.ts";
 import type { ListenerLimits } from "../src/server/http/listener.ts";
 import { endingWithTests } from "./child-process.ts";
 import { endWithFile } from "./file-end.ts";
@@ -64,8 +64,8 @@ export interface Answer {
 export interface MirrorOptions {
   /** Merged over a configuration with a free port. */
   readonly config?: Readonly<Record<string, unknown>>;
-  /** Those of src/config/limits.ts, and of the listener, that have other values in this daemon. */
-  readonly limits?: Partial<Limits & ListenerLimits>;
+  /** Those of src/config/schema.ts, and of the listener, that have other values in this daemon. */
+  readonly limits?: Partial<Configuration["limits"] & ListenerLimits>;
   readonly directory?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly nodeOptions?: readonly string[];

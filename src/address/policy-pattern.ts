@@ -3,24 +3,11 @@ import { parseHostname } from "./hostname.ts";
 import type { ModuleAddress } from "./module-address.ts";
 import type { ProviderAddress } from "./provider-address.ts";
 
-/** Providers that a rule applies to. */
-export interface ProviderPattern {
+/** Providers (three parts) or modules (four) that a rule applies to. */
+export interface Pattern {
   readonly text: string;
-  readonly hostname: Wildcard;
-  readonly namespace: Wildcard;
-  readonly type: Wildcard;
+  readonly parts: readonly Wildcard[];
 }
-
-/** Modules that a rule applies to. */
-interface ModulePattern {
-  readonly text: string;
-  readonly hostname: Wildcard;
-  readonly namespace: Wildcard;
-  readonly name: Wildcard;
-  readonly system: Wildcard;
-}
-
-export type Pattern = ProviderPattern | ModulePattern;
 
 /** The literal text between the stars; one element is a text without any. */
 type Wildcard = readonly string[];
@@ -31,76 +18,67 @@ const moduleName = /^[A-Za-z0-9*](?:[\w*-]*[A-Za-z0-9*])?$/;
 const moduleSystem = /^[a-z0-9*]+$/;
 
 /** `HOSTNAME/NAMESPACE/TYPE`, where `*` stands for any text inside its part. */
-export function parseProviderPattern(text: string): ProviderPattern {
-  const [hostname = "", namespace = "", type = "", ...more] = text.split("/");
-  const isNamed = namespaceName.test(namespace) && typeName.test(type);
-  if (!isNamed || more.length > 0)
+export function parseProviderPattern(text: string): Pattern {
+  const [hostname = "", ...names] = text.split("/");
+  if (!fits(names, [namespaceName, typeName]))
     throw failure(
       "malformed-address",
       "provider pattern",
       text,
       "HOSTNAME/NAMESPACE/TYPE such as registry.terraform.io/hashicorp/*",
     );
-  return {
-    text,
-    hostname: parseHostWildcard(hostname),
-    namespace: parseWildcard(namespace),
-    type: parseWildcard(type),
-  };
+  return makePattern(text, hostname, names);
 }
 
-/**
- * Parses a pattern, in any case of letters: three parts for providers, four (`HOSTNAME/NAMESPACE/NAME/SYSTEM`) for
- * modules.
- */
+/** Three parts for providers; four for modules, in any case of letters. */
 export function parsePattern(text: string): Pattern {
-  const [hostname = "", namespace = "", name = "", system, ...more] =
-    text.split("/");
-  if (system === undefined) return parseProviderPattern(text);
-  const isNamed = moduleName.test(namespace) && moduleName.test(name);
-  if (!isNamed || !moduleSystem.test(system) || more.length > 0)
+  const [hostname = "", ...names] = text.split("/");
+  if (names.length < 3) return parseProviderPattern(text);
+  if (!fits(names, [moduleName, moduleName, moduleSystem]))
     throw failure(
       "malformed-address",
       "module pattern",
       text,
       "HOSTNAME/NAMESPACE/NAME/SYSTEM such as registry.terraform.io/acme/*/aws",
     );
-  return {
+  return makePattern(
     text,
-    hostname: parseHostWildcard(hostname),
-    namespace: parseWildcard(namespace.toLowerCase()),
-    name: parseWildcard(name.toLowerCase()),
-    system: parseWildcard(system),
-  };
+    hostname,
+    names.map((name) => name.toLowerCase()),
+  );
 }
 
-/** Also of a port; with digits for its stars it is a hostname. */
-function parseHostWildcard(text: string): Wildcard {
-  parseHostname(text.replaceAll("*", "1"));
-  return parseWildcard(text);
+function fits(names: readonly string[], shapes: readonly RegExp[]): boolean {
+  return (
+    names.length === shapes.length &&
+    shapes.every((shape, at) => shape.test(names[at] ?? ""))
+  );
 }
 
-function parseWildcard(text: string): Wildcard {
-  return text.split("*");
+/** A hostname with digits for its stars has to be one. */
+function makePattern(
+  text: string,
+  hostname: string,
+  names: readonly string[],
+): Pattern {
+  parseHostname(hostname.replaceAll("*", "1"));
+  return { text, parts: [hostname, ...names].map((part) => part.split("*")) };
 }
 
 /** A pattern of providers matches no module, and the other way round. */
 export function isMatch(
-  pattern: Pattern,
+  { parts: [host = [], ...parts] }: Pattern,
   address: ProviderAddress | ModuleAddress,
 ): boolean {
-  const isHome =
-    isMatchingHost(pattern.hostname, address.hostname) &&
-    isMatchingText(pattern.namespace, address.namespace);
-  if ("type" in pattern)
-    return (
-      isHome && "type" in address && isMatchingText(pattern.type, address.type)
-    );
+  const { hostname, namespace } = address;
+  const names =
+    "type" in address
+      ? [namespace, address.type]
+      : [namespace, address.name, address.system];
   return (
-    isHome &&
-    "system" in address &&
-    isMatchingText(pattern.name, address.name) &&
-    isMatchingText(pattern.system, address.system)
+    parts.length === names.length &&
+    isMatchingHost(host, hostname) &&
+    parts.every((part, at) => isMatchingText(part, names[at] ?? ""))
   );
 }
 
@@ -112,7 +90,7 @@ function isMatchingHost(wildcard: Wildcard, hostname: string): boolean {
 }
 
 /** Each literal at its leftmost place, the last one at the end: never goes back, so no pattern is slow. */
-function isMatchingText(wildcard: Wildcard, text: string): boolean {
+export function isMatchingText(wildcard: Wildcard, text: string): boolean {
   const [first = "", ...others] = wildcard;
   const last = others.pop();
   if (last === undefined) return text === first;

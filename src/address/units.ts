@@ -13,16 +13,9 @@ const durationUnits = [
   ["ms", 1],
 ] as const;
 
-type Unit = readonly [name: string, factor: number];
-
 /** `512MiB`, `200GiB`, or plain bytes; returns bytes, throws RangeError. */
 export function parseSize(text: string): number {
   return parseQuantity(text, [...sizeUnits, ["", 1]], "size");
-}
-
-/** Formats with the largest unit that is exact, or in plain bytes. */
-export function formatSize(bytes: number): string {
-  return formatQuantity(bytes, sizeUnits);
 }
 
 /** `500ms`, `30s`, `5m`, `1h`, `7d` or `0`; returns milliseconds, throws RangeError. */
@@ -32,12 +25,15 @@ export function parseDuration(text: string): number {
 
 /** Formats with the largest unit that is exact. */
 export function formatDuration(milliseconds: number): string {
-  return formatQuantity(milliseconds, durationUnits);
+  const unit = durationUnits.find(
+    ([, factor]) => milliseconds > 0 && milliseconds % factor === 0,
+  );
+  return unit ? `${milliseconds / unit[1]}${unit[0]}` : String(milliseconds);
 }
 
 function parseQuantity(
   text: string,
-  units: readonly Unit[],
+  units: readonly (readonly [name: string, factor: number])[],
   what: string,
 ): number {
   const [, digits = "", name] = /^([0-9]+)([A-Za-z]*)$/.exec(text) ?? [];
@@ -46,9 +42,4 @@ function parseQuantity(
   if (!Number.isSafeInteger(value))
     throw new RangeError(`${JSON.stringify(text)} is not a ${what}.`);
   return value;
-}
-
-function formatQuantity(value: number, units: readonly Unit[]): string {
-  const unit = units.find(([, factor]) => value > 0 && value % factor === 0);
-  return unit ? `${value / unit[1]}${unit[0]}` : String(value);
 }

@@ -51,7 +51,7 @@ export function parseProxy(env: NodeJS.ProcessEnv) {
  */
 export function findHostToken(
   url: URL,
-  env: NodeJS.ProcessEnv,
+  env: NodeJS.ProcessEnv = process.env,
 ): string | undefined {
   const prefix = "TF_TOKEN_";
   const name = Object.keys(env).find((key) => {

@@ -1,10 +1,10 @@
 import { dirname } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
 import { failure } from "../errors/index.ts";
 import { findNearest } from "../errors/nearest.ts";
 import {
   defaultSearchPath,
-  findHostToken,
   parseNotify,
   parseProxy,
   readSurroundings,
@@ -21,16 +21,7 @@ import {
 } from "./yaml-document.ts";
 import type { makeOrigin } from "./origins.ts";
 
-export type { Limits } from "./limits.ts";
 export { systemFile } from "./source.ts";
-
-/** The token that clients have in the environment for the host of `url`. */
-export function loadHostToken(
-  url: URL,
-  env: NodeJS.ProcessEnv = process.env,
-): string | undefined {
-  return findHostToken(url, env);
-}
 
 type Schema = ReturnType<typeof configurationSchema>;
 
@@ -38,7 +29,7 @@ const mostProblems = 5;
 
 /**
  * The configuration of `file` (the value of --config), else of $PROVENDER_CONFIG, ./provender.yaml or
- * /etc/provender/config.yaml, else the defaults; CA files and tokens are read, everything is frozen.
+ * /etc/provender/config.yaml, else the defaults; CA files and tokens are read.
  * Throws a configuration error with the first problems, each with FILE:LINE.
  */
 export function loadConfiguration({
@@ -52,13 +43,13 @@ export function loadConfiguration({
   const source = readSource(file, from);
   const schema = configurationSchema(source ? dirname(source.path) : cwd, from);
   const document = parseYaml(source?.text ?? "");
-  return deepFreeze({
+  return {
     ...parseDocument(document, schema, source?.path ?? ""),
     proxy: parseProxy(env),
     notify: parseNotify(env),
     searchPath: env.PATH ?? defaultSearchPath,
     source: source?.path,
-  });
+  };
 }
 
 function parseDocument(
@@ -96,15 +87,6 @@ function refuse(file: string, problems: readonly Problem[]): never {
     [sentence, ...others].join("\n"),
     undefined,
   );
-}
-
-/** URLs and the map itself are read-only by their types alone. */
-function deepFreeze<T>(value: T): T {
-  if (value instanceof URL || typeof value !== "object" || value === null)
-    return value;
-  const inner = value instanceof Map ? value.values() : Object.values(value);
-  for (const child of inner) deepFreeze(child);
-  return Object.freeze(value);
 }
 
 type Issue = z.core.$ZodIssue;
@@ -250,45 +232,19 @@ function asStep(step: PropertyKey): string | number {
   return typeof step === "symbol" ? String(step) : step;
 }
 
-/** The keys whose values differ, such as `limits.stop`; in the order of the schema. */
+/** What no file says. */
+const surrounding = new Set(["proxy", "notify", "searchPath", "source"]);
+
+/** The upper keys whose values differ, such as `limits`. */
 export function listChangedKeys(
   before: Configuration,
   after: Configuration,
 ): readonly string[] {
-  const [old, now] = [before, after].map(flatten);
-  const names = new Set([...(old?.keys() ?? []), ...(now?.keys() ?? [])]);
-  return [...names].filter((name) => old?.get(name) !== now?.get(name));
-}
-
-/** What no file says. */
-const surrounding = new Set(["proxy", "notify", "searchPath", "source"]);
-
-/** The two upper levels by name, and what is below as text. */
-function flatten(configuration: Configuration): Map<string, string> {
-  const sections = Object.entries(configuration).filter(
-    ([name]) => !surrounding.has(name),
-  );
-  return new Map(
-    sections.flatMap(([name, value]: [string, unknown]) =>
-      value?.constructor === Object || value instanceof Map
-        ? entriesOf(value).map(([key, one]): [string, string] => [
-            `${name}.${key}`,
-            toText(one),
-          ])
-        : [[name, toText(value)] as [string, string]],
-    ),
-  );
-}
-
-function entriesOf(value: object): readonly [string, unknown][] {
-  return value instanceof Map
-    ? [...(value as Map<string, unknown>)]
-    : Object.entries(value);
-}
-
-function toText(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) =>
-    inner instanceof Map ? [...(inner as Map<unknown, unknown>)] : inner,
+  const now = new Map<string, unknown>(Object.entries(after));
+  return Object.entries(before).flatMap(([name, value]) =>
+    surrounding.has(name) || isDeepStrictEqual(value, now.get(name))
+      ? []
+      : [name],
   );
 }
 
@@ -300,7 +256,7 @@ type Frozen<T> = T extends
     ? ReadonlyMap<K, Frozen<V>>
     : { readonly [K in keyof T]: Frozen<T[K]> };
 
-/** The effective configuration: parsed once, frozen; sizes in bytes, durations in milliseconds, paths absolute. */
+/** The effective configuration: parsed once; sizes in bytes, durations in milliseconds, paths absolute. */
 export type Configuration = Frozen<
   z.output<ReturnType<typeof configurationSchema>>
 > & {

@@ -3,49 +3,28 @@ import { leaf, optional, required, withDefault } from "./leaf.ts";
 import { certificateFile, readCa } from "./origins.ts";
 import { httpsUrl, text } from "./scalars.ts";
 
-/** An issuer that signs tokens for everyone who has an account there. */
-interface PublicIssuer {
-  readonly host: string;
-  /** Claims that name the account; the first is the one to suggest. */
-  readonly owners: readonly [string, ...string[]];
-}
-
-/** Documented by each service, under "OpenID Connect" and "workload identity". */
-const publicIssuers: readonly PublicIssuer[] = [
-  {
-    host: "token.actions.githubusercontent.com",
-    owners: [
-      ...(["repository_owner", "repository_owner_id", "repository"] as const),
-      ...["repository_id", "enterprise", "job_workflow_ref", "sub"],
-    ],
-  },
-  {
-    host: "gitlab.com",
-    owners: [
-      ...(["namespace_path", "namespace_id", "project_path"] as const),
-      ...["project_id", "sub"],
-    ],
-  },
-  {
-    host: "oidc.circleci.com",
-    owners: ["oidc.circleci.com/project-id", "sub"],
-  },
-  {
-    host: "agent.buildkite.com",
-    owners: ["organization_slug", "organization_id", "pipeline_slug", "sub"],
-  },
-  {
-    host: "app.terraform.io",
-    owners: [
-      ...([
-        "terraform_organization_name",
-        "terraform_organization_id",
-      ] as const),
-      "sub",
-    ],
-  },
-  { host: "accounts.google.com", owners: ["hd", "email", "sub"] },
-];
+/**
+ * Issuers that sign tokens for everyone who has an account there, and the claims that name the account; the first is
+ * the one to suggest. Documented by each service, under "OpenID Connect" and "workload identity".
+ */
+const publicIssuers: Readonly<Record<string, readonly string[]>> = {
+  "token.actions.githubusercontent.com": [
+    ...["repository_owner", "repository_owner_id", "repository"],
+    ...["repository_id", "enterprise", "job_workflow_ref", "sub"],
+  ],
+  "gitlab.com": [
+    ...["namespace_path", "namespace_id", "project_path"],
+    ...["project_id", "sub"],
+  ],
+  "oidc.circleci.com": ["oidc.circleci.com/project-id", "sub"],
+  "agent.buildkite.com": [
+    ...["organization_slug", "organization_id", "pipeline_slug", "sub"],
+  ],
+  "app.terraform.io": [
+    ...["terraform_organization_name", "terraform_organization_id", "sub"],
+  ],
+  "accounts.google.com": ["hd", "email", "sub"],
+};
 
 /** Tokens name their issuer letter by letter, and an issuer writes its hostname without the dot of a root. */
 const issuerUrl = httpsUrl.refine(
@@ -78,7 +57,7 @@ export function issuerSchema(path: z.ZodType<string>) {
       ca: optional(certificateFile(path)),
     })
     .superRefine(({ issuer, claims: rules }, context) => {
-      const owners = ownerClaims(issuer);
+      const owners = publicIssuers[issuer.hostname];
       if (owners === undefined || owners.some((name) => rules.has(name)))
         return;
       const message = `takes tokens that anybody can get: ${issuer.hostname} signs for every account. Expected the claim of yours, such as "${owners[0]}: acme"`;
@@ -98,9 +77,4 @@ export function expectOneEach(
     const message = `is ${name} again: expected one entry for each issuer`;
     context.addIssue({ code: "custom", path: [index, "issuer"], message });
   }
-}
-
-/** Claims that tell the accounts of a public issuer apart; undefined for an issuer of one's own. */
-function ownerClaims(issuer: URL): readonly [string, ...string[]] | undefined {
-  return publicIssuers.find(({ host }) => host === issuer.hostname)?.owners;
 }

@@ -10,7 +10,6 @@ import {
   section,
   withDefault,
 } from "./leaf.ts";
-import { completeLimits } from "./limits.ts";
 import { expectOneEach, issuerSchema } from "./openid-issuers.ts";
 import {
   certificateFile,
@@ -44,6 +43,31 @@ import {
   versionConstraint,
 } from "./scalars.ts";
 
+/**
+ * What no operator has a reason to set: bytes (`rate`: bytes a second), milliseconds, or a number of things. They are
+ * part of the configuration so that tests can have others.
+ */
+const fixedLimits = {
+  /** Of a git repository of a module: of each file and of all. */
+  gitRepository: 2 ** 30,
+  /** Of each process of git. */
+  gitMemory: 2 ** 29,
+  /** Until an answer of an origin begins. */
+  firstByte: 10_000,
+  /** Metadata is answered or given up within; clients wait 10 s. */
+  answer: 7_000,
+  /** At least, over a minute, of origins and clients. */
+  rate: 65_536,
+  /** Archives that are fetched from one origin at once. */
+  fillsPerOrigin: 8,
+  /** On SIGTERM, for answers under way. */
+  stop: 25_000,
+  /** For which an absence that an origin reported is remembered, unless lists of versions are fresh for less. */
+  absence: 30_000,
+  /** Life of a signed archive URL. */
+  archiveUrls: 3_600_000,
+};
+
 /** Every key of the YAML, in the order of config.example.yaml, with its default; relative paths start from `folder`. */
 export function configurationSchema(folder: string, from: Surroundings) {
   const path = leaf("a path", (name) =>
@@ -76,7 +100,7 @@ export function configurationSchema(folder: string, from: Surroundings) {
     limits: section({
       archive: withDefault(sizeOfSome, "2GiB"),
       connections: withDefault(count, 4096),
-    }).transform(completeLimits),
+    }).transform((written) => ({ ...fixedLimits, ...written })),
     log: section({
       level: withDefault(
         choice("trace", "debug", "info", "warn", "error", "fatal"),

@@ -31,16 +31,10 @@ function addServe(program: Command): void {
 }
 
 function addConfig(program: Command): void {
-  const group = program
-    .command("config")
-    .description("check the configuration, or show it merged");
-  withConfig(group.command("check"))
-    .description("check that the configuration can be used, and what it names")
-    .action(
-      run(async () => (await import("./operate/config.ts")).checkConfiguration),
-    );
-  withConfig(group.command("show"))
-    .description("print every key with its value and the line it comes from")
+  withConfig(program.command("config"))
+    .description(
+      "check the configuration, and print it with where each value comes from",
+    )
     .action(
       run(async () => (await import("./operate/config.ts")).showConfiguration),
     );
@@ -87,9 +81,9 @@ function addDecision(group: Command, name: string): Command {
 function addToken(program: Command): void {
   program
     .command("token")
-    .description("make tokens for clients")
-    .command("new")
-    .description("make a client token, and print its line of the configuration")
+    .description(
+      "make a client's token, and what the configuration needs of it",
+    )
     .argument("<name>", "who will have it, as the log shows it")
     .option("--expires <date>", "such as 2027-01-31")
     .action(

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { hostname as machineName } from "node:os";
-import { loadHostToken, type Configuration } from "../config/load.ts";
+import { findHostToken } from "../config/environment.ts";
+import type { Configuration } from "../config/load.ts";
 import { failure } from "../errors/index.ts";
 import { formatMirrorUrl } from "../server/web/client-instructions.ts";
 import { layOutStore } from "../store/layout.ts";
@@ -20,14 +21,14 @@ interface NamedMirror {
 export function nameMirror(url: string, ca: string | undefined): NamedMirror {
   const base = parseMirrorUrl(url);
   const authority = ca === undefined ? undefined : readAuthority(ca);
-  return { base, ca: authority, token: loadHostToken(base) };
+  return { base, ca: authority, token: findHostToken(base) };
 }
 
 /** The mirror of this configuration, under the URL that its clients have. */
 export function nameLocalMirror(configuration: Configuration): NamedMirror {
   const base = parseMirrorUrl(findUrl(configuration));
   const ca = readLocalAuthority(configuration);
-  return { base, ca, token: loadHostToken(base) };
+  return { base, ca, token: findHostToken(base) };
 }
 
 /** What the mirror of this configuration proves itself by; undefined where it does not. */

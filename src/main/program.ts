@@ -2,7 +2,7 @@ import { Command, CommanderError } from "commander";
 import { failure } from "../errors/index.ts";
 import { addExamples } from "./help/examples.ts";
 import { addOperation, addPackages, addStore } from "./commands.ts";
-import { output } from "./output.ts";
+import { output } from "./flags.ts";
 import { version } from "./version.ts";
 
 /** Exit status for a mistake in the arguments. */
@@ -57,6 +57,9 @@ const removed: Readonly<Record<string, string>> = {
     'give what is in it as arguments: "xargs provender export --to FILE.tar < FILE"',
   "export --bundle": "use --to with a name that ends in .tar",
   "export --oci": "use --to with a name that ends in .oci",
+  "config check": 'run "provender config"',
+  "config show": 'run "provender config"',
+  "token new": 'run "provender token NAME"',
   "config --explain": 'run "provender explain SPEC"',
   "status --mirror":
     'run "provender doctor --mirror URL", or ask /metrics of that mirror',

@@ -7,8 +7,7 @@ import { loadConfiguration } from "../config/load.ts";
 import { wireBundleLimits } from "../wiring/commands/store.ts";
 import { all, openMirror, type VerbName } from "../wiring/verbs/all.ts";
 import type { OpenMirror, VerbIo } from "../wiring/verbs/verb.ts";
-import type { Flags } from "./flags.ts";
-import { output, print, untilStopped } from "./output.ts";
+import { type Flags, output, print, untilStopped } from "./flags.ts";
 
 /**
  * Runs a verb over the store of the configuration, beside a daemon and other commands or without them. Returns the exit

@@ -15,24 +15,22 @@ import {
 } from "./http/error-response.ts";
 import type { Handle, OnUnexpected } from "./http/listener.ts";
 import { pathOf, refuseMalformed } from "./http/raw-request.ts";
-import type {
-  RequestMiddleware,
-  RequestState,
-  RoutedContext,
+import {
+  answerJson,
+  type RequestContext,
+  type RequestMiddleware,
+  type RequestState,
+  type RoutedContext,
 } from "./http/request-context.ts";
 import type { ModuleRegistryProtocol } from "./protocols/module-registry.ts";
 import type { NetworkMirrorProtocol } from "./protocols/network-mirror.ts";
 import type { ProviderRegistryProtocol } from "./protocols/provider-registry.ts";
 import type { PublicAddress } from "./protocols/public-address.ts";
-import {
-  answerDiscovery,
-  type Services,
-} from "./protocols/service-discovery.ts";
+import type { Services } from "./protocols/service-discovery.ts";
 import type { RefusalAudit } from "./requests/refusal-audit.ts";
-import type { RequestLog } from "./requests/request-log.ts";
 import { subjectOf } from "./requests/subject.ts";
-import { type AlarmParts, answerAlarms } from "./web/alarms-page.ts";
 import type { BrowsePage } from "./web/browse-page.ts";
+import { answerDecisions } from "./web/decisions-page.ts";
 import {
   answerHealth,
   answerMetrics,
@@ -43,7 +41,8 @@ import type { SetUpPage } from "./web/set-up-page.ts";
 import { answerWhy } from "./web/why-page.ts";
 
 export interface AppParts extends RoutedParts {
-  readonly requestLog: RequestLog;
+  /** Its line in the log and its count are due from there on, however the request ends. */
+  readonly recordWhenClosed: (ctx: RequestContext) => void;
   readonly refusals: RefusalAudit;
   readonly clients: ClientAddresses;
   /** Hears of what was answered with 500, or not at all. */
@@ -64,15 +63,14 @@ export interface AppParts extends RoutedParts {
  * 6. The table of URLs answers it.
  */
 export function makeApp(parts: AppParts): Handle {
-  const { requestLog, refusals } = parts;
-  const { onUnexpected, publicAddress } = parts;
+  const { refusals, onUnexpected, publicAddress } = parts;
   const koa = new Koa<RequestState>();
   koa.on("error", (error: Error & { readonly headerSent?: boolean }) => {
     // A client that leaves in the middle is no failure of ours.
     if (error.headerSent !== true) onUnexpected(error, "request");
   });
   koa
-    .use(begin(parts.clients, requestLog))
+    .use(begin(parts))
     .use(answerErrors(refusals, publicAddress, onUnexpected))
     .use(refuseMalformed)
     .use(authenticate(parts.authentication))
@@ -83,10 +81,10 @@ export function makeApp(parts: AppParts): Handle {
 }
 
 /** Nothing of the request has been checked yet. */
-function begin(
-  clients: ClientAddresses,
-  requestLog: RequestLog,
-): RequestMiddleware {
+function begin({
+  clients,
+  recordWhenClosed,
+}: Pick<AppParts, "clients" | "recordWhenClosed">): RequestMiddleware {
   return (ctx, next) => {
     const { req, res } = ctx;
     // Koa begins with 404, which the log would show for clients that leave
@@ -100,7 +98,7 @@ function begin(
       note: { outcome: "none", originTime: 0 },
     };
     res.setHeader("X-Request-Id", asker.requestId);
-    requestLog.recordWhenClosed(ctx);
+    recordWhenClosed(ctx);
     return onBehalfOf(asker, next);
   };
 }
@@ -170,10 +168,6 @@ function answerErrors(
 const refusal = 451;
 const internal = 500;
 
-interface Pages extends AlarmParts {
-  readonly browse: BrowsePage;
-}
-
 export interface RoutedParts {
   readonly providers: NetworkMirrorProtocol;
   readonly registry: ProviderRegistryProtocol;
@@ -181,7 +175,8 @@ export interface RoutedParts {
   readonly authentication: Authentication;
   readonly publicAddress: PublicAddress;
   readonly setUp: SetUpPage;
-  readonly pages: Pages;
+  readonly browse: BrowsePage;
+  readonly findPending: Parameters<typeof answerDecisions>[1];
   readonly explain: (question: WhyQuestion) => Promise<Why>;
   readonly readiness: Readiness;
   readonly metrics: Metrics;
@@ -217,7 +212,7 @@ const explained = [
 /** Every URL of docs/http.md; of two rows that match, the first answers. GET stands for HEAD, too. */
 export function makeRouter(parts: RoutedParts): Router<RequestState> {
   const { providers, registry, modules } = parts;
-  const { setUp, pages, readiness, metrics } = parts;
+  const { setUp, browse, readiness, metrics } = parts;
   const router = new Router<RequestState>({ sensitive: true, strict: true });
 
   router.get(`${mirrored}/index.json`, (ctx) => providers.index(ctx));
@@ -252,17 +247,17 @@ export function makeRouter(parts: RoutedParts): Router<RequestState> {
   const rootFor = ({ req, state }: RoutedContext) =>
     parts.publicAddress.rootFor(req, state.path);
   router.get("/.well-known/terraform.json", async (ctx) =>
-    answerDiscovery(ctx, await parts.findServices(rootFor(ctx))),
+    answerJson(ctx, await parts.findServices(rootFor(ctx)), "no-cache"),
   );
   router.get("/registry/:hostname/.well-known/terraform.json", (ctx) => {
     const hostname = parseHostname(ctx.params.hostname ?? "");
     const services = parts.findRegistryServices(hostname, rootFor(ctx));
-    answerDiscovery(ctx, services);
+    answerJson(ctx, services, "no-cache");
   });
   router.get("/", (ctx) => setUp.answer(ctx));
   router.get("/ca.pem", (ctx) => setUp.authority(ctx));
-  router.get("/browse", (ctx) => pages.browse.answer(ctx));
-  router.get("/alarms", (ctx) => answerAlarms(ctx, pages));
+  router.get("/browse", (ctx) => browse.answer(ctx));
+  router.get("/decisions", (ctx) => answerDecisions(ctx, parts.findPending));
   router.get(explained, (ctx) => answerWhy(ctx, parts.explain));
   router.get("/healthz", (ctx) => answerHealth(ctx, readiness));
   router.get("/readyz", (ctx) => answerReadiness(ctx, readiness));

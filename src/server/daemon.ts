@@ -66,7 +66,7 @@ export class Daemon {
    */
   async start(): Promise<Started> {
     try {
-      return await this.#start();
+      return await this.#listen();
     } catch (error) {
       await this.#parts.close();
       throw error;
@@ -147,10 +147,11 @@ export class Daemon {
     logger.info("stopped");
   }
 
-  async #start(): Promise<Started> {
+  async #listen(): Promise<Started> {
     const { app, limits, listen, machineName, hostnames } = this.#parts;
+    const { publicUrl, needsToken, setUp, metrics } = this.#parts;
     const tls = await this.#parts.certificates(new Date());
-    this.#parts.metrics.showCertificate(tls?.expires);
+    metrics.showCertificate(tls?.expires);
     this.#listener = new Listener(app, tls, limits, (error, where) =>
       this.alarm(error, where),
     );
@@ -158,16 +159,10 @@ export class Daemon {
     const secure = tls !== undefined;
     const url = formatMirrorUrl({ ...listen, port, secure }, machineName);
     const caFile = tls?.caFile;
-    const { publicUrl, needsToken } = this.#parts;
     const known = publicUrl?.href ?? url;
     const clients = formatStart({ url: known, hostnames, needsToken }, caFile);
-    this.#parts.setUp.announce(url, caFile);
+    setUp.announce(url, caFile);
     await this.#parts.announce(url);
-    this.#serve(url);
-    return { url, clients };
-  }
-
-  #serve(url: string): void {
     const { readiness, notification, logger } = this.#parts;
     readiness.become("serving");
     this.#renewal = setInterval(() => void this.#reloadCertificate(), day);
@@ -175,8 +170,8 @@ export class Daemon {
     void this.#tend();
     void notification.ready(`Serving on ${url}`);
     notification.startWatchdog();
-    const { hostnames } = this.#parts;
     logger.info({ url, hostnames }, "serving");
+    return { url, clients };
   }
 
   async #tend(): Promise<void> {

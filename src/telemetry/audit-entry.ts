@@ -1,44 +1,5 @@
 import { redactTickets } from "./logger.ts";
 
-/** A decision that may have to be explained later. Nothing in it is a secret: `token` is a token's name. */
-export interface AuditEntry {
-  readonly event: AuditEvent;
-  /** `reported`: served, though the policy would have refused it. */
-  readonly verdict: "accepted" | "refused" | "reported";
-  /** The address that asked. */
-  readonly client?: string | undefined;
-  /** The name of the token that was presented. */
-  readonly token?: string | undefined;
-  readonly requestId?: string | undefined;
-  /** HOSTNAME/NAMESPACE/TYPE. */
-  readonly provider?: string | undefined;
-  /** HOSTNAME/NAMESPACE/NAME/SYSTEM. */
-  readonly module?: string | undefined;
-  readonly version?: string | undefined;
-  /** OS_ARCH. */
-  readonly platform?: string | undefined;
-  readonly sha256?: string | undefined;
-  /** Fingerprint of the primary key that signed. */
-  readonly fingerprint?: string | undefined;
-  /** The key of the configuration that decided. */
-  readonly rule?: string | undefined;
-  /** The code of the error that was answered. */
-  readonly reason?: string | undefined;
-  readonly detail?: string | undefined;
-  /** Login name of the operator who decided. */
-  readonly operator?: string | undefined;
-  /** Reason in the operator's words. */
-  readonly because?: string | undefined;
-}
-
-/** An entry as it was written. */
-export interface WrittenEntry extends AuditEntry {
-  /** RFC 3339, in UTC. */
-  readonly at: string;
-  /** Deliveries of a day that are counted in one entry; `at` is the last one's. */
-  readonly times?: number | undefined;
-}
-
 export const auditEvents = [
   "refused",
   "first-seen",
@@ -62,26 +23,55 @@ export const auditEvents = [
 
 export type AuditEvent = (typeof auditEvents)[number];
 
-/** Only these fields are written, in this order. */
+/** What is written of an entry, in this order, and nothing else. Nothing of it is a secret: `token` is a token's name. */
 export const auditFields = [
   "event",
   "verdict",
+  // The address that asked.
   "client",
   "token",
   "requestId",
+  // HOSTNAME/NAMESPACE/TYPE.
   "provider",
+  // HOSTNAME/NAMESPACE/NAME/SYSTEM.
   "module",
   "version",
   "platform",
   "sha256",
+  // Of the primary key that signed.
   "fingerprint",
+  // The key of the configuration that decided.
   "rule",
+  // The code of the error that was answered.
   "reason",
   "detail",
+  // Login name of the operator who decided, and the reason in his words.
   "operator",
   "because",
   "times",
-] as const satisfies readonly (keyof WrittenEntry)[];
+] as const;
+
+/** A decision that may have to be explained later. */
+export interface AuditEntry extends Readonly<
+  Partial<
+    Record<
+      Exclude<(typeof auditFields)[number], "event" | "verdict" | "times">,
+      string | undefined
+    >
+  >
+> {
+  readonly event: AuditEvent;
+  /** `reported`: served, though the policy would have refused it. */
+  readonly verdict: "accepted" | "refused" | "reported";
+}
+
+/** An entry as it was written. */
+export interface WrittenEntry extends AuditEntry {
+  /** RFC 3339, in UTC. */
+  readonly at: string;
+  /** Deliveries of a day that are counted in one entry; `at` is the last one's. */
+  readonly times?: number | undefined;
+}
 
 /** UTF-16 code units of a value; what is longer is cut. */
 const longestValue = 1024;

@@ -9,16 +9,12 @@ import {
   type GaugeName,
   type LabelsOf,
   makeSeries,
-} from "./series/definitions.ts";
-import {
   knownGetters,
   originResults,
   type AlarmKind,
   type OriginResult,
   type RequestKind,
-} from "./series/labels.ts";
-
-export { alarmKinds, type AlarmKind } from "./series/labels.ts";
+} from "./definitions.ts";
 
 /** A number, or one for each value of the metric's only label; undefined is NaN. */
 type Reading = number | undefined | Readonly<Record<string, number>>;

@@ -9,11 +9,11 @@ import {
   originLimits,
   type OriginSettings,
 } from "../origin/guard/origin-settings.ts";
-import { OriginHealth } from "../origin/health/origin-health.ts";
 import {
   HttpClient,
   type HttpClientEvents,
 } from "../origin/http/http-client.ts";
+import { OriginHealth } from "../origin/http/origin-health.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { Telemetry } from "./telemetry.ts";
 
@@ -31,9 +31,9 @@ function wireHealth(
         metrics?.showSuspended(health.suspended);
         logger.warn(suspension, "origin host suspended");
       },
-      onResumed: (host, namespace) => {
+      onResumed: (host) => {
         metrics?.showSuspended(health.suspended);
-        logger.info({ host, namespace }, "origin host resumed");
+        logger.info({ host }, "origin host resumed");
       },
     },
     longest,

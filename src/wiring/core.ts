@@ -328,8 +328,8 @@ function wireModuleOrigins(
       const parts: ModuleOrigin = {
         registry: folder ?? registry,
         sources: folder ?? {
-          openArchive: ({ url }, module, signal) =>
-            stranger.openArchive(url, signal, module),
+          openArchive: ({ url }, _, signal) =>
+            stranger.openArchive(url, signal),
           findCommit: (source, signal) => git.findCommit(source, signal),
           fetchCommit: (...asked) => git.fetchCommit(...asked),
         },

@@ -16,11 +16,11 @@ import {
 import { ProviderRegistryProtocol } from "../server/protocols/provider-registry.ts";
 import type { Services } from "../server/protocols/service-discovery.ts";
 import { RefusalAudit } from "../server/requests/refusal-audit.ts";
-import { RequestLog } from "../server/requests/request-log.ts";
+import { recordWhenClosed } from "../server/requests/request-log.ts";
 import { BrowsePage } from "../server/web/browse-page.ts";
 import { Readiness } from "../server/web/operations.ts";
 import { SetUpPage } from "../server/web/set-up-page.ts";
-import { candidateReasons } from "../telemetry/series/labels.ts";
+import { candidateReasons } from "../telemetry/definitions.ts";
 import type { wireAuthentication } from "./authentication.ts";
 import { explain } from "../mirror/why/why.ts";
 import type { Core } from "./core.ts";
@@ -69,10 +69,9 @@ export function wireProtocols(
   const platforms = new PlatformArchives(wanted, core);
   const onUnexpected: OnUnexpected = (error, where) =>
     alarms.raise("unexpected-error", { where, err: error });
-  const requestLog = new RequestLog(telemetry.logger, metrics);
   const app = makeApp({
     setUp,
-    pages: { findPending, alarms, browse },
+    ...{ findPending, browse },
     explain: (question) => explain(core, question),
     ...addresses,
     clients,
@@ -85,7 +84,8 @@ export function wireProtocols(
     // An origin as a registry of its own.
     findRegistryServices: (hostname, root) =>
       nameServices((room) => `${root}registry/${hostname}/v1/${room}/`),
-    ...{ refusals, requestLog, metrics, onUnexpected },
+    ...{ refusals, metrics, onUnexpected },
+    recordWhenClosed: recordWhenClosed(telemetry.logger, metrics),
   });
   const close = () => {
     platforms.close();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { loadHostToken } from "../../src/config/load.ts";
+import { findHostToken } from "../../src/config/environment.ts";
 import { load, refusal } from "./written.ts";
 
 describe("the environment", () => {
@@ -62,7 +62,7 @@ describe("the environment", () => {
 
 describe("the token of a host", () => {
   const at = (host: string, env: NodeJS.ProcessEnv) =>
-    loadHostToken(new URL(`https://${host}/providers/`), env);
+    findHostToken(new URL(`https://${host}/providers/`), env);
 
   it.each([
     ["mirror.example.com", "TF_TOKEN_mirror_example_com"],

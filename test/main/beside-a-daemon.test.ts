@@ -78,26 +78,6 @@ describe("commands beside a daemon", () => {
     expect((await beside(mirror, check)).status).toBe(1);
   });
 
-  it("decide for its next request, whatever it remembers", async () => {
-    const version = "/providers/registry.terraform.io/acme/widget/1.3.0.json";
-    const index = version.replace("1.3.0", "index");
-    const look = async () => {
-      const { status } = await mirror.get(version);
-      const { body } = await mirror.get(index);
-      return [status, body.includes('"1.3.0"')];
-    };
-    expect(await look()).toEqual([200, true]);
-    const decide = async (verb: string) => {
-      const args = ["trust", verb, "acme/widget@1.3.0"];
-      expect(await beside(mirror, args)).toMatchObject({ status: 0 });
-      return look();
-    };
-    expect(await decide("revoke")).toEqual([451, false]);
-    expect(await decide("forget")).toEqual([200, true]);
-    expect(await decide("revoke")).toEqual([451, false]);
-    expect(await decide("approve")).toEqual([200, true]);
-  });
-
   it("are named in what it serves: a new version, and the h1 of an archive that they stored", async () => {
     const folder = "/providers/registry.terraform.io/acme/later";
     await registry.publish({ type: "later", version: "1.0.0" });
@@ -120,17 +100,6 @@ describe("commands beside a daemon", () => {
     expect(
       (await mirror.get(`${folder}/1.0.0.json`)).body.toString(),
     ).not.toContain("h1:");
-  });
-
-  it("remove archives that it fetches again when they are asked for", async () => {
-    const folder = "/providers/registry.terraform.io/acme/widget";
-    const archive = `${folder}/terraform-provider-widget_1.4.0_linux_amd64.zip`;
-    const first = await mirror.get(archive);
-    const pruned = await beside(mirror, ["prune", "acme/widget@1.4.0"]);
-    expect(pruned.status).toBe(0);
-    expect(await mirror.get(archive)).toMatchObject({
-      ...{ status: 200, body: first.body },
-    });
   });
 
   it("work at once, while another one waits for an origin", async () => {

@@ -1,4 +1,4 @@
-import { chmodSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
@@ -58,13 +58,14 @@ beforeEach(async () => {
   writeFileSync(file, stringify(config));
 });
 
-const check = () => runHere(["config", "check", "--config", file]);
+const check = () => runHere(["config", "--config", file]);
 
-describe("provender config check", () => {
+describe("provender config", () => {
   it("opens every file that is named, and says until when the certificate is good", async () => {
     const { status, stdout, stderr } = await check();
-    expect([status, stderr]).toEqual([0, ""]);
-    expect(stdout).toMatch(
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^listen:$/m);
+    expect(stderr).toMatch(
       /good\nServes .*\n\S+site\.pem: good until 20\d\d-\S+Z, with its key\n$/,
     );
   });
@@ -74,17 +75,6 @@ describe("provender config check", () => {
       "the key of another certificate",
       async () => writeFileSync(key, (await issue()).key),
       /"listen\.tls".*site\.key.*does not belong/,
-    ],
-    ["a CA that is not there", () => rmSync(ca), /:\d+: .*ca\.pem.*ENOENT/],
-    [
-      "a CA that is cut",
-      () => truncateSync(ca, 100),
-      /:\d+: .*ca\.pem.*no PEM certificate/,
-    ],
-    [
-      "a token that is empty",
-      () => writeFileSync(token, "\n"),
-      /:\d+: .*is empty.*file \S+token/,
     ],
     [
       "a token that others can read",

@@ -69,6 +69,7 @@ describe("--help", () => {
 it.each([
   ...["hash", "compare", "publish", "purge", "completion", "store"],
   ...["audit --verify", "audit --head"],
+  ...["config check", "config show", "token new"],
 ])("%s, which earlier versions had, says what to do instead", async (name) => {
   const { status, stderr } = await runCommand([...name.split(" "), "x"]);
   expect(status).toBe(2);

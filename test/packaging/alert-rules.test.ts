@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { definitions } from "../../src/telemetry/series/definitions.ts";
+import { definitions } from "../../src/telemetry/definitions.ts";
 import { scratch } from "../running-mirror.ts";
 import { has, run } from "./release.ts";
 

@@ -94,7 +94,7 @@ describe.skipIf(!canPack || !isRoot).each(suites)(
       const store = lstatSync(join(root, "var/lib/provender"));
       expect(store.uid).toBe(Number(user));
       expect(store.mode & 0o777).toBe(0o700);
-      const check = await inRoot("provender", "config", "check");
+      const check = await inRoot("provender", "config");
       expect(check.stdout).toContain("/etc/provender/config.yaml: good");
       const wants = "etc/systemd/system/multi-user.target.wants";
       const enabled = join(root, wants, "provender.service");

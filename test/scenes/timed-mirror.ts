@@ -2,7 +2,10 @@ import { pino } from "pino";
 import type { Platform } from "../../src/address/platform.ts";
 import { providerAddress } from "../../src/address/provider-address.ts";
 import { parseVersion } from "../../src/address/version.ts";
-import { type Limits, loadConfiguration } from "../../src/config/load.ts";
+import {
+  type Configuration,
+  loadConfiguration,
+} from "../../src/config/load.ts";
 import type { Answer } from "../../src/mirror/cache/metadata-cache.ts";
 import { statusOf } from "../../src/server/http/error-response.ts";
 import type { AdmissionRules } from "../../src/mirror/trust/admission-rules.ts";
@@ -47,7 +50,7 @@ export async function startTimedMirror(
   env: NodeJS.ProcessEnv = {},
   directory?: string,
   choose: (layout: StoreLayout) => Partial<TimedParts> = () => ({}),
-  limits: Partial<Limits> = {},
+  limits: Partial<Configuration["limits"]> = {},
 ) {
   const storage = makeStorage(config, directory);
   const file = storage.configFile;

@@ -2,22 +2,19 @@ import { expect, it } from "vitest";
 import { answeredCodes } from "../../src/server/http/error-response.ts";
 import { requestKind } from "../../src/server/requests/subject.ts";
 import { parseSamples } from "../../src/telemetry/samples.ts";
+import { Metrics, type Sample } from "../../src/telemetry/metrics.ts";
 import {
-  alarmKinds,
-  Metrics,
-  type Sample,
-} from "../../src/telemetry/metrics.ts";
-import {
+  alarms,
   type Definition,
   definitions,
-} from "../../src/telemetry/series/definitions.ts";
+} from "../../src/telemetry/definitions.ts";
 
 const all: readonly Definition[] = Object.values(definitions);
 
 it("has a series of every alarm, reason and outcome before anything happened", async () => {
   const { text } = await new Metrics(new Date()).render();
   const series = [
-    ...alarmKinds.map((kind) => `alarms_total{kind="${kind}"}`),
+    ...Object.keys(alarms).map((kind) => `alarms_total{kind="${kind}"}`),
     'archives_total{outcome="evicted"}',
     'modules_passed_through_total{getter="s3"}',
     'modules_passed_through_total{getter="other"}',
@@ -29,9 +26,10 @@ it("has a series of every alarm, reason and outcome before anything happened", a
 
 it("counts an alarm in its series", async () => {
   const metrics = new Metrics(new Date());
-  for (const kind of alarmKinds) metrics.countAlarm(kind);
+  for (const kind of Object.keys(alarms) as (keyof typeof alarms)[])
+    metrics.countAlarm(kind);
   const { text } = await metrics.render();
-  for (const kind of alarmKinds)
+  for (const kind of Object.keys(alarms) as (keyof typeof alarms)[])
     expect(text).toContain(`provender_alarms_total{kind="${kind}"} 1\n`);
 });
 

@@ -1,7 +1,7 @@
 import { failure, type Failure } from "../../errors/index.ts";
 import { findNearest } from "../../errors/nearest.ts";
 import { hostnameAsWritten, type Hostname } from "../hostname.ts";
-import { moduleAddress, type ModuleAddress } from "../module-address.ts";
+import { moduleAddress } from "../module-address.ts";
 import {
   defaultHostname,
   providerAddress,
@@ -54,18 +54,6 @@ const either: SpecForm = {
   counts: [2, 3],
 };
 
-/** A SPEC that names a provider. */
-interface NamedProvider {
-  readonly provider: ProviderAddress;
-  readonly chosen: string | undefined;
-}
-
-/** A SPEC that names a module. */
-interface NamedModule {
-  readonly module: ModuleAddress;
-  readonly chosen: string | undefined;
-}
-
 /** Most hostnames that an error names. */
 const mostNamed = 5;
 
@@ -91,28 +79,22 @@ export function readSpec(text: string, hosts: SpecHosts, form: SpecForm): Spec {
 }
 
 /** Reads `[HOSTNAME/]NAMESPACE/TYPE[@…]`. */
-export function readProviderSpec(
-  text: string,
-  hosts: SpecHosts,
-): NamedProvider {
+export function readProviderSpec(text: string, hosts: SpecHosts) {
   return nameProvider(readSpec(text, hosts, provider));
 }
 
 /** Reads `[HOSTNAME/]NAMESPACE/NAME/SYSTEM[@…]`. */
-export function readModuleSpec(text: string, hosts: SpecHosts): NamedModule {
+export function readModuleSpec(text: string, hosts: SpecHosts) {
   return nameModule(readSpec(text, hosts, module));
 }
 
 /** Reads a SPEC of a provider, or of a module where it has a part more. */
-export function readEitherSpec(
-  text: string,
-  hosts: SpecHosts,
-): NamedProvider | NamedModule {
+export function readEitherSpec(text: string, hosts: SpecHosts) {
   const spec = readSpec(text, hosts, either);
   return spec.parts.length === 3 ? nameModule(spec) : nameProvider(spec);
 }
 
-function nameProvider({ hostname, parts, chosen }: Spec): NamedProvider {
+function nameProvider({ hostname, parts, chosen }: Spec) {
   return { provider: providerOfParts(hostname, parts), chosen };
 }
 
@@ -125,7 +107,7 @@ export function providerOfParts(
   return providerAddress(hostname, namespace, type);
 }
 
-function nameModule({ hostname, parts, chosen }: Spec): NamedModule {
+function nameModule({ hostname, parts, chosen }: Spec) {
   const [namespace = "", name = "", system = ""] = parts;
   return { module: moduleAddress(hostname, namespace, name, system), chosen };
 }

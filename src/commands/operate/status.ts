@@ -79,7 +79,7 @@ export function findNeeds(
     need(
       "reload",
       "The last reload failed, and the configuration before it is in use",
-      "provender config check",
+      "provender config",
     );
   const pending = sum("pending_decisions");
   if (pending > 0)
@@ -97,7 +97,7 @@ export function findNeeds(
     );
   const expiring = [
     ["certificate", "The certificate", "provender doctor"],
-    ["token", "A client's token", "provender token new NAME"],
+    ["token", "A client's token", "provender token NAME"],
   ] as const;
   for (const [what, subject, command] of expiring)
     for (const end of values(`${what}_expiry_timestamp_seconds`))

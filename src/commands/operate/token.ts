@@ -2,7 +2,7 @@ import { hash, randomBytes } from "node:crypto";
 import { failure } from "../../errors/index.ts";
 import type { Output } from "../output/report.ts";
 
-/** `provender token new`: a token for a client, and what the configuration has to have of it. */
+/** `provender token NAME`: a token for a client, and what the configuration has to have of it. */
 export function runToken(
   { name, expires }: { readonly name: string; readonly expires?: string },
   { stdout }: Output,

@@ -29,7 +29,6 @@ import { decideByRules } from "../../trust/policy.ts";
 import { isKnownKey } from "./keys.ts";
 import {
   decidedNow,
-  eventOf,
   recordDecision,
   stateAfter,
   touchedNothing,
@@ -94,13 +93,19 @@ export async function decideContent(
   }
   if (deed === "approve") expectEffect(parts, subject, chosen);
   const own = { ...name, sha256sums };
+  const place = formatProviderAddress(release.provider);
   await parts.trust.decide(
     release.provider,
     (decisions) =>
       decision === undefined
         ? forget(decisions, own)
         : decide(decisions, { ...own, decision, ...decidedNow(parts) }),
-    () => recordContent(parts, deed, release, chosen),
+    () =>
+      recordDecision(parts, decision ?? "forgotten", {
+        ...(isModuleType(name.type) ? { module: place } : { provider: place }),
+        ...{ version: release.version, fingerprint: chosen.fingerprint },
+        detail: nameContent(release, sha256sums),
+      }),
   );
   const was = earlier && quoteDecision(release.provider, earlier);
   parts.stdout(
@@ -258,19 +263,4 @@ function describe(
     isKnownKey(trust, name, fingerprint) ||
     findKeyDecision(trust.decisions, "approved", name, fingerprint);
   return `${content} under the key ${fingerprint}${isKnown ? "" : ", which is not known here"}`;
-}
-
-async function recordContent(
-  parts: TrustParts,
-  deed: Deed,
-  release: ReleaseAddress,
-  { sha256sums, fingerprint }: NamedContent,
-): Promise<void> {
-  const { provider, version } = release;
-  const name = formatProviderAddress(provider);
-  await recordDecision(parts, eventOf[deed], {
-    ...(isModuleType(provider.type) ? { module: name } : { provider: name }),
-    ...{ version, fingerprint },
-    detail: nameContent(release, sha256sums),
-  });
 }

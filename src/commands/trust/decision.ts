@@ -3,7 +3,6 @@ import type { ReleaseAddress } from "../../mirror/releases/release.ts";
 import type { AdmissionRules } from "../../mirror/trust/admission-rules.ts";
 import type { TrustStore } from "../../mirror/trust/trust-store.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
-import type { AuditEvent } from "../../telemetry/audit-entry.ts";
 import type { AuditLog } from "../../store/database/audit-log.ts";
 import type { Decided, Decision } from "../../trust/decisions.ts";
 import type { Output } from "../output/report.ts";
@@ -65,12 +64,6 @@ export const stateAfter = {
   revoke: "revoked",
   forget: undefined,
 } as const satisfies Record<Deed, Decision | undefined>;
-
-export const eventOf = {
-  approve: "approved",
-  revoke: "revoked",
-  forget: "forgotten",
-} as const satisfies Record<Deed, AuditEvent>;
 
 /** Exit status of a decision that changed nothing, or not all that it names. */
 export const touchedNothing = 1;

@@ -21,7 +21,6 @@ import {
 import { parseFingerprint } from "../../verification/fingerprints.ts";
 import {
   decidedNow,
-  eventOf,
   recordDecision,
   stateAfter,
   touchedNothing,
@@ -80,7 +79,7 @@ export async function decideKey(
         ? forget(decisions, key)
         : decide(decisions, { ...key, decision, ...decidedNow(parts) }),
     () =>
-      recordDecision(parts, eventOf[deed], {
+      recordDecision(parts, decision ?? "forgotten", {
         provider: formatTrustScope({ ...scope, version: null }),
         ...{ version: version ?? undefined, fingerprint },
       }),

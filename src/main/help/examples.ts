@@ -8,10 +8,8 @@ const guides = `
 serve: it cannot listen or use its store
   provender serve  # with ./provender.yaml, where there is one
   provender serve --config mirror.yaml  # with another file
-config check: the program itself failed
-  provender config check  # reads every file that it names, too
-config show: the program itself failed
-  provender config show  # without secrets
+config: the program itself failed
+  provender config  # reads every file that it names, and shows no secret
 trust list: a record cannot be read
   provender trust list  # what needs a decision
   provender trust list --all  # every key and decision
@@ -27,8 +25,8 @@ trust revoke: it is revoked already, or there is no such content
 trust forget: nothing is decided on it
   provender trust forget acme/net@1.2.0  # what was decided on a content
   provender trust forget --key FINGERPRINT --for acme  # what was decided on a key for a namespace
-token new: the program itself failed
-  provender token new ci --expires 2027-01-31  # a token and its line
+token: the program itself failed
+  provender token ci --expires 2027-01-31  # a token and its line
 client-config: there is no CA yet
   provender client-config  # blocks for ~/.terraformrc, and how to trust the CA
   provender client-config --github  # a step of a workflow

@@ -9,18 +9,23 @@ import type { Flags } from "../flags.ts";
 import { probePostgres } from "../../store/database/postgres.ts";
 import { wireBucket } from "../../wiring/store/archive-bucket.ts";
 
-/** Reads every file that the configuration names, and asks its database server and its bucket, too. */
-export async function checkConfiguration(
+/**
+ * `provender config`: reads every file that the configuration names, asks its database server and its bucket, and prints
+ * every key with the line that its value comes from.
+ */
+export async function showConfiguration(
   { config }: Flags,
-  { stdout }: Output,
+  { stdout, stderr }: Output,
 ): Promise<number> {
   const configuration = loadConfiguration({ file: config });
   wireRules(configuration);
   const certificate = await describeCertificate(configuration);
   const shared = await describeShared(configuration);
-  const { source, origins } = configuration;
-  const rest = `Serves ${listServed(origins)}\n${certificate}${shared}`;
-  stdout(`${source ?? "The built-in defaults"}: good\n${rest}`);
+  stdout(formatConfiguration(config, readSurroundings()));
+  const { source = "The built-in defaults", origins } = configuration;
+  stderr(
+    `${source}: good\nServes ${listServed(origins)}\n${certificate}${shared}`,
+  );
   return 0;
 }
 
@@ -29,17 +34,7 @@ export function listServed(origins: Configuration["origins"]): string {
   return [...origins.keys()].join(", ") || "no hostname";
 }
 
-export function showConfiguration(
-  { config }: Flags,
-  { stdout }: Output,
-): number {
-  stdout(formatConfiguration(config, readSurroundings()));
-  return 0;
-}
-
-/**
- * Returns a line on the operator's own certificate; empty without such a certificate.
- */
+/** A line on the operator's own certificate; empty without one. */
 async function describeCertificate({
   listen: { tls },
   source = "",
@@ -57,25 +52,19 @@ async function describeCertificate({
   }
 }
 
-/** Returns lines on the database server and the bucket, once they answered; empty without them. */
+/** Lines on the database server and the bucket, once they answered; empty without them. */
 export async function describeShared(
   configuration: Configuration,
 ): Promise<string> {
   const { url } = configuration.database;
   const place = url && (await probePostgres(url.secret));
   const database = place === undefined ? "" : `${place}: answers\n`;
-  return database + (await describeBucket(configuration));
-}
-
-/** Returns a line on the bucket, once it answered; empty without a bucket. */
-async function describeBucket({
-  storage: { s3 },
-}: Configuration): Promise<string> {
-  if (s3 === undefined) return "";
+  const { s3 } = configuration.storage;
+  if (s3 === undefined) return database;
   const bucket = wireBucket(s3);
   try {
     await bucket.probe();
-    return `${s3.endpoint.href}${s3.bucket}: answers\n`;
+    return `${database}${s3.endpoint.href}${s3.bucket}: answers\n`;
   } finally {
     await bucket.close();
   }

@@ -1,46 +1,65 @@
-import {
-  examineCertificate,
-  examineMirror,
-  examineOrigin,
-  examineStorage,
-  fail,
-  failBy,
-  good,
-  tellChecks,
-  type Check,
-  type ExaminedOrigin,
-} from "../../commands/operate/doctor.ts";
+import { X509Certificate } from "node:crypto";
+import { constants, existsSync } from "node:fs";
+import { access, readdir, rm, statfs, writeFile } from "node:fs/promises";
+import { isIP } from "node:net";
+import { dirname } from "node:path";
+import { EnvHttpProxyAgent, request } from "undici";
+import { wantToken } from "../../commands/lock/asked-mirror.ts";
+import { formatDocument } from "../../commands/output/report.ts";
+import { formatAmount } from "../../commands/output/table.ts";
 import { inTime } from "../../concurrency/in-time.ts";
 import {
   loadConfiguration,
   type Configuration,
   type OriginConfiguration,
 } from "../../config/load.ts";
-import { isFailure } from "../../errors/index.ts";
+import { isFailure, ProvenderError } from "../../errors/index.ts";
 import { trustedCertificates } from "../../network/trusted-certificates.ts";
 import { OriginFolder } from "../../origin/folder/origin-folder.ts";
 import { originLimits } from "../../origin/guard/origin-settings.ts";
 import { HttpClient } from "../../origin/http/http-client.ts";
 import { loadCertificateFiles } from "../../server/tls/certificate.ts";
-import { layOutStore } from "../../store/layout.ts";
+import { describeFailure } from "../../store/file-failure.ts";
+import { layOutStore, stagingPath } from "../../store/layout.ts";
+import { checkStoreVersion } from "../../store/storage-directory.ts";
+import { actAsOwner } from "../../store/storage-owner.ts";
 import { settingsOf } from "../../wiring/clients.ts";
 import { wireRules } from "../../wiring/core.ts";
 import { refuseLoneAuthority, type MirrorFlags } from "../flags.ts";
 import { nameMirror } from "../mirror-access.ts";
 import { describeShared, listServed } from "./config.ts";
 
+/** A sentence on what was found, and one on what to do where it is wrong. */
+interface Check {
+  readonly check:
+    "configuration" | "storage" | "certificate" | "origin" | "mirror";
+  readonly state: "ok" | "warn" | "fail";
+  readonly found: string;
+  readonly remedy: string | null;
+}
+
 /** Milliseconds for each check, within which what is under way ends by itself. */
 const patience = 10_000;
 const deadline = 9_000;
 
+/** `provender doctor`: five checks; status 1 when one fails. */
 export async function doctor(flags: MirrorFlags): Promise<number> {
-  const { json = false } = flags;
   refuseLoneAuthority(flags);
   const checks = await examine(flags);
+  const ok = checks.every(({ state }) => state !== "fail");
+  const text =
+    flags.json === true
+      ? formatDocument({ ok, checks })
+      : checks.map(format).join("");
+  process.exitCode = ok ? 0 : 1;
   // Looking a name up can neither be given up nor left behind otherwise.
-  const stdout = (text: string) =>
-    void process.stdout.write(text, () => process.exit());
-  return (process.exitCode = tellChecks(checks, json, stdout));
+  process.stdout.write(text, () => process.exit());
+  return process.exitCode;
+}
+
+function format({ check, state, found, remedy }: Check): string {
+  const line = `${state.padEnd(4)}  ${check.padEnd(13)}  ${found}\n`;
+  return remedy === null ? line : `${line}${" ".repeat(21)}${remedy}\n`;
 }
 
 async function examine({
@@ -54,26 +73,36 @@ async function examine({
     wireRules(configuration);
   } catch (error) {
     if (!isFailure(error, "configuration")) throw error;
-    const remedy = `Correct it until "provender config check" finds it good.`;
+    const remedy = `Correct it until "provender config" finds it good.`;
     return [fail("configuration", error.message, remedy)];
   }
   if (mirror !== undefined) {
     const named = nameMirror(mirror, ca);
-    const { proxy } = configuration;
-    const access = { ...named, ca: trustedCertificates(named.ca), proxy };
-    return [await limit("mirror", (signal) => examineMirror(access, signal))];
+    return [
+      await limit("mirror", (signal) =>
+        examineMirror(named, configuration.proxy, signal),
+      ),
+    ];
   }
   const source = configuration.source ?? "What is built in";
+  const { tls, names } = configuration.listen;
   return [
     good(
       "configuration",
       `${source} can be used. It serves ${listServed(configuration.origins)}.`,
     ),
     // First, since root acts as the owner of the storage from there on, as the daemon does.
-    await limit("storage", () => examineStore(configuration)),
+    await limit("storage", () => examineStorage(configuration)),
     ...(await Promise.all([
-      ...examineFiles(configuration),
-      ...examineOrigins(configuration),
+      ...(tls.kind === "files"
+        ? [limit("certificate", () => examineCertificate(tls, names))]
+        : []),
+      ...(configuration.offline ? [] : [...configuration.origins.values()]).map(
+        (origin) =>
+          limit("origin", (signal) =>
+            examineOrigin(configuration, origin, signal),
+          ),
+      ),
     ])),
   ];
 }
@@ -91,60 +120,222 @@ async function limit(
   );
 }
 
-async function examineStore(configuration: Configuration): Promise<Check> {
-  const { directory, minFree } = configuration.storage;
-  const check = await examineStorage(layOutStore(directory), minFree);
-  if (check.state !== "ok") return check;
+function good(check: Check["check"], found: string): Check {
+  return { check, state: "ok", found, remedy: null };
+}
+
+function warn(check: Check["check"], found: string, remedy: string): Check {
+  return { check, state: "warn", found, remedy };
+}
+
+function fail(check: Check["check"], found: string, remedy: string): Check {
+  return { check, state: "fail", found, remedy };
+}
+
+/** Fails a check by an error of ours; throws any other. */
+function failBy(check: Check["check"], error: unknown): Check {
+  if (!(error instanceof ProvenderError)) throw error;
+  const { sentence, remedy: text = "look at what is named there" } = error;
+  const remedy = `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+  return fail(check, `${sentence}.`, remedy);
+}
+
+/** Bytes that are written to see whether the disk takes them. */
+const sample = 64 * 1024;
+
+/** The storage directory as the daemon's user finds it, and the database and bucket of its own; root acts as its owner from here on. Makes nothing that is not there. */
+async function examineStorage(configuration: Configuration): Promise<Check> {
+  const { minFree } = configuration.storage;
+  const layout = layOutStore(configuration.storage.directory);
+  const { directory, blobs, staging } = layout;
+  const file = stagingPath(layout, "doctor");
   try {
+    actAsOwner(layout);
+    await checkStoreVersion(layout);
+    const there = findExisting(directory);
+    await readdir(there);
+    const audit = dirname(layout.decisions);
+    const folders = [there, blobs, staging, audit];
+    for (const folder of folders.filter((one) => existsSync(one)))
+      await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    const { bavail, bsize, files, ffree } = await statfs(there);
+    const left = `${directory} can be written, and its disk has ${formatAmount(bavail * bsize)} left`;
+    if (bavail * bsize < minFree || (files > 0 && ffree === 0))
+      return fail(
+        "storage",
+        `${left}, ${ffree} files and less than ${formatAmount(minFree)} ("storage.minFree").`,
+        `Make room there, or set "storage.maxSize"; until then archives that are not stored are refused, unless older ones can leave for them.`,
+      );
+    if (existsSync(staging))
+      await writeFile(file, Buffer.alloc(sample), { flush: true });
     const shared = await describeShared(configuration);
-    const lines = shared.split("\n").filter(Boolean);
-    return good(
-      "storage",
-      [check.found, ...lines.map((one) => `${one}.`)].join(" "),
-    );
+    const found = [left, ...shared.split("\n").filter(Boolean)];
+    return good("storage", found.map((one) => `${one}.`).join(" "));
   } catch (error) {
-    return failBy("storage", error);
+    if (error instanceof ProvenderError) return failBy("storage", error);
+    return fail(
+      "storage",
+      `${directory} cannot be read and written (${describeFailure(error)}).`,
+      "Give it to the user of the daemon with chown -R and chmod -R u+rwX, and look at how its disk is mounted.",
+    );
+  } finally {
+    await rm(file, { force: true }).catch(() => undefined);
   }
 }
 
-function examineFiles({ listen }: Configuration): readonly Promise<Check>[] {
-  const { tls, names } = listen;
-  if (tls.kind !== "files") return [];
+function findExisting(path: string): string {
+  return existsSync(path) ? path : findExisting(dirname(path));
+}
+
+/** Milliseconds before the end of a certificate from which on the check warns. */
+const renewal = 14 * 24 * 60 * 60 * 1000;
+
+/** The operator's own certificate and its key, under the names that clients call the mirror. */
+async function examineCertificate(
+  paths: Parameters<typeof loadCertificateFiles>[0],
+  names: readonly string[],
+): Promise<Check> {
   const now = new Date();
-  const load = () => loadCertificateFiles(tls, now);
-  return [limit("certificate", () => examineCertificate(load, names, now))];
+  try {
+    const { certificate } = await loadCertificateFiles(paths, now);
+    const parsed = new X509Certificate(certificate);
+    const missing = names.filter((name) =>
+      isIP(name) === 0
+        ? parsed.checkHost(name) === undefined
+        : parsed.checkIP(name) === undefined,
+    );
+    if (missing.length > 0)
+      return fail(
+        "certificate",
+        `The certificate is not for ${missing.join(", ")} of "listen.names": it names ${parsed.subjectAltName ?? "nothing"}.`,
+        "Get one that names all of them.",
+      );
+    const expires = parsed.validToDate;
+    const until = `The certificate is good until ${expires.toISOString()}.`;
+    return expires.getTime() - now.getTime() < renewal
+      ? warn("certificate", until, "Renew it before then.")
+      : good("certificate", until);
+  } catch (error) {
+    return failBy("certificate", error);
+  }
 }
 
-function examineOrigins(
-  configuration: Configuration,
-): readonly Promise<Check>[] {
-  if (configuration.offline) return [];
-  return [...configuration.origins.values()].map((origin) =>
-    limit("origin", (signal) =>
-      examineOrigin(makeQuestion(configuration, origin), signal),
-    ),
-  );
-}
-
-/** Asks as the daemon does, by a client of its own. */
-function makeQuestion(
+/** Asks as the daemon does, by a client of its own: a registry for its discovery, or a folder for its names. */
+async function examineOrigin(
   { proxy, limits }: Configuration,
   origin: OriginConfiguration,
-): ExaminedOrigin {
+  signal: AbortSignal,
+): Promise<Check> {
   const { hostname, url, directory } = origin;
-  if (directory !== undefined) {
-    const ask = () => new OriginFolder(directory).list([]);
-    return { hostname, kind: "folder", ask };
+  try {
+    if (directory !== undefined) {
+      await new OriginFolder(directory).list([]);
+      return good("origin", `${hostname} (folder) can be asked.`);
+    }
+    const settings = settingsOf(origin, origin.token?.secret, proxy);
+    const http = new HttpClient(settings, originLimits(limits));
+    const { value } = await http
+      .fetchJson(new URL(".well-known/terraform.json", url), signal)
+      .finally(() => http.close());
+    const services = value as Record<string, unknown> | null;
+    const isRegistry = ["providers.v1", "modules.v1"].some(
+      (name) => typeof services?.[name] === "string",
+    );
+    if (isRegistry)
+      return good("origin", `${hostname} (registry) can be asked.`);
+    return fail(
+      "origin",
+      `${hostname} names neither providers.v1 nor modules.v1, so that it has nothing for clients.`,
+      `Correct the origin's "url", or ask who runs ${hostname}.`,
+    );
+  } catch (error) {
+    return failBy("origin", error);
   }
-  const settings = settingsOf(origin, origin.token?.secret, proxy);
-  const discovery = new URL(".well-known/terraform.json", url);
-  return {
-    hostname,
-    kind: "registry",
-    ask: async (signal) => {
-      const http = new HttpClient(settings, originLimits(limits));
-      const answer = http.fetchJson(discovery, signal);
-      return (await answer.finally(() => http.close())).value;
-    },
+}
+
+/** Address that only provender refuses, and without a request to any origin. */
+const probe = "provender.invalid/doctor/doctor/0.0.0";
+
+/** Bytes of an answer to the probe, which has some hundred. */
+const mostBytes = 64 * 1024;
+
+/** A mirror as clients on this machine find it: address, TLS, path, token, readiness, and the reasons that clients print. */
+async function examineMirror(
+  { base, ca, token }: ReturnType<typeof nameMirror>,
+  proxy: Configuration["proxy"],
+  signal: AbortSignal,
+): Promise<Check> {
+  const tls = { ca: [...trustedCertificates(ca)] };
+  const dispatcher = new EnvHttpProxyAgent({
+    ...{ connect: tls, requestTls: tls, proxyTls: tls },
+    ...{ allowH2: true, maxResponseSize: mostBytes },
+    httpsProxy: proxy.https?.href ?? "",
+    noProxy: proxy.no ?? "",
+  });
+  const headers =
+    token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const ask = async (path: string) => {
+    const url = new URL(path, base);
+    const answer = await request(url, { dispatcher, headers, signal });
+    const text = await answer.body.text();
+    return { phrase: answer.statusText, ...readError(text) };
   };
+  try {
+    const { code, phrase } = await ask(probe);
+    if (code === "token-needed" || code === "token-refused")
+      return failBy("mirror", wantToken(base));
+    if (code !== "malformed-address")
+      return fail(
+        "mirror",
+        `What answers at ${base.href} is not provender's network mirror.`,
+        "Give the URL that the mirror prints at its start, which ends in /providers/, and look at what is in front of it.",
+      );
+    const ready = await ask("../readyz");
+    if (ready.code !== undefined)
+      return fail(
+        "mirror",
+        ready.errors.join(" "),
+        `Run "provender doctor" on the mirror's machine.`,
+      );
+    // Clients print the phrase of a status, which HTTP/2 has not and proxies may replace.
+    return phrase === "" || phrase === "Bad Request"
+      ? warn(
+          "mirror",
+          `${base.href} is a mirror, and what is in front of it drops the reasons of refusals, so that clients print none.`,
+          `Let that speak HTTP/1.1 with clients and pass the reason on; until then "provender explain" says why something is refused.`,
+        )
+      : good("mirror", `${base.href} is a mirror, and ready.`);
+  } catch (error) {
+    return explainUnreachable(base, error);
+  } finally {
+    await dispatcher.destroy();
+  }
+}
+
+function explainUnreachable({ origin }: URL, error: unknown): Check {
+  const { code = "", message } = error as NodeJS.ErrnoException;
+  const reason = code === "" ? message : code;
+  return /CERT|SIGNATURE/.test(code)
+    ? fail(
+        "mirror",
+        `The certificate of ${origin} is not trusted under this name now (${reason}).`,
+        `Give the mirror's CA with --ca, which "provender client-config --pem" prints there, use a name that is in the certificate, and renew an expired one.`,
+      )
+    : fail(
+        "mirror",
+        `${origin} does not answer as a mirror does (${reason}).`,
+        `Correct the name and the port, start the mirror, and look at its log, at "listen" there, DNS, HTTPS_PROXY and firewalls.`,
+      );
+}
+
+/** The body of this program's errors (docs/http.md). */
+function readError(text: string): {
+  readonly code?: string;
+  readonly errors: readonly string[];
+} {
+  try {
+    return { errors: [], ...(JSON.parse(text) as object) };
+  } catch {
+    return { errors: [] };
+  }
 }

@@ -3,9 +3,8 @@ import type { Output } from "../../commands/output/report.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { parseWhySpec } from "../../mirror/why/why.ts";
 import { anyHostOf } from "../../wiring/verbs/hosts.ts";
-import type { ElsewhereFlags } from "../flags.ts";
+import { type ElsewhereFlags, untilStopped } from "../flags.ts";
 import { nameMirror, openMirror } from "../mirror-access.ts";
-import { untilStopped } from "../output.ts";
 
 /** Asks the mirror that `--mirror` names. */
 export async function explain(

@@ -6,9 +6,12 @@ import { originLimits } from "../../origin/guard/origin-settings.ts";
 import { closing } from "../../wiring/commands/store.ts";
 import { wireHashing } from "../../wiring/kept.ts";
 import { platformsOf } from "../../wiring/verbs/selection.ts";
-import { type MirrorFlags, refuseLoneAuthority } from "../flags.ts";
+import {
+  type MirrorFlags,
+  refuseLoneAuthority,
+  untilStopped,
+} from "../flags.ts";
 import { nameLocalMirror, nameMirror, openMirror } from "../mirror-access.ts";
-import { untilStopped } from "../output.ts";
 
 interface LockFlags extends MirrorFlags {
   readonly dir: readonly string[];

@@ -369,8 +369,7 @@ async function openPackage(
   place: string | undefined,
   signal: AbortSignal,
 ): Promise<OriginArchive> {
-  const open = (url: URL) =>
-    registry.openArchive({ downloadUrl: url }, signal, provider);
+  const open = (url: URL) => registry.openArchive({ downloadUrl: url }, signal);
   let failure: unknown;
   try {
     if (place !== undefined) return await open(new URL(place));

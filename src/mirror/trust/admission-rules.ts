@@ -15,7 +15,7 @@ import {
 } from "../../trust/key-verdict.ts";
 import type { FirstContact, NamespaceTrust } from "../../trust/state.ts";
 import type { Youth } from "../../trust/age.ts";
-import { isMatch, type ProviderPattern } from "../../address/policy-pattern.ts";
+import { isMatch, type Pattern } from "../../address/policy-pattern.ts";
 import {
   decideByRules,
   findProviderDenial,
@@ -34,7 +34,7 @@ export interface AdmissionRules {
   readonly report?: ((error: PolicyRefusal) => void) | undefined;
   readonly newKeys: NewKeys;
   readonly pins: readonly {
-    readonly pattern: ProviderPattern;
+    readonly pattern: Pattern;
     readonly fingerprints: readonly string[];
   }[];
 }

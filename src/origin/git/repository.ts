@@ -208,7 +208,7 @@ export class GitRepositories {
       url: end,
       contentType,
       body,
-    } = await this.#parts.http.openArchive(asked, signal, formatPublicUrl(url));
+    } = await this.#parts.http.openArchive(asked, signal);
     for await (const chunk of body) if (chunk.length > 0) break;
     if (!end.pathname.endsWith("/info/refs"))
       throw new GitFailed("it redirects to what is no repository");

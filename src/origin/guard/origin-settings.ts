@@ -17,23 +17,9 @@ export interface OriginSettings extends AddressAllowance {
 }
 
 /** Sizes in bytes, times in milliseconds, rate in bytes a second. */
-export interface OriginLimits {
-  readonly originJson: number;
-  readonly versions: number;
-  readonly checksums: number;
-  readonly signature: number;
-  readonly keys: number;
-  readonly archive: number;
-  readonly redirects: number;
-  readonly connect: number;
-  readonly firstByte: number;
-  readonly json: number;
-  /** Time without a byte of an archive after which its rest is requested on another connection. */
-  readonly stalled: number;
-  readonly idle: number;
-  readonly rate: number;
-  readonly rateWindow: number;
-}
+export type OriginLimits = Readonly<
+  typeof fixed & Record<"archive" | "firstByte" | "rate" | "json", number>
+>;
 
 const MiB = 2 ** 20;
 
@@ -48,6 +34,7 @@ const fixed = {
   keys: 2 * MiB,
   redirects: 10,
   connect: 5_000,
+  /** Time without a byte of an archive after which its rest is requested on another connection. */
   stalled: 5_000,
   idle: 30_000,
   rateWindow: 60_000,

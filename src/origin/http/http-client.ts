@@ -9,14 +9,13 @@ import {
 } from "undici";
 import { isCut, isFailure } from "../../errors/index.ts";
 import { makeTrust } from "../../network/trusted-certificates.ts";
-import type { OriginResult } from "../../telemetry/series/labels.ts";
+import type { OriginResult } from "../../telemetry/definitions.ts";
 import {
   checkUrl,
   guardedLookup,
   isConfigured,
 } from "../guard/address-guard.ts";
 import type { OriginLimits, OriginSettings } from "../guard/origin-settings.ts";
-import { OriginHealth } from "../health/origin-health.ts";
 import { receiveArchive } from "./archive-body.ts";
 import {
   announcedSize,
@@ -39,6 +38,7 @@ import {
   originResult,
   unusable,
 } from "./http-failure.ts";
+import { OriginHealth } from "./origin-health.ts";
 
 /** An archive that starts to arrive; iterating `body` throws when it ends early, stalls or grows too large. */
 export interface OriginArchive {
@@ -74,8 +74,6 @@ interface Question {
   readonly accept: string;
   /** Signal of the client: its abort proves nothing about the host. */
   readonly asker: AbortSignal;
-  /** Names the provider, module or repository; undefined for what is of them all. */
-  readonly subject: string | undefined;
   /** Such as Range and If-Range, for the rest of an archive. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Statuses of good answers, when that is not 200 alone. */
@@ -132,9 +130,8 @@ export class HttpClient {
     url: URL,
     maxBytes: number,
     asker: AbortSignal,
-    subject?: string,
   ): Promise<OriginAnswer> {
-    const question = { accept: "*/*", asker, subject };
+    const question = { accept: "*/*", asker };
     const answer = await this.#fetchWhole(url, maxBytes, question);
     if (isPage(answer, answer.bytes)) throw unusable(answer.url, aPage);
     return answer;
@@ -148,11 +145,11 @@ export class HttpClient {
     url: URL,
     asker: AbortSignal,
     maxBytes: number = this.#limits.originJson,
-    subject?: string,
     isTyped = false,
   ): Promise<{ readonly url: URL; readonly value: unknown }> {
     const question = {
-      ...{ accept: "application/json", asker, subject },
+      accept: "application/json",
+      asker,
       // A cache on the way, or another mirror, may have what is out of date.
       headers: { "cache-control": "no-cache" },
     };
@@ -172,10 +169,9 @@ export class HttpClient {
     url: URL,
     maxBytes: number,
     asker: AbortSignal,
-    subject?: string,
   ): Promise<OriginAnswer> {
     const accept = "application/json";
-    const question = { accept, asker, subject, statuses: [200, 204] };
+    const question = { accept, asker, statuses: [200, 204] };
     return this.#fetchWhole(url, maxBytes, question);
   }
 
@@ -184,12 +180,8 @@ export class HttpClient {
    * rate limits do. A body that is cut goes on with the rest where that is
    * surely of the same archive.
    */
-  async openArchive(
-    url: URL,
-    asker: AbortSignal,
-    subject?: string,
-  ): Promise<OriginArchive> {
-    const question = { accept: "*/*", asker, subject };
+  async openArchive(url: URL, asker: AbortSignal): Promise<OriginArchive> {
+    const question = { accept: "*/*", asker };
     const answer = await this.#openBody(url, question);
     const size = announcedSize(answer);
     if (size !== undefined && size > this.#limits.archive)
@@ -291,11 +283,11 @@ export class HttpClient {
   /** Asks no suspended host, and reports how it went. */
   async #request(
     url: URL,
-    { accept, asker, subject, headers: more }: Question,
+    { accept, asker, headers: more }: Question,
     signal: AbortSignal,
     isRepeated: boolean,
   ): Promise<Dispatcher.ResponseData> {
-    const passage = this.#health.admit(url, subject);
+    const passage = this.#health.admit(url);
     const began = performance.now();
     const tell = (failure?: unknown) =>
       this.#events.onAsked(originResult(failure), performance.now() - began);

@@ -6,7 +6,7 @@ import {
   isFailure,
   ProvenderError,
 } from "../../errors/index.ts";
-import type { OriginResult } from "../../telemetry/series/labels.ts";
+import type { OriginResult } from "../../telemetry/definitions.ts";
 import { formatPublicUrl } from "../guard/address-guard.ts";
 
 const timeouts: ReadonlyMap<string, string> = new Map([

@@ -88,9 +88,7 @@ export class ModuleRegistry {
   ): Promise<readonly string[]> {
     const subject = formatModuleAddress(address);
     const { url, value } = await this.#ask(address, "versions", signal, (url) =>
-      absentOn404(subject, () =>
-        this.#http.fetchJson(url, signal, undefined, subject),
-      ),
+      absentOn404(subject, () => this.#http.fetchJson(url, signal)),
     );
     return parseSpelledVersions(url, value, this.#limits.versions);
   }
@@ -109,7 +107,7 @@ export class ModuleRegistry {
         ? new URL(`/v2/modules/${path}?include=module-versions`, base)
         : new URL(`registry/docs/modules/${path}/index.json`, this.#documents);
     const { value } = await absentOn404(subject, () =>
-      this.#http.fetchJson(url, signal, undefined, subject),
+      this.#http.fetchJson(url, signal),
     );
     return parseModuleDates(value);
   }
@@ -143,7 +141,7 @@ export class ModuleRegistry {
     const rest = `${version}/download`;
     const answer = await this.#ask(address, rest, signal, (url) =>
       absentOn404(`${module} ${version}`, () =>
-        this.#http.fetchAnswer(url, locationBytes, signal, module),
+        this.#http.fetchAnswer(url, locationBytes, signal),
       ),
     );
     const location = readBody(answer) ?? readHeader(answer);
@@ -251,7 +249,7 @@ function parseModuleDates(value: unknown): ReadonlyMap<Version, Date> {
  * Sources of one registry's modules, which get no credentials of the registry.
  */
 export interface ModuleSources {
-  /** Opens an archive. `module` is the module that a failure counts against. */
+  /** `module` is for the error of an archive that is not there. */
   openArchive(
     source: ArchiveSource,
     module: string,

@@ -40,7 +40,7 @@ export interface ProviderOrigin {
     signal: AbortSignal,
   ): Promise<OriginPackage>;
 
-  /** SHA256SUMS and its signature; a failure counts against `address` alone. Throws not-found when either is gone. */
+  /** SHA256SUMS and its signature. Throws not-found when either is gone. */
   fetchChecksums(
     found: OriginPackage,
     signal: AbortSignal,
@@ -50,6 +50,5 @@ export interface ProviderOrigin {
   openArchive(
     found: Pick<OriginPackage, "downloadUrl">,
     signal: AbortSignal,
-    address: ProviderAddress,
   ): Promise<OriginArchive>;
 }

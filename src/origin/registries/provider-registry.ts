@@ -57,7 +57,7 @@ export class ProviderRegistry implements ProviderOrigin {
     const path = `${address.namespace}/${address.type}/versions`;
     const subject = formatProviderAddress(address);
     const { url, value } = await absentOn404(subject, () =>
-      this.#http.fetchJson(new URL(path, base), signal, undefined, subject),
+      this.#http.fetchJson(new URL(path, base), signal),
     );
     return parseVersions(url, value, this.#limits.versions);
   }
@@ -73,12 +73,7 @@ export class ProviderRegistry implements ProviderOrigin {
     const path = `${address.namespace}/${address.type}/${version}/download/${platform.os}/${platform.arch}`;
     const subject = `${formatProviderAddress(address)} ${version} for ${formatPlatform(platform)}`;
     const { url, value } = await absentOn404(subject, () =>
-      this.#http.fetchJson(
-        new URL(path, base),
-        signal,
-        undefined,
-        formatProviderAddress(address),
-      ),
+      this.#http.fetchJson(new URL(path, base), signal),
     );
     const answer = parsePackageAnswer(url, value);
     return bindPackage(url, answer, address, version, platform);
@@ -105,13 +100,11 @@ export class ProviderRegistry implements ProviderOrigin {
   async fetchChecksums(
     { checksums }: OriginPackage,
     signal: AbortSignal,
-    address: ProviderAddress,
   ): Promise<OriginChecksums> {
     const { url, signatureUrl } = checksums;
-    const subject = formatProviderAddress(address);
     const fetch = (from: URL, most: number) =>
       absentOn404(formatPublicUrl(from), () =>
-        this.#http.fetchDocument(from, most, signal, subject),
+        this.#http.fetchDocument(from, most, signal),
       );
     const [document, signature] = await Promise.all([
       fetch(url, this.#limits.checksums),
@@ -120,13 +113,11 @@ export class ProviderRegistry implements ProviderOrigin {
     return { document: document.bytes, signature: signature?.bytes };
   }
 
-  async openArchive(
+  openArchive(
     { downloadUrl }: Pick<OriginPackage, "downloadUrl">,
     signal: AbortSignal,
-    address: ProviderAddress,
   ): Promise<OriginArchive> {
-    const subject = formatProviderAddress(address);
-    return this.#http.openArchive(downloadUrl, signal, subject);
+    return this.#http.openArchive(downloadUrl, signal);
   }
 }
 

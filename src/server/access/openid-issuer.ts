@@ -7,6 +7,7 @@ import {
   jwtVerify,
 } from "jose";
 import { z } from "zod";
+import { isMatchingText } from "../../address/policy-pattern.ts";
 import { failure, ProvenderError } from "../../errors/index.ts";
 import type { HttpClient } from "../../origin/http/http-client.ts";
 import { unusable } from "../../origin/http/http-failure.ts";
@@ -61,7 +62,7 @@ const keySet = z.object({
   keys: z.array(z.looseObject({ kty: z.string() })).max(100),
 });
 
-export interface OpenIdEndpoints {
+interface OpenIdEndpoints {
   readonly authorization: URL;
   readonly token: URL;
 }
@@ -268,7 +269,8 @@ export function findRefusedClaim(
   for (const [name, patterns] of rules) {
     const values = Object.hasOwn(claims, name) ? listTexts(claims[name]) : [];
     const holds = values.some((value) =>
-      patterns.some((pattern) => isMatch(pattern, value)),
+      // `*` stands for any characters, none and `/` included.
+      patterns.some((pattern) => isMatchingText(pattern.split("*"), value)),
     );
     if (!holds) return name;
   }
@@ -281,19 +283,4 @@ function listTexts(value: unknown): readonly string[] {
     .flat()
     .filter((one) => ["string", "number", "boolean"].includes(typeof one))
     .map(String);
-}
-
-/** `*` stands for any characters, none and `/` included; letters keep their case. */
-export function isMatch(pattern: string, value: string): boolean {
-  const [head = "", ...parts] = pattern.split("*");
-  const tail = parts.pop();
-  if (tail === undefined) return value === pattern;
-  if (!value.startsWith(head)) return false;
-  let at = head.length;
-  for (const part of parts) {
-    const found = value.indexOf(part, at);
-    if (found < 0) return false;
-    at = found + part.length;
-  }
-  return value.length - tail.length >= at && value.endsWith(tail);
 }

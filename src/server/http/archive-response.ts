@@ -5,6 +5,7 @@ import { currentAsker } from "../../telemetry/asker.ts";
 import type { AuditLog } from "../../store/database/audit-log.ts";
 import type { AuditEntry } from "../../telemetry/audit-entry.ts";
 import { parseByteRange, type SatisfiableRange } from "./byte-range.ts";
+import { isUnmodified } from "./document-response.ts";
 import { cut } from "./error-response.ts";
 import { type RequestContext, setHeaders } from "./request-context.ts";
 
@@ -16,31 +17,31 @@ export interface ArchiveResponseLimits {
 const zip = "application/zip";
 
 /** `"SHA256"`: strong, since the digest is the content's own name. */
-export function archiveTag(sha256: string): string {
+function archiveTag(sha256: string): string {
   return `"${sha256}"`;
 }
 
 /**
- * Sets the headers. For HEAD it sends the true length or none, because clients
- * accept `Content-Length: 0` with `Accept-Ranges`.
+ * Answers 304 to who holds the archive already, and HEAD with the true length or none, because clients accept
+ * `Content-Length: 0` with `Accept-Ranges`; calls `send` for who gets it.
  */
-export function describeArchive(
+export async function answerArchive(
   ctx: RequestContext,
   sha256: string,
-  size: number | undefined,
+  findSize: () => Promise<number | undefined> | number | undefined,
+  send: () => Promise<void>,
   mediaType = zip,
-): void {
-  ctx.status = 200;
-  setHeaders(ctx, {
-    ...archiveHeaders(sha256, mediaType),
-    ...lengthHeaders(size),
-  });
-}
-
-/** The client holds it already. */
-export function confirmArchive(ctx: RequestContext, sha256: string): void {
-  ctx.status = 304;
-  ctx.set("ETag", archiveTag(sha256));
+): Promise<void> {
+  if (isUnmodified(ctx.req, archiveTag(sha256))) {
+    ctx.status = 304;
+    ctx.set("ETag", archiveTag(sha256));
+  } else if (ctx.method === "HEAD") {
+    ctx.status = 200;
+    setHeaders(ctx, {
+      ...archiveHeaders(sha256, mediaType),
+      ...lengthHeaders(await findSize()),
+    });
+  } else await send();
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Middleware, ParameterizedContext } from "koa";
+import type { Context, Middleware, ParameterizedContext } from "koa";
 import type { Answer, Outcome } from "../../mirror/cache/metadata-cache.ts";
 import {
   countLeftOut,
@@ -79,6 +79,18 @@ export function noteLeftOut(
 ): void {
   if (leftOut.length > 0) note.leftOut = countLeftOut(leftOut);
   if (reported.length > 0) note.reported = countLeftOut(reported);
+}
+
+/** Exactly application/json, because clients refuse anything else. */
+export function answerJson(
+  ctx: Context,
+  document: object,
+  cacheControl = "no-store",
+): void {
+  ctx.status = 200;
+  ctx.set("Cache-Control", cacheControl);
+  ctx.body = JSON.stringify(document);
+  ctx.res.setHeader("Content-Type", "application/json");
 }
 
 /** Sets headers by name; one without a value is left out. */

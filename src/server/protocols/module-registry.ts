@@ -18,14 +18,11 @@ import {
   type ModuleReleaseAddress,
 } from "../../mirror/modules/release.ts";
 import {
-  archiveTag,
-  confirmArchive,
-  describeArchive,
-  sendArchive,
+  answerArchive,
   recordDelivery,
+  sendArchive,
 } from "../http/archive-response.ts";
 import {
-  isUnmodified,
   renderDocument,
   rendersOnce,
   sendDocument,
@@ -112,18 +109,14 @@ export class ModuleRegistryProtocol {
     const { sha256, size } = archive;
     try {
       const type = mediaTypes[format];
-      if (isUnmodified(ctx.req, archiveTag(sha256)))
-        confirmArchive(ctx, sha256);
-      else if (ctx.method === "HEAD") describeArchive(ctx, sha256, size, type);
-      else {
-        const { module, version } = address;
-        recordDelivery(this.#parts.audit, ctx.res, {
-          module: formatModuleAddress(module),
-          version,
-          sha256,
-        });
-        await sendArchive(ctx, archive, name, this.#parts.limits, type);
-      }
+      const { audit, limits } = this.#parts;
+      const { version } = address;
+      const module = formatModuleAddress(address.module);
+      const send = () => {
+        recordDelivery(audit, ctx.res, { module, version, sha256 });
+        return sendArchive(ctx, archive, name, limits, type);
+      };
+      await answerArchive(ctx, sha256, () => size, send, type);
     } finally {
       await archive.close();
     }

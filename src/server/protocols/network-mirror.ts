@@ -12,14 +12,11 @@ import type {
 } from "../../mirror/providers/provider-mirror.ts";
 import type { PlatformArchives } from "../../mirror/providers/ensured-archive.ts";
 import {
-  archiveTag,
-  confirmArchive,
-  describeArchive,
-  sendArchive,
+  answerArchive,
   recordDelivery,
+  sendArchive,
 } from "../http/archive-response.ts";
 import {
-  isUnmodified,
   renderDocument,
   rendersOnce,
   sendDocument,
@@ -117,12 +114,12 @@ export class NetworkMirrorProtocol {
     );
     const { found } = admitted;
     noteAnswer(ctx.state, { ...answer, outcome: "hit" });
-    if (isUnmodified(ctx.req, archiveTag(found.sha256)))
-      confirmArchive(ctx, found.sha256);
-    else if (ctx.method === "HEAD") {
-      const size = await this.#mirror.findSize(found);
-      describeArchive(ctx, found.sha256, size);
-    } else await this.#send(ctx, admitted, asked);
+    await answerArchive(
+      ctx,
+      found.sha256,
+      () => this.#mirror.findSize(found),
+      () => this.#send(ctx, admitted, asked),
+    );
   }
 
   async #send(

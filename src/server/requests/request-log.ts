@@ -7,18 +7,12 @@ import { requestKind, subjectOf } from "./subject.ts";
 /** Characters. */
 const longestUserAgent = 200;
 
-/** Counts each request and writes its one line, however it ends. */
-export class RequestLog {
-  readonly #logger: Logger;
-  readonly #metrics: Metrics;
-
-  constructor(logger: Logger, metrics: Metrics) {
-    this.#logger = logger;
-    this.#metrics = metrics;
-  }
-
-  /** Records a request when its response ended or was cut. */
-  recordWhenClosed(ctx: RequestContext): void {
+/** Counts a request and writes its one line when its response ended or was cut. */
+export function recordWhenClosed(
+  logger: Logger,
+  metrics: Metrics,
+): (ctx: RequestContext) => void {
+  return (ctx) => {
     const { req, res } = ctx;
     const { socket, method } = req;
     const start = performance.now();
@@ -35,7 +29,7 @@ export class RequestLog {
       const kind = requestKind(path);
       const code = failure?.code;
       const counted = { kind, outcome, status, milliseconds: ms, bytes, code };
-      this.#metrics.countRequest(counted);
+      metrics.countRequest(counted);
       const { requestId, client, token } = asker;
       const line = {
         ...{ requestId, client, bytes, ms, originMs: Math.round(originTime) },
@@ -45,9 +39,9 @@ export class RequestLog {
         ...{ status, outcome, complete, leftOut, reported },
         ...failure,
       };
-      this.#logger.info(line, "request");
+      logger.info(line, "request");
     });
-  }
+  };
 }
 
 /**

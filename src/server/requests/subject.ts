@@ -1,4 +1,4 @@
-import type { RequestKind } from "../../telemetry/series/labels.ts";
+import type { RequestKind } from "../../telemetry/definitions.ts";
 import type { Subject } from "../protocols/public-address.ts";
 
 const operations = new Set(["/healthz", "/readyz", "/metrics"]);
@@ -48,5 +48,5 @@ export function subjectOf(
 
 /** True for a page for people. */
 function isPage(path: string): boolean {
-  return /^\/(?:$|ca\.pem$|browse$|alarms$|why\/)/.test(path);
+  return /^\/(?:$|ca\.pem$|browse$|decisions$|why\/)/.test(path);
 }

@@ -1,6 +1,7 @@
 import type { Context } from "koa";
 import { failure } from "../../errors/index.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
+import { answerJson } from "../http/request-context.ts";
 
 /** Readiness for `/readyz` and the service manager. */
 export class Readiness {
@@ -42,7 +43,7 @@ export class Readiness {
 
 /** `/healthz`: the process answers. */
 export function answerHealth(ctx: Context, { problem }: Readiness): void {
-  answerStatus(ctx, "ok", problem);
+  answerJson(ctx, { status: "ok", degraded: problem });
 }
 
 /** `/readyz`: requests can be served now. */
@@ -51,7 +52,7 @@ export async function answerReadiness(
   readiness: Readiness,
 ): Promise<void> {
   await readiness.check();
-  answerStatus(ctx, "ready", readiness.problem);
+  answerJson(ctx, { status: "ready", degraded: readiness.problem });
 }
 
 /** `/metrics`, in the text format of Prometheus. */
@@ -64,15 +65,4 @@ export async function answerMetrics(
   ctx.set("Cache-Control", "no-store");
   ctx.body = text;
   ctx.res.setHeader("Content-Type", type);
-}
-
-function answerStatus(
-  ctx: Context,
-  status: string,
-  degraded: string | undefined,
-): void {
-  ctx.status = 200;
-  ctx.set("Cache-Control", "no-store");
-  ctx.body = JSON.stringify({ status, degraded });
-  ctx.res.setHeader("Content-Type", "application/json");
 }

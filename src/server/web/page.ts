@@ -47,7 +47,7 @@ const policy = [
 const pages = [
   ["./", "Set up"],
   ["browse", "Browse"],
-  ["alarms", "Alarms"],
+  ["decisions", "Decisions"],
 ] as const;
 
 /** A page for people. Links are relative, so that the mirror may be below any path: `up` leads to its root. */

@@ -96,7 +96,7 @@ function renderAuthority(fingerprint: string): Html {
 const tokenHint = html`<h2>Token</h2>
   <p>
     This mirror needs a token. Its operator makes one with
-    <code>provender token new NAME</code>; where it has an OpenID provider,
+    <code>provender token NAME</code>; where it has an OpenID provider,
     <code>terraform login</code> and <code>tofu login</code> get one. Put it in
     the place of <code>YOUR_TOKEN</code>.
   </p> `;

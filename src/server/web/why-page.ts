@@ -6,6 +6,7 @@ import {
   type WhyQuestion,
 } from "../../mirror/why/why.ts";
 import { pathOf } from "../http/raw-request.ts";
+import { answerJson } from "../http/request-context.ts";
 import { html, type Html } from "./html.ts";
 import { sendPage } from "./page.ts";
 
@@ -24,10 +25,7 @@ export async function answerWhy(
     sendPage(ctx, why.subject, renderReasons(why), { up });
     return;
   }
-  ctx.status = 200;
-  ctx.set("Cache-Control", "no-store");
-  ctx.body = JSON.stringify(renderWhy(why));
-  ctx.res.setHeader("Content-Type", "application/json");
+  answerJson(ctx, renderWhy(why));
 }
 
 function renderReasons({ headline, code, reasons }: Why): Html {

@@ -96,7 +96,7 @@ it.each(["*.example.com", "a b", "https://mirror.example.com/"])(
   "takes no %j for a name",
   async (name) => {
     const config = write({ listen: { names: [name] } });
-    const run = await runHere(["config", "check", "--config", config]);
+    const run = await runHere(["config", "--config", config]);
     expect(run.stderr).toMatch(/listen\.names.*expected a name or an address/);
     expect(run.status).toBe(2);
   },

@@ -6,7 +6,7 @@ import type { Release } from "../../fakes/release.ts";
 import { connectedSite } from "../../mirror/bundles/bundles.ts";
 import { scratch } from "../../running-mirror.ts";
 import { canBeOthers, user } from "../../scenes/other-user.ts";
-import { outcomeOf, runCommand } from "../../scenes/provider-requests.ts";
+import { runCommand } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 import { expectDocument } from "../documents.ts";
 import { layOutStore } from "../../../src/store/layout.ts";
@@ -145,15 +145,6 @@ describe("provender prune SPEC", () => {
     ]).toEqual([200, true]);
     expect(scene.registry.requests.count("archive")).toBe(fetched + 1);
     expect(await scene.trust("list", "--json")).toBe(trust);
-  });
-
-  it("keeps what was seen first: content that is created again is refused", async () => {
-    const [release] = await fill("anew");
-    if (release === undefined) throw new Error("there are two");
-    expect((await command("prune", "anew/thing@1.0.0")).status).toBe(0);
-    await scene.registry.republish(release);
-    const answer = await scene.ask("anew").archive("1.0.0");
-    expect(outcomeOf(answer)).not.toBe("200");
   });
 
   it("forgets what is in the bucket, too, so that it does not come back from there", async () => {

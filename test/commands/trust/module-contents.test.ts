@@ -106,7 +106,7 @@ describe("a module whose tag moved", () => {
       `shown/aws 1.0.0: other content than the pinned one, commit ${second}, since`,
     );
     expect(stdout).toContain(`\n  ${command}\n`);
-    const page = (await mirror.get("/alarms")).body.toString();
+    const page = (await mirror.get("/decisions")).body.toString();
     expect(page).toContain(command);
     const why = await mirror.get(`/why/${host}/acme/shown/aws/1.0.0`);
     expect(why.body.toString()).toContain(

@@ -88,7 +88,7 @@ describe("provender trust", () => {
     const name = `${host}/everywhere/thing`;
     const explain = await runCommand(scene.mirror, "explain", `${name}@1.1.0`);
     expect(explain.stdout).toContain(written);
-    for (const path of ["/alarms", `/why/${name}/1.1.0`])
+    for (const path of ["/decisions", `/why/${name}/1.1.0`])
       expect([path, (await scene.mirror.get(path)).body.toString()]).toEqual([
         path,
         expect.stringContaining(written),

@@ -38,13 +38,7 @@ it.each(["application/octet-stream", "text/json", ""])(
   async (type) => {
     home.script("other", faults.mediaType(type));
     const client = clientOf();
-    const asked = client.fetchJson(
-      urlOf("/document"),
-      never,
-      100,
-      undefined,
-      true,
-    );
+    const asked = client.fetchJson(urlOf("/document"), never, 100, true);
     await expect(asked).rejects.toThrow("expected application/json");
   },
 );

@@ -68,7 +68,7 @@ describe("without a token", () => {
 
 describe("a token", () => {
   it("opens all of the mirror", async () => {
-    const pages = ["/", "/browse", "/alarms"];
+    const pages = ["/", "/browse", "/decisions"];
     const paths = [...pages, "/metrics", `${folder}index.json`];
     for (const path of paths)
       expect((await scene.withToken(path)).status, path).toBe(200);
@@ -207,7 +207,7 @@ describe("on SIGHUP", () => {
       ({ keys }) => keys !== undefined,
       before,
     );
-    expect(line.keys).toEqual(["offline", "limits.archive"]);
+    expect(line.keys).toEqual(["offline", "limits"]);
     await scene.reload({ auth, limits: {}, offline: false });
     const { body } = await scene.withToken("/metrics");
     expect(body.toString()).toContain(

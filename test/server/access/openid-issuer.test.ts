@@ -54,11 +54,14 @@ afterEach(async () => {
   await published.stop();
 });
 
-function makeIssuer(url = published.url): OpenIdIssuer {
+function makeIssuer(
+  url = published.url,
+  claims = new Map<string, readonly string[]>(),
+): OpenIdIssuer {
   return new OpenIdIssuer(http, {
     issuer: new URL(url),
     audience: "provender",
-    claims: new Map(),
+    claims,
     deadline: 7 * second,
     staleFor: day,
   });
@@ -138,6 +141,21 @@ describe("an access token", () => {
     ["without a subject", { sub: "" }, "it has no subject"],
   ])("%s is refused", async (_, changes, reason) => {
     expect(await verdict(await sign(changes))).toBe(reason);
+  });
+
+  it("has every claim that is asked for, with a value that is taken", async () => {
+    const rules = { repository_owner: ["acme"], ref: ["refs/heads/*"] };
+    issuer = makeIssuer(published.url, new Map(Object.entries(rules)));
+    const own = { repository_owner: "acme", ref: "refs/heads/main" };
+    expect(await verdict(await sign(own))).toBe("someone");
+    for (const [name, value] of [
+      ["repository_owner", "acme-x"],
+      ["repository_owner", undefined],
+      ["ref", "refs/tags/v1"],
+    ] as const)
+      expect(await verdict(await sign({ ...own, [name]: value }))).toBe(
+        `its claim "${name}" has no value that this mirror takes`,
+      );
   });
 
   it.each(["logout+jwt"])("of type %s is refused", async (typ) => {

@@ -69,6 +69,9 @@ describe("a signed archive URL", () => {
     expect(answer.status).toBe(401);
     expect((answer.json() as { errors: string[] }).errors).toHaveLength(1);
     expect(scene.registry.requests.count()).toBe(0);
+    await awaitLineOf(scene.mirror, answer);
+    const [, signature = path] = /\.([\w-]{43})\//.exec(path) ?? [];
+    expect(JSON.stringify(scene.mirror.log)).not.toContain(signature);
   });
 
   it("leads to all files that a provider registry names", async () => {

@@ -37,6 +37,15 @@ it("says served once all of it was", async () => {
   const answer = await requestsFor(mirror, "demo").archive("1.0.0");
   expect(answer.complete).toBe(true);
   expect(await eventsOf("demo")).toEqual(["served 1"]);
+  const [served] = readAudit(mirror).filter(({ event }) => event === "served");
+  expect(served).toMatchObject({
+    client: expect.stringMatching(/127\.0\.0\.1$/) as string,
+    verdict: "accepted",
+    provider: "registry.terraform.io/acme/demo",
+    version: "1.0.0",
+    platform: "linux_amd64",
+    sha256: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+  });
 });
 
 it("says cut when the client leaves", async () => {

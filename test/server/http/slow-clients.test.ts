@@ -137,16 +137,6 @@ describe("a client that does not take documents", () => {
   });
 });
 
-it("a client that sends more requests than it may without an answer is cut", async () => {
-  const path = "/providers/registry.terraform.io/acme/nothing/index.json";
-  const socket = await openConnection(plain);
-  socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(3_000));
-  const text = await readToEnd(socket);
-  expect(text.match(/HTTP\/1\.1 \d+ /g)?.length ?? 0).toBeLessThanOrEqual(
-    1_000,
-  );
-});
-
 it("a body without a length that fails is a reset for a client of HTTP/1.0, which knows no chunks", async () => {
   const release = await registry.publish({
     type: "torn",

@@ -106,12 +106,6 @@ describe.each(["TLS", "no TLS"])("over %s", (kind) => {
     expectOneRefusal(answer, 405);
   });
 
-  it("answers two requests sent at once, each once", async () => {
-    const last = "GET /readyz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
-    const { text } = await send(`${next}${last}`);
-    expect(text.match(/HTTP\/1\.1 200 /g)).toHaveLength(2);
-  });
-
   it("does not change to another protocol", async () => {
     const { status, text } = await send(
       "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: upgrade, close\r\nUpgrade: h2c\r\n\r\n",

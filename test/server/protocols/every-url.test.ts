@@ -102,7 +102,7 @@ const documents: readonly string[] = [
   "browse?q=acme",
   `browse?provider=${demo}`,
   `browse?module=${network}`,
-  "alarms",
+  "decisions",
   `why/${demo}`,
   `why/${demo}/1.0.0`,
   `why/${network}/1.0.0`,
@@ -167,7 +167,7 @@ async function expectThere(
   left: string[],
 ): Promise<void> {
   if (/(?:providers|modules)(?:\/[\w.]+)?\/$/.test(path)) return;
-  const isPage = /^(?:$|[?]|browse|alarms|why)/.test(path);
+  const isPage = /^(?:$|[?]|browse|decisions|why)/.test(path);
   if (isPage && !documents.includes(path)) left.push(path);
   // Clients send no token for a file.
   const isFile = /\.(?:zip|gz|sig)$|SHA256SUMS$/.test(path);

@@ -32,25 +32,4 @@ describe("the network mirror", () => {
     }
     expect(registry.requests.count("archive")).toBe(0);
   });
-
-  it.each([
-    ["/providers/HOST/acme_inc/kube/index.json"],
-    ["/providers/HOST/acme_inc/kube/1.0.0.json"],
-    [
-      "/providers/HOST/acme_inc/kube/terraform-provider-kube_1.0.0_linux_amd64.zip",
-    ],
-    ["/v1/providers/HOST/acme_inc/kube/versions"],
-    ["/v1/providers/HOST/acme_inc/kube/1.0.0/download/linux/amd64"],
-  ])(
-    "takes a namespace with underscores, as Terraform 1.16 does: %s",
-    async (path) => {
-      await registry.publish({
-        namespace: "acme_inc",
-        type: "kube",
-        version: "1.0.0",
-      });
-      const asked = path.replace("HOST", "registry.terraform.io");
-      expect((await mirror.get(asked)).status).toBe(200);
-    },
-  );
 });

@@ -115,37 +115,6 @@ it("a large archive that came wrong is cut once, and refused at once from then o
 describe("with authentication on", () => {
   const path = `/why/${host}/acme/partly`;
 
-  it.each([
-    ["no token", undefined, "401 token-needed", /^This mirror wants a token/],
-    ["a wrong token", "x", "401 token-refused", /not one that this mirror/],
-    [
-      "an expired token",
-      tokens.expired.token,
-      "401 token-refused",
-      /because it has expired/,
-    ],
-  ])(
-    "is shown to no caller with %s, by page and command",
-    async (_, token, outcome, reason) => {
-      const answer = await scene.guarded.get(
-        path,
-        token === undefined ? {} : bearer(token),
-      );
-      expect(outcomeOf(answer)).toBe(outcome);
-      expect(answer.reason).toMatch(reason);
-      const { url, caFile } = scene.guarded;
-      const variable = `TF_TOKEN_${new URL(url).host.replaceAll(".", "_")}`;
-      const env = token === undefined ? {} : { [variable]: token };
-      const named = ["--mirror", url, "--ca", caFile];
-      const asker = { configFile: scene.mirror.configFile, env };
-      const run = await runCommand(asker, "explain", "acme/partly", ...named);
-      expect(run.status).toBe(1);
-      expect(run.stderr).toMatch(
-        token === undefined ? /wants a token, and got none/ : reason,
-      );
-    },
-  );
-
   it("tells with the token that an offline mirror does not hold it", async () => {
     const { headers } = bearer(tokens.good.token);
     const answer = await scene.guarded.get(path, {

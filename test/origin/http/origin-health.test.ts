@@ -1,0 +1,138 @@
+import { describe, expect, it } from "vitest";
+import { failure } from "../../../src/errors/index.ts";
+import {
+  type Suspension,
+  OriginHealth,
+} from "../../../src/origin/http/origin-health.ts";
+import { failing } from "../../scenes/failing.ts";
+
+const host = "https://a.example/";
+const url = new URL("/v1/providers/acme/widget/versions", host);
+
+/** Makes the health of hosts with a clock that stands still, and notes what it tells. */
+function prepare() {
+  const time = { now: 1_000 };
+  const suspended: Suspension[] = [];
+  const resumed: string[] = [];
+  const health = new OriginHealth(() => time.now, {
+    onSuspended: (suspension) => suspended.push(suspension),
+    onResumed: (name) => resumed.push(name),
+  });
+  const ask = (outcome: unknown, at = url) => health.admit(at).settle(outcome);
+  return { time, health, ask, suspended, resumed };
+}
+
+const broken = failure("origin-unreachable", host, "ECONNREFUSED");
+const bad = failure("origin-status", host, 500);
+
+describe("a host", () => {
+  it("is not asked after five failures in a row, and at 1, 2, 4, 8, 16 and 30 s again", () => {
+    const { time, health, ask, suspended } = prepare();
+    for (let failure = 1; failure <= 5; failure++) {
+      expect(health.isSuspended(url)).toBe(false);
+      ask(broken);
+    }
+    for (const seconds of [1, 2, 4, 8, 16, 30, 30]) {
+      time.now += seconds * 1000 - 1;
+      expect(() => health.admit(url)).toThrow(failing("origin-suspended"));
+      time.now += 1;
+      ask(broken);
+    }
+    expect(suspended.map(({ milliseconds }) => milliseconds / 1000)).toEqual([
+      1, 2, 4, 8, 16, 30, 30, 30,
+    ]);
+    expect(health.suspended).toBe(1);
+  });
+
+  it("is asked by one probe at a time, and by everybody after one success", () => {
+    const { time, health, ask, resumed } = prepare();
+    for (let failure = 1; failure <= 5; failure++) ask(broken);
+    time.now += 1_000;
+    const probe = health.admit(url);
+    expect(() => health.admit(url)).toThrow(/another 1 s/);
+    time.now += 60_000;
+    expect(() => health.admit(url)).toThrow(failing("origin-suspended"));
+    probe.settle(undefined);
+    expect(resumed).toEqual(["a.example:443"]);
+    for (let failure = 1; failure <= 4; failure++) ask(broken);
+    expect(health.isSuspended(url)).toBe(false);
+    ask(broken);
+    expect(health.isSuspended(url)).toBe(true);
+    time.now += 1_000;
+    ask(undefined);
+  });
+
+  it.each([
+    failure("origin-status", host, 404),
+    failure("not-found", "acme/widget"),
+    new Error("ours"),
+  ])("is not suspended by %s", (outcome) => {
+    const { health, ask } = prepare();
+    for (let failure = 1; failure <= 20; failure++) ask(outcome);
+    expect(health.isSuspended(url)).toBe(false);
+  });
+
+  it.each([broken, failure("origin-timeout", host, "no first byte"), bad])(
+    "is suspended by %s",
+    (outcome) => {
+      const { health, ask } = prepare();
+      for (let failure = 1; failure <= 5; failure++) ask(outcome);
+      expect(health.isSuspended(url)).toBe(true);
+    },
+  );
+
+  it("is forgotten when thousands of others come", () => {
+    const { health, ask } = prepare();
+    for (let failure = 1; failure <= 5; failure++) ask(broken);
+    for (let name = 0; name < 5_000; name++)
+      ask(broken, new URL(`https://h${name}.example/`));
+    expect(health.isSuspended(url)).toBe(false);
+  });
+});
+
+describe("a host that asks for a pause", () => {
+  it.each([30, 1, 300])("of %i s is not asked for so long", (seconds) => {
+    const { time, health, ask } = prepare();
+    let asked = 0;
+    for (const end = time.now + 3_600_000; time.now < end; time.now += 500)
+      try {
+        ask(failure("origin-busy", host, seconds));
+        asked++;
+      } catch (error) {
+        expect(error).toEqual(failing("origin-busy"));
+      }
+    expect(asked).toBe(3_600 / seconds);
+    expect(health.suspended).toBe(1);
+  });
+
+  it("is probed after it by one request", () => {
+    const { time, health, ask } = prepare();
+    ask(failure("origin-busy", host, 30));
+    time.now += 30_000;
+    const probe = health.admit(url);
+    expect(() => health.admit(url)).toThrow(failing("origin-busy"));
+    probe.settle(undefined);
+    ask(undefined);
+  });
+
+  it("and then for less is not asked before the first is over", () => {
+    const { time, health, ask } = prepare();
+    const late = health.admit(url);
+    ask(failure("origin-busy", host, 300));
+    late.settle(failure("origin-busy", host, 5));
+    time.now += 299_999;
+    expect(() => health.admit(url)).toThrow(/in 1 s/);
+    time.now += 1;
+    ask(undefined);
+  });
+
+  it("without a time is given its own: 1, 2, 4 s and so on", () => {
+    const { time, health, ask } = prepare();
+    for (const seconds of [1, 2, 4]) {
+      ask(failure("origin-busy", host, undefined));
+      expect(() => health.admit(url)).toThrow(failing("origin-busy"));
+      time.now += seconds * 1000;
+    }
+    ask(undefined);
+  });
+});
