@@ -65,6 +65,10 @@ function makePattern(
   return { text, parts: [hostname, ...names].map((part) => part.split("*")) };
 }
 
+export function isOfModules({ parts }: Pattern): boolean {
+  return parts.length === 4;
+}
+
 /** A pattern of providers matches no module, and the other way round. */
 export function isMatch(
   { parts: [host = [], ...parts] }: Pattern,

@@ -2,6 +2,7 @@ import semver from "semver";
 import type { ModuleAddress } from "../address/module-address.ts";
 import {
   isMatch,
+  isOfModules,
   parsePattern,
   type Pattern,
 } from "../address/policy-pattern.ts";
@@ -143,7 +144,7 @@ function parseRule(
     action: settings.action,
     versions: settings.versions,
     rule,
-    minimumAge: settings.minimumAge ?? ("system" in pattern ? 0 : minimumAge),
+    minimumAge: settings.minimumAge ?? (isOfModules(pattern) ? 0 : minimumAge),
     minimumAgeRule: ownAge ? `${rule}.minimumAge` : "policy.minimumAge",
     guidance: { because: settings.because, contact },
   };

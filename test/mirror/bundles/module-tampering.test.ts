@@ -38,11 +38,7 @@ const cores = new Map<Site, Core>();
 async function startSites(): Promise<void> {
   const scene = await makeModuleCalls();
   const from = siteOf({ config: scene.config });
-  const flags = [
-    `${moduleHost}/acme/network/aws@1.1.0`,
-    `${moduleHost}/acme/subnet/aws@2.3.0`,
-    `${otherHost}/acme/base/aws`,
-  ].flatMap((spec) => ["--module", spec]);
+  const flags = ["--module", `${moduleHost}/acme/network/aws@1.1.0`];
   const file = await exportBundle(from, "--platform", "linux_amd64", ...flags);
   good = readFileSync(file);
   const nowhere = { url: "https://127.0.0.1:1/" };

@@ -93,7 +93,7 @@ describe("a version that appears later under an unknown key", () => {
       `/held/thing 1.1.0: key ${stranger.fingerprint}, not known, SHA256SUMS ${digestOf(late)}, since `,
     );
     expect(await scene.trust("approve", "held/thing@1.1.0")).toContain(
-      `is approved with SHA256SUMS ${digestOf(late)} under the key ${stranger.fingerprint}: clients get exactly this content, and no key becomes known`,
+      `is approved with SHA256SUMS ${digestOf(late)} under the key ${stranger.fingerprint}, which is not known here: clients get exactly this content, and no key becomes known`,
     );
     await eventually(
       async () => await scene.ask("held").listed(),
