@@ -49,10 +49,19 @@ interface Row {
   readonly young: readonly [string, string, string];
 }
 
+/** What a decision on a key is for. */
+const scopes = [
+  { of: "the namespace", type: null, version: null },
+  { of: "the provider", type: name.type, version: null },
+  { of: "the release", ...name },
+] as const;
+
 const ofKey =
-  (fingerprint: string, type: string | null): Row["carryOut"] =>
+  (fingerprint: string, scope: (typeof scopes)[number]): Row["carryOut"] =>
   (decisions, decision) => {
-    const key = keyDecision(fingerprint, decision ?? "approved", { type });
+    const { type, version } = scope;
+    const said = decision ?? "approved";
+    const key = keyDecision(fingerprint, said, { type, version });
     return decision === undefined
       ? forget(decisions, key)
       : decide(decisions, key);
@@ -70,18 +79,18 @@ const [revoked, unknown] = ["refused: revoked", "refused: unknown"];
 const [bad, age] = ["refused: revoked-content", "refused: age"];
 
 const rows: readonly Row[] = [
-  ...([null, "aws"] as const).flatMap((type): readonly Row[] => [
+  ...scopes.flatMap((scope): readonly Row[] => [
     {
-      of: `a stranger's key for ${type ?? "the namespace"}`,
+      of: `a stranger's key for ${scope.of}`,
       by: "stranger",
-      carryOut: ofKey(E, type),
+      carryOut: ofKey(E, scope),
       served: [byStranger, revoked, unknown],
       young: [age, revoked, unknown],
     },
     {
-      of: `the key of first contact for ${type ?? "the namespace"}`,
+      of: `the key of first contact for ${scope.of}`,
       by: "known",
-      carryOut: ofKey(K, type),
+      carryOut: ofKey(K, scope),
       served: [byKnown, revoked, byKnown],
       young: [age, revoked, age],
     },
