@@ -48,7 +48,7 @@ const writers = {
     return writeImage(source, tree, join(work, "image"), release);
   },
   executable: () => writeExecutable(source, app, work, release),
-  npm: () => writeNpmTarball(source, join(work, "npm"), release),
+  npm: () => writeNpmTarball(source, packages, join(work, "npm"), release),
 };
 for (const [kind, write] of Object.entries(writers))
   if (values.only?.includes(kind) ?? true) await write();

@@ -1,9 +1,8 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { repack } from "../../packaging/npm.ts";
+import { packAgain } from "../../packaging/npm.ts";
 import { scratch } from "../running-mirror.ts";
-import { run } from "./release.ts";
 
 /** A package that npm made of a folder whose files have this mode. */
 async function packWith(mode: number): Promise<Buffer> {
@@ -13,9 +12,7 @@ async function packWith(mode: number): Promise<Buffer> {
     writeFileSync(join(folder, "package", name), "");
     chmodSync(join(folder, "package", name), mode);
   }
-  const tarball = join(folder, "made.tgz");
-  await run("tar", ["-czf", tarball, "-C", folder, "package"]);
-  return repack(tarball, folder, { epoch: 0 });
+  return packAgain(folder, { epoch: 0 });
 }
 
 it("makes the same package for npm of files that others may not read", async () => {

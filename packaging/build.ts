@@ -1,0 +1,7 @@
+import { join } from "node:path";
+import { version } from "../src/main/version.ts";
+import { writeBundle } from "./bundle.ts";
+import { root } from "./project.ts";
+
+// `npm run build`: the program that npm packs.
+await writeBundle(join(root, "dist"), version);
