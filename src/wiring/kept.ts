@@ -8,6 +8,7 @@ import { downloadLimits } from "../mirror/archives/places.ts";
 import {
   MetadataCache,
   type MetadataRecords,
+  type Revised,
 } from "../mirror/cache/metadata-cache.ts";
 import { ReleaseRecords } from "../mirror/releases/records.ts";
 import type { SignatureJudge } from "../mirror/releases/evidence.ts";
@@ -159,7 +160,7 @@ export function wireCaches(
   };
   const absence = Math.min(limits.absence, freshness.versions);
   const within = { ...downloadLimits, ...limits, ...freshness };
-  const cache = <K extends object, V extends object>(
+  const cache = <K extends object, V extends Revised>(
     records: MetadataRecords<K, V>,
   ) => {
     const made = new MetadataCache(

@@ -184,6 +184,18 @@ export class FailingRecords extends DatabaseRecords {
     });
   }
 
+  override swap(
+    key: RecordKey,
+    revision: number,
+    body: unknown,
+  ): Promise<number | undefined> {
+    return this.transact(async () => {
+      const written = await super.swap(key, revision, body);
+      if (written !== undefined) this.note(key.join("/"));
+      return written;
+    });
+  }
+
   override async remove(key: RecordKey): Promise<void> {
     await this.transact(async () => {
       this.note(`no ${key.join("/")}`);

@@ -7,6 +7,7 @@ import { isFailure, ProvenderError } from "../../src/errors/index.ts";
 import { Archives } from "../../src/mirror/archives/archives.ts";
 import {
   MetadataCache,
+  type Revised,
   type MetadataRecords,
 } from "../../src/mirror/cache/metadata-cache.ts";
 import { FirstContacts } from "../../src/mirror/standings/first-contacts.ts";
@@ -148,7 +149,7 @@ export class MirrorScene {
     records.listen(() => trust.forget());
     const events = new TrustEvents(trust, notebook);
     const unwritten: string[] = [];
-    const cacheOf = <K extends object, V extends object>(
+    const cacheOf = <K extends object, V extends Revised>(
       of: MetadataRecords<K, V>,
     ) => {
       const cache = new MetadataCache<K, V>(

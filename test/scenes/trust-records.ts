@@ -54,6 +54,6 @@ export async function prepareTrust() {
     lose: (key: RecordKey) => loseRecord(layout, key),
     damage: (key: RecordKey) => damageRecord(layout, key),
     /** A release on record, of which only that matters. */
-    record: (type?: string) => records.create(place.release(type), {}, asItIs),
+    record: (type?: string) => records.swap(place.release(type), 0, {}),
   };
 }

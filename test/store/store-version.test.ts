@@ -28,7 +28,7 @@ describe("the version of a store", () => {
   it("is this one where nothing says it, and what is there stays", async () => {
     const layout = await makeLayout();
     const key = ["trust", "seen", "a.example", "acme"];
-    await openRecords(layout).create(key, { notes: [1] }, asItIs);
+    await openRecords(layout).swap(key, 0, { notes: [1] });
     rmSync(layout.version);
     await prepareStorageDirectory(layout);
     const kept = await openRecords(layout).read(key, asItIs);

@@ -198,17 +198,19 @@ async function findGrounds(
 
 /** Admits the release, as one that an origin offers. Throws its refusal, and release-conflict where other content is pinned. */
 async function settle(
-  { settlements, catalog }: ImportParts,
-  { request, evidence, packages }: JudgedRelease,
+  { settlements }: ImportParts,
+  judged: JudgedRelease,
   next: KnownRelease,
   by: SettledBy,
 ): Promise<void> {
+  const { request, evidence, packages } = judged;
   const { release } = await settlements.settle(request, next, by);
-  const now = await catalog.peekRelease(request.address);
-  if (now !== undefined && now.offered?.size !== next.offered?.size)
-    await settlements.keep(
-      ...([request.address, { ...now, offered: next.offered }, now] as const),
-    );
+  await settlements.keep(request.address, (known) => {
+    const { offered } = takeBundled(known, judged);
+    return known.offered?.size === offered?.size
+      ? known
+      : { ...known, offered };
+  });
   const isServed = packages.every(({ sha256 }) =>
     release.packages.values().some((found) => found.sha256 === sha256),
   );

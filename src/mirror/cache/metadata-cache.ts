@@ -32,6 +32,9 @@ export interface Within {
   readonly mayBeOld?: boolean | undefined;
 }
 
+/** Attempts to write while others write the same record. */
+const mostTries = 8;
+
 /** Milliseconds for which a failing origin is not asked again for one key; less where lists are fresh for less. */
 const pauseAfterFailure = 5_000;
 
@@ -39,7 +42,7 @@ const pauseAfterFailure = 5_000;
  * Cache of metadata: memory over records over the origin. Concurrent requests
  * share one request to the origin. While it fails, stale answers are served.
  */
-export class MetadataCache<K extends object, V extends object> {
+export class MetadataCache<K extends object, V extends Revised> {
   readonly #records: MetadataRecords<K, V>;
   readonly #limits: MetadataLimits;
   readonly #clock: Clock;
@@ -52,8 +55,6 @@ export class MetadataCache<K extends object, V extends object> {
   readonly #values = new LRUCache<string, Remembered<V>>({
     maxSize: memoryBytes,
   });
-  /** Values that are or were in memory. */
-  readonly #had = new WeakSet<V>();
   // Unlike `max`, this takes memory for what is remembered alone.
   readonly #absent = new LRUCache<string, Absence>({
     maxSize: absentEntries,
@@ -148,19 +149,19 @@ export class MetadataCache<K extends object, V extends object> {
     return (await this.#recall(key, subject))?.value;
   }
 
-  /** Returns what memory has by now in place of a value that came from it; any other value itself. */
-  latest(subject: K, value: V): V {
-    const held = this.#values.get(this.#keyOf(subject));
-    return held !== undefined && this.#had.has(value) ? held.value : value;
+  /** Writes what `change` makes of the known value, and again where another one was first. */
+  async change(subject: K, change: (known: V) => V): Promise<void> {
+    for (let tries = 0; tries < mostTries; tries++) {
+      const known = await this.peek(subject);
+      const value = known && change(known);
+      if (value === undefined || value === known) return;
+      const write = (ours: Kept<V>) => this.#records.write(subject, ours);
+      if ((await this.replace(subject, value, write)) !== undefined) return;
+    }
+    throw failure("too-busy", `writers of ${this.#records.format(subject)}`);
   }
 
-  /** Writes what was made of a known value, and remembers what is kept. */
-  async amend(subject: K, value: V, known: V): Promise<V> {
-    const write = (ours: Kept<V>) => this.#records.write(subject, ours, known);
-    return (await this.replace(subject, value, write)) ?? value;
-  }
-
-  /** Remembers what `write` keeps of a value; undefined where that is nothing. */
+  /** Remembers what `write` keeps of a value. Undefined where another one was first: what that wrote is known from then on. */
   async replace(
     subject: K,
     value: V,
@@ -170,7 +171,10 @@ export class MetadataCache<K extends object, V extends object> {
     const held = this.#values.get(key);
     const confirmedAt = held?.confirmedAt ?? this.#clock.now();
     const kept = await write({ value, confirmedAt });
-    if (kept === undefined) return undefined;
+    if (kept === undefined) {
+      this.#values.delete(key);
+      return undefined;
+    }
     this.#absent.delete(key);
     const checkedAt = held?.checkedAt ?? this.#clock.monotonic();
     const isRefused = held?.isRefused ?? false;
@@ -267,13 +271,32 @@ export class MetadataCache<K extends object, V extends object> {
     }
     try {
       const signal = AbortSignal.timeout(this.#limits.answer);
-      const fetched = await fetch(known?.value, signal);
-      const value = await this.#keep(key, subject, fetched, known?.value);
+      const value = await this.#fetch(key, subject, fetch, known, signal);
       const originTime = this.#clock.monotonic() - start;
       return { value, outcome: "fetched", age: 0, originTime };
     } catch (error) {
       return this.#answerFailure(key, subject, known, error, start);
     }
+  }
+
+  /** Asks the origin, and again where another one wrote first: the answer has to continue what that wrote. */
+  async #fetch(
+    key: string,
+    subject: K,
+    fetch: FetchValue<V>,
+    known: Remembered<V> | undefined,
+    signal: AbortSignal,
+  ): Promise<V> {
+    let before = known;
+    for (let tries = 0; tries < mostTries; tries++) {
+      const fetched = await fetch(before?.value, signal);
+      const kept = await this.#keep(key, subject, fetched, before?.value);
+      if (kept !== undefined) return kept;
+      const other = await this.#recall(key, subject);
+      // A record that is gone is made again of what is known.
+      before = other ?? (before && { ...before, value: asNew(before.value) });
+    }
+    throw failure("too-busy", `writers of ${this.#records.format(subject)}`);
   }
 
   /** Finds what memory or the record has. */
@@ -326,17 +349,21 @@ export class MetadataCache<K extends object, V extends object> {
     subject: K,
     value: V,
     known: V | undefined,
-  ): Promise<V> {
-    let kept: Kept<V> = { value, confirmedAt: this.#clock.now() };
+  ): Promise<V | undefined> {
+    const ours = { value, confirmedAt: this.#clock.now() };
+    let kept: Kept<V> | undefined = ours;
     try {
-      if (value !== known)
-        kept = await this.#records.write(subject, kept, known);
-      // It may have been amended while the origin was asked.
-      else kept = { ...kept, value: this.latest(subject, value) };
+      if (value !== known) kept = await this.#records.write(subject, ours);
+      // It may have been decided on while the origin was asked.
+      else kept = { ...ours, value: this.#values.get(key)?.value ?? value };
     } catch (error) {
       // A disk that is full must not turn a good answer into a failure.
       if (isFailure(error, "record-unreadable")) throw error;
       this.#onUnwritten(this.#records.format(subject), error);
+    }
+    if (kept === undefined) {
+      this.#values.delete(key);
+      return undefined;
     }
     this.#absent.delete(key);
     const checkedAt = this.#clock.monotonic();
@@ -347,9 +374,17 @@ export class MetadataCache<K extends object, V extends object> {
   #remember(key: string, remembered: Remembered<V>): Remembered<V> {
     const size = Math.max(1, this.#records.weigh(remembered.value));
     this.#values.set(key, remembered, { size });
-    this.#had.add(remembered.value);
     return remembered;
   }
+}
+
+function asNew<V extends Revised>(value: V): V {
+  return { ...value, revision: 0 };
+}
+
+/** A value that knows the revision of the record that it was made from; 0 for none. */
+export interface Revised {
+  readonly revision: number;
 }
 
 interface Remembered<V> extends Kept<V> {
@@ -381,13 +416,13 @@ export interface Kept<V> {
 }
 
 /** Records of one kind of value on disk, by subject. */
-export interface MetadataRecords<K, V> {
+export interface MetadataRecords<K, V extends Revised> {
   /** The subject in words. */
   format(subject: K): string;
   key(subject: K): RecordKey;
   read(subject: K): Promise<Kept<V> | undefined>;
-  /** Writes what continues `known`. Returns what is kept, which another replica may have made of it. */
-  write(subject: K, kept: Kept<V>, known: V | undefined): Promise<Kept<V>>;
+  /** Writes a value, and returns it with its new revision. Undefined, and nothing is written, where its record is no longer of its revision. */
+  write(subject: K, kept: Kept<V>): Promise<Kept<V> | undefined>;
   /** About how many bytes the value takes, which bounds what memory holds. */
   weigh(value: V): number;
 }

@@ -322,7 +322,7 @@ export class ModuleMirror {
     });
     const served = await pins.settle(address);
     const { place = answer.value, commit = answer.value.commit } = served ?? {};
-    return { ...answer, value: { ...place, commit } };
+    return { ...answer, value: { ...answer.value, ...place, commit } };
   }
 
   /** Rejects when the fetch fails in time. */
@@ -532,9 +532,12 @@ async function askRegistry(
   signal: AbortSignal,
 ): Promise<ModuleRelease> {
   const { module, version } = address;
+  const { revision = 0 } = known ?? {};
   try {
-    const found = await registry.findLocation(module, version, signal);
-    const place = { location: found.location, base: found.base.href };
+    const { location, base } = await registry.findLocation(
+      ...([module, version, signal] as const),
+    );
+    const place = { location, base: base.href, revision };
     const source = sourceOf(address, place);
     if (source.kind !== "git") return { ...place, commit: undefined };
     const commit = await sources.findCommit(source, signal).catch(

@@ -101,14 +101,16 @@ export class ModuleReleaseRecords implements MetadataRecords<
   async write(
     address: ModuleReleaseAddress,
     kept: Kept<ModuleRelease>,
-  ): Promise<Kept<ModuleRelease>> {
-    const { value, confirmedAt } = kept;
-    const { commit = null } = value;
-    const at = confirmedAt.toISOString();
-    await this.#records.change(releaseKey(address), readRelease, () => ({
-      ...{ ...value, commit, confirmedAt: at },
-    }));
-    return kept;
+  ): Promise<Kept<ModuleRelease> | undefined> {
+    const { revision: before, commit = null, ...place } = kept.value;
+    const confirmedAt = kept.confirmedAt.toISOString();
+    const body = { ...place, commit, confirmedAt };
+    const revision = await this.#records.swap(
+      ...([releaseKey(address), before, body] as const),
+    );
+    return revision === undefined
+      ? undefined
+      : { ...kept, value: { ...kept.value, revision } };
   }
 }
 
@@ -127,9 +129,9 @@ export async function listOffered(
   );
 }
 
-function readRelease(body: unknown): Kept<ModuleRelease> {
+function readRelease(body: unknown, revision: number): Kept<ModuleRelease> {
   const { confirmedAt, ...value } = releaseShape.parse(body);
-  return { confirmedAt, value };
+  return { confirmedAt, value: { ...value, revision } };
 }
 
 /** Contents of releases: the pinned one and what was offered beside it, one record a release. */

@@ -27,6 +27,8 @@ export interface ModulePlace {
 export interface ModuleRelease extends ModulePlace {
   /** Commit that a git source leads to. */
   readonly commit: string | undefined;
+  /** Of the record that it was made from; 0 for none. */
+  readonly revision: number;
 }
 
 /** The archive of a release. */

@@ -44,6 +44,8 @@ export interface KnownRelease {
   readonly offered: ReadonlySet<string> | undefined;
   /** URLs of archives by OS_ARCH, of the last answer; not recorded. */
   readonly places: ReadonlyMap<string, string>;
+  /** Of the record that it was made from; 0 for none. */
+  readonly revision: number;
 }
 
 /** A release of which nothing is known yet. */
@@ -52,6 +54,7 @@ export const unknownRelease: KnownRelease = {
   keys: [],
   offered: undefined,
   places: new Map(),
+  revision: 0,
 };
 
 /** Evidence that bounds do not drop: it counts for the release, or an operator decided on its content. */
@@ -176,7 +179,24 @@ export function takeOffer(
     offered: joinOffered(before.offered, platforms, known === undefined),
     // The places of other content are not those of the pinned one.
     places: isServed ? placesOf(found, evidence) : new Map(),
+    revision: before.revision,
   };
+}
+
+/** Adds what we know to what another one wrote first; what both know stays as that judged it. */
+export function joinReleases(
+  other: KnownRelease,
+  ours: KnownRelease,
+): KnownRelease {
+  const written = new Set(other.trust.evidence.map(({ id }) => id));
+  const trust = ours.trust.evidence
+    .filter(({ id }) => !written.has(id))
+    .reduce((all, one) => addEvidence(all, one, isKept(all)), other.trust);
+  const offered =
+    other.offered &&
+    ours.offered &&
+    new Set([...other.offered, ...ours.offered]);
+  return { ...other, trust, offered };
 }
 
 /** Copies from an answer the facts beside the checksums. */

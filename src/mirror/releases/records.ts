@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import type { Hostname } from "../../address/hostname.ts";
 import {
@@ -9,13 +8,12 @@ import { parseSha256, type Sha256 } from "../../address/hash.ts";
 import { formatArchiveName } from "../../address/archive-name.ts";
 import { parsePlatform } from "../../address/platform.ts";
 import { isVersion, type Version } from "../../address/version.ts";
-import { failure, ifAddress, ProvenderError } from "../../errors/index.ts";
+import { ifAddress, ProvenderError } from "../../errors/index.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import { laterOf, type Clock } from "../cache/clock.ts";
 import type { Kept, MetadataRecords } from "../cache/metadata-cache.ts";
 import type { Candidate } from "../../trust/candidates.ts";
-import { agrees, widen } from "../../trust/content.ts";
 import type { ReleaseName } from "../../trust/decisions.ts";
 import { isCandidate } from "../../trust/standing.ts";
 import type { PinnedChecksums } from "../../trust/state.ts";
@@ -80,7 +78,7 @@ export class ReleaseRecords implements MetadataRecords<
   async read(address: ReleaseAddress): Promise<Kept<KnownRelease> | undefined> {
     const body = await this.#readBody(address);
     if (body === undefined) return undefined;
-    const { confirmedAt, pinned, published, keys, offered } = body;
+    const { confirmedAt, pinned, published, keys, offered, revision } = body;
     const evidence = await Promise.all(
       body.evidence.map((one) => this.#judge(address, one)),
     );
@@ -89,6 +87,7 @@ export class ReleaseRecords implements MetadataRecords<
       keys,
       offered: offered && new Set(offered),
       places: new Map<string, string>(),
+      revision,
     };
     return { value, confirmedAt };
   }
@@ -120,57 +119,34 @@ export class ReleaseRecords implements MetadataRecords<
     );
   }
 
-  /**
-   * Joins the release with the record as other processes wrote it since it was
-   * `known`. Nothing is recorded of an unverified release.
-   */
+  /** Nothing is recorded of an unverified release. */
   async write(
     address: ReleaseAddress,
     kept: Kept<KnownRelease>,
-    known: KnownRelease | undefined,
-  ): Promise<Kept<KnownRelease>> {
-    let joined = { value: kept.value, isRead: true };
-    const { confirmedAt } = kept;
-    await this.#records.change(
-      recordKey(address),
-      readReleaseBody,
-      (before) => {
-        joined = joinReleases(address, kept.value, known, before);
-        if (before === undefined && !isJudged(kept.value)) return before;
-        const next = writeReleaseBody({ value: joined.value, confirmedAt });
-        return isUnchanged(before, next) ? before : next;
-      },
+  ): Promise<Kept<KnownRelease> | undefined> {
+    const { value } = kept;
+    if (value.revision === 0 && !isJudged(value)) return kept;
+    const revision = await this.#records.swap(
+      ...([recordKey(address), value.revision, writeRelease(kept)] as const),
     );
-    const own = { value: joined.value, confirmedAt };
-    return joined.isRead ? own : ((await this.read(address)) ?? own);
+    return revision === undefined
+      ? undefined
+      : { ...kept, value: { ...value, revision } };
   }
 
-  /**
-   * Writes a decision and what `beside` writes, in one transaction. Undefined, and nothing is written, where other
-   * processes wrote something that was not `known` to it.
-   */
+  /** Writes a decision and what `beside` writes, in one transaction; neither, where another process was first. */
   decide(
     address: ReleaseAddress,
     kept: Kept<KnownRelease>,
-    known: KnownRelease,
     beside: () => Promise<void>,
   ): Promise<Kept<KnownRelease> | undefined> {
-    const { value } = kept;
     return this.#records.transact(async () => {
-      let joined = value;
-      await this.#records.change(
-        recordKey(address),
-        readReleaseBody,
-        (before) => {
-          joined = joinReleases(address, value, known, before).value;
-          return joined === value ? writeReleaseBody(kept) : before;
-        },
-      );
-      if (joined !== value) return undefined;
-      await beside();
-      return kept;
+      const written = await this.write(address, kept);
+      if (written !== undefined) await beside();
+      return written;
     });
   }
+
   /** The providers with a release on record, by name. */
   async listProviders(): Promise<readonly ProviderAddress[]> {
     const found: ProviderAddress[] = [];
@@ -308,14 +284,16 @@ const releaseShape = z.object({
 });
 
 /** The record of a release. */
-type ReleaseBody = Readonly<z.infer<typeof releaseShape>>;
+interface ReleaseBody extends Readonly<z.infer<typeof releaseShape>> {
+  readonly revision: number;
+}
 type EvidenceBody = ReleaseBody["evidence"][number];
 
-function readReleaseBody(body: unknown): ReleaseBody {
-  return releaseShape.parse(body);
+function readReleaseBody(body: unknown, revision: number): ReleaseBody {
+  return { ...releaseShape.parse(body), revision };
 }
 
-function writeReleaseBody({
+function writeRelease({
   value: { trust, keys, offered },
   confirmedAt,
 }: Kept<KnownRelease>) {
@@ -341,19 +319,6 @@ function readProof(evidence: EvidenceBody): ReleaseProof {
         signature === undefined ? undefined : Buffer.from(signature, "base64"),
     }),
   };
-}
-
-/** Milliseconds after which a record is written again although nothing in it is new. */
-const worthWriting = 1_000;
-
-/** True for a body that repeats a recent record. */
-function isUnchanged(before: ReleaseBody | undefined, body: unknown): boolean {
-  if (before === undefined) return false;
-  const next = releaseShape.parse(body);
-  const { confirmedAt } = before;
-  const later = next.confirmedAt.getTime() - confirmedAt.getTime();
-  const isLate = later < 0 || later >= worthWriting;
-  return !isLate && isDeepStrictEqual(before, { ...next, confirmedAt });
 }
 
 function writePinned(pinned: NonNullable<KnownRelease["trust"]["pinned"]>) {
@@ -394,76 +359,6 @@ function writeDate(date: Date | undefined): string | null {
   return date === undefined || Number.isNaN(date.getTime())
     ? null
     : date.toISOString();
-}
-
-/**
- * Joins a release to its record, which another replica may have
- * changed since it was `known`. Pinned checksums on record stay, and evidence
- * is added. Evidence of other replicas has to be read again before it counts.
- */
-function joinReleases(
-  address: ReleaseAddress,
-  ours: KnownRelease,
-  known: KnownRelease | undefined,
-  recorded: ReleaseBody | undefined,
-): { readonly value: KnownRelease; readonly isRead: boolean } {
-  if (recorded === undefined) return { value: ours, isRead: true };
-  const ids = new Set(
-    [ours, known].flatMap((one) =>
-      (one?.trust.evidence ?? []).map(({ id }) => id),
-    ),
-  );
-  const others = recorded.evidence
-    .map((body) => asUnread(address, body))
-    .filter(({ id }) => !ids.has(id));
-  const pinned = joinPinned(ours.trust.pinned, recorded.pinned);
-  const evidence = [...others, ...ours.trust.evidence];
-  const trust = { ...ours.trust, pinned, evidence };
-  const offered = joinOffered(ours.offered, recorded.offered);
-  const isRead = others.length === 0;
-  const isOurs =
-    isRead && pinned === ours.trust.pinned && offered === ours.offered;
-  return {
-    value: isOurs ? ours : { ...ours, trust, offered },
-    isRead,
-  };
-}
-
-/** Joins the platforms ever offered; unknown if either side is. */
-function joinOffered(
-  ours: KnownRelease["offered"],
-  recorded: ReleaseBody["offered"],
-): KnownRelease["offered"] {
-  if (ours === undefined || recorded === undefined) return undefined;
-  const isWider = recorded.some((platform) => !ours.has(platform));
-  return isWider ? new Set([...recorded, ...ours]) : ours;
-}
-
-function joinPinned(
-  ours: PinnedChecksums | undefined,
-  recorded: PinnedChecksums | undefined,
-): PinnedChecksums | undefined {
-  if (recorded === undefined || ours === undefined) return recorded ?? ours;
-  if (!agrees(recorded.content, ours.content)) return recorded;
-  const content = widen(recorded.content, ours.content);
-  const isOurs =
-    ours.sha256sums === recorded.sha256sums &&
-    ours.content.size === content.size;
-  return isOurs ? ours : { ...recorded, content };
-}
-
-function asUnread(
-  address: ReleaseAddress,
-  body: ReleaseBody["evidence"][number],
-): StoredEvidence {
-  const fault = failure(
-    "signature-undecided",
-    formatRelease(address),
-    "not read yet",
-  );
-  const { keyLabels, noted } = body;
-  const proof = readProof(body);
-  return { ...faultyEvidence(address, proof, keyLabels, body, fault), noted };
 }
 
 /** A namespace, or one provider of it. */

@@ -16,7 +16,11 @@ import type { Refused, ReleaseQuestion } from "../../trust/standing.ts";
 import type { FirstContact, NamespaceTrust } from "../../trust/state.ts";
 import type { MetadataCache } from "../cache/metadata-cache.ts";
 import type { StoredEvidence } from "../releases/evidence.ts";
-import { viewOf, type KnownRelease } from "../releases/known-release.ts";
+import {
+  joinReleases,
+  viewOf,
+  type KnownRelease,
+} from "../releases/known-release.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import {
   formatRelease,
@@ -38,7 +42,7 @@ export interface SettledBy {
 interface SettlementsParts {
   readonly releases: Pick<
     MetadataCache<ReleaseAddress, KnownRelease>,
-    "amend" | "latest" | "replace"
+    "change" | "peek" | "replace"
   >;
   readonly records: Pick<ReleaseRecords, "decide">;
   readonly events: TrustEvents;
@@ -73,7 +77,7 @@ const mostProviders = 1_000;
  */
 export class Settlements {
   readonly #parts: SettlementsParts;
-  readonly #writing = new SingleFlight<string, KnownRelease>();
+  readonly #writing = new SingleFlight<string, KnownRelease | undefined>();
   readonly #remembered = new WeakMap<KnownRelease, Remembered>();
   readonly #revisions = new LRUCache<string, number>({ max: mostProviders });
   #others = 0;
@@ -99,11 +103,18 @@ export class Settlements {
       if (settled.release === now.trust)
         return this.#answer(request, now, by, settled);
       const before = now;
-      now = await this.#writing.run(formatRelease(request.address), () =>
-        this.#write(request, before, by).catch((error: unknown) => {
-          throw asStoreFull(formatRelease(request.address), error);
+      const { address } = request;
+      const name = formatRelease(address);
+      const written = await this.#writing.run(name, () =>
+        this.#write(request, before, settled).catch((error: unknown) => {
+          throw asStoreFull(name, error);
         }),
       );
+      const other = written
+        ? undefined
+        : await this.#parts.releases.peek(address);
+      now =
+        written ?? (other ? joinReleases(other, now) : { ...now, revision: 0 });
     }
     throw failure("too-busy", `writers of ${formatRelease(request.address)}`);
   }
@@ -136,44 +147,31 @@ export class Settlements {
     return new Set(packages?.values().map(({ sha256 }) => sha256));
   }
 
-  /**
-   * Records a bundle's material for a release, before it is settled. Durable
-   * for a release that was verified before.
-   */
+  /** Records what a bundle says of a release beside its content. */
   keep(
     address: ReleaseAddress,
-    value: KnownRelease,
-    known: KnownRelease,
-  ): Promise<KnownRelease> {
-    return this.#parts.releases.amend(address, value, known);
+    change: (known: KnownRelease) => KnownRelease,
+  ): Promise<void> {
+    return this.#parts.releases.change(address, change);
   }
 
-  /**
-   * Writes the decision together with what people hear of it. Others may have settled the release since it was `given`,
-   * in this process or another one: what they made of it is returned, and has to be decided on again.
-   */
+  /** Writes the decision together with what people hear of it; undefined, and neither is written, where another one was first. */
   async #write(
-    request: ReleaseRequest,
-    given: KnownRelease,
-    by: SettledBy,
-  ): Promise<KnownRelease> {
+    { address }: ReleaseRequest,
+    known: KnownRelease,
+    { release: trust, events: heard }: Settled<StoredEvidence>,
+  ): Promise<KnownRelease | undefined> {
     const { releases, records, events } = this.#parts;
-    const { address } = request;
-    const known = releases.latest(address, given);
-    const settled = settle(this.#ask(request, known, by));
-    const { release: trust } = settled;
-    if (settled.firstSigner !== undefined || trust === known.trust)
-      return known;
     const note = async () => {
-      for (const event of settled.events) await events.note(address, event);
+      for (const event of heard) await events.note(address, event);
     };
     const ours = { ...known, trust };
     const decided = await releases.replace(address, ours, (kept) =>
-      records.decide(address, kept, known, note),
+      records.decide(address, kept, note),
     );
     const provider = formatProviderAddress(address.provider);
     this.#revisions.set(provider, (this.#revisions.get(provider) ?? 0) + 1);
-    return decided ?? releases.amend(address, known, known);
+    return decided;
   }
 
   #ask(

@@ -96,8 +96,11 @@ export class TrustEntry {
     const body = writeContact(contact);
     let first = contact;
     await this.#change(async (teachIt) => {
-      first = await this.#records.create(key, body, readContact);
-      if (first.id !== contact.id) return;
+      first = contact;
+      if ((await this.#records.swap(key, 0, body)) === undefined) {
+        first = (await this.#records.read(key, readContact)) ?? contact;
+        return;
+      }
       await teachIt(teach);
       await beside();
     });

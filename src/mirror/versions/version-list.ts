@@ -24,6 +24,8 @@ export interface VersionList {
   readonly firstContact: Date;
   readonly versions: ReadonlyMap<Version, ListedVersion>;
   readonly warnings: readonly string[];
+  /** Of the record that it was made from; 0 for none. */
+  readonly revision: number;
 }
 
 /** However many versions a list may have, these may be known of one provider or module. */
@@ -69,6 +71,7 @@ export function mergeVersions(
     firstContact: known?.firstContact ?? now,
     versions,
     warnings: answer.warnings,
+    revision: known?.revision ?? 0,
   };
 }
 
@@ -82,60 +85,6 @@ function notAfter(now: Date, { appeared }: ListedVersion): Date | undefined {
   return appeared !== undefined && appeared > now ? now : appeared;
 }
 
-/**
- * Joins two lists of one provider that replicas of one store made side by
- * side. The earliest appearance of each version counts; the rest is from
- * `newer`. Only the list of the earlier contact says what was there at first: no
- * date does, because clocks are set.
- */
-export function joinLists(newer: VersionList, older: VersionList): VersionList {
-  const firstContact = earlier(newer.firstContact, older.firstContact);
-  const names = [...newer.versions.keys(), ...older.versions.keys()];
-  const versions = new Map<Version, ListedVersion>();
-  for (const version of names) {
-    const [now, then] = [newer, older].map((list) =>
-      list.versions.get(version),
-    );
-    const entry = now ?? (then && { ...then, listed: false });
-    if (entry === undefined) continue;
-    const wasThere =
-      isOfContact(newer, now, firstContact) ||
-      isOfContact(older, then, firstContact);
-    const appeared = wasThere
-      ? undefined
-      : earlier(sinceIn(newer, now), sinceIn(older, then));
-    const published = then?.published ?? now?.published;
-    versions.set(version, { ...entry, appeared, published });
-  }
-  return { firstContact, versions, warnings: newer.warnings };
-}
-
-/** True for a version that the first list of this contact had. */
-function isOfContact(
-  list: VersionList,
-  entry: ListedVersion | undefined,
-  firstContact: Date,
-): boolean {
-  return (
-    entry !== undefined &&
-    entry.appeared === undefined &&
-    list.firstContact <= firstContact
-  );
-}
-
-const never = new Date(8.64e15);
-
-function sinceIn(
-  { firstContact }: VersionList,
-  entry: ListedVersion | undefined,
-): Date {
-  return entry === undefined ? never : (entry.appeared ?? firstContact);
-}
-
-function earlier(a: Date, b: Date): Date {
-  return a < b ? a : b;
-}
-
 /** This version alone; one that the list does not know was kept before any list was. */
 export function limitVersions(
   list: VersionList | undefined,
@@ -145,8 +94,9 @@ export function limitVersions(
     ...{ version, protocols: [], platforms: undefined },
     ...{ appeared: undefined, listed: true },
   };
-  const { firstContact = new Date(0) } = list ?? {};
-  return { firstContact, versions: new Map([[version, entry]]), warnings: [] };
+  const { firstContact = new Date(0), revision = 0 } = list ?? {};
+  const versions = new Map([[version, entry]]);
+  return { firstContact, versions, warnings: [], revision };
 }
 
 /**
@@ -183,11 +133,7 @@ export function isAlarming(vanished: number, of: number): boolean {
 }
 
 /** Compares two lists, a hundred times as fast as a comparison of objects. */
-export function isSameList(
-  a: VersionList | undefined,
-  b: VersionList | undefined,
-): boolean {
-  if (a === undefined || b === undefined) return a === b;
+function isSameList(a: VersionList, b: VersionList): boolean {
   const nameOf = namingPlatforms();
   const isSameEntry = (one: ListedVersion, other: ListedVersion | undefined) =>
     one.listed === other?.listed &&

@@ -8,12 +8,7 @@ import { parseVersion } from "../../address/version.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Kept, MetadataRecords } from "../cache/metadata-cache.ts";
-import {
-  isSameList,
-  joinLists,
-  namingPlatforms,
-  type VersionList,
-} from "./version-list.ts";
+import { namingPlatforms, type VersionList } from "./version-list.ts";
 
 /** Names of one kind of version list, in text and on disk. */
 interface VersionNaming<A> {
@@ -60,33 +55,20 @@ export class VersionRecords<A> implements MetadataRecords<A, VersionList> {
     return this.#records.read(record, readVersionListBody);
   }
 
-  /** Joined to what other replicas wrote meanwhile, which is returned. */
   async write(
     address: A,
     kept: Kept<VersionList>,
-    known: VersionList | undefined,
-  ): Promise<Kept<VersionList>> {
-    let joined = kept;
+  ): Promise<Kept<VersionList> | undefined> {
+    const { value } = kept;
     const record = this.#naming.record(address);
-    const write = () =>
-      this.#records.change(record, readVersionListBody, (before) => {
-        const continues = isSameList(before?.value, known);
-        joined = before === undefined || continues ? kept : join(kept, before);
-        return writeVersionListBody(joined);
-      });
+    const body = writeVersionListBody(kept);
+    const write = () => this.#records.swap(record, value.revision, body);
     // The origin says it again.
-    await this.#records.transact(write, "soon");
-    return joined;
+    const revision = await this.#records.transact(write, "soon");
+    return revision === undefined
+      ? undefined
+      : { ...kept, value: { ...value, revision } };
   }
-}
-
-function join(
-  ours: Kept<VersionList>,
-  before: Kept<VersionList>,
-): Kept<VersionList> {
-  const isNewer = ours.confirmedAt >= before.confirmedAt;
-  const [newer, older] = isNewer ? [ours, before] : [before, ours];
-  return { ...newer, value: joinLists(newer.value, older.value) };
 }
 
 const date = z.iso.datetime().transform((text) => new Date(text));
@@ -112,7 +94,10 @@ const shape = z.object({
 });
 
 /** The record of a list. */
-function readVersionListBody(body: unknown): Kept<VersionList> {
+function readVersionListBody(
+  body: unknown,
+  revision: number,
+): Kept<VersionList> {
   const { confirmedAt, versions, platformLists, ...value } = shape.parse(body);
   const entries = versions.map((entry) => ({
     ...entry,
@@ -121,7 +106,7 @@ function readVersionListBody(body: unknown): Kept<VersionList> {
     appeared: entry.appeared ?? undefined,
   }));
   const byVersion = new Map(entries.map((entry) => [entry.version, entry]));
-  return { confirmedAt, value: { ...value, versions: byVersion } };
+  return { confirmedAt, value: { ...value, versions: byVersion, revision } };
 }
 
 /**

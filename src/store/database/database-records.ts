@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { failure, type Failure } from "../../errors/index.ts";
 import { classifyFileFailure, describeFailure } from "../file-failure.ts";
 import { checkParts, isRebuildable, type RecordKey } from "../layout.ts";
@@ -21,6 +22,9 @@ interface RecordEvents {
 type ChangeListener = (changed: ReadonlySet<string> | undefined) => void;
 
 type Row = Pick<RecordTable, "revision" | "body">;
+
+/** First revisions are below this, so that a record can be changed a billion times. */
+const mostFirst = 2 ** 30;
 
 /** Keys of one page of the list of all. */
 const pageSize = 1_000;
@@ -72,16 +76,12 @@ export class DatabaseRecords implements RecordStore {
     this.#database.transactions.whenCommitted(then);
   }
 
-  async create<T>(
+  swap(
     key: RecordKey,
+    revision: number,
     body: unknown,
-    readBody: ReadBody<T>,
-  ): Promise<T> {
-    let first: unknown = body;
-    await this.change(key, readBody, (before) => (first = before ?? body));
-    return first === body
-      ? readBody(JSON.parse(JSON.stringify(body)))
-      : (first as T);
+  ): Promise<number | undefined> {
+    return this.transact(() => this.#write(key, revision, body));
   }
 
   change<T>(
@@ -93,8 +93,9 @@ export class DatabaseRecords implements RecordStore {
       const found = await this.#find(key);
       const before = this.#open(key, found, readBody);
       const after = change(before);
-      if (after !== before)
-        await this.#replace(key, found, JSON.stringify(after));
+      if (after === before) return;
+      const written = await this.#write(key, found?.revision ?? 0, after);
+      if (written === undefined) throw new Outpaced(key.join("/"));
     });
   }
 
@@ -196,16 +197,17 @@ export class DatabaseRecords implements RecordStore {
     );
   }
 
-  /** Writes a record as another process did not change it since it was `found`. */
-  async #replace(
+  async #write(
     key: RecordKey,
-    found: Row | undefined,
-    body: string,
-  ): Promise<void> {
+    before: number,
+    value: unknown,
+  ): Promise<number | undefined> {
     const { folder, name } = placeOf(key);
-    const revision = (found?.revision ?? 0) + 1;
+    const body = JSON.stringify(value);
+    // A record that was removed and made again is not the one before.
+    const revision = before === 0 ? randomInt(1, mostFirst) : before + 1;
     const written =
-      found === undefined
+      before === 0
         ? await this.#queries
             .insertInto("records")
             .values({ folder, name, revision, body })
@@ -219,11 +221,10 @@ export class DatabaseRecords implements RecordStore {
             .set({ revision, body })
             .where("folder", "=", folder)
             .where("name", "=", name)
-            .where("revision", "=", found.revision)
-            .where("body", "=", found.body)
+            .where("revision", "=", before)
             .executeTakeFirstOrThrow()
             .then((result) => result.numUpdatedRows);
-    if (written !== 1n) throw new Outpaced(key.join("/"));
+    return written === 1n ? revision : undefined;
   }
 
   /** Parses a record. An invalid one is skipped only if it can be rebuilt. */
@@ -234,7 +235,7 @@ export class DatabaseRecords implements RecordStore {
   ): T | undefined {
     if (row === undefined) return undefined;
     try {
-      return readBody(JSON.parse(row.body));
+      return readBody(JSON.parse(row.body), row.revision);
     } catch (error) {
       const problem = "it is not in the form of its kind";
       if (!isRebuildable(key)) return this.refuse(key, problem, error);

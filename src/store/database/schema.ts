@@ -15,7 +15,7 @@ export interface RecordTable {
   readonly folder: string;
   /** The last part. */
   readonly name: string;
-  /** Counts the changes, from 1. */
+  /** Differs after each change. */
   readonly revision: number;
   /** JSON. */
   readonly body: string;

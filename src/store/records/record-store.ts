@@ -3,8 +3,8 @@ import type { RecordKey } from "../layout.ts";
 /** When a transaction counts: `durable` ones survive a power cut once they return, `soon` ones a few moments later. */
 export type Durability = "durable" | "soon";
 
-/** Parses a body. */
-export type ReadBody<T> = (body: unknown) => T;
+/** Parses a body; `revision` differs after each change of the record, and is never 0. */
+export type ReadBody<T> = (body: unknown, revision: number) => T;
 
 /**
  * Small JSON documents by key, for all processes that work on a store at once.
@@ -24,10 +24,14 @@ export interface RecordStore {
   /** Returns undefined when there is none. */
   read<T>(key: RecordKey, readBody: ReadBody<T>): Promise<T | undefined>;
   /**
-   * Writes the first body of a record. Returns what is first: `body`, or what
-   * was there. Of many writers at once exactly one is first. Durable on return.
+   * Writes a record that is of this revision still, 0 where there is none. Returns its new revision; undefined, and
+   * nothing is written, where another one was first. Durable on return.
    */
-  create<T>(key: RecordKey, body: unknown, readBody: ReadBody<T>): Promise<T>;
+  swap(
+    key: RecordKey,
+    revision: number,
+    body: unknown,
+  ): Promise<number | undefined>;
   /**
    * Writes what `change` makes of the body as it is, and leaves the record alone when that is the same object. No
    * change of another process is lost; `change` may be called more than once. Durable on return.

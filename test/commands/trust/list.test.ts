@@ -32,7 +32,7 @@ async function prepareStore() {
     await meet(entry, contact, type);
     if (namespace === "unreleased") continue;
     const folder = ["providers", hostname, namespace, type, "releases"];
-    await records.create([...folder, "1.0.0"], {}, Object);
+    await records.swap([...folder, "1.0.0"], 0, {});
   }
   const candidate = {
     ...{ version: "1.1.0", sha256sums, fingerprint: "S" },

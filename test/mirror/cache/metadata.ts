@@ -62,10 +62,10 @@ class TestOrigin {
     known: VersionList | undefined,
   ): Promise<VersionList> => {
     this.asked += 1;
-    this.known.push(known);
+    this.known.push(known && { ...known, revision: 0 });
     const answer = await this.answer;
     if (answer instanceof Error) throw answer;
-    return answer;
+    return { ...answer, revision: known?.revision ?? 0 };
   };
 }
 
@@ -82,6 +82,7 @@ export function listOf(text: string): VersionList {
     firstContact: new Date(0),
     versions: new Map([[version, entry]]),
     warnings: [],
+    revision: 0,
   };
 }
 
@@ -105,8 +106,15 @@ export async function prepare(
       (record) => unwritten.push(record),
       (_, age) => stale.push(age),
     );
-    return async (maxAge = Infinity, absentFor = Infinity, mayBeOld = false) =>
-      cache.get(widget, origin.fetch, { maxAge, absentFor, mayBeOld });
+    return async (
+      maxAge = Infinity,
+      absentFor = Infinity,
+      mayBeOld = false,
+    ) => {
+      const within = { maxAge, absentFor, mayBeOld };
+      const answer = await cache.get(widget, origin.fetch, within);
+      return { ...answer, value: { ...answer.value, revision: 0 } };
+    };
   };
   return { layout, clock, origin, open, unwritten, stale, get: open() };
 }

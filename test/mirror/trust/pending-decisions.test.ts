@@ -106,7 +106,7 @@ it("of every namespace are listed beside those that cannot be read", async () =>
     );
   }
   const create = (key: readonly string[], body: object) =>
-    records.create(key, body, Object);
+    records.swap(key, 0, body);
   // Well sealed, and of no provider.
   const forged: readonly (readonly [readonly string[], Candidate])[] = [
     [["not_a_host", "acme", "net"], candidate()],

@@ -6,6 +6,7 @@ import type { ImportParts } from "../../../src/mirror/bundles/import-bundle.ts";
 import type { Archives } from "../../../src/mirror/archives/archives.ts";
 import {
   MetadataCache,
+  type Revised,
   type MetadataRecords,
 } from "../../../src/mirror/cache/metadata-cache.ts";
 import { FirstContacts } from "../../../src/mirror/standings/first-contacts.ts";
@@ -80,7 +81,7 @@ export function composeMirror(
   const terms = { judge, clock, policyOf: () => policy };
   const releaseRecords = new ReleaseRecords(records, terms);
   const versionRecords = new VersionRecords(records, providerVersionNaming);
-  const cacheOf = <K extends object, V extends object>(
+  const cacheOf = <K extends object, V extends Revised>(
     of: MetadataRecords<K, V>,
   ) => {
     const cache = new MetadataCache<K, V>(

@@ -30,9 +30,12 @@ export class MemoryDisk {
     return this.#records.get(key.join("/"));
   }
 
-  put(key: RecordKey, text: string): void {
-    const record = { key, text, revision: ++this.#revision, isDamaged: false };
-    this.#records.set(key.join("/"), record);
+  nextRevision(): number {
+    return ++this.#revision;
+  }
+
+  put(record: StoredRecord): void {
+    this.#records.set(record.key.join("/"), record);
   }
 
   remove(key: RecordKey): void {

@@ -31,20 +31,18 @@ class Draft {
   /** What is called behind it. */
   readonly then: (() => void)[] = [];
   readonly #revisions = new Map<string, number | undefined>();
-  readonly #texts = new Map<string, string | undefined>();
+  readonly #written = new Map<string, StoredRecord | undefined>();
 
   find(disk: MemoryDisk, key: RecordKey): StoredRecord | undefined {
     const name = key.join("/");
-    const text = this.#texts.get(name);
-    if (text !== undefined) return { key, text, revision: 0, isDamaged: false };
-    if (this.#texts.has(name)) return undefined;
+    if (this.#written.has(name)) return this.#written.get(name);
     const found = disk.find(key);
     this.#revisions.set(name, found?.revision);
     return found;
   }
 
-  put(key: RecordKey, text: string | undefined, effect: () => void): void {
-    this.#texts.set(key.join("/"), text);
+  put(name: string, record: StoredRecord | undefined, effect: () => void) {
+    this.#written.set(name, record);
     this.effects.push(effect);
   }
 
@@ -131,16 +129,18 @@ export class MemoryRecords implements RecordStore {
     return this.#open(key, this.#find(key), readBody);
   }
 
-  async create<T>(
+  swap(
     key: RecordKey,
+    revision: number,
     body: unknown,
-    readBody: ReadBody<T>,
-  ): Promise<T> {
-    let first: unknown = body;
-    await this.change(key, readBody, (before) => (first = before ?? body));
-    return first === body
-      ? readBody(JSON.parse(JSON.stringify(body)))
-      : (first as T);
+  ): Promise<number | undefined> {
+    return this.transact(async () => {
+      await this.#life.wait(slowest);
+      const before = this.#find(key)?.revision ?? 0;
+      return before === revision
+        ? this.#put(key, JSON.stringify(body))
+        : undefined;
+    });
   }
 
   change<T>(
@@ -208,14 +208,21 @@ export class MemoryRecords implements RecordStore {
     return draft ? draft.find(this.#disk, key) : this.#disk.find(key);
   }
 
-  /** Undefined removes it. */
-  #put(key: RecordKey, text: string | undefined): void {
-    this.#drafts.getStore()?.put(key, text, () => {
-      if (text === undefined) this.#disk.remove(key);
-      else this.#disk.put(key, text);
-      const [record, at] = [key.join("/"), this.#clock.monotonic()];
-      this.#disk.changes.push({ record, by: this.#life, at });
+  /** Undefined removes it. Returns its new revision. */
+  #put(key: RecordKey, text: string | undefined): number {
+    const revision = this.#disk.nextRevision();
+    const record =
+      text === undefined
+        ? undefined
+        : { key, text, revision, isDamaged: false };
+    const name = key.join("/");
+    this.#drafts.getStore()?.put(name, record, () => {
+      if (record === undefined) this.#disk.remove(key);
+      else this.#disk.put(record);
+      const at = this.#clock.monotonic();
+      this.#disk.changes.push({ record: name, by: this.#life, at });
     });
+    return revision;
   }
 
   #open<T>(
@@ -225,7 +232,8 @@ export class MemoryRecords implements RecordStore {
   ): T | undefined {
     if (stored === undefined) return undefined;
     try {
-      if (!stored.isDamaged) return readBody(JSON.parse(stored.text));
+      if (!stored.isDamaged)
+        return readBody(JSON.parse(stored.text), stored.revision);
     } catch {
       // Such a body is refused below like a damaged one.
     }

@@ -37,15 +37,14 @@ describe("records in the database", () => {
     const records = new DatabaseRecords(openDatabase(layout), {
       onUnreadable: ({ message }) => told.push(message),
     });
-    await records.create(key, { n: 1 }, asItIs);
+    await records.swap(key, 0, { n: 1 });
     damageRecord(layout, key);
     for (const act of [
       () => records.read(key, asItIs),
-      () => records.create(key, { n: 2 }, asItIs),
       () => records.change(key, asItIs, () => ({ n: 2 })),
     ])
       await expect(act()).rejects.toThrow(failing("record-unreadable"));
-    expect(told).toHaveLength(3);
+    expect(told).toHaveLength(2);
     expect(told[0]).toContain(key.join("/"));
     expect(told[0]).toContain("restore provender.db from a backup");
   });
@@ -56,17 +55,18 @@ describe("records in the database", () => {
     const records = new DatabaseRecords(openDatabase(layout), {
       onPassedOver: (record) => passed.push(record),
     });
-    await records.create(hashes, { n: 1 }, asItIs);
+    await records.swap(hashes, 0, { n: 1 });
     damageRecord(layout, hashes);
     expect(await records.read(hashes, asItIs)).toBeUndefined();
-    expect(await records.create(hashes, { n: 2 }, asItIs)).toEqual({ n: 2 });
+    await records.change(hashes, asItIs, (before) => before ?? { n: 2 });
+    expect(await records.read(hashes, asItIs)).toEqual({ n: 2 });
     expect(passed).toContain(hashes.join("/"));
   });
 
   it("are all listed, however many there are", async () => {
     const records = openRecords(await makeLayout());
     const names = Array.from({ length: 2_500 }, (_, n) => `v${n}`);
-    for (const name of names) await records.create(["x", name], {}, asItIs);
+    for (const name of names) await records.swap(["x", name], 0, {});
     const listed = await Array.fromAsync(records.listAll());
     expect(listed.map(([, name]) => name).toSorted()).toEqual(names.toSorted());
   });
@@ -86,7 +86,7 @@ describe("a database", () => {
     const database = openDatabase(layout);
     const records = new DatabaseRecords(database);
     for (let n = 0; n < 200; n++)
-      await records.create(["x", `r${n}`], { text: "x".repeat(1_000) }, asItIs);
+      await records.swap(["x", `r${n}`], 0, { text: "x".repeat(1_000) });
     await database.close();
     return layout;
   }

@@ -25,33 +25,44 @@ const times = <T>(count: number, make: (index: number) => T): T[] =>
 
 /** The cases of the contract; `make` gives an empty store. */
 export function itIsARecordStore(make: () => Promise<RecordsUnderTest>): void {
-  describe("create", () => {
-    it("writes what others then read, and returns what was first", async () => {
+  describe("swap", () => {
+    const revisionOf = (_body: unknown, revision: number) => revision;
+
+    it("writes what others then read, where nothing or the revision it names is", async () => {
       const stores = await make();
       const other = { text: "other" };
-      expect(await stores.open().create(key, body, asItIs)).toEqual(body);
-      expect(await stores.open().create(key, other, asItIs)).toEqual(body);
+      const first = (await stores.open().swap(key, 0, body)) ?? 0;
+      expect(await stores.open().swap(key, 0, other)).toBeUndefined();
       expect(await stores.open().read(key, asItIs)).toEqual(body);
+      expect(await stores.open().read(key, revisionOf)).toBe(first);
+      const second = await stores.open().swap(key, first, other);
+      expect(await stores.open().swap(key, first, body)).toBeUndefined();
+      expect(await stores.open().read(key, asItIs)).toEqual(other);
+      expect(await stores.open().read(key, revisionOf)).toBe(second);
+      expect(second).not.toBe(first);
     });
 
     it("has exactly one first of many at once", async () => {
       const stores = await make();
       for (let round = 0; round < 3; round++) {
         const at = ["providers", `round${round}`];
-        const firsts = await Promise.all(
-          times(4, (n) => stores.open().create(at, { n }, asItIs)),
+        const all = await Promise.all(
+          times(4, (n) => stores.open().swap(at, 0, { n })),
         );
-        expect(new Set(firsts.map((one) => JSON.stringify(one))).size).toBe(1);
-        expect(await stores.open().read(at, asItIs)).toEqual(firsts[0]);
+        const firsts = times(4, (n) => n).filter((n) => all[n] !== undefined);
+        expect(firsts).toHaveLength(1);
+        expect(await stores.open().read(at, asItIs)).toEqual({ n: firsts[0] });
       }
     });
 
-    it("is first again after a removal", async () => {
+    it("takes what was removed and made again for another one", async () => {
       const stores = await make();
       const other = { text: "other" };
-      await stores.open().create(key, body, asItIs);
+      const before = (await stores.open().swap(key, 0, body)) ?? 0;
       await stores.open().remove(key);
-      expect(await stores.open().create(key, other, asItIs)).toEqual(other);
+      expect(await stores.open().swap(key, before, body)).toBeUndefined();
+      expect(await stores.open().swap(key, 0, other)).not.toBe(before);
+      expect(await stores.open().swap(key, before, body)).toBeUndefined();
     });
   });
 
@@ -70,7 +81,7 @@ export function itIsARecordStore(make: () => Promise<RecordsUnderTest>): void {
 
     it("leaves what is returned as it was", async () => {
       const store = (await make()).open();
-      await store.create(key, body, asItIs);
+      await store.swap(key, 0, body);
       await store.change(key, asItIs, (before) => before);
       expect(await store.read(key, asItIs)).toEqual(body);
     });
@@ -90,7 +101,7 @@ export function itIsARecordStore(make: () => Promise<RecordsUnderTest>): void {
 
     it("changes nothing when it throws", async () => {
       const store = (await make()).open();
-      await store.create(key, body, asItIs);
+      await store.swap(key, 0, body);
       const failing = store.change(key, asItIs, () => {
         throw new Error("no");
       });
@@ -103,7 +114,7 @@ export function itIsARecordStore(make: () => Promise<RecordsUnderTest>): void {
       const stores = await make();
       const store = stores.open();
       const bodies = times(6, (n) => ({ n, padding: "x".repeat(n * 1000) }));
-      await store.create(key, bodies[0], asItIs);
+      await store.swap(key, 0, bodies[0]);
       const writing = Promise.all(
         bodies.map((next) => store.change(key, asItIs, () => next)),
       );
@@ -118,7 +129,7 @@ export function itIsARecordStore(make: () => Promise<RecordsUnderTest>): void {
   describe("a record", () => {
     it("is absent when nothing was written, or others are below its key", async () => {
       const stores = await make();
-      await stores.open().create(key, body, asItIs);
+      await stores.open().swap(key, 0, body);
       const store = stores.open();
       expect(await store.read(["providers", "b"], asItIs)).toBeUndefined();
       expect(await store.read(key.slice(0, 2), asItIs)).toBeUndefined();
@@ -126,15 +137,12 @@ export function itIsARecordStore(make: () => Promise<RecordsUnderTest>): void {
 
     it("is unknown, and not absent, when it has another form than was asked for", async () => {
       const store = (await make()).open();
-      await store.create(key, body, asItIs);
+      await store.swap(key, 0, body);
       const refuse = () => {
         throw new Error("another form");
       };
       const refused = { code: "record-unreadable" };
       await expect(store.read(key, refuse)).rejects.toMatchObject(refused);
-      await expect(store.create(key, {}, refuse)).rejects.toMatchObject(
-        refused,
-      );
       await expect(store.change(key, refuse, () => ({}))).rejects.toMatchObject(
         refused,
       );
@@ -143,7 +151,7 @@ export function itIsARecordStore(make: () => Promise<RecordsUnderTest>): void {
 
     it("is gone after its removal, which may be done twice", async () => {
       const store = (await make()).open();
-      await store.create(key, body, asItIs);
+      await store.swap(key, 0, body);
       await store.remove(key);
       await store.remove(key);
       expect(await store.read(key, asItIs)).toBeUndefined();
@@ -157,7 +165,7 @@ export function itIsARecordStore(make: () => Promise<RecordsUnderTest>): void {
       const at = ["providers", part];
       for (const act of [
         () => store.read(at, asItIs),
-        () => store.create(at, {}, asItIs),
+        () => store.swap(at, 0, {}),
         () => store.change(at, asItIs, () => ({})),
         () => store.remove(at),
         () => store.list([part]),
@@ -173,7 +181,7 @@ export function itIsARecordStore(make: () => Promise<RecordsUnderTest>): void {
         ["providers", "b", "deeper", "four"],
         ["package-hashes", "ab", "abc"],
       ];
-      for (const at of keys) await store.create(at, {}, asItIs);
+      for (const at of keys) await store.swap(at, 0, {});
       const listed = await store.list(["providers", "b"]);
       expect(listed.toSorted()).toEqual(["one", "two.three"]);
       expect(await store.list(["providers", "c"])).toEqual([]);
