@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Registry } from "../test/fakes/registry.ts";
@@ -59,6 +59,8 @@ function describeRequests({ requests }: Registry): string {
 export async function perform(main: () => Promise<void>): Promise<void> {
   const started = performance.now();
   const folder = mkdtempSync(join(tmpdir(), "provender-demo-"));
+  // Root's PostgreSQL runs as another user, below it.
+  chmodSync(folder, 0o711);
   process.env.TMPDIR = folder;
   try {
     await main();
@@ -74,5 +76,6 @@ export async function perform(main: () => Promise<void>): Promise<void> {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-  process.exitCode = broken === 0 ? 0 : 1;
+  // What a failure left running ends with it.
+  process.exit(broken === 0 ? 0 : 1);
 }
