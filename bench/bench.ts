@@ -114,3 +114,5 @@ try {
   process.stderr.write(`${(error as Error).message}\n${usage}`);
   process.exitCode = 2;
 }
+// What a row that failed left running ends with it.
+process.exit();

@@ -230,7 +230,7 @@ function wireArchives(
     { blobs, reserve },
     { ...downloadLimits, ...limits },
     events,
-    nearest?.archives,
+    nearest,
   );
   metrics?.watchWaiters(() => cache.load.readers);
   metrics?.watch({
@@ -258,7 +258,7 @@ function wireModules(
   const mirror = new ModuleMirror({
     ...{ blobs, reserve, records, pins, offline, clock },
     admission: core.admission,
-    nearest: nearest?.archives,
+    nearest,
     limits: { ...downloadLimits, ...limits },
     verify: (module, format, archive) =>
       threads.verify(module, format, archive),

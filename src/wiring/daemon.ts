@@ -50,9 +50,10 @@ export async function wireDaemon(
     token,
   ).catch(async (error: unknown) => {
     await core.close();
+    await bucket?.close();
     throw error;
   });
-  await core.nearest?.outbox.start();
+  await core.nearest?.start();
   await tellUndone(core, layout, telemetry);
   // Takes 0.2 s the first time, which no client should wait for.
   getCACertificates("system");
@@ -100,6 +101,7 @@ export async function wireDaemon(
       await access.close();
       protocols.close();
       await core.close();
+      await bucket?.close();
       await telemetry.close();
     },
   });

@@ -21,13 +21,12 @@ import {
   VersionRecords,
 } from "../mirror/versions/version-records.ts";
 import { BlobStore } from "../store/blobs/blob-store.ts";
-import { Outbox } from "../store/bucket/archives/outbox.ts";
-import { SharedArchives } from "../store/bucket/archives/shared-archives.ts";
+import type { Bucket } from "../store/bucket/bucket.ts";
+import { SharedArchives } from "../store/bucket/shared-archives.ts";
 import type { StoreLayout } from "../store/layout.ts";
 import { DatabaseRecords } from "../store/database/database-records.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
 import { signaturePolicyOf } from "./origins.ts";
-import type { ArchiveBucket } from "./store/archive-bucket.ts";
 import type { Telemetry } from "./telemetry.ts";
 import { ArchiveThreads } from "../verification/archives/threads.ts";
 import {
@@ -56,8 +55,8 @@ export interface Kept {
   /** Room for one archive. */
   readonly reserve: Reserve;
   /** The bucket, before any origin. */
-  readonly nearest: ReturnType<typeof wireNearest> | undefined;
-  readonly bucket: ArchiveBucket | undefined;
+  readonly nearest: SharedArchives | undefined;
+  readonly bucket: Bucket | undefined;
   /** Listeners hear of records that other processes may have changed. */
   readonly listen: DatabaseRecords["listen"];
   close(): Promise<void>;
@@ -67,7 +66,7 @@ export interface Kept {
 export interface KeptParts {
   readonly clock?: Clock;
   readonly records?: RecordStore;
-  readonly bucket?: ArchiveBucket | undefined;
+  readonly bucket?: Bucket | undefined;
 }
 
 export function wireKept(
@@ -104,9 +103,8 @@ export function wireKept(
   const nearest =
     bucket && wireNearest(bucket, layout, blobs, telemetry, archive);
   const close = async () => {
-    await nearest?.outbox.close();
+    await nearest?.close();
     await Promise.all([signatures.close(), blobs.usage.flush()]);
-    await bucket?.close();
   };
   return {
     ...kept,
@@ -178,27 +176,25 @@ export function wireCaches(
   return { cache, onUnwritten, absence };
 }
 
-/** The archives of the bucket, and what this daemon brings there. */
 function wireNearest(
-  { blobs: shared, url, watch }: ArchiveBucket,
+  bucket: Bucket,
   layout: StoreLayout,
   blobs: BlobStore,
   { alarms, metrics }: Telemetry,
   largest: number,
-) {
-  const outbox = new Outbox(layout, blobs, shared, {
-    onDropped: (sha256, reason) => {
+): SharedArchives {
+  const shared = new SharedArchives(
+    ...([layout, blobs, bucket, largest] as const),
+    (sha256, reason) => {
       const problem = `the archive ${sha256} is not brought into it: ${reason}`;
       alarms.raise("bucket-failing", { problem });
     },
-  });
-  blobs.listen({ onStored: (_, sha256) => outbox.add(sha256) });
+  );
   metrics?.watch({
-    bucketDegraded: () => (watch.problem === undefined ? 0 : 1),
-    bucketOutbox: () => outbox.size,
+    bucketDegraded: () => (bucket.problem === undefined ? 0 : 1),
+    bucketOutbox: () => shared.size,
   });
-  const archives = new SharedArchives({ blobs: shared, outbox, url, largest });
-  return { archives, outbox };
+  return shared;
 }
 
 /** Milliseconds between two reports on the same file. */

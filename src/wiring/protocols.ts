@@ -46,7 +46,7 @@ export function wireProtocols(
   const { authentication, clients, limits } = access;
   const readiness = new Readiness(
     () => blobs.probe(),
-    () => telemetry.database.problem ?? core.bucket?.watch.problem,
+    () => telemetry.database.problem ?? core.bucket?.problem,
   );
   const publicAddress = new PublicAddress(configuration.publicUrl, clients);
   const addresses = { publicAddress, authentication };

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 
-import type { BucketSettings } from "../../src/store/bucket/bucket-settings.ts";
+import type { BucketSettings } from "../../src/store/bucket/bucket.ts";
 import { endWithFile } from "../file-end.ts";
 import { scratch } from "../running-mirror.ts";
 

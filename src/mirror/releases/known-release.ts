@@ -245,10 +245,7 @@ export async function rejudge(
   return { ...known, keys, trust: { ...known.trust, evidence } };
 }
 
-export function isSameList(
-  a: readonly string[],
-  b: readonly string[],
-): boolean {
+function isSameList(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((text, index) => text === b[index]);
 }
 

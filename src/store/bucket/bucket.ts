@@ -1,85 +1,154 @@
+import type { FileHandle } from "node:fs/promises";
 import { Readable } from "node:stream";
-import { BucketConnection, statusOf } from "./bucket-connection.ts";
-import type { BucketLimits, BucketSettings } from "./bucket-settings.ts";
+import type { S3, S3ServiceException } from "@aws-sdk/client-s3";
+import type { Sha256 } from "../../address/hash.ts";
+import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
+import { blobObject } from "../layout.ts";
+import { type BucketLimits, ObjectRequests } from "./object-requests.ts";
 
-/** Bytes of each part but the last of an object that is written in parts. */
-const partSize = 16 * 1024 * 1024;
-
-interface BucketObject {
-  readonly size: number;
-  /** Read it or destroy it. */
-  readonly body: Readable;
+/** Address of a bucket and credentials for it. */
+export interface BucketSettings {
+  readonly bucket: string;
+  /** The service's own address, without the bucket. */
+  readonly endpoint: URL;
+  readonly region: string;
+  /** Prefix of every key; empty, or with a slash at its end. */
+  readonly prefix: string;
+  /** True: `ENDPOINT/BUCKET/KEY`; false: `BUCKET.ENDPOINT/KEY`. */
+  readonly pathStyle: boolean;
+  /** PEM certificates to trust besides the machine's. */
+  readonly ca: string | undefined;
+  /** `undefined`: from the environment, the shared files, a web identity or the instance. */
+  readonly keys:
+    | { readonly accessKeyId: string; readonly secretAccessKey: string }
+    | undefined;
 }
 
-/** The objects of one bucket. Every method throws bucket-unreachable and bucket-refuses. */
-export class Bucket {
-  readonly name: string;
-  readonly connection: BucketConnection;
-  readonly #prefix: string;
+/** An archive on its way from the bucket, not hashed yet; read it or destroy it. */
+interface BucketArchive {
+  readonly size: number;
+  readonly body: AsyncIterable<Uint8Array>;
+}
 
-  constructor(settings: BucketSettings, limits: BucketLimits) {
-    this.name = settings.bucket;
-    this.#prefix = settings.prefix;
-    this.connection = new BucketConnection(settings, limits);
+/** Times that a request is made which may be repeated. */
+const tries = 3;
+/** Bytes above which an archive is sent in parts, of each part but the last, and of a piece that is read at once. */
+const largestWhole = 64 * 1024 * 1024;
+const partSize = 16 * 1024 * 1024;
+const pieceSize = 256 * 1024;
+/** Milliseconds between two looks at a bucket that answers, and at one that does not. */
+const pause = 10_000;
+const shortPause = 1_000;
+
+const nothing = (): void => undefined;
+/** The client writes to the console otherwise; every failure is thrown as well. */
+const silence = {
+  debug: nothing,
+  info: nothing,
+  warn: nothing,
+  error: nothing,
+};
+
+/**
+ * Archives in a bucket, named by their SHA-256, to be verified like archives of an origin. While the bucket does not
+ * answer no request waits for it. Every method throws bucket-unreachable and bucket-refuses.
+ */
+export class Bucket {
+  readonly url: URL;
+  readonly #settings: BucketSettings;
+  readonly #requests: ObjectRequests;
+  readonly #onProblem: (problem: string | undefined) => void;
+  #client: Promise<S3> | undefined;
+  /** Why it does not answer. */
+  #outage: ProvenderError | undefined;
+  /** Why it takes no writes. */
+  #refusal: string | undefined;
+  #told: string | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  /** `onProblem` hears why it is unusable or read-only; undefined when it works again. */
+  constructor(
+    settings: BucketSettings,
+    limits: BucketLimits,
+    onProblem: (problem: string | undefined) => void = nothing,
+  ) {
+    this.url = settings.endpoint;
+    this.#settings = settings;
+    this.#onProblem = onProblem;
+    this.#requests = new ObjectRequests(settings.ca, limits, (status) => {
+      this.#refusal =
+        status < 400
+          ? undefined
+          : `The bucket ${settings.bucket} takes no writes (${status}).`;
+      this.#tell();
+    });
   }
 
-  /** Undefined when there is no such object. */
-  async get(key: string): Promise<BucketObject | undefined> {
-    const action = "read an object";
-    const found = await this.connection.send(
-      action,
-      // Without that code, a bucket that is gone or a proxy in between answered.
-      (client) =>
-        client
-          .getObject(this.#at(key))
-          .catch((error: unknown) =>
-            absentIf((error as Error).name === "NoSuchKey", error),
-          ),
-    );
-    if (found === undefined) return undefined;
-    const body = found.Body as Readable;
-    const size = found.ContentLength;
-    if (size !== undefined) return { size, body };
-    body.destroy();
-    throw this.connection.refusal(action, 200, "no Content-Length");
+  /** Reason for being unusable or read-only; undefined while there is none. */
+  get problem(): string | undefined {
+    return this.#outage?.message ?? this.#refusal;
   }
 
   /** Asks for an object that need not be there, to see whether the bucket answers. */
   async probe(): Promise<void> {
-    await this.connection.send(
-      "read an object",
-      (client) =>
-        client
-          .getObject(this.#at("probe"))
-          .then(({ Body }) => (Body as Readable).destroy())
-          .catch((error: unknown) =>
-            absentIf((error as Error).name === "NoSuchKey", error),
-          ),
-      { isProbe: true },
-    );
+    await this.#ask("read an object", async (client) => {
+      const found = await client.getObject(this.#at("probe")).catch(noneIfNone);
+      (found?.Body as Readable | undefined)?.destroy();
+    });
   }
 
-  /** Bytes of an object; undefined when there is none. */
-  async size(key: string): Promise<number | undefined> {
-    const found = await this.connection.send("read an object", (client) =>
-      client
-        .headObject(this.#at(key))
-        .catch((error: unknown) => absentIf(statusOf(error) === 404, error)),
+  /** Finds out whether it answers, now and from now on. Never rejects. */
+  async look(): Promise<void> {
+    try {
+      await this.probe();
+      this.#outage = undefined;
+    } catch (error) {
+      this.#outage = error as ProvenderError;
+    }
+    this.#tellAndLook();
+  }
+
+  /** Undefined when there is none, or one of more than `largest` bytes. */
+  async open(
+    sha256: Sha256,
+    largest = Infinity,
+  ): Promise<BucketArchive | undefined> {
+    const action = "read an object";
+    const found = await this.#send(action, (client) =>
+      client.getObject(this.#at(blobObject(sha256))).catch(noneIfNone),
+    );
+    if (found === undefined) return undefined;
+    const body = found.Body as Readable;
+    const size = found.ContentLength;
+    if (size !== undefined && size <= largest)
+      return { size, body: this.#read(body) };
+    body.destroy();
+    if (size !== undefined) return undefined;
+    const { bucket } = this.#settings;
+    throw failure("bucket-refuses", bucket, action, 200, "no Content-Length");
+  }
+
+  /** Returns the size in bytes; undefined when there is none. */
+  async size(sha256: Sha256): Promise<number | undefined> {
+    const found = await this.#send("read an object", (client) =>
+      client.headObject(this.#at(blobObject(sha256))).catch(noneIf404),
     );
     return found && (found.ContentLength ?? 0);
   }
 
-  /** Replaces the object by `size` bytes; the service refuses bytes that are not those of `sha256`, in hexadecimal. */
-  async putPieces(
-    key: string,
-    pieces: () => AsyncIterable<Uint8Array>,
-    { size, sha256 }: { readonly size: number; readonly sha256: string },
-  ): Promise<void> {
+  /** Done also when it is there. The service refuses bytes that are not those of the digest; of parts nothing is seen until all are there. */
+  async put(sha256: Sha256, handle: FileHandle, size: number): Promise<void> {
     const { PutObjectCommand } = await import("@aws-sdk/client-s3");
-    await this.connection.send("store an object", (client) => {
-      const Body = Readable.from(pieces());
-      const input = { ...this.#at(key), Body, ContentLength: size };
-      const command = new PutObjectCommand(input);
+    const { Upload } = await import("@aws-sdk/lib-storage");
+    await this.#send("store an object", async (client): Promise<void> => {
+      const Body = Readable.from(readPieces(handle, size));
+      const params = { ...this.#at(blobObject(sha256)), Body };
+      if (size > largestWhole) {
+        await new Upload({ client, params, partSize, queueSize: 1 }).done();
+        return;
+      }
+      const command = new PutObjectCommand({ ...params, ContentLength: size });
       command.middlewareStack.add(
         (next) => (asked) => {
           const { headers } = asked.request as { headers: object };
@@ -88,41 +157,145 @@ export class Bucket {
         },
         { step: "build" },
       );
-      return client.send(command);
+      await client.send(command);
     });
   }
 
-  /** Replaces the object by bytes that are sent in parts, of which nothing is seen until all are there. */
-  async putInParts(
-    key: string,
-    pieces: () => AsyncIterable<Uint8Array>,
-  ): Promise<void> {
-    const { Upload } = await import("@aws-sdk/lib-storage");
-    await this.connection.send("store an object", (client) => {
-      const params = { ...this.#at(key), Body: Readable.from(pieces()) };
-      return new Upload({ client, params, partSize, queueSize: 1 }).done();
-    });
-  }
-
-  /** There is no such object on return. */
-  async delete(key: string): Promise<void> {
-    await this.connection.send("delete an object", (client) =>
-      client
-        .deleteObject(this.#at(key))
-        .catch((error: unknown) => absentIf(statusOf(error) === 404, error)),
+  /** Succeeds also when there is none. */
+  async delete(sha256: Sha256): Promise<void> {
+    await this.#send("delete an object", (client) =>
+      client.deleteObject(this.#at(blobObject(sha256))).catch(noneIf404),
     );
   }
 
+  /** Ends every request at once. */
   async close(): Promise<void> {
-    await this.connection.close();
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#requests.close();
+  }
+
+  async #send<T>(action: string, call: (client: S3) => Promise<T>): Promise<T> {
+    if (this.#outage !== undefined) throw this.#outage;
+    try {
+      return await this.#ask(action, call);
+    } catch (error) {
+      if (isFailure(error, "bucket-unreachable")) {
+        this.#outage = error;
+        this.#tellAndLook();
+      }
+      throw error;
+    }
+  }
+
+  async #ask<T>(action: string, call: (client: S3) => Promise<T>): Promise<T> {
+    try {
+      this.#client ??= this.#makeClient();
+      return await call(await this.#client);
+    } catch (error) {
+      throw describe(this.#settings.bucket, action, error);
+    }
+  }
+
+  #tellAndLook(): void {
+    this.#tell();
+    if (this.#isClosed) return;
+    clearTimeout(this.#timer);
+    const wait = this.#outage === undefined ? pause : shortPause;
+    this.#timer = setTimeout(() => void this.look(), wait).unref();
+  }
+
+  #tell(): void {
+    const { problem } = this;
+    if (problem === this.#told || this.#isClosed) return;
+    this.#told = problem;
+    this.#onProblem(problem);
+  }
+
+  async *#read(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    try {
+      yield* body;
+    } catch (error) {
+      throw describe(this.#settings.bucket, "read an object", error);
+    }
+  }
+
+  /** Loads the SDK with the first request: a daemon without a bucket does without its code. */
+  async #makeClient(): Promise<S3> {
+    const { S3 } = await import("@aws-sdk/client-s3").catch(
+      (error: unknown) => {
+        // The next request loads it again, such as when descriptors are left.
+        this.#client = undefined;
+        throw error;
+      },
+    );
+    const { endpoint, region, keys, pathStyle } = this.#settings;
+    return new S3({
+      endpoint: endpoint.href,
+      region,
+      ...(keys && { credentials: keys }),
+      forcePathStyle: pathStyle,
+      maxAttempts: tries,
+      requestHandler: this.#requests,
+      // Services other than Amazon's do not take the newer checksums.
+      requestChecksumCalculation: "WHEN_REQUIRED",
+      responseChecksumValidation: "WHEN_REQUIRED",
+      expectContinueHeader: false,
+      logger: silence,
+    });
   }
 
   #at(key: string): { readonly Bucket: string; readonly Key: string } {
-    return { Bucket: this.name, Key: `${this.#prefix}${key}` };
+    const { bucket, prefix } = this.#settings;
+    return { Bucket: bucket, Key: `${prefix}${key}` };
   }
 }
 
-/** Returns undefined for an error that means absence; throws it otherwise. */
-function absentIf(isAbsent: boolean, error: unknown): undefined {
-  if (!isAbsent) throw error;
+/** Returns undefined for an object that is not there; without that code, a bucket that is gone or a proxy in between answered. */
+function noneIfNone(error: unknown): undefined {
+  if ((error as Error).name !== "NoSuchKey") throw error;
+}
+
+function noneIf404(error: unknown): undefined {
+  if (statusOf(error) !== 404) throw error;
+}
+
+/** Returns the status in an error of the SDK; undefined where no answer came. */
+function statusOf(error: unknown): number | undefined {
+  const { $metadata, $response } = error as Partial<S3ServiceException>;
+  return $response?.statusCode ?? $metadata?.httpStatusCode;
+}
+
+function describe(
+  bucket: string,
+  action: string,
+  thrown: unknown,
+): ProvenderError {
+  if (thrown instanceof ProvenderError) return thrown;
+  const { name, message } = thrown as Error;
+  const status = statusOf(thrown);
+  const cause = { cause: thrown };
+  if (status === undefined)
+    return failure("bucket-unreachable", bucket, message, cause);
+  const isCoded = status >= 400 && !name.startsWith("Unknown");
+  const reason = isCoded ? name : status >= 400 ? "" : message;
+  const mayPass = status === 408 || status === 429 || status >= 500;
+  if (!mayPass)
+    return failure("bucket-refuses", bucket, action, status, reason);
+  const said = `${status} ${reason}`.trim();
+  return failure("bucket-unreachable", bucket, said, cause);
+}
+
+async function* readPieces(
+  handle: FileHandle,
+  size: number,
+): AsyncGenerator<Uint8Array> {
+  for (let position = 0; position < size;) {
+    const length = Math.min(pieceSize, size - position);
+    const buffer = Buffer.allocUnsafeSlow(length);
+    const { bytesRead } = await handle.read(buffer, 0, length, position);
+    if (bytesRead === 0) throw new Error("the archive is cut short");
+    position += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
 }

@@ -1,10 +1,18 @@
 import { Readable } from "node:stream";
 import { Agent, request, type Dispatcher } from "undici";
 import { makeTrust } from "../../network/trusted-certificates.ts";
-import type { BucketLimits, BucketSettings } from "./bucket-settings.ts";
+
+/** Milliseconds. */
+export interface BucketLimits {
+  readonly connect: number;
+  /** Until the first byte of an answer. */
+  readonly firstByte: number;
+  /** Between two pieces of a body. */
+  readonly idle: number;
+}
 
 /** The part of the SDK's HttpRequest that matters here. */
-export interface SignedRequest {
+interface SignedRequest {
   readonly method: string;
   readonly protocol: string;
   readonly hostname: string;
@@ -29,14 +37,15 @@ const largestDocument = 4 * 1024 * 1024;
 export class ObjectRequests {
   readonly metadata = { handlerProtocol: "http/1.1" };
   readonly #agent: Agent;
-  readonly #onAnswer: (method: string, status: number) => void;
+  readonly #onWrite: (status: number) => void;
 
+  /** `onWrite` hears the status of each answer to a PUT. */
   constructor(
-    settings: BucketSettings,
+    ca: string | undefined,
     limits: BucketLimits,
-    onAnswer: (method: string, status: number) => void,
+    onWrite: (status: number) => void,
   ) {
-    this.#onAnswer = onAnswer;
+    this.#onWrite = onWrite;
     this.#agent = new Agent({
       headersTimeout: limits.firstByte,
       bodyTimeout: limits.idle,
@@ -44,7 +53,7 @@ export class ObjectRequests {
       connections: 64,
       connect: {
         timeout: limits.connect,
-        secureContext: makeTrust(settings.ca),
+        secureContext: makeTrust(ca),
       },
     });
   }
@@ -53,7 +62,7 @@ export class ObjectRequests {
     const { statusCode, headers, body } = await this.#send(asked);
     // The body may be dropped unread; its reader gets the error all the same.
     body.on("error", () => undefined);
-    this.#onAnswer(asked.method, statusCode);
+    if (asked.method === "PUT") this.#onWrite(statusCode);
     const isObject =
       asked.method === "GET" &&
       statusCode === 200 &&
@@ -66,22 +75,17 @@ export class ObjectRequests {
     return { response };
   }
 
-  async #send(asked: SignedRequest): Promise<Dispatcher.ResponseData> {
+  #send(asked: SignedRequest): Promise<Dispatcher.ResponseData> {
     const port = asked.port === undefined ? "" : `:${asked.port}`;
     const host = `${asked.hostname}${port}`;
     const url = new URL(`${asked.protocol}//${host}${asked.path}`);
-    try {
-      return await request(url, {
-        method: asked.method,
-        query: asked.query,
-        headers: asked.headers,
-        dispatcher: this.#agent,
-        body: asked.body ?? null,
-      });
-    } catch (cause) {
-      const error = new Error((cause as Error).message, { cause });
-      throw Object.assign(error, { name: "TimeoutError" });
-    }
+    return request(url, {
+      method: asked.method,
+      query: asked.query,
+      headers: asked.headers,
+      dispatcher: this.#agent,
+      body: asked.body ?? null,
+    });
   }
 
   /** Ends every request at once. */

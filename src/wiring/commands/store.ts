@@ -48,8 +48,9 @@ async function openStore(configuration: Configuration) {
   const telemetry = wireCommandTelemetry(configuration, layout);
   const bucket = openArchiveBucket(configuration, telemetry);
   const close = async (kept: Pick<Kept, "close" | "nearest">) => {
-    await kept.nearest?.outbox.drain();
+    await kept.nearest?.drain();
     await kept.close();
+    await bucket?.close();
     await telemetry.close();
   };
   return { layout, telemetry, bucket, close };

@@ -1,50 +1,28 @@
 import type { Configuration, S3Configuration } from "../../config/load.ts";
-import { BucketBlobs } from "../../store/bucket/bucket-blobs.ts";
-import { BucketWatch } from "../../store/bucket/bucket-watch.ts";
 import { Bucket } from "../../store/bucket/bucket.ts";
 import type { Telemetry } from "../telemetry.ts";
 
-/** The archives in a bucket behind the disk, which many daemons may share. */
-export interface ArchiveBucket {
-  readonly blobs: BucketBlobs;
-  /** URL of the service. */
-  readonly url: URL;
-  readonly watch: BucketWatch;
-  close(): Promise<void>;
-}
-
-/** Undefined without a bucket. One that does not answer has no archives until it does. */
+/** Opens the bucket behind the disk, which many daemons may share; undefined without one. One that does not answer has no archives until it does. */
 export function openArchiveBucket(
   { storage: { s3 } }: Configuration,
   { logger, alarms }: Pick<Telemetry, "logger" | "alarms">,
-): ArchiveBucket | undefined {
+): Bucket | undefined {
   if (s3 === undefined) return undefined;
-  const bucket = wireBucket(s3);
-  const watch = new BucketWatch(bucket, (problem) => {
+  const bucket = wireBucket(s3, (problem) => {
     if (problem === undefined) logger.info("the bucket is well again");
     else alarms.raise("bucket-failing", { problem });
   });
-  watch.start();
-  return {
-    blobs: new BucketBlobs(bucket),
-    url: s3.endpoint,
-    watch,
-    close: async () => {
-      await watch.close();
-      await bucket.close();
-    },
-  };
+  void bucket.look();
+  return bucket;
 }
 
 /** Milliseconds: an archive comes from its origin where the bucket is slower. */
 const limits = { connect: 1_000, firstByte: 2_000, idle: 8_000 };
 
-export function wireBucket({
-  addressing,
-  accessKeyId,
-  secretAccessKey,
-  ...place
-}: S3Configuration): Bucket {
+export function wireBucket(
+  { addressing, accessKeyId, secretAccessKey, ...place }: S3Configuration,
+  onProblem?: (problem: string | undefined) => void,
+): Bucket {
   const isGiven = accessKeyId !== undefined && secretAccessKey !== undefined;
   const settings = {
     ...place,
@@ -53,5 +31,5 @@ export function wireBucket({
       ? { accessKeyId, secretAccessKey: secretAccessKey.secret }
       : undefined,
   };
-  return new Bucket(settings, limits);
+  return new Bucket(settings, limits, onProblem);
 }

@@ -71,11 +71,7 @@ async function measureStore({
 
 /** The same store without its origins. */
 function goOffline(mirror: OpenMirror): Core {
-  const { records, clock, layout, telemetry, admission } = mirror;
-  const bucket = mirror.bucket && {
-    ...mirror.bucket,
-    close: () => Promise.resolve(),
-  };
+  const { records, clock, layout, telemetry, admission, bucket } = mirror;
   return wireCore(
     { ...mirror.configuration, offline: true },
     { ...admission.rules, offline: true },

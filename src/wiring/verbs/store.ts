@@ -45,7 +45,7 @@ export function prune(
   }
   // What is removed on the disk alone would come back from the bucket.
   const everywhere = async (sha256: Sha256) => {
-    await bucket?.blobs.delete(sha256);
+    await bucket?.delete(sha256);
     await blobs.delete(sha256);
   };
   const held = heldPartsOf(mirror);

@@ -4,7 +4,6 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Sha256 } from "../../../src/address/hash.ts";
 import { isBucketFailure } from "../../../src/errors/index.ts";
-import { BucketBlobs } from "../../../src/store/bucket/bucket-blobs.ts";
 import { Bucket } from "../../../src/store/bucket/bucket.ts";
 import { bucketLimits, settingsOf } from "../../fakes/loose-bucket.ts";
 
@@ -70,7 +69,8 @@ it.each(answers)(
   async (_, give) => {
     answer = give;
     const read = async () => {
-      const found = await new BucketBlobs(bucket).open(sha256, 1_000);
+      await bucket.look();
+      const found = await bucket.open(sha256, 1_000);
       return found && Array.fromAsync(found.body);
     };
     const error: unknown = await read().catch((thrown: unknown) => thrown);

@@ -1,10 +1,10 @@
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isSha256, type Sha256 } from "../../../address/hash.ts";
-import { isBucketFailure } from "../../../errors/index.ts";
-import type { BlobStore } from "../../blobs/blob-store.ts";
-import type { StoreLayout } from "../../layout.ts";
-import type { BucketBlobs } from "../bucket-blobs.ts";
+import { isSha256, type Sha256 } from "../../address/hash.ts";
+import { isBucketFailure } from "../../errors/index.ts";
+import type { BlobStore } from "../blobs/blob-store.ts";
+import type { StoreLayout } from "../layout.ts";
+import type { Bucket } from "./bucket.ts";
 
 /** Archives that may wait; more would keep a full disk from making room. */
 const most = 10_000;
@@ -13,11 +13,6 @@ const atOnce = 2;
 /** Milliseconds until a bucket that failed is tried again. */
 const pause = 2_000;
 
-interface OutboxEvents {
-  /** It will not come into the bucket by this replica. */
-  readonly onDropped: (sha256: Sha256, reason: string) => void;
-}
-
 interface Waiting {
   /** Resolves when the disk has a note of it, or takes none. */
   readonly noted: Promise<unknown>;
@@ -25,31 +20,49 @@ interface Waiting {
 }
 
 /**
- * Archives of this replica that are to come into the bucket: each has a file in
- * the outbox until it is there, so that a replica that was killed goes on. While
- * they wait they do not leave the disk.
+ * The archives of the bucket for one daemon, and what it brings there: each has a
+ * file in the outbox until it is there, so that a daemon that was killed goes on.
+ * While they wait they do not leave the disk.
  */
-export class Outbox {
+export class SharedArchives {
   readonly #folder: string;
   readonly #blobs: BlobStore;
-  readonly #shared: BucketBlobs;
-  readonly #events: OutboxEvents;
+  readonly #bucket: Bucket;
+  readonly #largest: number;
+  readonly #onDropped: (sha256: Sha256, reason: string) => void;
   readonly #waiting = new Map<Sha256, Waiting>();
   readonly #sending = new Map<Sha256, Promise<void>>();
   readonly #wrong = new Set<Sha256>();
   #pause: NodeJS.Timeout | undefined;
   #isClosed = false;
 
+  /** `onDropped` hears of what will not come into the bucket by this daemon; archives have `largest` bytes at most. */
   constructor(
     { outbox }: StoreLayout,
     blobs: BlobStore,
-    shared: BucketBlobs,
-    events: OutboxEvents,
+    bucket: Bucket,
+    largest: number,
+    onDropped: (sha256: Sha256, reason: string) => void,
   ) {
     this.#folder = outbox;
     this.#blobs = blobs;
-    this.#shared = shared;
-    this.#events = events;
+    this.#bucket = bucket;
+    this.#largest = largest;
+    this.#onDropped = onDropped;
+    blobs.listen({ onStored: (_, sha256) => this.#add(sha256) });
+  }
+
+  /** Undefined where the bucket has none, or fails. */
+  async open(sha256: Sha256) {
+    if (this.#wrong.has(sha256)) return undefined;
+    const { url } = this.#bucket;
+    try {
+      const found = await this.#bucket.open(sha256, this.#largest);
+      return found && { ...found, url, contentType: "application/zip" };
+    } catch (error) {
+      if (!isBucketFailure(error)) throw error;
+      return undefined;
+    }
   }
 
   /** Archives that wait or are being sent. */
@@ -66,9 +79,9 @@ export class Outbox {
   }
 
   /** Never throws. */
-  add(sha256: Sha256): void {
+  #add(sha256: Sha256): void {
     if (this.#waiting.size >= most)
-      this.#events.onDropped(sha256, `${most} others wait already`);
+      this.#onDropped(sha256, `${most} others wait already`);
     else this.#wait(sha256, writeFile(join(this.#folder, sha256), ""));
     this.#send();
   }
@@ -76,10 +89,6 @@ export class Outbox {
   /** The bucket has another archive in its place: no replica takes that until it is replaced. */
   distrust(sha256: Sha256): void {
     this.#wrong.add(sha256);
-  }
-
-  isDistrusted(sha256: Sha256): boolean {
-    return this.#wrong.has(sha256);
   }
 
   /** Resolves when all are in the bucket, or when it failed and they wait. */
@@ -125,7 +134,7 @@ export class Outbox {
         this.#tryLater();
         return;
       }
-      this.#events.onDropped(sha256, (error as Error).message);
+      this.#onDropped(sha256, (error as Error).message);
     }
     await this.#forget(sha256);
   }
@@ -136,10 +145,10 @@ export class Outbox {
     await using handle = blob.handle;
     const isThere =
       !this.#wrong.has(sha256) &&
-      (await this.#shared.size(sha256)) === blob.size;
+      (await this.#bucket.size(sha256)) === blob.size;
     if (isThere) return;
     await this.#blobs.verify(blob);
-    await this.#shared.put(sha256, handle, blob.size);
+    await this.#bucket.put(sha256, handle, blob.size);
   }
 
   async #forget(sha256: Sha256): Promise<void> {
