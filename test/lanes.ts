@@ -82,7 +82,7 @@ export const groups: Readonly<Record<string, Group>> = {
       "test/server/http/{slow-clients,many-connections}.test.ts",
       "test/server/requests/request-log.test.ts",
       "test/server/access/signed-archives.test.ts",
-      "test/mirror/providers/{failing-origin,failing-origins}.test.ts",
+      "test/mirror/providers/failing-origin.test.ts",
       "test/mirror/cache/stale-origin.test.ts",
       "test/mirror/archives/failing-archive.test.ts",
       "test/origin/http/{origin-secrets,http-client,resume,retries}.test.ts",

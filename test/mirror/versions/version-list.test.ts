@@ -1,25 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { parseVersion } from "../../../src/address/version.ts";
-import {
-  joinLists,
-  mergeVersions,
-} from "../../../src/mirror/versions/version-list.ts";
+import { mergeVersions } from "../../../src/mirror/versions/version-list.ts";
 import { answerOf, future, later, now } from "../releases/listed-versions.ts";
 
 describe("a list that is joined to what is known", () => {
-  it("keeps what the origin no longer lists", () => {
-    const first = mergeVersions(
-      "acme/x",
-      undefined,
-      answerOf("1.0.0", "2.0.0"),
-      now,
-    );
-    const second = mergeVersions("acme/x", first, answerOf("2.0.0"), later);
-    const third = mergeVersions("acme/x", second, answerOf("2.0.0"), later);
-    expect([...third.versions.keys()].toSorted()).toEqual(["1.0.0", "2.0.0"]);
-    expect(third.versions.get(parseVersion("1.0.0"))?.listed).toBe(false);
-  });
-
   it("has an end, also when an origin names other versions at each time", () => {
     const page = (from: number) =>
       answerOf(...Array.from({ length: 9_000 }, (_, n) => `1.${from}.${n}`));
@@ -61,28 +45,6 @@ describe("a list that is joined to what is known", () => {
     const { versions } = third;
     expect(versions.get(parseVersion("1.0.0"))?.appeared).toBeUndefined();
     expect(versions.get(parseVersion("2.0.0"))?.appeared).toEqual(later);
-  });
-
-  it("never takes what came later for what was there at first, however clocks are set and lists are joined", () => {
-    const first = mergeVersions("acme/x", undefined, answerOf("1.0.0"), later);
-    const grown = answerOf("1.0.0", "2.0.0");
-    const clocks = [now, later, future];
-    for (const one of clocks)
-      for (const two of clocks) {
-        const ours = mergeVersions("acme/x", first, grown, one);
-        const renewed = mergeVersions("acme/x", ours, grown, two);
-        for (const list of [
-          joinLists(renewed, first),
-          joinLists(first, renewed),
-          joinLists(renewed, mergeVersions("acme/x", first, grown, two)),
-          mergeVersions("acme/x", joinLists(renewed, ours), grown, one),
-        ]) {
-          const appeared = (name: string) =>
-            list.versions.get(parseVersion(name))?.appeared;
-          expect(appeared("2.0.0")).toBeInstanceOf(Date);
-          expect(appeared("1.0.0")).toBeUndefined();
-        }
-      }
   });
 
   it("lets what appeared in the future, under a wrong clock, appear now", () => {
