@@ -104,7 +104,6 @@ export const groups: Readonly<Record<string, Group>> = {
       "test/mirror/upkeep/{retention,growing-store}.test.ts",
       "test/mirror/modules/{stored-modules,damaged-lists,ages}.test.ts",
       "test/mirror/trust/{unlisted-version,key-rotation}.test.ts",
-      "test/store/damaged-storage.test.ts",
       "test/server/unexpected-errors.test.ts",
     ],
   },

@@ -126,6 +126,8 @@ describe("modules from archives", () => {
       );
     }
     expect((await mirror.get(path)).body).toEqual(bytes);
+    const metrics = (await mirror.get("/metrics")).body.toString();
+    expect(metrics).toMatch(/alarms_total\{kind="archive-damaged"\} [12]\n/);
   });
 
   it("are the same ones in each case of letters, and are asked for in lower case first", async () => {

@@ -140,35 +140,3 @@ describe("an h1 that takes its time", () => {
     expect(await waiting).toBe(h1);
   });
 });
-
-describe("what another version of the mirror made of the same archive", () => {
-  const other = `h1:${"x".repeat(43)}=`;
-  it.each([
-    ["an h1", "an h1", archive, { hash: other }, { hash: other }],
-    [
-      "an h1",
-      "that it has none",
-      archive,
-      { unhashable: "too old" },
-      { hash: h1 },
-    ],
-    ["that it has none", "an h1", unhashable, { hash: other }, { hash: other }],
-    [
-      "that it has none",
-      "that it has none",
-      unhashable,
-      { unhashable: "too old" },
-      { unhashable: "it has an entry for a directory" },
-    ],
-  ])(
-    "counts, when this one finds %s and the other one %s, as the first h1 of the two",
-    async (_, __, { sha256: digest }, before, kept) => {
-      const { hashes, writeRecord, recordOf } = await prepare();
-      threads.before = () => writeRecord(digest, before);
-      const found = "hash" in kept ? kept.hash : undefined;
-      expect(await hashes.wait(digest)).toBe(found);
-      expect(await recordOf(digest)).toEqual(kept);
-      expect(await hashes.find(digest)).toBe(found);
-    },
-  );
-});
