@@ -1,12 +1,12 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { explain, findSequence } from "./play/batch.ts";
+import { explain, makeSequence } from "./play/batch.ts";
 import { play } from "./play/play.ts";
 import { playInThreads } from "./play/threads.ts";
 import { worldNames, type WorldName } from "./play/worlds.ts";
 
 // npm run model -- --sequences N --seed S [--world W] [--steps K] [--threads T]
-//   [--until-broken] | --exhaustive LETTERS [--world W] | --replay S [--world W]
+//   [--until-broken] | --replay S [--world W]
 
 const { values } = parseArgs({
   options: {
@@ -14,7 +14,6 @@ const { values } = parseArgs({
     seed: { type: "string", default: "1" },
     steps: { type: "string", default: "40" },
     world: { type: "string" },
-    exhaustive: { type: "string" },
     threads: { type: "string", default: `${availableParallelism()}` },
     "until-broken": { type: "boolean", default: false },
     replay: { type: "string" },
@@ -34,7 +33,7 @@ async function replay(
   name: string,
   asked: WorldName | undefined,
 ): Promise<void> {
-  const sequence = findSequence(name, asked, steps);
+  const sequence = makeSequence(Number(name), asked, steps);
   const found = await play(sequence.world, sequence.actions, console.log);
   if (found === undefined) console.log("not broken");
   else console.log(await explain(sequence));
@@ -42,17 +41,12 @@ async function replay(
 }
 
 async function playAll(): Promise<void> {
-  const sequences =
-    values.exhaustive === undefined
-      ? {
-          first: Number(values.seed),
-          count: Number(values.sequences),
-          steps,
-        }
-      : { longest: Number(values.exhaustive) };
   const began = performance.now();
   const played = await playInThreads(
-    { sequences, world, untilBroken: values["until-broken"] },
+    {
+      ...{ first: Number(values.seed), count: Number(values.sequences), steps },
+      ...{ world, untilBroken: values["until-broken"] },
+    },
     Number(values.threads),
   );
   const seconds = (performance.now() - began) / 1_000;

@@ -43,7 +43,7 @@ import {
   type AuditLine,
 } from "../store/stores.ts";
 import { reserveAll } from "../mirror/archives/archives.ts";
-import { TestClock } from "../mirror/cache/metadata.ts";
+import { TestClock } from "../fakes/clock.ts";
 import { createSigner, type Signer } from "../fakes/signing.ts";
 import { address } from "./believed-releases.ts";
 import { FailingAudit, FailingRecords, Writes } from "./failing-writes.ts";

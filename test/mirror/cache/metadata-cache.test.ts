@@ -3,15 +3,87 @@ import { describe, expect, it, vi } from "vitest";
 import { failure, isAbsence } from "../../../src/errors/index.ts";
 import { failing } from "../../scenes/failing.ts";
 import type { VersionList } from "../../../src/mirror/versions/version-list.ts";
+import { askDatabase, makeLayout, openRecords } from "../../store/stores.ts";
+import { providerAddress } from "../../../src/address/provider-address.ts";
+import { parseVersion } from "../../../src/address/version.ts";
+import { MetadataCache } from "../../../src/mirror/cache/metadata-cache.ts";
 import {
-  absence,
-  outage,
-  limits,
-  listOf,
-  minute,
-  prepare,
-} from "./metadata.ts";
-import { askDatabase } from "../../store/stores.ts";
+  providerVersionNaming,
+  VersionRecords,
+} from "../../../src/mirror/versions/version-records.ts";
+import { TestClock } from "../../fakes/clock.ts";
+
+const minute = 60_000;
+const limits = {
+  versions: 5 * minute,
+  staleFor: 60 * minute,
+  notFound: minute / 2,
+  answer: 7_000,
+  waiters: 100,
+};
+const widget = providerAddress("registry.terraform.io", "acme", "widget");
+const outage = failure(
+  "origin-unreachable",
+  "https://a.example/",
+  "ECONNREFUSED",
+);
+const absence = failure("not-found", "registry.terraform.io/acme/widget");
+
+/** An origin that answers what the test says, and counts. */
+class TestOrigin {
+  asked = 0;
+  known: (VersionList | undefined)[] = [];
+  answer: VersionList | Error | Promise<VersionList> = listOf("1.0.0");
+
+  readonly fetch = async (
+    known: VersionList | undefined,
+  ): Promise<VersionList> => {
+    this.asked += 1;
+    this.known.push(known);
+    const answer = await this.answer;
+    if (answer instanceof Error) throw answer;
+    return answer;
+  };
+}
+
+function listOf(text: string): VersionList {
+  const version = parseVersion(text);
+  const entry = {
+    version,
+    protocols: ["5.0"],
+    platforms: undefined,
+    appeared: undefined,
+    listed: true,
+  };
+  return {
+    firstContact: new Date(0),
+    versions: new Map([[version, entry]]),
+    warnings: [],
+  };
+}
+
+/** A cache of lists of versions over real records; `open` opens another one over the same. */
+async function prepare(settings: Partial<typeof limits> = {}, offline = false) {
+  const layout = await makeLayout();
+  const clock = new TestClock();
+  const origin = new TestOrigin();
+  const unwritten: string[] = [];
+  const stale: number[] = [];
+  const open = (nowOffline = offline) => {
+    const store = openRecords(layout);
+    const cache = new MetadataCache(
+      new VersionRecords(store, providerVersionNaming),
+      { ...limits, ...settings },
+      clock,
+      nowOffline,
+      (record) => unwritten.push(record),
+      (_, age) => stale.push(age),
+    );
+    return async (maxAge = Infinity, absentFor = Infinity, mayBeOld = false) =>
+      cache.get(widget, origin.fetch, { maxAge, absentFor, mayBeOld });
+  };
+  return { layout, clock, origin, open, unwritten, stale, get: open() };
+}
 
 describe("what the origin said", () => {
   it("is a hit until it is old, and then asked for again with what is known", async () => {

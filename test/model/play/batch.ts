@@ -1,17 +1,15 @@
 import { invariants } from "../oracle/violation.ts";
 import { formatAction, type Action } from "../world/actions.ts";
-import { listWords, spell } from "./exhaustive.ts";
 import { generate } from "./generate.ts";
 import { play } from "./play.ts";
-import { shrink } from "./shrink.ts";
 import { worldOf, type WorldName } from "./worlds.ts";
 
 /** Sequences that are played one after the other. */
 export interface Batch {
-  /** Seeds from the first on, or all words of at most so many letters. */
-  readonly sequences:
-    | { readonly first: number; readonly count: number; readonly steps: number }
-    | { readonly longest: number };
+  /** Seed of the first; the others follow. */
+  readonly first: number;
+  readonly count: number;
+  readonly steps: number;
   /** Undefined: the one that the seed chooses. */
   readonly world: WorldName | undefined;
   /** Plays every `of`th sequence, from `index` on. */
@@ -80,48 +78,45 @@ function describe(
   ].join("\n");
 }
 
-/** Finds the sequence that has a name: a seed, or letters between commas. */
-export function findSequence(
-  name: string,
-  world: WorldName | undefined,
-  steps: number,
-): Sequence {
-  const seed = Number(name);
-  return Number.isNaN(seed)
-    ? makeWord(name.split(", "), world)
-    : makeSequence(seed, world, steps);
-}
-
 function indentAction(action: Action): string {
   return `    ${formatAction(action)}`;
 }
 
 function* listSequences({
-  sequences,
+  first,
+  count,
+  steps,
   world,
   share: { index, of },
 }: Batch): Generator<Sequence> {
-  if ("longest" in sequences) {
-    let at = 0;
-    for (const letters of listWords(sequences.longest))
-      if (at++ % of === index) yield makeWord(letters, world);
-  } else
-    for (let at = index; at < sequences.count; at += of)
-      yield makeSequence(sequences.first + at, world, sequences.steps);
+  for (let at = index; at < count; at += of)
+    yield makeSequence(first + at, world, steps);
 }
 
-function makeWord(
-  letters: readonly string[],
-  world: WorldName = "online",
-): Sequence {
-  return { name: letters.join(", "), world, actions: spell(letters) };
-}
-
-function makeSequence(
+export function makeSequence(
   seed: number,
   asked: WorldName | undefined,
   steps: number,
 ): Sequence {
   const world = asked ?? worldOf(seed);
   return { name: `${seed}`, world, actions: generate(seed, world, steps) };
+}
+
+/** Finds a shorter sequence that ends in the same sort of violation: no step of it can be left out. */
+async function shrink(
+  world: WorldName,
+  actions: readonly Action[],
+): Promise<readonly Action[]> {
+  const broken = await play(world, actions);
+  if (broken === undefined) return actions;
+  const { sort } = broken.violation;
+  let shortest = actions.slice(0, broken.step + 1);
+  for (let size = shortest.length >> 1; size > 0; size >>= 1)
+    for (let at = shortest.length - size; at >= 0; at--) {
+      const shorter = shortest.toSpliced(at, size);
+      const again = await play(world, shorter);
+      if (again?.violation.sort === sort)
+        shortest = shorter.slice(0, again.step + 1);
+    }
+  return shortest;
 }
