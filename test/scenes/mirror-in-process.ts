@@ -45,7 +45,7 @@ import {
 import { reserveAll } from "../mirror/archives/archives.ts";
 import { TestClock } from "../fakes/clock.ts";
 import { createSigner, type Signer } from "../fakes/signing.ts";
-import { address } from "./believed-releases.ts";
+import { address } from "./release-sketches.ts";
 import { FailingAudit, FailingRecords, Writes } from "./failing-writes.ts";
 import { sha256Of, TestRegistry } from "./test-registry.ts";
 import { createHash } from "node:crypto";

@@ -7,26 +7,18 @@ import {
   type ManifestDocument,
   connectedSite,
   exportBundle,
+  importHere,
   offlineSite,
   sealHeader,
   takeApart,
   type Site,
 } from "./bundles.ts";
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import {
-  openBundle,
-  runImport,
-} from "../../../src/commands/packages/import.ts";
+import { readFileSync } from "node:fs";
 import { loadConfiguration } from "../../../src/config/load.ts";
-import {
-  wireBundleLimits,
-  openMirror,
-} from "../../../src/wiring/commands/store.ts";
+import { openMirror } from "../../../src/wiring/commands/store.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry } from "../../fakes/registry.ts";
 import type { Release } from "../../fakes/release.ts";
-import { scratch } from "../../running-mirror.ts";
 import { readRecord } from "../../store/stores.ts";
 
 const linux = "linux_amd64";
@@ -55,8 +47,6 @@ class Tampering {
   readonly good: Buffer;
   readonly #site: Site;
   readonly #core: Core;
-  readonly #folder = scratch("tampered");
-  #files = 0;
 
   private constructor(release: Release, good: Buffer, site: Site, core: Core) {
     this.release = release;
@@ -135,22 +125,8 @@ class Tampering {
     return putTogether({ manifest, members: [member, ...archives] });
   }
 
-  async import(bytes: Buffer) {
-    const file = join(this.#folder, `${this.#files++}.tar`);
-    writeFileSync(file, bytes);
-    let said = "";
-    const limits = wireBundleLimits(
-      loadConfiguration({ file: this.#site.configFile }),
-    );
-    const { signal } = new AbortController();
-    const say = (text: string) => void (said += text);
-    const status = await openBundle(file, undefined, limits, say)
-      .then((bundle) => runImport(this.#core, { file, bundle, signal }, say))
-      .catch((error: unknown) => {
-        said += (error as Error).message;
-        return 1;
-      });
-    return { status, said };
+  import(bytes: Buffer) {
+    return importHere(this.#core, this.#site, bytes);
   }
 
   /** Expects that nothing changes, and that the reason is the one meant. */

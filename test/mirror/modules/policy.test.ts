@@ -11,8 +11,6 @@ import {
 } from "../../scenes/module-scene.ts";
 import { awaitAudit } from "../../scenes/provider-requests.ts";
 
-const hostname = "registry.terraform.io";
-
 const scene = await makeModuleScene();
 const mirror = await startMirror({ config: scene.configOf() });
 
@@ -82,22 +80,6 @@ describe("policy", () => {
       );
     },
   );
-
-  it("refuses other hosts, and holds back new versions", async () => {
-    scene.origin.publish("acme/young/aws", "1.0.0", "./young.zip");
-    const config = scene.configOf({
-      policy: {
-        rules: [
-          { match: `${hostname}/*/*/*`, action: "allow", minimumAge: "1h" },
-        ],
-      },
-    });
-    const other = await startMirror({ config });
-    const path = "/v1/modules/example.com/acme/network/aws/versions";
-    expect((await other.get(path)).status).toBe(451);
-    expect(await versionsOf(other, "young")).toBe(451);
-    expect(codeOf(await locate(other, "young"))).toBe("too-young");
-  });
 });
 
 describe("what the mirror cannot fetch", () => {

@@ -16,7 +16,7 @@ import type { ReleaseOrigin } from "../../../src/mirror/releases/evidence.ts";
 import { decideSignature } from "../../../src/verification/signature-worker.ts";
 import { parsePlatform } from "../../../src/address/platform.ts";
 import type { OriginPackage } from "../../../src/origin/registries/registry-answers.ts";
-import { address } from "../../scenes/believed-releases.ts";
+import { address } from "../../scenes/release-sketches.ts";
 
 const make = (name: string) => createSigner({ name, algorithm: "ed25519" });
 const [K, L] = await Promise.all([make("K"), make("L")]);
