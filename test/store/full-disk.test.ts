@@ -1,3 +1,4 @@
+import { blobOf } from "../running-mirror.ts";
 import { existsSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -103,10 +104,8 @@ async function ask(mirror: RunningMirror, release: Release): Promise<string> {
   return judge(answer, release, performance.now() - start);
 }
 
-function isStored({ directory }: RunningMirror, release: Release): boolean {
-  const sha256 = sha256Of(release);
-  const folder = join(directory, "blobs", "v1", "sha256", sha256.slice(0, 2));
-  return existsSync(join(folder, sha256));
+function isStored(mirror: RunningMirror, release: Release): boolean {
+  return existsSync(blobOf(mirror, sha256Of(release)));
 }
 
 /** A client has its last byte before the disk has. */

@@ -9,7 +9,7 @@ import {
   moduleBase,
   versionsOf,
 } from "../../scenes/module-scene.ts";
-import { awaitAudit } from "../../scenes/provider-requests.ts";
+import { awaitAudit, readMetric } from "../../scenes/provider-requests.ts";
 
 const scene = await makeModuleScene();
 const mirror = await startMirror({ config: scene.configOf() });
@@ -96,13 +96,8 @@ describe("what the mirror cannot fetch", () => {
     async (getter, location) => {
       const name = `foreign${foreign++}`;
       scene.origin.publish(`acme/${name}/aws`, "1.0.0", location);
-      const counted = async () => {
-        const text = (await mirror.get("/metrics")).body.toString();
-        const line = new RegExp(
-          `passed_through_total\\{getter="${getter}"\\} (\\d+)`,
-        );
-        return Number(line.exec(text)?.[1] ?? 0);
-      };
+      const series = `provender_modules_passed_through_total{getter="${getter}"}`;
+      const counted = async () => (await readMetric(mirror, series)) || 0;
       const before = await counted();
       const answer = await locate(mirror, name);
       expect(answer.status).toBe(204);

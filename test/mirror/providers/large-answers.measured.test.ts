@@ -22,7 +22,11 @@ import {
   filledWith,
   nested,
 } from "../../scenes/large-documents.ts";
-import { outcomeOf, requestsFor } from "../../scenes/provider-requests.ts";
+import {
+  outcomeOf,
+  readMetric,
+  requestsFor,
+} from "../../scenes/provider-requests.ts";
 
 /** Which document of an origin it is. */
 type DocumentKind = "list" | "published" | "modules" | "discovery" | "package";
@@ -259,7 +263,6 @@ it("a cold list of a provider of 600 versions for 15 platforms takes 50 ms of pr
 
 /** Milliseconds that the mirror has taken since its start, all threads together. */
 async function processorTime(): Promise<number> {
-  const text = (await mirror.get("/metrics")).body.toString();
-  const [, seconds] = /^process_cpu_seconds_total (\S+)$/m.exec(text) ?? [];
-  return Number(seconds) * 1_000;
+  const seconds = "process_cpu_seconds_total";
+  return (await readMetric(mirror, seconds)) * 1_000;
 }
