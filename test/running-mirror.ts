@@ -1,3 +1,5 @@
+import { parseSha256 } from "../src/address/hash.ts";
+import { blobPath, layOutStore } from "../src/store/layout.ts";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
@@ -236,4 +238,12 @@ export async function fetchFrom(
     complete: complete && response.complete,
     json: () => JSON.parse(body.toString("utf8")) as unknown,
   };
+}
+
+/** The file of an archive in a store. */
+export function blobOf(
+  { directory }: { readonly directory: string },
+  sha256: string,
+): string {
+  return blobPath(layOutStore(directory), parseSha256(sha256));
 }

@@ -81,18 +81,3 @@ it("parses client tokens, whose dates are moments in UTC, and the identity provi
   expect(auth.tokens[0]?.sha256).toBe("ab".repeat(32));
   expect(auth.oidc[0]?.issuer.href).toBe("https://login.example.com/realm/");
 });
-
-it("parses storage bounds, and platforms", () => {
-  const parsed = schema.parse({
-    storage: { maxSize: "200GiB", minFree: 1024 },
-    platforms: ["linux_amd64", "darwin_arm64"],
-  });
-  expect(parsed.storage).toMatchObject({
-    maxSize: 200 * 2 ** 30,
-    minFree: 1024,
-  });
-  expect(parsed.platforms).toEqual([
-    { os: "linux", arch: "amd64" },
-    { os: "darwin", arch: "arm64" },
-  ]);
-});

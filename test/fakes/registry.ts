@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Authority } from "./authority.ts";
 import { Catalog } from "./catalog.ts";
 import { delayed, type Fault } from "./faults.ts";
-import { FaultScript } from "./fault-script.ts";
 import { fileReply } from "./file-reply.ts";
 import { startListener, type Listener } from "./listener.ts";
 import type { Listing } from "./registry-documents.ts";
@@ -13,6 +12,31 @@ import {
   type LoggedRequest,
   type RequestKind,
 } from "./request-log.ts";
+
+/** Faults of the next answers by kind. */
+class FaultScript {
+  #sticky = new Map<RequestKind, Fault>();
+  #queued = new Map<RequestKind, Fault[]>();
+
+  /** One fault stays until it is replaced; a list is consumed in order. */
+  set(kind: RequestKind, faults: Fault | readonly Fault[]): void {
+    this.#sticky.delete(kind);
+    this.#queued.delete(kind);
+    if (typeof faults === "function") this.#sticky.set(kind, faults);
+    else this.#queued.set(kind, [...faults]);
+  }
+
+  clear(): void {
+    this.#sticky.clear();
+    this.#queued.clear();
+  }
+
+  apply(reply: Reply, request: LoggedRequest): Reply {
+    const fault =
+      this.#sticky.get(request.kind) ?? this.#queued.get(request.kind)?.shift();
+    return fault === undefined ? reply : fault(reply, request);
+  }
+}
 
 export interface RegistryOptions {
   readonly authority: Authority;

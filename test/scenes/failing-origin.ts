@@ -1,8 +1,8 @@
+import { blobOf } from "../running-mirror.ts";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
-import { join } from "node:path";
 import { expect } from "vitest";
 import { createAuthority } from "../fakes/authority.ts";
 import * as faults from "../fakes/faults.ts";
@@ -75,7 +75,7 @@ export async function startFailingOrigin(): Promise<FailingOrigin> {
       registry.heal();
       expectRight(await ask(release, question), release, question);
     },
-    isStored: (release) => isStored(mirror.directory, sha256Of(release)),
+    isStored: (release) => existsSync(blobOf(mirror, sha256Of(release))),
   };
 }
 
@@ -163,11 +163,6 @@ export function sha256Of(release: Release): string {
 
 export function digest(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
-}
-
-function isStored(directory: string, sha256: string): boolean {
-  const blobs = join(directory, "blobs", "v1", "sha256");
-  return existsSync(join(blobs, sha256.slice(0, 2), sha256));
 }
 
 /** Every URL in a package document carries a signature, as those of object stores do. */

@@ -36,12 +36,6 @@ export class Writes {
     this.#code = code;
   }
 
-  /** Lets the write of this number, from 1 on, fail so. */
-  letOne(number: number, fate: Fate): void {
-    let count = 0;
-    this.let(() => (++count === number ? fate : undefined));
-  }
-
   /** A process that is dead reads and writes nothing. */
   expectAlive(): void {
     if (this.#isDead) throw new Killed("the process was killed");

@@ -1,6 +1,7 @@
+import { blobOf } from "../running-mirror.ts";
 import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { expect } from "vitest";
 import { createAuthority, type Authority } from "../fakes/authority.ts";
 import { startRegistry, type Registry } from "../fakes/registry.ts";
@@ -43,11 +44,6 @@ export class FilledSites {
     expect([run.status, run.stderr]).toEqual([0, expect.anything()]);
     return site;
   }
-}
-
-export function blobOf({ directory }: Site, sha256: string): string {
-  const blobs = join(directory, "blobs", "v1", "sha256");
-  return join(blobs, sha256.slice(0, 2), sha256);
 }
 
 /** An archive that nothing names. */

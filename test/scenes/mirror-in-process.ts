@@ -1,37 +1,17 @@
-import { WrongArchives } from "../../src/mirror/archives/wrong-archives.ts";
 import { pino } from "pino";
 import { parseSha256, type Sha256 } from "../../src/address/hash.ts";
 import { providerAddress } from "../../src/address/provider-address.ts";
 import { parseVersion } from "../../src/address/version.ts";
 import { isFailure, ProvenderError } from "../../src/errors/index.ts";
 import { Archives } from "../../src/mirror/archives/archives.ts";
-import {
-  MetadataCache,
-  type Revised,
-  type MetadataRecords,
-} from "../../src/mirror/cache/metadata-cache.ts";
-import { FirstContacts } from "../../src/mirror/standings/first-contacts.ts";
-import { ProviderCatalog } from "../../src/mirror/standings/provider-catalog.ts";
-import { ProviderMirror } from "../../src/mirror/providers/provider-mirror.ts";
-import { RefusedVersions } from "../../src/mirror/standings/refusals.ts";
-import { Standings } from "../../src/mirror/standings/standings.ts";
-import type { PackageHashes } from "../../src/mirror/releases/package-hashes.ts";
-import { ReleaseRecords } from "../../src/mirror/releases/records.ts";
 import type {
   ReleaseOrigin,
   SignatureJudge,
   SignaturePolicy,
 } from "../../src/mirror/releases/evidence.ts";
 import type { Release } from "../../src/mirror/releases/release.ts";
-import {
-  providerVersionNaming,
-  VersionRecords,
-} from "../../src/mirror/versions/version-records.ts";
 import type { AdmissionRules } from "../../src/mirror/trust/admission-rules.ts";
-import { Admission } from "../../src/mirror/trust/admission.ts";
 import type { ReleaseRequest } from "../../src/mirror/trust/request.ts";
-import { Settlements } from "../../src/mirror/trust/settlements.ts";
-import { TrustEvents } from "../../src/mirror/trust/trust-events.ts";
 import { TrustStore } from "../../src/mirror/trust/trust-store.ts";
 import { blobPath, type StoreLayout } from "../../src/store/layout.ts";
 import { Alarms } from "../../src/telemetry/alarms.ts";
@@ -44,9 +24,10 @@ import {
   type AuditLine,
 } from "../store/stores.ts";
 import { reserveAll } from "../mirror/archives/archives.ts";
-import { TestClock } from "../mirror/cache/metadata.ts";
+import { TestClock } from "../fakes/clock.ts";
 import { createSigner, type Signer } from "../fakes/signing.ts";
-import { address } from "./believed-releases.ts";
+import { composeProviders } from "./composed-mirror.ts";
+import { address } from "./release-sketches.ts";
 import { FailingAudit, FailingRecords, Writes } from "./failing-writes.ts";
 import { sha256Of, TestRegistry } from "./test-registry.ts";
 import { createHash } from "node:crypto";
@@ -147,40 +128,9 @@ export class MirrorScene {
     const policy = { signatures, profile };
     const trust = new TrustStore(records);
     records.listen(() => trust.forget());
-    const events = new TrustEvents(trust, notebook);
-    const unwritten: string[] = [];
-    const cacheOf = <K extends object, V extends Revised>(
-      of: MetadataRecords<K, V>,
-    ) => {
-      const cache = new MetadataCache<K, V>(
-        of,
-        {
-          ...{ versions: freshness, staleFor: 1e9, notFound: 1 },
-          ...{ answer: 60_000, waiters: 1_000 },
-        },
-        clock,
-        offline,
-        (name) => unwritten.push(name),
-        () => undefined,
-      );
-      records.listen((changed) => cache.forget(changed));
-      return cache;
-    };
-    const releaseRecords = new ReleaseRecords(records, {
-      ...{ judge, clock, policyOf: () => policy },
-    });
-    const releases = cacheOf(releaseRecords);
     const origin: ReleaseOrigin = {
       ...{ registry, policy, judge, clock },
     };
-    const catalog = new ProviderCatalog({
-      origins: new Map([[hostname, origin]]),
-      versions: cacheOf(new VersionRecords(records, providerVersionNaming)),
-      ...{ releases, events },
-      notFound: 1,
-      onVanished: () => undefined,
-      onMalformed: () => undefined,
-    });
     const rules: AdmissionRules = {
       offline,
       newKeys: settings.newKeys,
@@ -191,35 +141,16 @@ export class MirrorScene {
         rules: [],
       }),
     };
-    const admission = new Admission(trust, notebook, rules);
-    const settlements = new Settlements({
-      ...{ releases, records: releaseRecords, events, notebook },
-    });
-    const refused = new RefusedVersions({
-      ...{ records, clock },
-      onUnwritten: () => undefined,
-    });
-    records.listen((changed) => {
-      settlements.forget(changed);
-      refused.forget();
-    });
-    const met = { catalog, events, refused, clock, offline, patience: 5_000 };
-    const contacts = new FirstContacts(met);
-    const standings = new Standings({
-      ...{ catalog, contacts, settlements, refused },
-    });
     const archives = new Archives(
       { blobs: openBlobs(layout), reserve: reserveAll },
       { fills: 1, fillsPerOrigin: 1, waiters: 1 },
       { onVerified: () => undefined, onFailed: () => undefined },
     );
-    const providers = new ProviderMirror({
-      ...{ catalog, admission, standings, archives, offline },
-      wrong: new WrongArchives(records, clock),
-      releases: releaseRecords,
-      hashes: noHashes,
-      ...{ alarms, freshness },
+    const composed = composeProviders({
+      ...{ records, trust, notebook, hostname, origin, rules, archives },
+      freshness: { versions: freshness, staleFor: 1e9, notFound: 1 },
     });
+    const { admission, providers } = composed;
     const addressOf = (version: string, type: string) => ({
       provider: providerAddress(hostname, namespace, type),
       version: parseVersion(version),
@@ -233,9 +164,8 @@ export class MirrorScene {
         rules: admission.rules,
       });
     return {
-      ...{ records, writes, alarms, trust, events, notebook, admission },
-      ...{ catalog, contacts, settlements, standings, refused, providers },
-      ...{ origin, releases: releaseRecords, unwritten, request },
+      ...composed,
+      ...{ records, writes, alarms, trust, notebook, origin, request },
       /** Asks for a release as clients do: `linux=a by K`, or the code of its refusal. */
       version: (version: string, type = "thing") =>
         tell(async () => {
@@ -264,8 +194,6 @@ export class MirrorScene {
   }
 }
 
-/** No document is asked for. */
-const noHashes = {} as unknown as PackageHashes;
 const reasoned = ["signature-refused", "origin-answer", "store-full"] as const;
 /** Returns the result of a request, or the refusal's code with its reason. */
 export async function tell(ask: () => Promise<string>): Promise<string> {

@@ -159,12 +159,17 @@ export async function countAlarms(
   mirror: RunningMirror,
   kind: string,
 ): Promise<number> {
+  const series = `provender_alarms_total{kind="${kind}"}`;
+  return (await readMetric(mirror, series)) || 0;
+}
+
+/** The number of a series; NaN of one that is not there. */
+export async function readMetric(
+  mirror: RunningMirror,
+  series: string,
+): Promise<number> {
   const text = (await mirror.get("/metrics")).body.toString();
-  const line = new RegExp(
-    `^provender_alarms_total\\{kind="${kind}"\\} (\\d+)$`,
-    "m",
-  );
-  return Number(line.exec(text)?.[1] ?? 0);
+  return Number(text.split(`\n${series} `)[1]?.split("\n")[0] ?? NaN);
 }
 
 /** Changes keys of the configuration of a running mirror, which hears of it by SIGHUP. */

@@ -16,14 +16,18 @@ export interface RawAnswer {
 /** An open connection, for what an HTTP client would not send or would tidy. */
 export async function openConnection(mirror: RunningMirror): Promise<Socket> {
   const { protocol, hostname: host, port } = new URL(mirror.url);
-  if (protocol === "http:") {
-    const socket = connect({ host, port: Number(port) });
-    await once(socket, "connect");
-    return socket;
-  }
+  if (protocol === "http:") return openTcp(mirror);
   const ca = readFileSync(mirror.caFile);
   const socket = connectTls({ host, port: Number(port), ca });
   await once(socket, "secureConnect");
+  return socket;
+}
+
+/** A connection on which no handshake of TLS was begun. */
+export async function openTcp(mirror: RunningMirror): Promise<Socket> {
+  const { hostname: host, port } = new URL(mirror.url);
+  const socket = connect({ host, port: Number(port) });
+  await once(socket, "connect");
   return socket;
 }
 

@@ -1,5 +1,19 @@
 import { createHash } from "node:crypto";
-import type { Release } from "../../src/mirror/releases/release.ts";
+import { formatArchiveName } from "../../src/address/archive-name.ts";
+import { parsePlatform } from "../../src/address/platform.ts";
+import { providerAddress } from "../../src/address/provider-address.ts";
+import { parseVersion } from "../../src/address/version.ts";
+import {
+  bindPackages,
+  checksumsSubject,
+  type Release,
+} from "../../src/mirror/releases/release.ts";
+import type { Fingerprint } from "../../src/verification/fingerprints.ts";
+import type { SignatureDecision } from "../../src/verification/signatures.ts";
+import {
+  acceptUnsignedChecksums,
+  verifySignedChecksums,
+} from "../../src/verification/signed-checksums.ts";
 import {
   ownBytes,
   type SignatureJudge,
@@ -10,7 +24,20 @@ import {
   unknownRelease,
   type KnownRelease,
 } from "../../src/mirror/releases/known-release.ts";
-import { accepting, address, believe } from "./believed-releases.ts";
+
+export const address = {
+  provider: providerAddress("registry.terraform.io", "acme", "thing"),
+  version: parseVersion("1.0.0"),
+};
+
+const accepting = (signedBy: string): SignatureDecision => ({
+  accepted: true,
+  signedBy: signedBy as Fingerprint,
+  createdAt: new Date("2025-01-01T00:00:00Z"),
+  warning: undefined,
+});
+
+const profile = "terraform";
 
 /**
  * Sketch of a release for a table: its signer, and the content of each platform
@@ -68,15 +95,37 @@ function pin({ content, sha256sums, signedBy }: StoredEvidence) {
   return { content, sha256sums, signedBy, at };
 }
 
-/** Makes a verified release. */
+/** A release as it is after its signature was judged good, or excused. */
 export async function sketch({
   by,
   content = "linux=a",
 }: Sketch): Promise<Release> {
-  return believe({
-    archives: Object.fromEntries(pairs(content)),
-    signedBy: by,
+  const { provider, version } = address;
+  const lines = pairs(content).map(([name, letter]) => {
+    const filename = formatArchiveName(provider, version, parsePlatform(name));
+    return `${digestOf(letter)}  ${filename}\n`;
   });
+  const document = Buffer.from(lines.join(""));
+  const signature = Buffer.from("signature");
+  const proof = { document, signature, keys: ["KEYS"], profile } as const;
+  const now = new Date("2026-01-01T00:00:00Z");
+  const subject = checksumsSubject(address);
+  const checksums =
+    by === undefined
+      ? acceptUnsignedChecksums(subject, document, "unsigned-when-published")
+      : await verifySignedChecksums({ ...proof, subject, now }, () =>
+          Promise.resolve(accepting(by)),
+        );
+  return {
+    checksums,
+    proof: {
+      ...proof,
+      ...{ exemption: checksums.exemption, verifiedAt: now, library: "none" },
+    },
+    packages: bindPackages(address, checksums),
+    places: new Map(),
+    keyLabels: [],
+  };
 }
 
 function pairs(text: string): readonly (readonly [string, string])[] {

@@ -1,3 +1,4 @@
+import { readMetric } from "./provider-requests.ts";
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -93,9 +94,8 @@ export async function startReplicaScene(): Promise<ReplicaScene> {
 }
 
 /** Archives that a replica has yet to bring into the bucket. */
-export async function countWaiting(mirror: RunningMirror): Promise<number> {
-  const text = (await mirror.get("/metrics")).body.toString();
-  return Number(/^provender_bucket_outbox (\d+)$/m.exec(text)?.[1]);
+export function countWaiting(mirror: RunningMirror): Promise<number> {
+  return readMetric(mirror, "provender_bucket_outbox");
 }
 
 export function sha256Of(bytes: Buffer): string {

@@ -1,5 +1,5 @@
+import { blobOf } from "../running-mirror.ts";
 import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { expect } from "vitest";
 import { createAuthority, type Authority } from "../fakes/authority.ts";
 import {
@@ -86,9 +86,7 @@ export class SeenReleases {
 
   /** Returns the path of the stored archive for linux_amd64. */
   pathOf(release: Release): string {
-    const { sha256 } = release.archive("linux_amd64");
-    const folder = join(this.mirror.directory, "blobs", "v1", "sha256");
-    return join(folder, sha256.slice(0, 2), sha256);
+    return blobOf(this.mirror, release.archive("linux_amd64").sha256);
   }
 
   /** Clients get the digests and the bytes of this release. */

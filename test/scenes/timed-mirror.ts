@@ -18,7 +18,7 @@ import { wireCore, wireRules } from "../../src/wiring/core.ts";
 import { wireTelemetry } from "../../src/wiring/telemetry.ts";
 import { makeStorage } from "../commands/storage.ts";
 import { readAll } from "../origin/clients.ts";
-import { TestClock } from "../mirror/cache/metadata.ts";
+import { TestClock } from "../fakes/clock.ts";
 import { sha256 } from "../mirror/archives/archives.ts";
 
 const hostname = "registry.terraform.io";

@@ -1,22 +1,17 @@
 import { TrustEntry } from "../../src/mirror/trust/trust-entry.ts";
-import {
-  contactKey,
-  namespaceKey,
-} from "../../src/mirror/trust/trust-records.ts";
+import { namespaceKey } from "../../src/mirror/trust/trust-records.ts";
 import { TrustStore } from "../../src/mirror/trust/trust-store.ts";
-import type { RecordKey } from "../../src/store/layout.ts";
 import type { Decisions } from "../../src/trust/decisions.ts";
 import type { FirstContact } from "../../src/trust/state.ts";
-import { damageRecord, loseRecord, makeLayout } from "../store/stores.ts";
+import { makeLayout } from "../store/stores.ts";
 import { K, keyDecision } from "../trust/releases.ts";
-import { address } from "./believed-releases.ts";
+import { address } from "./release-sketches.ts";
 import { FailingRecords, Writes } from "./failing-writes.ts";
 
 const { hostname, namespace } = address.provider;
 export const acme = { hostname, namespace };
 export const place = {
   namespace: namespaceKey(acme),
-  contact: (type = "thing") => contactKey({ ...acme, type }),
   release: (type = "thing", version = "1.0.0") => [
     ...["providers", hostname, namespace, type],
     ...["releases", version],
@@ -51,9 +46,5 @@ export async function prepareTrust() {
     /** The records as the next process has them. */
     reopen: () => new FailingRecords(layout, new Writes()),
     openStore: () => new TrustStore(records),
-    lose: (key: RecordKey) => loseRecord(layout, key),
-    damage: (key: RecordKey) => damageRecord(layout, key),
-    /** A release on record, of which only that matters. */
-    record: (type?: string) => records.swap(place.release(type), 0, {}),
   };
 }

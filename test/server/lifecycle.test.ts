@@ -158,18 +158,4 @@ describe("kill -9", () => {
       await registry.restart();
     }
   });
-
-  it("in a download leaves nothing that is served as whole", async () => {
-    const first = await start();
-    const { gate, answer } = await startDownload(first);
-    await first.kill();
-    gate.release();
-    expect((await answer).whole).toBe(false);
-
-    registry.heal();
-    const again = await start({}, { directory: first.directory });
-    const { body, complete } = await again.get(archive);
-    expect(complete).toBe(true);
-    expect(body.equals(release.archive("linux_amd64").bytes)).toBe(true);
-  });
 });

@@ -1,3 +1,4 @@
+import { blobOf } from "../running-mirror.ts";
 import { existsSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -9,9 +10,27 @@ import {
   startMirror,
   type Answer,
   type RunningMirror,
+  scratch,
 } from "../running-mirror.ts";
-import { mountSmallDisk, type SmallDisk } from "../small-disk.ts";
 import { digest, sha256Of } from "../scenes/failing-origin.ts";
+import { spawnSync } from "node:child_process";
+
+/** Small file system of its own. */
+interface SmallDisk {
+  readonly directory: string;
+  unmount(): void;
+}
+
+/** `options` as of tmpfs(5), such as `size=64m` or `nr_inodes=200`. */
+function mountSmallDisk(options: string): SmallDisk | undefined {
+  const directory = scratch("small-disk");
+  const args = ["-t", "tmpfs", "-o", options, "tmpfs", directory];
+  if (spawnSync("mount", args).status !== 0) return undefined;
+  return {
+    directory,
+    unmount: () => void spawnSync("umount", ["-l", directory]),
+  };
+}
 
 /** 1 for a full run: 64 MiB of disk, an archive of 100 MiB. */
 const scale = Number(process.env.PROVENDER_DISK_SCALE ?? 0.25);
@@ -85,10 +104,8 @@ async function ask(mirror: RunningMirror, release: Release): Promise<string> {
   return judge(answer, release, performance.now() - start);
 }
 
-function isStored({ directory }: RunningMirror, release: Release): boolean {
-  const sha256 = sha256Of(release);
-  const folder = join(directory, "blobs", "v1", "sha256", sha256.slice(0, 2));
-  return existsSync(join(folder, sha256));
+function isStored(mirror: RunningMirror, release: Release): boolean {
+  return existsSync(blobOf(mirror, sha256Of(release)));
 }
 
 /** A client has its last byte before the disk has. */

@@ -1,6 +1,7 @@
+import { blobOf } from "../running-mirror.ts";
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { arrivals } from "../fakes/arrivals.ts";
 import { openDatabase } from "../../src/store/database/database.ts";
@@ -36,9 +37,9 @@ function plantBlobs(directory: string): void {
   void openDatabase(layOutStore(directory)).close();
   for (let n = 0; n < planted; n++) {
     const sha256 = createHash("sha256").update(`${n}`).digest("hex");
-    const folder = join(directory, "blobs", "v1", "sha256", sha256.slice(0, 2));
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, sha256), `${n}`);
+    const file = blobOf({ directory }, sha256);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, `${n}`);
   }
 }
 

@@ -1,3 +1,4 @@
+import { blobOf } from "../../running-mirror.ts";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
@@ -33,11 +34,6 @@ const release = await registry.publish({
 });
 const here = connectedSite(authority, registry);
 const bundle = await exportBundle(here, ...both, "acme/widget@1.2.3");
-
-function blobOf(site: Site, sha256: string): string {
-  const folder = join(site.directory, "blobs", "v1", "sha256");
-  return join(folder, sha256.slice(0, 2), sha256);
-}
 
 function decide(site: Site, ...args: readonly string[]) {
   const [action = "", ...rest] = args;

@@ -1,10 +1,11 @@
+import { blobOf } from "../../running-mirror.ts";
 import { layOutStore } from "../../../src/store/layout.ts";
 import { askDatabase } from "../../store/stores.ts";
 import { existsSync, utimesSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { Site } from "../../mirror/bundles/bundles.ts";
 import { sha256Of } from "../../scenes/failing-origin.ts";
-import { blobOf, FilledSites, plantOrphan } from "../../scenes/filled-sites.ts";
+import { FilledSites, plantOrphan } from "../../scenes/filled-sites.ts";
 
 const scene = await FilledSites.start(4);
 const releases = scene.releases;

@@ -1,3 +1,4 @@
+import { blobOf } from "../../running-mirror.ts";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -6,7 +7,7 @@ import { connectedSite, type Site } from "../../mirror/bundles/bundles.ts";
 import { startMirror } from "../../running-mirror.ts";
 import { outcomeOf, requestsFor } from "../../scenes/provider-requests.ts";
 import { sha256Of } from "../../scenes/failing-origin.ts";
-import { blobOf, FilledSites, plantOrphan } from "../../scenes/filled-sites.ts";
+import { FilledSites, plantOrphan } from "../../scenes/filled-sites.ts";
 import { damages } from "../../store/damage.ts";
 import { openRecords } from "../../store/stores.ts";
 

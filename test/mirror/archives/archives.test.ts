@@ -69,27 +69,6 @@ describe("one digest", () => {
     await cache.close();
     expect(filesIn(layout.blobs)).toEqual([digest]);
   });
-
-  it("fails once for all who wait, and can be requested again afterwards", async () => {
-    const { cache } = await prepare();
-    const { bytes, digest } = randomArchive(size);
-    const bad = new SteeredBody(bytes, size + 1);
-    const good = new SteeredBody(bytes, size);
-    good.finish();
-    const opened = await Promise.all(
-      Array.from({ length: 20 }, () => cache.open(digest, startOf(bad))),
-    );
-    const again = opened.map(async (archive) => {
-      await expect(new Drain(archive).whole).rejects.toThrow(
-        failing("origin-answer"),
-      );
-      const next = await cache.open(digest, startOf(good));
-      return new Drain(next).whole;
-    });
-    bad.finish();
-    for (const whole of again) expect((await whole).equals(bytes)).toBe(true);
-    expect([bad.opened, good.opened]).toEqual([1, 1]);
-  });
 });
 
 describe("a reader that joins", () => {

@@ -1,6 +1,13 @@
 import { createHash } from "node:crypto";
-import { globSync, readFileSync, statSync } from "node:fs";
+import { globSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import {
+  openBundle,
+  runImport,
+} from "../../../src/commands/packages/import.ts";
+import { loadConfiguration } from "../../../src/config/load.ts";
+import { wireBundleLimits } from "../../../src/wiring/commands/store.ts";
+import type { Core } from "../../../src/wiring/core.ts";
 import type { Authority } from "../../fakes/authority.ts";
 import type { Registry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
@@ -170,4 +177,21 @@ export async function exportBundle(
   const { status, stderr } = await site.run("export", "--to", file, ...args);
   if (status !== 0) throw new Error(stderr);
   return file;
+}
+
+/** As the command does, in this process. */
+export async function importHere(core: Core, site: Site, bytes: Buffer) {
+  const file = join(scratch("tampered"), "bundle.tar");
+  writeFileSync(file, bytes);
+  const limits = wireBundleLimits(loadConfiguration({ file: site.configFile }));
+  const { signal } = new AbortController();
+  let said = "";
+  const say = (text: string) => void (said += text);
+  const status = await openBundle(file, undefined, limits, say)
+    .then((bundle) => runImport(core, { file, bundle, signal }, say))
+    .catch((error: unknown) => {
+      said += (error as Error).message;
+      return 1;
+    });
+  return { status, said };
 }

@@ -1,18 +1,9 @@
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  openBundle,
-  runImport,
-} from "../../../src/commands/packages/import.ts";
 import { loadConfiguration } from "../../../src/config/load.ts";
-import {
-  wireBundleLimits,
-  openMirror,
-} from "../../../src/wiring/commands/store.ts";
+import { openMirror } from "../../../src/wiring/commands/store.ts";
 import type { Core } from "../../../src/wiring/core.ts";
 import { tarGz, zip } from "../../fakes/module-archive.ts";
-import { scratch } from "../../running-mirror.ts";
 import {
   makeModuleCalls,
   moduleHost,
@@ -21,6 +12,7 @@ import {
 import {
   digestOf,
   exportBundle,
+  importHere,
   offlineSite,
   putTogether,
   siteOf,
@@ -64,23 +56,10 @@ async function stopSites(): Promise<void> {
   for (const core of cores.values()) await core.close();
 }
 
-/** As the command does, in this process. */
 async function importInto(site: Site, bytes: Buffer) {
-  const file = join(scratch("tampered"), "bundle.tar");
-  writeFileSync(file, bytes);
   const core = cores.get(site);
   if (core === undefined) throw new Error("not opened");
-  const limits = wireBundleLimits(loadConfiguration({ file: site.configFile }));
-  const { signal } = new AbortController();
-  let said = "";
-  const say = (text: string) => void (said += text);
-  const status = await openBundle(file, undefined, limits, say)
-    .then((bundle) => runImport(core, { file, bundle, signal }, say))
-    .catch((error: unknown) => {
-      said += (error as Error).message;
-      return 1;
-    });
-  return { status, said };
+  return importHere(core, site, bytes);
 }
 
 /** The good bundle without providers, so that nothing of a tampered one may be imported. */

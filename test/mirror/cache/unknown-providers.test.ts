@@ -1,3 +1,4 @@
+import { readMetric } from "../../scenes/provider-requests.ts";
 import { readdirSync, readFileSync } from "node:fs";
 import { Agent } from "node:https";
 import { afterAll, expect, it } from "vitest";
@@ -64,9 +65,8 @@ async function aliveWhile(work: Promise<unknown>): Promise<number> {
   });
   let least = Infinity;
   while (!isOver) {
-    const numbers = (await mirror.get("/metrics")).body.toString();
-    const [, used] = /^nodejs_heap_size_used_bytes (\S+)$/m.exec(numbers) ?? [];
-    least = Math.min(least, Number(used));
+    const used = await readMetric(mirror, "nodejs_heap_size_used_bytes");
+    least = Math.min(least, used);
   }
   await over;
   return least / 1024 / 1024;

@@ -1,6 +1,6 @@
+import { blobOf } from "../../running-mirror.ts";
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { tarGz, zip } from "../../fakes/module-archive.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
@@ -118,14 +118,12 @@ describe("modules from archives", () => {
     const path = `${moduleBase}/damaged/aws/1.0.0/archive.tar.gz`;
     for (const damaged of [Buffer.from(bytes).fill(0, 20, 30), Buffer.of()]) {
       expect((await mirror.get(path)).body).toEqual(bytes);
-      const { directory } = mirror;
       const sha256 = createHash("sha256").update(bytes).digest("hex");
-      writeFileSync(
-        join(directory, "blobs/v1/sha256", sha256.slice(0, 2), sha256),
-        damaged,
-      );
+      writeFileSync(blobOf(mirror, sha256), damaged);
     }
     expect((await mirror.get(path)).body).toEqual(bytes);
+    const metrics = (await mirror.get("/metrics")).body.toString();
+    expect(metrics).toMatch(/alarms_total\{kind="archive-damaged"\} [12]\n/);
   });
 
   it("are the same ones in each case of letters, and are asked for in lower case first", async () => {

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,6 @@ import type { GitBackend } from "../../fakes/module-registry.ts";
 import {
   scratch,
   startMirror,
-  type Answer,
   type RunningMirror,
 } from "../../running-mirror.ts";
 import {
@@ -100,9 +99,6 @@ function sumOf(mirror: RunningMirror): number {
   return [...readStored(mirror).values()].reduce((sum, size) => sum + size, 0);
 }
 
-const sha256 = ({ body }: Answer) =>
-  createHash("sha256").update(body).digest("hex");
-
 function startWithin(bounds: Readonly<Record<string, number>>) {
   const directory = scratch("store");
   const storage = { directory, ...bounds };
@@ -123,36 +119,6 @@ async function expectFull(
 
 describe("modules under storage.maxSize", () => {
   const start = () => startWithin({ maxSize, minFree: 0 });
-
-  it.each<Place[0]>(["announced", "git"])(
-    "(%s) push out the least recently used ones",
-    async (kind) => {
-      const mirror = await start();
-      const names = [
-        await publish([kind, 0.5]),
-        await publish([kind, 0.6]),
-        await publish([kind, 0.7]),
-      ];
-      const kept: string[] = [];
-      for (const module of names)
-        kept.push(sha256(await getArchive(mirror, module)));
-      expect([...readStored(mirror).keys()].toSorted()).toEqual(
-        kept.toSorted(),
-      );
-      const [first = "", second = ""] = kept;
-      await getArchive(mirror, names[0] ?? "");
-      const last = await getArchive(mirror, await publish([kind, 0.9]));
-      expect(last.status).toBe(200);
-      const stored = readStored(mirror);
-      expect(stored.has(sha256(last))).toBe(true);
-      expect(stored.has(first)).toBe(true);
-      expect(stored.has(second)).toBe(false);
-      expect(sumOf(mirror)).toBeLessThanOrEqual(maxSize);
-      const again = await getArchive(mirror, names[1] ?? "");
-      expect(sha256(again)).toBe(second);
-      expect(sumOf(mirror)).toBeLessThanOrEqual(maxSize);
-    },
-  );
 
   it.each<Place>([
     ["announced", 4],

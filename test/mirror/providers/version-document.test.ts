@@ -1,33 +1,44 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import * as faults from "../../fakes/faults.ts";
-import { DocumentScene, opentofu } from "../../scenes/document-scene.ts";
+import type { PublishOptions } from "../../fakes/registry.ts";
+import type { Release } from "../../fakes/release.ts";
+import { startWorld } from "../../scenes/world.ts";
 
 const platforms = [
-  "darwin_amd64",
-  "darwin_arm64",
-  "freebsd_386",
-  "freebsd_amd64",
-  "freebsd_arm",
-  "freebsd_arm64",
-  "linux_386",
-  "linux_amd64",
-  "linux_arm",
-  "linux_arm64",
-  "linux_s390x",
-  "windows_386",
-  "windows_amd64",
+  ...["darwin_amd64", "darwin_arm64", "freebsd_386", "freebsd_amd64"],
+  ...["freebsd_arm", "freebsd_arm64", "linux_386", "linux_amd64", "linux_arm"],
+  ...["linux_arm64", "linux_s390x", "windows_386", "windows_amd64"],
   "windows_arm64",
 ];
 
-const scene = new DocumentScene();
+const { registry, mirror } = await startWorld();
+let names = 0;
+
+afterEach(() => registry.heal());
+
+/** Version 1.0.0 of a provider of its own. */
+function publish(options: Partial<PublishOptions> = {}): Promise<Release> {
+  const type = `doc${(names += 1)}`;
+  return registry.publish({ type, version: "1.0.0", ...options });
+}
+
+async function archivesOf({ type }: Release) {
+  const path = `/providers/registry.terraform.io/acme/${type}/1.0.0.json`;
+  const answer = await mirror.get(path);
+  expect(answer.status).toBe(200);
+  const { archives } = answer.json() as {
+    archives: Record<string, { url: string; hashes: string[] }>;
+  };
+  return archives;
+}
 
 describe("VERSION.json", () => {
   it("of 14 platforms takes a question of each kind and no archive", async () => {
     for (let time = 0; time < 2; time++) {
-      const release = await scene.publish({ platforms });
-      scene.registry.requests.clear();
-      const archives = await scene.archivesOf(release);
-      const asked = scene.registry.requests.list().map(({ kind }) => kind);
+      const release = await publish({ platforms });
+      registry.requests.clear();
+      const archives = await archivesOf(release);
+      const asked = registry.requests.list().map(({ kind }) => kind);
       expect(asked.toSorted()).toEqual([
         "checksums",
         ...(time === 0 ? ["discovery"] : []),
@@ -44,8 +55,8 @@ describe("VERSION.json", () => {
   });
 
   it("has no h1 that only the registry reports", async () => {
-    const release = await scene.publish({ platforms, packages: true });
-    const archives = await scene.archivesOf(release, opentofu);
+    const release = await publish({ platforms, packages: true });
+    const archives = await archivesOf(release);
     for (const { platform, sha256 } of release.archives)
       expect(archives[platform]?.hashes).toEqual([`zh:${sha256}`]);
   });
@@ -56,9 +67,9 @@ describe("VERSION.json", () => {
   ])(
     "has what is signed when the list of versions has %s",
     async (_, listed) => {
-      const release = await scene.publish({ platforms, listPlatforms: false });
+      const release = await publish({ platforms, listPlatforms: false });
       if (listed !== undefined)
-        scene.registry.script(
+        registry.script(
           "versions",
           faults.json(() => ({
             versions: [
@@ -66,13 +77,13 @@ describe("VERSION.json", () => {
             ],
           })),
         );
-      expect(Object.keys(await scene.archivesOf(release))).toEqual(platforms);
+      expect(Object.keys(await archivesOf(release))).toEqual(platforms);
     },
   );
 
   it("has only what is offered of what is signed", async () => {
-    const release = await scene.publish({ platforms });
-    scene.registry.script(
+    const release = await publish({ platforms });
+    registry.script(
       "versions",
       faults.json(() => ({
         versions: [
@@ -88,16 +99,14 @@ describe("VERSION.json", () => {
         ],
       })),
     );
-    expect(Object.keys(await scene.archivesOf(release))).toEqual([
+    expect(Object.keys(await archivesOf(release))).toEqual([
       "linux_amd64",
       "windows_amd64",
     ]);
   });
 
   it("takes URLs that are relative to the package document", async () => {
-    const release = await scene.publish({ urls: "relative" });
-    expect(Object.keys(await scene.archivesOf(release))).toEqual([
-      "linux_amd64",
-    ]);
+    const release = await publish({ urls: "relative" });
+    expect(Object.keys(await archivesOf(release))).toEqual(["linux_amd64"]);
   });
 });

@@ -7,7 +7,7 @@ import {
   type SignaturePolicy,
 } from "../../../src/mirror/releases/evidence.ts";
 import type { ReleaseProof } from "../../../src/mirror/releases/release.ts";
-import { address as thing } from "../../scenes/believed-releases.ts";
+import { address as thing } from "../../scenes/release-sketches.ts";
 import { sketch as believe, digestOf } from "../../scenes/release-sketches.ts";
 
 const now = new Date("2026-01-01T00:00:00Z");

@@ -97,56 +97,6 @@ describe("a release that is created again", () => {
     await scene.expectServed("evicted", second);
   });
 
-  it("needs an approval of its own for each content, and a kill does not forget one", async () => {
-    const first = await scene.seen("thrice");
-    const second = await scene.registry.republish(first);
-    await scene.expectServed("thrice", first);
-    await runCommand(scene.mirror, "trust", "approve", "acme/thrice@1.0.0");
-    await eventually(
-      () => requestsFor(scene.mirror, "thrice").version("1.0.0"),
-      (answer) =>
-        JSON.stringify(digestsIn(answer)) === JSON.stringify(digestsOf(second)),
-    );
-    await scene.expectServed("thrice", second);
-    await scene.registry.republish(second);
-    await scene.expectServed("thrice", second);
-    scene.registry.offer(first);
-    await scene.expectServed("thrice", second);
-    await scene.restart();
-    await scene.expectServed("thrice", second);
-  });
-
-  it("is no candidate once its origin offers the pinned content again, and cannot be approved", async () => {
-    const first = await scene.seen("healed");
-    await scene.registry.republish(first);
-    await scene.expectServed("healed", first);
-    expect(await listCandidates()).toContain("healed");
-    scene.registry.offer(first);
-    await scene.expectServed("healed", first);
-    expect(await listCandidates()).not.toContain("healed");
-    const { stderr, status } = await decide("approve", "healed");
-    expect(status).toBe(1);
-    expect(stderr).toContain("has no contents that need a decision");
-    await scene.expectServed("healed", first);
-  });
-
-  it("gives way to the pinned content again when its approval is taken back, for any offer of its origin", async () => {
-    const first = await scene.seen("back");
-    const second = await scene.registry.republish(first);
-    await scene.expectServed("back", first);
-    const served = async () =>
-      digestsIn(await requestsFor(scene.mirror, "back").version("1.0.0"));
-    expect((await decide("approve", "back")).status).toBe(0);
-    await expect.poll(served).toEqual(digestsOf(second));
-    scene.registry.offer(first);
-    expect(await served()).toEqual(digestsOf(second));
-    expect((await decide("forget", "back")).status).toBe(0);
-    await expect.poll(served).toEqual(digestsOf(first));
-    await scene.expectServed("back", first);
-    expect((await decide("forget", "back")).status).toBe(1);
-    expect(await listCandidates()).not.toContain("back");
-  });
-
   it("is served as it was first though the new one has a bad signature, which cannot be approved", async () => {
     const first = await scene.seen("forged");
     await scene.registry.republish(first);
@@ -164,14 +114,5 @@ describe("a release that is created again", () => {
     await scene.expectServed("forged", first);
     // One that the daemon saw, one that the command saw, and one of the healed offer.
     expect(scene.auditOf("forged", "replaced")).toHaveLength(3);
-  });
-
-  it("keeps the pinned checksums while the origin is down", async () => {
-    const first = await scene.seen("away");
-    await scene.registry.republish(first);
-    await scene.expectServed("away", first);
-    await scene.registry.stop();
-    await scene.expectServed("away", first);
-    await scene.registry.restart();
   });
 });

@@ -2,18 +2,66 @@ import { describe, expect, it } from "vitest";
 import { failure } from "../../../src/errors/index.ts";
 import {
   asRefusal,
+  type KnownRelease,
   refreshKnown,
+  rejudge,
   takeOffer,
+  verifyOffer,
 } from "../../../src/mirror/releases/known-release.ts";
 import { failing } from "../../scenes/failing.ts";
 import { createSigner } from "../../fakes/signing.ts";
-import { sha256Of } from "../../scenes/test-registry.ts";
-import { ask, know, platforms } from "../../scenes/verified-offers.ts";
+import { createCertifiedSigner } from "../../scenes/certified-signers.ts";
+import { sha256Of, TestRegistry } from "../../scenes/test-registry.ts";
+import type { ReleaseOrigin } from "../../../src/mirror/releases/evidence.ts";
+import { decideSignature } from "../../../src/verification/signature-worker.ts";
+import { parsePlatform } from "../../../src/address/platform.ts";
+import type { OriginPackage } from "../../../src/origin/registries/registry-answers.ts";
+import { address } from "../../scenes/release-sketches.ts";
 
 const make = (name: string) => createSigner({ name, algorithm: "ed25519" });
 const [K, L] = await Promise.all([make("K"), make("L")]);
 
 const both = "linux=a darwin=b";
+/** Real signature decisions, and a clock that stands still. */
+const origin: ReleaseOrigin = {
+  registry: new TestRegistry(),
+  policy: { signatures: "required", profile: "terraform" },
+  judge: {
+    library: "arithmetic 1",
+    decide: (_, question) => decideSignature(question),
+  },
+  clock: { now: () => new Date("2026-06-01T00:00:00Z"), monotonic: () => 0 },
+};
+
+type Offered = Parameters<TestRegistry["offer"]>[1];
+const { signal } = new AbortController();
+const platforms = ["linux_amd64", "darwin_amd64"].map(parsePlatform);
+
+/** Returns the registry's answer, and the offer as it is verified. */
+async function ask(offered: Offered) {
+  const registry = new TestRegistry();
+  registry.offer("1.0.0", offered);
+  const { provider, version } = address;
+  const found = await registry.findAnyPackage(provider, version);
+  const fetched = await registry.fetchChecksums(found, signal, provider);
+  return {
+    found,
+    verify: (changes: Partial<OriginPackage> = {}) =>
+      verifyOffer(origin, address, { ...found, ...changes }, fetched),
+  };
+}
+
+/** A release of which the registry offered all these, one after the other. */
+async function know(...offers: readonly Offered[]): Promise<KnownRelease> {
+  let known: KnownRelease | undefined;
+  for (const offered of offers) {
+    const { found, verify } = await ask(offered);
+    known = takeOffer(known, await verify(), found, platforms);
+  }
+  if (known === undefined) throw new Error("nothing was offered");
+  return known;
+}
+
 describe("an offer", () => {
   it("is evidence of the digests that were signed, by its signer", async () => {
     const { verify } = await ask({ content: both, by: K });
@@ -135,5 +183,36 @@ describe("what is known after an offer", () => {
     expect(next.places.size).toBe(0);
     expect(next.trust.pinned).toBe(pinned);
     expect(refreshKnown(next, found)).toBe(next);
+  });
+});
+
+describe("the keys that a registry publishes now", () => {
+  it("keep the verdict that people heard of", async () => {
+    const publisher = await createCertifiedSigner("K");
+    const { trust, ...known } = await know({ content: both, by: publisher });
+    const evidence = trust.evidence.map((one) => ({
+      ...{ ...one, noted: "known" as const },
+    }));
+    const noted = { ...known, trust: { ...trust, evidence } };
+    const judge = async (known: KnownRelease, key: string) => {
+      const offered = { content: both, by: publisher, keys: [key] };
+      return rejudge(known, address, (await ask(offered)).found, origin);
+    };
+    const { armoredPublicKey } = await publisher.revoked();
+    const fallen = await judge(noted, armoredPublicKey);
+    const again = await judge(fallen, publisher.armoredPublicKey);
+    expect([fallen, again].map(({ trust }) => trust.evidence)).toMatchObject([
+      [{ isGood: false, noted: "known" }],
+      [{ isGood: true, noted: "known" }],
+    ]);
+  });
+
+  it("say nothing while nothing can be decided", async () => {
+    const known = await know({ content: both, by: K });
+    const { found } = await ask({ content: both, by: K, keys: ["other"] });
+    const slow = failure("signature-undecided", "it", "too slow");
+    const judge = { library: "", decide: () => Promise.reject(slow) };
+    const judged = rejudge(known, address, found, { ...origin, judge });
+    await expect(judged).rejects.toBe(slow);
   });
 });

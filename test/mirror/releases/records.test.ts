@@ -13,7 +13,7 @@ import {
   ReleaseRecords,
 } from "../../../src/mirror/releases/records.ts";
 import { unlabelled } from "../../../src/origin/registries/registry-answers.ts";
-import { address } from "../../scenes/believed-releases.ts";
+import { address } from "../../scenes/release-sketches.ts";
 import {
   digestOf,
   evidenceOf,

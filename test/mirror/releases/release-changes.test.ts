@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { createSigner } from "../../fakes/signing.ts";
 import { outcomeOf, requestsFor } from "../../scenes/provider-requests.ts";
@@ -15,55 +14,6 @@ describe("a release that only grows or shrinks", () => {
     });
     await scene.expectServed("grown", grown);
     expect(scene.auditOf("grown", "replaced")).toEqual([]);
-  });
-
-  it("keeps a platform that is dropped", async () => {
-    const first = await scene.seen("shrunk", {
-      platforms: ["linux_amd64", "darwin_arm64"],
-    });
-    await scene.registry.publish({
-      ...first.options,
-      platforms: ["linux_amd64"],
-    });
-    await scene.expectServed("shrunk", first);
-  });
-
-  it("does not take a platform that another key adds", async () => {
-    const first = await scene.seen("annexed");
-    const signer = await createSigner({ name: "Annexer" });
-    await scene.registry.publish({
-      ...first.options,
-      platforms: ["linux_amd64", "darwin_arm64"],
-      signer,
-    });
-    await scene.expectServed("annexed", first);
-    expect(scene.auditOf("annexed", "quarantined")).toMatchObject([
-      {
-        verdict: "refused",
-        rule: "trust: unknown",
-        fingerprint: signer.fingerprint,
-      },
-    ]);
-  });
-
-  it("outlives its removal from the origin, as far as it is stored", async () => {
-    const first = await scene.seen("gone");
-    const other = await scene.registry.publish({
-      type: "gone",
-      version: "2.0.0",
-    });
-    const ask = requestsFor(scene.mirror, "gone");
-    await ask.version("2.0.0");
-    scene.registry.withdraw(first);
-    expect(await ask.listed()).toEqual(["1.0.0", "2.0.0"]);
-    await scene.expectServed("gone", first);
-    scene.registry.withdraw(other);
-    expect(await ask.listed()).toEqual(["1.0.0"]);
-    expect(await ask.outcome("2.0.0")).toBe("404 not-found");
-    rmSync(scene.pathOf(first));
-    expect(outcomeOf(await ask.index())).toBe("404 not-found");
-    expect(await ask.outcome("1.0.0")).toBe("404 not-found");
-    expect(await ask.delivery("1.0.0")).toBe("404 not-found");
   });
 });
 
@@ -113,21 +63,5 @@ describe("when the terms change", () => {
     expect(await requestsFor(scene.mirror, "unsigned").delivery("1.0.0")).toBe(
       "451 signature-missing",
     );
-  });
-
-  it("keys that a registry takes away do not make a signed release an unsigned one", async () => {
-    await scene.restart({ signatures: "when-published" });
-    const first = await scene.seen("stripped");
-    await scene.registry.publish({
-      ...first.options,
-      platforms: ["linux_amd64", "darwin_arm64"],
-      signingKeys: [],
-      signature: "unlisted",
-    });
-    await scene.expectServed("stripped", first);
-    expect(scene.auditOf("stripped", "quarantined")).toMatchObject([
-      { verdict: "refused", rule: "trust: unknown", fingerprint: "none" },
-    ]);
-    await scene.restart({});
   });
 });

@@ -1,3 +1,4 @@
+import { readMetric } from "../../scenes/provider-requests.ts";
 import { expect, it } from "vitest";
 import {
   awaitLine,
@@ -34,10 +35,9 @@ await scene.revive({
   freshness: { versions: "1h" },
 });
 
-async function countReported(code: string): Promise<number> {
-  const text = (await scene.mirror.get("/metrics")).body.toString();
-  const series = `provender_policy_reported_total{code="${code}"} `;
-  return Number(text.split(series)[1]?.split("\n")[0] ?? NaN);
+function countReported(code: string): Promise<number> {
+  const series = `provender_policy_reported_total{code="${code}"}`;
+  return readMetric(scene.mirror, series);
 }
 
 it("serves what the policy would refuse, and tells of it everywhere", async () => {

@@ -76,21 +76,6 @@ describe("a policy of its own", () => {
     expect(registry.requests.count()).toBe(0);
   });
 
-  it("answers 451 when each version is denied for itself", async () => {
-    const policy = {
-      rules: [
-        {
-          match: "registry.terraform.io/acme/wanted",
-          action: "deny",
-          versions: ">= 0",
-        },
-      ],
-    };
-    const own = await startUnder(policy);
-    const answer = await requestsFor(own, "wanted").index();
-    expect(outcomeOf(answer)).toBe("451 nothing-admitted");
-  });
-
   it("tells a denied provider of a host that is not served from others of it", async () => {
     const policy = {
       rules: [{ match: "other.example.com/evil/*", action: "deny" }],

@@ -5,7 +5,6 @@ import {
   listedIn,
   outcomeOf,
   readAudit,
-  runCommand,
 } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 
@@ -51,40 +50,6 @@ describe("trust.newKeys and trust.keys", () => {
       "451 key-refused",
     );
   });
-
-  it.each(["accept", "accept-first", "refuse"])(
-    "pins are exclusive for the providers that they match under %s",
-    async (newKeys) => {
-      const [pinned, other] = [await signer("Pinned"), await signer("Other")];
-      const namespace = `pinned-${newKeys}`;
-      await scene.publish(namespace, "1.0.0", pinned);
-      await scene.publish(namespace, "1.1.0", other);
-      const keys = [
-        {
-          match: `registry.terraform.io/${namespace}/th*`,
-          fingerprints: [pinned.fingerprint],
-        },
-      ];
-      const own = await scene.startMirror({ trust: { newKeys, keys } });
-      expect(await scene.ask(namespace, own).listed()).toEqual(["1.0.0"]);
-      expect(await scene.ask(namespace, own).delivery("1.1.0")).toBe(
-        "451 key-refused",
-      );
-      const approved = await runCommand(
-        own,
-        "trust",
-        "approve",
-        `${namespace}/thing@1.1.0`,
-      );
-      expect(approved.status).toBe(1);
-      expect(approved.stderr).toContain(
-        `"trust.keys" excludes its key ${other.fingerprint}`,
-      );
-      expect(await scene.ask(namespace, own).outcome("1.1.0")).toBe(
-        "451 key-refused",
-      );
-    },
-  );
 
   it("learns from the newest version that the rules allow", async () => {
     const [known, stranger] = [await signer("Known"), await signer("Stranger")];

@@ -20,28 +20,6 @@ const scene = await TrustScene.start();
 const digestOf = ({ checksums }: Release) =>
   createHash("sha256").update(checksums).digest("hex");
 
-describe("at first contact", () => {
-  it("the list alone teaches the key of its newest version", async () => {
-    const [known, stranger] = [await signer("Known"), await signer("Stranger")];
-    await scene.publish("taught", "1.0.0", known);
-    await scene.ask("taught").index();
-    await eventually(
-      () => scene.mirror.get("/healthz"),
-      () => scene.auditOf("taught", "new-key").length > 0,
-    );
-    expect(scene.auditOf("taught", "new-key")).toMatchObject([
-      {
-        verdict: "accepted",
-        version: "1.0.0",
-        fingerprint: known.fingerprint,
-        rule: "trust: first-contact",
-      },
-    ]);
-    await scene.publish("taught", "1.1.0", stranger);
-    expect(await scene.ask("taught").listed()).toEqual(["1.0.0"]);
-  });
-});
-
 describe("a version that appears later under an unknown key", () => {
   it("is held back with one alarm while everything else keeps serving, until it is approved", async () => {
     const [known, stranger] = [await signer("Known"), await signer("Stranger")];

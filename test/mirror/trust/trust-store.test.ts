@@ -4,7 +4,7 @@ import {
   dropCandidates,
   noCandidates,
 } from "../../../src/trust/candidates.ts";
-import { address } from "../../scenes/believed-releases.ts";
+import { address } from "../../scenes/release-sketches.ts";
 import { acme, prepareTrust, revokeK } from "../../scenes/trust-records.ts";
 import { E } from "../../trust/releases.ts";
 

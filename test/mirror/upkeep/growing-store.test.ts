@@ -1,3 +1,4 @@
+import { blobOf } from "../../running-mirror.ts";
 import { layOutStore } from "../../../src/store/layout.ts";
 import {
   existsSync,
@@ -17,7 +18,11 @@ import {
 import { sha256Of } from "../../scenes/failing-origin.ts";
 import { namespaceOf, plantRecords } from "../../scenes/planted-records.ts";
 import { askDatabase, countRecords } from "../../store/stores.ts";
-import { requestsFor, runCommand } from "../../scenes/provider-requests.ts";
+import {
+  readMetric,
+  requestsFor,
+  runCommand,
+} from "../../scenes/provider-requests.ts";
 import type { Release } from "../../fakes/release.ts";
 import { startOrigin } from "../../scenes/world.ts";
 
@@ -47,26 +52,14 @@ function publish(size: number): Promise<Release> {
   return registry.publish({ type: `grown${names}`, version: "1.0.0", size });
 }
 
-function blobOf(directory: string, release: Release): string {
-  const sha256 = sha256Of(release);
-  const folder = join(directory, "blobs", "v1", "sha256", sha256.slice(0, 2));
-  return join(folder, sha256);
-}
-
 async function keep(mirror: RunningMirror, release: Release): Promise<void> {
   const ask = requestsFor(mirror, release.type);
   expect(await ask.delivery("1.0.0")).toBe("200");
-  const path = blobOf(mirror.directory, release);
+  const path = blobOf(mirror, sha256Of(release));
   await expect.poll(() => existsSync(path), { timeout: 20_000 }).toBe(true);
   await expect
     .poll(async () => (await ask.version("1.0.0")).body.toString())
     .toContain("h1:");
-}
-
-async function metric(mirror: RunningMirror, name: string): Promise<number> {
-  const text = (await mirror.get("/metrics")).body.toString();
-  const line = text.split("\n").find((one) => one.startsWith(`${name} `));
-  return Number(line?.split(" ")[1]);
 }
 
 const times = <T>(count: number, make: (n: number) => T) =>
@@ -98,16 +91,18 @@ describe("records of what was seen", () => {
     const before = countRecords(directory, "trust");
     const [oldest, ...others] = releases;
     if (oldest === undefined) throw new Error("there are three");
-    age(blobOf(directory, oldest), 90 * hours);
+    age(blobOf({ directory }, sha256Of(oldest)), 90 * hours);
     askDatabase(layOutStore(directory), "DELETE FROM uses");
     const mirror = await start(directory, { maxSize: 5 * MiB });
     await expect
-      .poll(() => existsSync(blobOf(directory, oldest)), { timeout: 20_000 })
+      .poll(() => existsSync(blobOf({ directory }, sha256Of(oldest))), {
+        timeout: 20_000,
+      })
       .toBe(false);
     for (const release of others)
-      expect(existsSync(blobOf(directory, release))).toBe(true);
-    const used = await metric(mirror, "provender_store_bytes");
-    const records = await metric(mirror, "provender_store_record_bytes");
+      expect(existsSync(blobOf({ directory }, sha256Of(release)))).toBe(true);
+    const used = await readMetric(mirror, "provender_store_bytes");
+    const records = await readMetric(mirror, "provender_store_record_bytes");
     expect(used + records).toBeLessThanOrEqual(5 * MiB);
     expect(countRecords(directory, "trust")).toBe(before);
     await mirror.stop();
@@ -126,7 +121,7 @@ describe("records of what was seen", () => {
     expect(run.stdout).toMatch(/they are what was seen and decided/);
     expect(countRecords(directory, "trust")).toBe(before);
     for (const release of releases)
-      expect(existsSync(blobOf(directory, release))).toBe(false);
+      expect(existsSync(blobOf({ directory }, sha256Of(release)))).toBe(false);
   });
 });
 

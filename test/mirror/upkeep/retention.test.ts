@@ -1,7 +1,8 @@
+import { blobOf } from "../../running-mirror.ts";
+import { readMetric } from "../../scenes/provider-requests.ts";
 import { layOutStore } from "../../../src/store/layout.ts";
 import { askDatabase } from "../../store/stores.ts";
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { barrier } from "../../fakes/barrier.ts";
 import { openOnce } from "../../fakes/fetching.ts";
@@ -59,10 +60,8 @@ async function take(mirror: RunningMirror, release: Release): Promise<Answer> {
   return answer;
 }
 
-function isStored({ directory }: RunningMirror, release: Release): boolean {
-  const sha256 = sha256Of(release);
-  const folder = join(directory, "blobs", "v1", "sha256", sha256.slice(0, 2));
-  return existsSync(join(folder, sha256));
+function isStored(mirror: RunningMirror, release: Release): boolean {
+  return existsSync(blobOf(mirror, sha256Of(release)));
 }
 
 /** A client has its last byte before the disk has. */
@@ -86,12 +85,6 @@ function storedOf(mirror: RunningMirror, releases: readonly Release[]) {
   return releases.map((release) => isStored(mirror, release));
 }
 
-async function metric(mirror: RunningMirror, name: string): Promise<number> {
-  const text = (await mirror.get("/metrics")).body.toString();
-  const line = text.split("\n").find((one) => one.startsWith(`${name} `));
-  return Number(line?.split(" ")[1]);
-}
-
 describe("storage.maxSize", () => {
   it("makes room by what was used least recently, and says how much is used", async () => {
     const mirror = await start();
@@ -104,14 +97,16 @@ describe("storage.maxSize", () => {
     await keep(mirror, b);
     expect(storedOf(mirror, [a, b, c])).toEqual([false, true, true]);
     // A file is there a moment before it is counted.
-    await expect.poll(() => metric(mirror, "provender_store_archives")).toBe(2);
-    const bytes = await metric(mirror, "provender_store_bytes");
+    await expect
+      .poll(() => readMetric(mirror, "provender_store_archives"))
+      .toBe(2);
+    const bytes = await readMetric(mirror, "provender_store_bytes");
     expect(bytes).toBe(
       b.archive("linux_amd64").bytes.length +
         c.archive("linux_amd64").bytes.length,
     );
     expect(
-      await metric(mirror, 'provender_archives_total{outcome="evicted"}'),
+      await readMetric(mirror, 'provender_archives_total{outcome="evicted"}'),
     ).toBe(2);
     await mirror.stop();
   });
@@ -220,7 +215,7 @@ describe("an archive that is only announced", () => {
       ]).toContainEqual([status, complete]);
     const last = await publish();
     await keep(mirror, last);
-    const bytes = await metric(mirror, "provender_store_bytes");
+    const bytes = await readMetric(mirror, "provender_store_bytes");
     expect(bytes).toBeLessThanOrEqual(1000 * KiB);
     expect(isStored(mirror, last)).toBe(true);
     await mirror.stop();
@@ -247,7 +242,7 @@ describe("storage.minFree", () => {
     await expectRefused(mirror, b);
     expect(storedOf(mirror, [a, b])).toEqual([true, false]);
     expect(
-      await metric(mirror, 'provender_failures_total{code="store-full"}'),
+      await readMetric(mirror, 'provender_failures_total{code="store-full"}'),
     ).toBe(1);
     await mirror.stop();
   });

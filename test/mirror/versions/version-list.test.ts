@@ -4,19 +4,6 @@ import { mergeVersions } from "../../../src/mirror/versions/version-list.ts";
 import { answerOf, future, later, now } from "../releases/listed-versions.ts";
 
 describe("a list that is joined to what is known", () => {
-  it("keeps what the origin no longer lists", () => {
-    const first = mergeVersions(
-      "acme/x",
-      undefined,
-      answerOf("1.0.0", "2.0.0"),
-      now,
-    );
-    const second = mergeVersions("acme/x", first, answerOf("2.0.0"), later);
-    const third = mergeVersions("acme/x", second, answerOf("2.0.0"), later);
-    expect([...third.versions.keys()].toSorted()).toEqual(["1.0.0", "2.0.0"]);
-    expect(third.versions.get(parseVersion("1.0.0"))?.listed).toBe(false);
-  });
-
   it("has an end, also when an origin names other versions at each time", () => {
     const page = (from: number) =>
       answerOf(...Array.from({ length: 9_000 }, (_, n) => `1.${from}.${n}`));

@@ -1,38 +1,14 @@
-import { WrongArchives } from "../../../src/mirror/archives/wrong-archives.ts";
 import type { Hostname } from "../../../src/address/hostname.ts";
-import type { ProviderAddress } from "../../../src/address/provider-address.ts";
 import { failure } from "../../../src/errors/index.ts";
 import type { ImportParts } from "../../../src/mirror/bundles/import-bundle.ts";
 import type { Archives } from "../../../src/mirror/archives/archives.ts";
-import {
-  MetadataCache,
-  type Revised,
-  type MetadataRecords,
-} from "../../../src/mirror/cache/metadata-cache.ts";
-import { FirstContacts } from "../../../src/mirror/standings/first-contacts.ts";
-import { ProviderCatalog } from "../../../src/mirror/standings/provider-catalog.ts";
-import { ProviderMirror } from "../../../src/mirror/providers/provider-mirror.ts";
-import { RefusedVersions } from "../../../src/mirror/standings/refusals.ts";
-import { Standings } from "../../../src/mirror/standings/standings.ts";
-import type { ReleaseOrigin } from "../../../src/mirror/releases/evidence.ts";
-import type { KnownRelease } from "../../../src/mirror/releases/known-release.ts";
-import type { PackageHashes } from "../../../src/mirror/releases/package-hashes.ts";
-import { ReleaseRecords } from "../../../src/mirror/releases/records.ts";
-import type { ReleaseAddress } from "../../../src/mirror/releases/release.ts";
-import type { VersionList } from "../../../src/mirror/versions/version-list.ts";
-import {
-  providerVersionNaming,
-  VersionRecords,
-} from "../../../src/mirror/versions/version-records.ts";
-import { Admission } from "../../../src/mirror/trust/admission.ts";
-import {
-  type Notebook,
-  TrustEvents,
-} from "../../../src/mirror/trust/trust-events.ts";
-import { Settlements } from "../../../src/mirror/trust/settlements.ts";
+import type { ProviderMirror } from "../../../src/mirror/providers/provider-mirror.ts";
+import type { Admission } from "../../../src/mirror/trust/admission.ts";
+import type { Notebook } from "../../../src/mirror/trust/trust-events.ts";
 import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
 import type { Alarms } from "../../../src/telemetry/alarms.ts";
 import type { AuditLog } from "../../../src/store/database/audit-log.ts";
+import { composeProviders } from "../../scenes/composed-mirror.ts";
 import { digestOfDocument } from "./documents.ts";
 import type { Life } from "./life.ts";
 import type { MemoryMachine } from "./memory-machine.ts";
@@ -67,73 +43,27 @@ export function composeTrust(
   return { records, trust, notebook: notebookOf(machine, records, life) };
 }
 
-/** Composes what `wireProviders` composes, without files, threads and sockets. */
+/** Composes a mirror without files, threads and sockets. */
 export function composeMirror(
   machine: MemoryMachine,
   settings: Settings,
   life: Life,
 ): Composed {
-  const { clock } = machine;
-  const { offline, signatures, profile } = settings;
+  const { clock, registry } = machine;
+  const { signatures, profile } = settings;
   const composed = composeTrust(machine, life);
-  const { records, trust, notebook } = composed;
-  const policy = { signatures, profile };
-  const terms = { judge, clock, policyOf: () => policy };
-  const releaseRecords = new ReleaseRecords(records, terms);
-  const versionRecords = new VersionRecords(records, providerVersionNaming);
-  const cacheOf = <K extends object, V extends Revised>(
-    of: MetadataRecords<K, V>,
-  ) => {
-    const cache = new MetadataCache<K, V>(
-      of,
-      { ...modelTimes.freshness, answer: 10_000, waiters: 1_000 },
-      clock,
-      offline,
-      () => undefined,
-      () => undefined,
-    );
-    records.listen((changed) => cache.forget(changed));
-    return cache;
-  };
-  const origin: ReleaseOrigin = {
-    registry: new ScriptedOrigin(machine.registry, life),
-    ...{ policy, judge, clock },
-  };
-  const releases = cacheOf<ReleaseAddress, KnownRelease>(releaseRecords);
-  const events = new TrustEvents(trust, notebook);
-  const catalog = new ProviderCatalog({
-    origins: new Map([[hostname as Hostname, origin]]),
-    versions: cacheOf<ProviderAddress, VersionList>(versionRecords),
-    ...{ releases, events },
-    notFound: modelTimes.freshness.notFound,
-    onVanished: () => undefined,
-    onMalformed: () => undefined,
-  });
-  const admission = new Admission(trust, notebook, rulesOf(settings));
-  const settlements = new Settlements({
-    ...{ releases, records: releaseRecords, events, notebook },
-  });
-  const refused = new RefusedVersions({
-    ...{ records, clock },
-    onUnwritten: () => undefined,
-  });
-  records.listen((changed) => {
-    settlements.forget(changed);
-    refused.forget();
-  });
-  const met = { catalog, events, refused, clock, offline, patience: 5_000 };
-  const contacts = new FirstContacts(met);
-  const standings = new Standings({
-    ...{ catalog, settlements, contacts, refused },
-  });
-  const providers = new ProviderMirror({
-    ...{ catalog, admission, standings, releases: releaseRecords, offline },
-    archives: storedArchives,
-    wrong: new WrongArchives(records, clock),
-    hashes: noHashes,
-    alarms: notebook.alarms,
-    freshness: modelTimes.freshness.versions,
-  });
+  const { providers, catalog, admission, settlements, events } =
+    composeProviders({
+      ...composed,
+      hostname: hostname as Hostname,
+      origin: {
+        registry: new ScriptedOrigin(registry, life),
+        ...{ policy: { signatures, profile }, judge, clock },
+      },
+      rules: rulesOf(settings),
+      archives: storedArchives,
+      freshness: modelTimes.freshness,
+    });
   const importing = {
     ...{ catalog, admission, settlements, events, clock },
     ...storedBlobs,
@@ -186,8 +116,3 @@ const storedBlobs = {
     reserve: () => Promise.resolve({ release: () => undefined }),
   },
 };
-
-const noHashes = {
-  revision: 0,
-  find: () => Promise.resolve(undefined),
-} as unknown as PackageHashes;

@@ -1,6 +1,6 @@
 import type { AuditEntry } from "../../../src/telemetry/audit-entry.ts";
 import { MemoryDisk } from "./memory-disk.ts";
-import { ModelClock } from "./model-clock.ts";
+import { TestClock } from "../../fakes/clock.ts";
 import type { Registry } from "./registry.ts";
 
 /** An alarm as it was raised. */
@@ -11,7 +11,7 @@ export interface RaisedAlarm {
 
 /** A machine that is modelled whole. */
 export class MemoryMachine {
-  readonly clock = new ModelClock();
+  readonly clock = new TestClock();
   readonly disk = new MemoryDisk();
   readonly alarms: RaisedAlarm[] = [];
   readonly audit: AuditEntry[] = [];

@@ -11,7 +11,10 @@ import { MirrorProcess, type Ask } from "./mirror-process.ts";
 import type { Offer, Registry } from "./registry.ts";
 import type { Burst, PendingRow, Ran } from "./rim.ts";
 import { hostname, namespace, rulesOf, type Settings } from "./settings.ts";
-import { runTrustCommand } from "./trust-command.ts";
+import { parseArgs } from "node:util";
+import { decideContent } from "../../../src/commands/trust/contents.ts";
+import type { Deed, TrustParts } from "../../../src/commands/trust/decision.ts";
+import { decideKey } from "../../../src/commands/trust/keys.ts";
 
 /** The real core and its rim in this process, over modelled storage, origins and clocks. */
 export class MemoryRim {
@@ -160,4 +163,21 @@ async function settle<T>(answer: Promise<T>): Promise<T> {
     await new Promise((resolve) => setImmediate(resolve));
   if (!state.isDone) throw new Violation(0, "a question was never answered");
   return answer;
+}
+
+/** Carries out `provender trust` with these arguments in this process. */
+async function runTrustCommand(
+  parts: TrustParts,
+  args: readonly string[],
+): Promise<unknown> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { key: { type: "string" }, for: { type: "string" } },
+  });
+  const [verb, spec = "", digest] = positionals;
+  const { key, for: scope = "" } = values;
+  return key === undefined
+    ? decideContent(parts, spec, digest, verb as Deed)
+    : decideKey(parts, scope, key, verb as Deed);
 }

@@ -7,7 +7,6 @@ import type { Fault } from "../../fakes/faults.ts";
 import { startRegistry } from "../../fakes/registry.ts";
 import type { RequestKind } from "../../fakes/request-log.ts";
 import { originsOf } from "../../origins.ts";
-import { minute } from "../../mirror/cache/metadata.ts";
 import { startTimedMirror } from "../../scenes/timed-mirror.ts";
 
 const token = "marked-secret-of-the-origin";
@@ -32,7 +31,7 @@ const mirror = await startTimedMirror(
 afterEach(() => {
   home.heal();
   elsewhere.heal();
-  mirror.clock.pass(5 * minute);
+  mirror.clock.pass(300_000);
 });
 
 afterAll(async () => {

@@ -151,21 +151,6 @@ async function reset(socket: Socket, text: string): Promise<void> {
   await once(socket, "close");
 }
 
-it("answers the requests of a connection in their order, and one after the other", async () => {
-  let [under, most] = [0, 0];
-  const { port } = await listenWith(async (req, res) => {
-    most = Math.max(most, ++under);
-    await new Promise((resolve) => setImmediate(resolve));
-    res.end(req.url);
-    under -= 1;
-  });
-  const asked = Array.from({ length: 50 }, (_, each) => `/n${each}.`);
-  const text = asked.map((path) => request.replace("/ ", `${path} `)).join("");
-  const last = request.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
-  const answered = (await send(port, text + last)).match(/\/n\d+\./g);
-  expect([answered, most]).toEqual([asked, 1]);
-});
-
 it.each([101, 5_000])(
   "does no work for %i requests that a client sent without reading, once it has left",
   async (count) => {

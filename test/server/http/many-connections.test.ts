@@ -1,7 +1,7 @@
-import { once } from "node:events";
-import { connect, type Socket } from "node:net";
+import { type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { openTcp } from "../../scenes/raw-connection.ts";
 import { startOrigin } from "../../scenes/world.ts";
 
 const { registry, config } = await startOrigin();
@@ -14,11 +14,8 @@ const start = (limits: object, listen: object = {}) =>
 
 describe("more connections than there may be", () => {
   async function open(mirror: RunningMirror): Promise<Socket> {
-    const { hostname: host, port } = new URL(mirror.url);
-    const socket = connect({ host, port: Number(port) });
-    socket.on("error", () => undefined);
-    await once(socket, "connect");
-    return socket;
+    const socket = await openTcp(mirror);
+    return socket.on("error", () => undefined);
   }
 
   it.each(["self-signed", "off"])(

@@ -1,10 +1,12 @@
-import { connect, type Socket } from "node:net";
-import { once } from "node:events";
 import { beforeAll, describe, expect, it } from "vitest";
 import { all, alteredByte, chunked, onlyFor } from "../../fakes/faults.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { startMirror } from "../../running-mirror.ts";
 import { awaitHit, awaitLine, type LogLine } from "../../scenes/log-lines.ts";
-import { openConnection, readToEnd } from "../../scenes/raw-connection.ts";
+import {
+  openConnection,
+  openTcp,
+  readToEnd,
+} from "../../scenes/raw-connection.ts";
 import { startOrigin } from "../../scenes/world.ts";
 
 const folder = "/providers/registry.terraform.io/acme/demo/";
@@ -28,13 +30,6 @@ const plain = await startMirror({
   config: { ...config, listen: { port: 0, tls: "off" } },
   limits,
 });
-
-async function openTcp(mirror: RunningMirror): Promise<Socket> {
-  const { hostname: host, port } = new URL(mirror.url);
-  const socket = connect({ host, port: Number(port) });
-  await once(socket, "connect");
-  return socket;
-}
 
 describe("a client that does not send its request in time", () => {
   it.each([

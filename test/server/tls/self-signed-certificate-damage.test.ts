@@ -1,47 +1,14 @@
 import { KeyObject } from "node:crypto";
-import {
-  chmod,
-  mkdir,
-  mkdtemp,
-  readFile,
-  rm,
-  writeFile,
-} from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { describe, expect, it } from "vitest";
 import { failing } from "../../scenes/failing.ts";
+import { makeAnew } from "./made-anew.ts";
 import { loadSelfSigned } from "../../../src/server/tls/certificate-source.ts";
-import { layOutStore, type StoreLayout } from "../../../src/store/layout.ts";
 
 const now = new Date();
 const names = ["mirror", "localhost", "127.0.0.1"];
-let directory: string;
-let paths: StoreLayout["tls"];
-
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "provender-tls-"));
-  paths = layOutStore(directory).tls;
-});
-afterEach(() => rm(directory, { recursive: true, force: true }));
-
-/** What another start makes again, by the files before and after it. */
-async function remake(
-  given: readonly string[],
-  at: Date,
-): Promise<"ca-and-leaf" | "leaf" | "nothing"> {
-  const read = () =>
-    Promise.all(
-      [paths.authority, paths.certificate].map((path) =>
-        readFile(path, "utf8").catch(() => undefined),
-      ),
-    );
-  const [authority, leaf] = await read();
-  await loadSelfSigned(paths, given, at);
-  const [newAuthority, newLeaf] = await read();
-  if (authority !== newAuthority) return "ca-and-leaf";
-  return leaf === newLeaf ? "nothing" : "leaf";
-}
+const { paths, remake } = makeAnew();
 
 describe("damage", () => {
   const nonsense =
@@ -53,40 +20,40 @@ describe("damage", () => {
     ["certificate", "leaf"],
     ["key", "leaf"],
   ] as const)("or loss of %s makes %s", async (file, made) => {
-    await loadSelfSigned(paths, names, now);
-    await writeFile(paths[file], nonsense);
+    await loadSelfSigned(paths(), names, now);
+    await writeFile(paths()[file], nonsense);
     expect(await remake(names, now)).toBe(made);
-    await rm(paths[file]);
+    await rm(paths()[file]);
     expect(await remake(names, now)).toBe(made);
     expect(await remake(names, now)).toBe("nothing");
   });
 
   it("by a key of another certificate is seen", async () => {
-    const first = await loadSelfSigned(paths, names, now);
-    await loadSelfSigned(paths, ["other"], now);
-    await writeFile(paths.key, first.key);
+    const first = await loadSelfSigned(paths(), names, now);
+    await loadSelfSigned(paths(), ["other"], now);
+    await writeFile(paths().key, first.key);
     expect(await remake(["other"], now)).toBe("leaf");
   });
 
   it("by a pair of another CA is seen", async () => {
-    const first = await loadSelfSigned(paths, names, now);
-    await rm(paths.authority);
-    await loadSelfSigned(paths, names, now);
-    await writeFile(paths.certificate, first.certificate);
-    await writeFile(paths.key, first.key);
+    const first = await loadSelfSigned(paths(), names, now);
+    await rm(paths().authority);
+    await loadSelfSigned(paths(), names, now);
+    await writeFile(paths().certificate, first.certificate);
+    await writeFile(paths().key, first.key);
     expect(await remake(names, now)).toBe("leaf");
   });
 
   it("by a leaf in the CA's place is seen", async () => {
-    const first = await loadSelfSigned(paths, names, now);
-    await writeFile(paths.authority, first.certificate);
-    await writeFile(paths.authorityKey, first.key);
+    const first = await loadSelfSigned(paths(), names, now);
+    await writeFile(paths().authority, first.certificate);
+    await writeFile(paths().authorityKey, first.key);
     expect(await remake(names, now)).toBe("ca-and-leaf");
   });
 });
 
 it("makes a new CA in place of a malformed self-signed certificate", async () => {
-  await loadSelfSigned(paths, names, now);
+  await loadSelfSigned(paths(), names, now);
   const { X509CertificateGenerator } = await import("@peculiar/x509");
   const keys = await crypto.subtle.generateKey(
     { name: "ECDSA", namedCurve: "P-256" },
@@ -97,10 +64,10 @@ it("makes a new CA in place of a malformed self-signed certificate", async () =>
     keys,
     notAfter: new Date(now.getTime() + 1e10),
   });
-  await writeFile(paths.authority, none.toString("pem"));
+  await writeFile(paths().authority, none.toString("pem"));
   const key = KeyObject.from(keys.privateKey);
   await writeFile(
-    paths.authorityKey,
+    paths().authorityKey,
     key.export({ type: "pkcs8", format: "pem" }),
   );
   expect(await remake(names, now)).toBe("ca-and-leaf");
@@ -108,40 +75,40 @@ it("makes a new CA in place of a malformed self-signed certificate", async () =>
 
 describe("what must not be answered with a new CA", () => {
   it("is a private key that everybody can read", async () => {
-    await loadSelfSigned(paths, names, now);
-    const ca = await readFile(paths.authority);
-    await chmod(paths.authorityKey, 0o604);
-    await expect(loadSelfSigned(paths, names, now)).rejects.toThrow(
+    await loadSelfSigned(paths(), names, now);
+    const ca = await readFile(paths().authority);
+    await chmod(paths().authorityKey, 0o604);
+    await expect(loadSelfSigned(paths(), names, now)).rejects.toThrow(
       failing("configuration"),
     );
-    expect(await readFile(paths.authority)).toEqual(ca);
+    expect(await readFile(paths().authority)).toEqual(ca);
   });
 
   it("is a file that cannot be read for another reason than absence", async () => {
-    await loadSelfSigned(paths, names, now);
-    const key = await readFile(paths.authorityKey);
-    await rm(paths.authority);
-    await mkdir(paths.authority);
-    await expect(loadSelfSigned(paths, names, now)).rejects.toThrow(
+    await loadSelfSigned(paths(), names, now);
+    const key = await readFile(paths().authorityKey);
+    await rm(paths().authority);
+    await mkdir(paths().authority);
+    await expect(loadSelfSigned(paths(), names, now)).rejects.toThrow(
       failing("store-unusable"),
     );
-    expect(await readFile(paths.authorityKey)).toEqual(key);
+    expect(await readFile(paths().authorityKey)).toEqual(key);
   });
 
   it.skipIf(process.getuid?.() === 0)(
     "is a file without permission (skipped for root, who may read all)",
     async () => {
-      await loadSelfSigned(paths, names, now);
-      await chmod(paths.authority, 0o000);
-      await expect(loadSelfSigned(paths, names, now)).rejects.toThrow(
+      await loadSelfSigned(paths(), names, now);
+      await chmod(paths().authority, 0o000);
+      await expect(loadSelfSigned(paths(), names, now)).rejects.toThrow(
         failing("store-unusable"),
       );
     },
   );
 
   it("is a storage directory that is a file", async () => {
-    await writeFile(join(directory, "tls"), "");
-    await expect(loadSelfSigned(paths, names, now)).rejects.toThrow(
+    await writeFile(dirname(paths().directory), "");
+    await expect(loadSelfSigned(paths(), names, now)).rejects.toThrow(
       failing("store-unusable"),
     );
   });

@@ -1,63 +1,36 @@
 import { spawnSync } from "node:child_process";
 import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { createServer, request } from "node:https";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { makeAnew } from "./made-anew.ts";
 import {
   certificateNames,
   loadSelfSigned,
 } from "../../../src/server/tls/certificate-source.ts";
-import { layOutStore, type StoreLayout } from "../../../src/store/layout.ts";
 
 // Certificates count in whole seconds.
 const now = new Date(Math.floor(Date.now() / 1000) * 1000);
 const names = certificateNames("127.0.0.1", "mirror");
 const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
-let directory: string;
-let paths: StoreLayout["tls"];
-
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "provender-tls-"));
-  paths = layOutStore(directory).tls;
-});
-afterEach(() => rm(directory, { recursive: true, force: true }));
-
-/** What another start makes again, by the files before and after it. */
-async function remake(
-  given: readonly string[],
-  at: Date,
-): Promise<"ca-and-leaf" | "leaf" | "nothing"> {
-  const read = () =>
-    Promise.all(
-      [paths.authority, paths.certificate].map((path) =>
-        readFile(path, "utf8").catch(() => undefined),
-      ),
-    );
-  const [authority, leaf] = await read();
-  await loadSelfSigned(paths, given, at);
-  const [newAuthority, newLeaf] = await read();
-  if (authority !== newAuthority) return "ca-and-leaf";
-  return leaf === newLeaf ? "nothing" : "leaf";
-}
+const { paths, remake } = makeAnew();
 
 function later(days: number): Date {
   return new Date(now.getTime() + days * 24 * 60 * 60 * 1000);
 }
 
 async function authority(): Promise<X509Certificate> {
-  return new X509Certificate(await readFile(paths.authority));
+  return new X509Certificate(await readFile(paths().authority));
 }
 
 describe("the first start", () => {
   it("makes a CA that signs only leaves, for ten years, named after the machine", async () => {
-    const made = await loadSelfSigned(paths, names, now);
+    const made = await loadSelfSigned(paths(), names, now);
     const ca = await authority();
-    expect(made.caFile).toBe(paths.authority);
+    expect(made.caFile).toBe(paths().authority);
     expect(ca.subject).toBe("CN=provender CA mirror");
     expect(ca.ca).toBe(true);
     expect(ca.validToDate.getUTCFullYear() - now.getUTCFullYear()).toBe(10);
@@ -65,7 +38,7 @@ describe("the first start", () => {
   });
 
   it("makes a certificate of at most 397 days for servers, with every name", async () => {
-    const made = await loadSelfSigned(paths, names, now);
+    const made = await loadSelfSigned(paths(), names, now);
     const leaf = new X509Certificate(made.certificate);
     const days =
       (leaf.validToDate.getTime() - leaf.validFromDate.getTime()) / 86_400_000;
@@ -79,11 +52,11 @@ describe("the first start", () => {
   });
 
   it("writes private keys that only their owner can read, and no leftovers", async () => {
-    await loadSelfSigned(paths, names, now);
-    for (const path of [paths.authorityKey, paths.key])
+    await loadSelfSigned(paths(), names, now);
+    for (const path of [paths().authorityKey, paths().key])
       expect((await stat(path)).mode & 0o777).toBe(0o600);
-    expect((await stat(paths.directory)).mode & 0o777).toBe(0o700);
-    expect((await readdir(paths.directory)).sort()).toEqual([
+    expect((await stat(paths().directory)).mode & 0o777).toBe(0o700);
+    expect((await readdir(paths().directory)).sort()).toEqual([
       "ca-key.pem",
       "ca.pem",
       "certificate.pem",
@@ -92,7 +65,7 @@ describe("the first start", () => {
   });
 
   it("cuts the CA's name at 64 characters", async () => {
-    await loadSelfSigned(paths, ["m".repeat(63)], now);
+    await loadSelfSigned(paths(), ["m".repeat(63)], now);
     const { subject } = await authority();
     expect(subject).toBe(`CN=provender CA ${"m".repeat(64 - 13)}`);
   });
@@ -110,7 +83,7 @@ describe("a client that trusts only the CA", () => {
   });
 
   async function connect(host: string, servername = host): Promise<boolean> {
-    const { certificate, key } = await loadSelfSigned(paths, names, now);
+    const { certificate, key } = await loadSelfSigned(paths(), names, now);
     const server = createServer({ cert: certificate, key }, (_, answer) =>
       answer.end(),
     );
@@ -118,7 +91,7 @@ describe("a client that trusts only the CA", () => {
     await once(server, "listening");
     try {
       const { port } = server.address() as AddressInfo;
-      const ca = await readFile(paths.authority);
+      const ca = await readFile(paths().authority);
       const asked = request({
         host,
         port,
@@ -142,7 +115,7 @@ describe.skipIf(!hasOpenssl)(
   hasOpenssl ? "openssl" : "openssl (NOT CHECKED: not installed)",
   () => {
     it("finds nothing wrong under its strict rules", async () => {
-      await loadSelfSigned(paths, names, now);
+      await loadSelfSigned(paths(), names, now);
       const verified = spawnSync(
         "openssl",
         [
@@ -154,24 +127,24 @@ describe.skipIf(!hasOpenssl)(
           "-verify_ip",
           "::1",
           "-CAfile",
-          paths.authority,
-          paths.certificate,
+          paths().authority,
+          paths().certificate,
         ],
         { encoding: "utf8" },
       );
       expect(verified.stdout + verified.stderr).toBe(
-        `${paths.certificate}: OK\n`,
+        `${paths().certificate}: OK\n`,
       );
     });
 
     it("shows the extensions of the CA", async () => {
-      await loadSelfSigned(paths, names, now);
+      await loadSelfSigned(paths(), names, now);
       const shown = spawnSync(
         "openssl",
         [
           "x509",
           "-in",
-          paths.authority,
+          paths().authority,
           "-noout",
           "-ext",
           "basicConstraints,keyUsage",
@@ -187,27 +160,27 @@ describe.skipIf(!hasOpenssl)(
 
 describe("a later start", () => {
   it("keeps both as they are", async () => {
-    const first = await loadSelfSigned(paths, names, now);
-    expect(await loadSelfSigned(paths, names, later(1))).toEqual(first);
+    const first = await loadSelfSigned(paths(), names, now);
+    expect(await loadSelfSigned(paths(), names, later(1))).toEqual(first);
   });
 
   it("renews the certificate in its last 30 days and keeps the CA", async () => {
-    const first = await loadSelfSigned(paths, names, now);
+    const first = await loadSelfSigned(paths(), names, now);
     expect(await remake(names, later(396 - 30))).toBe("nothing");
     expect(await remake(names, later(396 - 29))).toBe("leaf");
-    const renewed = await loadSelfSigned(paths, names, later(396 - 29));
+    const renewed = await loadSelfSigned(paths(), names, later(396 - 29));
     expect(renewed.key).not.toBe(first.key);
     const leaf = new X509Certificate(renewed.certificate);
     expect(leaf.verify((await authority()).publicKey)).toBe(true);
   });
 
   it("makes a new CA before the old one ends", async () => {
-    await loadSelfSigned(paths, names, now);
+    await loadSelfSigned(paths(), names, now);
     expect(await remake(names, later(3651 - 29))).toBe("ca-and-leaf");
   });
 
   it("keeps a CA from the future but not such a certificate", async () => {
-    await loadSelfSigned(paths, names, later(100));
+    await loadSelfSigned(paths(), names, later(100));
     expect(await remake(names, now)).toBe("leaf");
     expect(await remake(names, now)).toBe("nothing");
   });
@@ -218,13 +191,13 @@ describe("a later start", () => {
     ["a changed", ["other", ...names.slice(1)]],
     ["an added IPv6", [...names, "fd00::12"]],
   ])("makes a new certificate for %s name", async (_, changed) => {
-    await loadSelfSigned(paths, names, now);
+    await loadSelfSigned(paths(), names, now);
     expect(await remake(changed, now)).toBe("leaf");
     expect(await remake(changed, now)).toBe("nothing");
   });
 
   it("does not take a wildcard for a name", async () => {
-    await loadSelfSigned(paths, ["*.example.com"], now);
+    await loadSelfSigned(paths(), ["*.example.com"], now);
     expect(await remake(["a.example.com"], now)).toBe("leaf");
   });
 });

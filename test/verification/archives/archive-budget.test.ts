@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { failing } from "../../scenes/failing.ts";
-import { ArchiveThreads } from "../../../src/verification/archives/threads.ts";
-import { limits, readOurselves, withArchive } from "./own-reading.ts";
+import { limits, readOurselves } from "./own-reading.ts";
 import { long, pax, tarGzBytes, type TarPart } from "./tar-bytes.ts";
 import { zipBytes } from "./zip-bytes.ts";
 
@@ -86,26 +84,4 @@ it("names of the longest kind are accepted", async () => {
     expect((await readOurselves("tar.gz", named(name))).members).toHaveLength(
       1,
     );
-});
-
-describe("threads that look through modules' archives", () => {
-  const module = "registry.terraform.io/acme/a/aws 1.0.0";
-  const settings = { threads: 1, limits, deadlineMs: 20_000 };
-  const sound = tarGzBytes([{ name: "main.tf", content: "# main\n" }]);
-
-  it("refuse with the archive's own reason, and accept what is sound", async () => {
-    await using stack = new AsyncDisposableStack();
-    const threads = new ArchiveThreads(settings);
-    stack.defer(() => threads.close());
-    const verify = (bytes: Buffer) =>
-      withArchive(bytes, (archive) =>
-        threads.verify(module, "tar.gz", archive),
-      );
-    await verify(sound);
-    await expect(verify(named("../x"))).rejects.toThrow(/is named "\.\.\/x"/);
-    await expect(verify(named("../x"))).rejects.toThrow(
-      failing("module-archive-refused"),
-    );
-    await verify(sound);
-  });
 });

@@ -1,0 +1,115 @@
+import type { Hostname } from "../../src/address/hostname.ts";
+import type { Archives } from "../../src/mirror/archives/archives.ts";
+import { WrongArchives } from "../../src/mirror/archives/wrong-archives.ts";
+import {
+  MetadataCache,
+  type MetadataRecords,
+  type Revised,
+} from "../../src/mirror/cache/metadata-cache.ts";
+import { ProviderMirror } from "../../src/mirror/providers/provider-mirror.ts";
+import type { ReleaseOrigin } from "../../src/mirror/releases/evidence.ts";
+import type { PackageHashes } from "../../src/mirror/releases/package-hashes.ts";
+import { ReleaseRecords } from "../../src/mirror/releases/records.ts";
+import { FirstContacts } from "../../src/mirror/standings/first-contacts.ts";
+import { ProviderCatalog } from "../../src/mirror/standings/provider-catalog.ts";
+import { RefusedVersions } from "../../src/mirror/standings/refusals.ts";
+import { Standings } from "../../src/mirror/standings/standings.ts";
+import type { AdmissionRules } from "../../src/mirror/trust/admission-rules.ts";
+import { Admission } from "../../src/mirror/trust/admission.ts";
+import { Settlements } from "../../src/mirror/trust/settlements.ts";
+import {
+  type Notebook,
+  TrustEvents,
+} from "../../src/mirror/trust/trust-events.ts";
+import type { TrustStore } from "../../src/mirror/trust/trust-store.ts";
+import {
+  providerVersionNaming,
+  VersionRecords,
+} from "../../src/mirror/versions/version-records.ts";
+import type { RecordStore } from "../../src/store/records/record-store.ts";
+
+interface MirrorParts {
+  readonly records: RecordStore & {
+    listen: (
+      listener: (changed: ReadonlySet<string> | undefined) => void,
+    ) => void;
+  };
+  readonly trust: TrustStore;
+  readonly notebook: Notebook;
+  readonly hostname: Hostname;
+  readonly origin: ReleaseOrigin;
+  readonly rules: AdmissionRules;
+  readonly archives: Archives;
+  /** Milliseconds. */
+  readonly freshness: {
+    readonly versions: number;
+    readonly staleFor: number;
+    readonly notFound: number;
+  };
+}
+
+/** Composes what `wireProviders` composes, over one registry. */
+export function composeProviders(parts: MirrorParts) {
+  const { records, notebook, origin, rules, archives, freshness } = parts;
+  const { clock, alarms } = notebook;
+  const { judge, policy } = origin;
+  const { offline } = rules;
+  const cacheOf = <K extends object, V extends Revised>(
+    of: MetadataRecords<K, V>,
+  ) => {
+    const cache = new MetadataCache<K, V>(
+      of,
+      { ...freshness, answer: 60_000, waiters: 1_000 },
+      clock,
+      offline,
+      () => undefined,
+      () => undefined,
+    );
+    records.listen((changed) => cache.forget(changed));
+    return cache;
+  };
+  const terms = { judge, clock, policyOf: () => policy };
+  const releaseRecords = new ReleaseRecords(records, terms);
+  const releases = cacheOf(releaseRecords);
+  const events = new TrustEvents(parts.trust, notebook);
+  const catalog = new ProviderCatalog({
+    origins: new Map([[parts.hostname, origin]]),
+    versions: cacheOf(new VersionRecords(records, providerVersionNaming)),
+    ...{ releases, events, notFound: freshness.notFound },
+    onVanished: () => undefined,
+    onMalformed: () => undefined,
+  });
+  const admission = new Admission(parts.trust, notebook, rules);
+  const settlements = new Settlements({
+    ...{ releases, records: releaseRecords, events, notebook },
+  });
+  const refused = new RefusedVersions({
+    ...{ records, clock, onUnwritten: () => undefined },
+  });
+  records.listen((changed) => {
+    settlements.forget(changed);
+    refused.forget();
+  });
+  const met = { catalog, events, refused, clock, offline, patience: 5_000 };
+  const contacts = new FirstContacts(met);
+  const standings = new Standings({
+    ...{ catalog, contacts, settlements, refused },
+  });
+  const providers = new ProviderMirror({
+    ...{ catalog, admission, standings, archives, offline, alarms },
+    wrong: new WrongArchives(records, clock),
+    releases: releaseRecords,
+    hashes: noHashes,
+    freshness: freshness.versions,
+  });
+  return {
+    ...{ releases: releaseRecords, events, catalog, admission, settlements },
+    ...{ refused, contacts, standings, providers },
+  };
+}
+
+/** No hashes of packages are known. */
+const noHashes = {
+  revision: 0,
+  find: () => Promise.resolve(undefined),
+} as unknown as PackageHashes;
