@@ -115,30 +115,28 @@ function unlike(where: string, what: string): Failure<"input"> {
 
 function isCanonical(text: string): boolean {
   try {
-    const isAny = text === "";
-    return (
-      isAny || formatVersionConstraint(parseVersionConstraint(text)) === text
-    );
+    return formatVersionConstraint(parseVersionConstraint(text)) === text;
   } catch {
-    return false;
+    return text === "";
   }
 }
 
 /** OpenTofu means another registry by a source without a hostname, so the traces that it leaves decide. */
 export function clientOf(
-  file: DependencyLockFile | undefined,
+  { text, locks }: Omit<DependencyLockFile, "problems"> = noFile,
   names: readonly string[] = [],
 ): "terraform" | "tofu" {
   const [, writer] =
-    /^# This file is maintained .* "(terraform|tofu) init"/m.exec(
-      file?.text ?? "",
-    ) ?? [];
-  const hasTrace =
-    names.some((name) => /\.tofu(\.json)?$/.test(name)) ||
-    file?.locks.some(({ name }) => name.startsWith("registry.opentofu.org/"));
-  const isTofu = writer === undefined ? hasTrace : writer === "tofu";
-  return isTofu === true ? "tofu" : "terraform";
+    /^# This file is maintained .* "(terraform|tofu) init"/m.exec(text) ?? [];
+  const isTofu =
+    writer === undefined
+      ? names.some((name) => /\.tofu(\.json)?$/.test(name)) ||
+        locks.some(({ name }) => name.startsWith("registry.opentofu.org/"))
+      : writer === "tofu";
+  return isTofu ? "tofu" : "terraform";
 }
+
+const noFile = { text: "", locks: [] };
 
 /** Writes a whole file as `client` does (depsfile, "SaveLocksToBytes"). */
 export function formatLockFile(

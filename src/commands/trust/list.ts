@@ -28,14 +28,10 @@ import type { NamespaceTrust } from "../../trust/state.ts";
 export async function listTrust(
   trust: TrustStore,
   rules: AdmissionRules,
-  options: {
-    readonly json: boolean;
-    readonly all: boolean;
-    readonly decisions: string;
-  },
+  decisions: string,
+  { json, all }: { readonly json: boolean; readonly all: boolean },
   output: Output,
 ): Promise<number> {
-  const { json, all, decisions } = options;
   const undone = await findUndone(decisions, trust);
   const listed: ListedNamespace[] = [];
   const unknown: UnknownTrust[] = [];
@@ -239,13 +235,11 @@ function formatPending(
     ({ subject, decision, at, by = "an operator", repeat }) =>
       `${subject}: ${decision} by ${by} on ${dayOf(at)}\n  ${repeat}\n`,
   );
-  const before =
-    lost.length === 0
-      ? ""
-      : `TAKEN BACK by an older backup: the command decides it again.\n${lost.join("")}`;
+  if (lost.length > 0)
+    lost.unshift("TAKEN BACK by an older backup: decide again with\n");
   return pending.length === 0
-    ? `${before || "Nothing needs a decision.\n"}${more}`
-    : `${before}NEEDS A DECISION: clients do not get these; "revoke" in place of "approve" refuses one for good.\n${rows.join("")}${more}`;
+    ? `${lost.join("") || "Nothing needs a decision.\n"}${more}`
+    : `${lost.join("")}NEEDS A DECISION: clients do not get these; "revoke" in place of "approve" refuses one for good.\n${rows.join("")}${more}`;
 }
 
 function nameRemedy({ command, setting }: PendingDecision): string {

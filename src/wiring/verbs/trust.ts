@@ -17,8 +17,8 @@ export function list(
   { trust, admission, layout }: OpenMirror,
   io: VerbIo,
 ): Promise<number> {
-  const { decisions } = layout;
-  return listTrust(trust, admission.rules, { json, all, decisions }, io);
+  const { rules } = admission;
+  return listTrust(trust, rules, layout.decisions, { json, all }, io);
 }
 
 interface DecisionFlags {
