@@ -124,7 +124,7 @@ function refuseHarmful(
     throw new SourceRefused("it holds an option or a command");
   const [, query = ""] = /\?([^#]*)/.exec(text) ?? [];
   for (const ref of new URLSearchParams(query).getAll("ref"))
-    if (/^-|\.\.|[`$;|&<>"'\s]/.test(ref))
+    if (/^-|\.\.|[`;|\s]|\$[({]/.test(ref))
       throw new SourceRefused(
         `expected a ref that git would make, got ${JSON.stringify(ref.slice(0, 80))}`,
       );

@@ -241,6 +241,11 @@ export const definitions = {
     help: "Candidates that need an operator's decision, by the reason why they are not admitted.",
     labels: { reason: candidateReasons },
   },
+  undoneDecisions: {
+    type: "gauge",
+    name: "provender_undone_decisions",
+    help: "Decisions of operators that an older backup took back.",
+  },
   auditFailures: {
     type: "counter",
     name: "provender_audit_failures_total",

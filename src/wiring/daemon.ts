@@ -10,7 +10,6 @@ import { ClientAddresses } from "../server/http/client-address.ts";
 import { listenerLimits } from "../server/http/listener.ts";
 import { ServiceNotification } from "../server/service-notification.ts";
 import { makeCertificateSource } from "../server/tls/certificate-source.ts";
-import { readDecisions } from "../store/database/audit-log.ts";
 import { writeDurably } from "../store/durable-file.ts";
 import { layOutStore, stagingPath, type StoreLayout } from "../store/layout.ts";
 import {
@@ -150,15 +149,18 @@ async function sweepLeftovers(
 async function tellUndone(
   { trust }: Core,
   layout: StoreLayout,
-  { alarms, logger }: Telemetry,
+  { alarms, logger, metrics }: DaemonTelemetry,
 ): Promise<void> {
+  const find = () => findUndone(layout.decisions, trust);
+  const count = async () => (await find().catch(() => undefined))?.length;
+  metrics.watch({ undoneDecisions: count });
   try {
-    const decided = await readDecisions(layout.decisions);
-    const undone = await findUndone(decided, trust);
-    for (const { repeat, subject, decision, key, content, at, by } of undone)
+    for (const one of await find()) {
+      const { repeat, subject, decision, key, content, at, by } = one;
       alarms.raise("decision-undone", {
         ...{ subject, decision, key, content, decidedAt: at, by, repeat },
       });
+    }
   } catch (error) {
     logger.warn({ err: error }, "the log of decisions could not be read");
   }

@@ -171,7 +171,10 @@ describe("what only clients can fetch", () => {
     ["feature/a%2Bb", "feature/a+b"],
     ["v1.0.0%23rc", "v1.0.0#rc"],
     ["@scope/net@1.0.0", "@scope/net@1.0.0"],
-  ])("is not git over https at %s", (written, ref) => {
+    ["it's", "it's"],
+    ["a%26b<%22c%22>", 'a&b<"c">'],
+    ["$1.0", "$1.0"],
+  ])("is not git over https at the ref %s", (written, ref) => {
     const location = `git::https://git.example/net.git//modules/b&c?ref=${written}`;
     expect(parseModuleSource(module, location, base)).toMatchObject({
       ...{ kind: "git", ref, subdirectory: "modules/b&c" },

@@ -5,6 +5,7 @@ import { parseModuleConstraint } from "../../address/module-constraint.ts";
 import { failure, type ProvenderError } from "../../errors/index.ts";
 import { isLocalSource, type ModuleCall } from "./declarations.ts";
 import {
+  clientOf,
   type DependencyLockFile,
   lockFileName,
 } from "./dependency-lock-file.ts";
@@ -156,7 +157,7 @@ async function readRoot(
   const locks = isLocked(folder)
     ? await readDependencyLocks(await takeInput(lockFile))
     : undefined;
-  const client = clientOf(locks, module);
+  const client = clientOf(locks, module.names);
   const registry =
     client === "tofu" ? "registry.opentofu.org" : "registry.terraform.io";
   const resolve = (key: string, call: ModuleCall) =>
@@ -164,22 +165,6 @@ async function readRoot(
   const followed = await followModules(found, registry, open, resolve, cache);
   const problems = [...found.problems, ...followed.problems];
   return { ...followed, directory, locks, client, problems };
-}
-
-/** OpenTofu means another registry by a source without a hostname, so the traces that it leaves decide. */
-function clientOf(
-  file: DependencyLockFile | undefined,
-  { names }: Module,
-): "terraform" | "tofu" {
-  const [, writer] =
-    /^# This file is maintained .* "(terraform|tofu) init"/m.exec(
-      file?.text ?? "",
-    ) ?? [];
-  if (writer !== undefined) return writer === "tofu" ? "tofu" : "terraform";
-  const isTofu =
-    names.some((name) => /\.tofu(\.json)?$/.test(name)) ||
-    file?.locks.some(({ name }) => name.startsWith("registry.opentofu.org/"));
-  return isTofu === true ? "tofu" : "terraform";
 }
 
 /** Calls as an `init` installed them. */

@@ -39,7 +39,7 @@ export interface ModuleCall {
 export interface Declarations {
   /** From required_providers. */
   readonly required: readonly ProviderDeclaration[];
-  /** From `provider` blocks, resources and data sources, which name no source. */
+  /** From `provider` blocks, which may have a version, resources and data sources; they name no source. */
   readonly implied: readonly ProviderDeclaration[];
   readonly calls: readonly ModuleCall[];
   readonly problems: readonly Failure<"input">[];
@@ -85,13 +85,20 @@ export function readDeclarations(
     ...callsIn("run", runs),
   ];
   const isTest = testFile.test(file);
-  const required = entriesBelow(root, "terraform", "required_providers");
-  const all = {
-    required: (isTest ? [] : required).flatMap(([name, value]) => {
-      const where = at(name);
+  const declared = (found: Entries, ...kinds: readonly string[]) =>
+    (isTest ? [] : found).flatMap(([name, value]) => {
+      const where = at(name, ...kinds);
       return read(where, () => readRequired(where, name, value));
-    }),
-    implied: isTest ? [] : impliedIn(root, at),
+    });
+  const blocks = entriesBelow(root, "provider").flatMap(([name, body]) =>
+    objects(body).map(({ version }) => [name, { version }] as const),
+  );
+  const all = {
+    required: declared(entriesBelow(root, "terraform", "required_providers")),
+    implied: [
+      ...declared(blocks, "provider"),
+      ...(isTest ? [] : impliedIn(root, at)),
+    ],
     ...{ calls, problems },
   };
   const many = `it declares more than ${mostDeclarations} providers and modules`;
@@ -155,7 +162,7 @@ function readCall(
   return { name, source, constraint, isExpression, where };
 }
 
-/** A `provider` block implies its provider; a resource the one that it names, else the first word of its type. */
+/** A resource implies the provider that it names, else the first word of its type; so does the data of a check. */
 function impliedIn(
   root: unknown,
   at: LineFinder,
@@ -165,10 +172,9 @@ function impliedIn(
     if (/^[a-z0-9-]+$/.test(name) && !found.has(name))
       found.set(name, at(label, kind));
   };
-  for (const [name] of entriesBelow(root, "provider"))
-    add(name, name, "provider");
+  const checks = entriesBelow(root, "check").map(([, body]) => body);
   for (const kind of ["resource", "data", "ephemeral"])
-    for (const [type, named] of entriesBelow(root, kind))
+    for (const [type, named] of entriesBelow([root, checks], kind))
       for (const { provider } of entriesBelow(named).flatMap(([, body]) =>
         objects(body),
       )) {

@@ -53,7 +53,10 @@ const plain = z.string().regex(/^(?!.*[$%]\{)[ !#-[\]-~]*$/);
 /** What clients read, in the form that they write. */
 const shape = z.strictObject({
   version: plain.refine(isVersion),
-  constraints: plain.refine(isCanonical).optional(),
+  constraints: plain
+    .refine(isCanonical)
+    .optional()
+    .transform((text) => (text === "" ? undefined : text)),
   hashes: z
     .array(plain.regex(/^[^:]+:/))
     .min(1)
@@ -98,7 +101,8 @@ function readLock(where: string, label: string, bodies: unknown): ProviderLock {
   const provider = parseProviderAddress(address);
   const name = formatProviderAddress(provider);
   const read = z.tuple([shape]).safeParse(bodies);
-  if (!read.success || displayProvider(name) !== label)
+  const isBuiltIn = label.startsWith("terraform.io/builtin/");
+  if (!read.success || isBuiltIn || displayProvider(name) !== label)
     throw unlike(where, `the entry of ${label}`);
   const [{ version, constraints, hashes }] = read.data;
   return { provider, name, version, constraints, hashes, where };
@@ -113,23 +117,26 @@ function isCanonical(text: string): boolean {
   try {
     return formatVersionConstraint(parseVersionConstraint(text)) === text;
   } catch {
-    return false;
+    return text === "";
   }
 }
 
 /** OpenTofu means another registry by a source without a hostname, so the traces that it leaves decide. */
-export function clientOf({
-  text,
-  locks,
-}: DependencyLockFile): "terraform" | "tofu" {
+export function clientOf(
+  { text, locks }: Omit<DependencyLockFile, "problems"> = noFile,
+  names: readonly string[] = [],
+): "terraform" | "tofu" {
   const [, writer] =
     /^# This file is maintained .* "(terraform|tofu) init"/m.exec(text) ?? [];
   const isTofu =
     writer === undefined
-      ? locks.some(({ name }) => name.startsWith("registry.opentofu.org/"))
+      ? names.some((name) => /\.tofu(\.json)?$/.test(name)) ||
+        locks.some(({ name }) => name.startsWith("registry.opentofu.org/"))
       : writer === "tofu";
   return isTofu ? "tofu" : "terraform";
 }
+
+const noFile = { text: "", locks: [] };
 
 /** Writes a whole file as `client` does (depsfile, "SaveLocksToBytes"). */
 export function formatLockFile(

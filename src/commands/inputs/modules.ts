@@ -96,9 +96,9 @@ export async function readModule(
     } catch (error) {
       noteProblem(problems, folder.show(name), error);
     }
-  const others = implied.filter(({ localName }) => !required.has(localName));
-  const declared = [...required.values(), ...others].map(
-    ({ localName, source = localName, constraint, where }) => {
+  const declared = [...required.values(), ...implied].map(
+    ({ localName, constraint, where }) => {
+      const { source = localName } = required.get(localName) ?? {};
       return { name: source.toLowerCase(), constraint, where };
     },
   );

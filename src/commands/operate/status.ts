@@ -88,6 +88,13 @@ export function findNeeds(
       `${count(pending, "release waits", "releases wait")} for a decision`,
       "provender trust list",
     );
+  const undone = sum("undone_decisions");
+  if (undone > 0)
+    need(
+      "decisions",
+      `An older backup took ${count(undone, "decision", "decisions")} back`,
+      "provender trust list",
+    );
   const suspended = sum("origin_hosts_suspended");
   if (suspended > 0)
     need(

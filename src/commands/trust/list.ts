@@ -7,6 +7,10 @@ import {
   listPending,
   type PendingDecision,
 } from "../../mirror/trust/pending-decisions.ts";
+import {
+  findUndone,
+  type UndoneDecision,
+} from "../../mirror/trust/undone-decisions.ts";
 import type {
   ReadContact,
   ReadNamespace,
@@ -20,13 +24,15 @@ import {
 import { formatTable } from "../output/table.ts";
 import type { NamespaceTrust } from "../../trust/state.ts";
 
-/** `provender trust list`: prints what needs a decision; with `all`, and in JSON, also keys, decisions and first contacts, by namespace. Returns the exit status, 1 when a record cannot be read; each is named. */
+/** `provender trust list`: prints what needs a decision, and which ones of the file `decisions` an older backup took back; with `all`, and in JSON, also keys, decisions and first contacts, by namespace. Returns the exit status, 1 when a record cannot be read; each is named. */
 export async function listTrust(
   trust: TrustStore,
   rules: AdmissionRules,
+  decisions: string,
   { json, all }: { readonly json: boolean; readonly all: boolean },
   output: Output,
 ): Promise<number> {
+  const undone = await findUndone(decisions, trust);
   const listed: ListedNamespace[] = [];
   const unknown: UnknownTrust[] = [];
   for await (const one of trust.readAll()) {
@@ -42,8 +48,9 @@ export async function listTrust(
   }
   output.stdout(
     json
-      ? formatJson(listed, unknown)
-      : formatPending(listed) + (all ? formatTrust(listed, unknown) : ""),
+      ? formatJson(listed, undone, unknown)
+      : formatPending(listed, undone) +
+          (all ? formatTrust(listed, unknown) : ""),
   );
   for (const { problem } of unknown) output.stderr(`${problem.message}\n`);
   return unknown.length > 0 ? 1 : 0;
@@ -77,10 +84,14 @@ function listLost(
 
 function formatJson(
   listed: readonly ListedNamespace[],
+  undone: readonly UndoneDecision[],
   unknown: readonly UnknownTrust[],
 ): string {
   return formatDocument({
     namespaces: listed.map(describeInJson),
+    undone: undone.map(({ subject, decision, at, by, repeat: command }) => {
+      return { subject, decision, at, by, command };
+    }),
     problems: unknown.map(({ subject, problem }) => ({
       ...{ subject, ...describeError(problem) },
     })),
@@ -207,7 +218,10 @@ function listContents({ trust }: ListedNamespace): readonly Row[] {
 }
 
 /** Writes what needs a decision. Commands stand below their row, whole, so that they can be copied. */
-function formatPending(listed: readonly ListedNamespace[]): string {
+function formatPending(
+  listed: readonly ListedNamespace[],
+  undone: readonly UndoneDecision[],
+): string {
   const pending = listed.flatMap((one) => one.pending);
   const dropped = listed.reduce((sum, one) => sum + one.dropped, 0);
   const rows = pending.map((one) => {
@@ -217,9 +231,15 @@ function formatPending(listed: readonly ListedNamespace[]): string {
   });
   const more =
     dropped === 0 ? "" : `${dropped} more candidates are not kept.\n`;
+  const lost = undone.map(
+    ({ subject, decision, at, by = "an operator", repeat }) =>
+      `${subject}: ${decision} by ${by} on ${dayOf(at)}\n  ${repeat}\n`,
+  );
+  if (lost.length > 0)
+    lost.unshift("TAKEN BACK by an older backup: decide again with\n");
   return pending.length === 0
-    ? `Nothing needs a decision.\n${more}`
-    : `NEEDS A DECISION: clients do not get these; "revoke" in place of "approve" refuses one for good.\n${rows.join("")}${more}`;
+    ? `${lost.join("") || "Nothing needs a decision.\n"}${more}`
+    : `${lost.join("")}NEEDS A DECISION: clients do not get these; "revoke" in place of "approve" refuses one for good.\n${rows.join("")}${more}`;
 }
 
 function nameRemedy({ command, setting }: PendingDecision): string {

@@ -5,6 +5,7 @@ import {
   realpath,
   rename,
   rm,
+  stat,
   type FileHandle,
 } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
@@ -47,12 +48,17 @@ export async function expectOutside(
 ): Promise<void> {
   const [at, store] = await Promise.all([
     resolveLinks(path),
-    realpath(storage),
+    stat(storage),
   ]).catch((error: unknown) => {
     throw asFailure(path, error);
   });
-  if (`${at}/`.startsWith(`${store}/`))
-    throw failure("export-failed", path, "it is in the storage directory");
+  // By what it is: a mount may have given it a second name.
+  for (let above = at, below = ""; above !== below; above = dirname(above)) {
+    const { dev, ino } = (await stat(above).catch(() => undefined)) ?? {};
+    if (dev === store.dev && ino === store.ino)
+      throw failure("export-failed", path, "it is in the storage directory");
+    below = above;
+  }
 }
 
 /** Where a path leads that may not be there yet. */

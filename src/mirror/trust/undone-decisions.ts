@@ -1,11 +1,12 @@
 import type { Hostname } from "../../address/hostname.ts";
 import { isFailure } from "../../errors/index.ts";
+import { readDecisions } from "../../store/database/audit-log.ts";
 import type { WrittenEntry } from "../../telemetry/audit-entry.ts";
 import type { Decisions, KeyScope } from "../../trust/decisions.ts";
 import type { TrustStore } from "./trust-store.ts";
 
 /** An operator's decision that the audit log has, and the trust records have not, or no longer as it was. */
-interface UndoneDecision {
+export interface UndoneDecision {
   readonly decision: "approved" | "revoked" | "forgotten";
   /** HOSTNAME/NAMESPACE, a provider or a module of it, with `@VERSION` for one release. */
   readonly subject: string;
@@ -28,23 +29,23 @@ interface Line extends Omit<UndoneDecision, "repeat"> {
 }
 
 /**
- * Compares the operators' decisions as they were made, oldest first, with the trust
+ * Compares the operators' decisions as the file `log` has them, oldest first, with the trust
  * records. An older backup of these that was put back takes decisions back, and
  * what was revoked is served again. A record that cannot be read is not compared:
  * it refuses by itself.
  */
 export async function findUndone(
-  entries: readonly WrittenEntry[],
+  log: string,
   trust: TrustStore,
 ): Promise<readonly UndoneDecision[]> {
   const last = new Map<string, Line>();
-  for (const entry of entries) {
+  for (const entry of await readDecisions(log)) {
     const line = readLine(entry);
     if (line !== undefined) last.set(nameOf(line), line);
   }
   const undone: UndoneDecision[] = [];
   for (const line of last.values()) {
-    const decisions = await readDecisions(trust, line);
+    const decisions = await findDecisions(trust, line);
     if (decisions !== undefined && !holds(line, decisions))
       undone.push({ ...line, repeat: formatCommand(line) });
   }
@@ -73,7 +74,7 @@ function readLine(entry: WrittenEntry): Line | undefined {
 const nameOf = ({ subject, key, content }: Line) =>
   `${subject} ${key ?? content}`;
 
-async function readDecisions(
+async function findDecisions(
   trust: TrustStore,
   line: Line,
 ): Promise<Decisions | undefined> {

@@ -230,6 +230,7 @@ function namesOf(ref: string): readonly string[] {
   const places = [
     ...[`refs/tags/${ref}`, `refs/heads/${ref}`, `refs/${ref}`, ref],
     ...(branch === undefined ? [] : [`refs/heads/${branch}`]),
+    ...(branch === "HEAD" ? [branch] : []),
   ];
   return places.flatMap((name) => [`${name}^{}`, name]);
 }

@@ -71,7 +71,7 @@ export async function peek(
   }
 }
 
-/** Content codings (RFC 9110, 8.4.1, and later registrations) that one program or another writes unasked. */
+/** Content codings (RFC 9110, 8.4.1, and later registrations) that one program or another uses unasked. */
 const decoders: Readonly<Record<string, Decoder>> = {
   gzip: promisify(gunzip),
   "x-gzip": promisify(gunzip),
@@ -89,7 +89,7 @@ type Decoder = (
  * The codings of a body; none was asked for. Some stores name how an upload was
  * framed (`aws-chunked`), which is no coding and changes nothing.
  */
-export function contentCodings({ headers }: Answer): readonly string[] {
+function contentCodings({ headers }: Answer): readonly string[] {
   return [headers["content-encoding"] ?? []]
     .flat()
     .join()
@@ -97,6 +97,16 @@ export function contentCodings({ headers }: Answer): readonly string[] {
     .split(",")
     .map((name) => name.trim())
     .filter((name) => name === "compress" || Object.hasOwn(decoders, name));
+}
+
+/** True for an archive in a coding. Some servers say `x-gzip` or `br` of one that is as it was, which clients take. */
+export function isEncoded(answer: Answer, start: Uint8Array): boolean {
+  const codings = contentCodings(answer);
+  const magic = Buffer.from(start.subarray(0, 3)).toString("latin1");
+  const isPlain =
+    /^(?:PK|BZh|\xfd7z)/.test(magic) ||
+    (magic.startsWith("\x1f\x8b") && !codings.includes("gzip"));
+  return codings.length > 0 && !isPlain;
 }
 
 /** In lower case, without parameters; empty when there is none. */
@@ -131,16 +141,16 @@ async function unpack(
 ): Promise<Uint8Array> {
   const [coding, ...others] = contentCodings(answer);
   if (coding === undefined || bytes.length === 0) return bytes;
-  const decode = decoders[coding];
-  if (decode === undefined || others.length > 0) throw encoded(answer);
+  const decode = others.length > 0 ? undefined : decoders[coding];
   try {
-    return await decode(bytes, { maxOutputLength: maxBytes });
+    if (decode) return await decode(bytes, { maxOutputLength: maxBytes });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw code === "ERR_BUFFER_TOO_LARGE"
-      ? tooLarge(answer, maxBytes)
-      : unusable(answer.url, `it is not in its content encoding, ${coding}`);
+    if (code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(answer, maxBytes);
   }
+  // What is called packed and is as it was is taken so; nothing that is read begins as gzip and compress do.
+  if (bytes[0] === 0x1f) throw encoded(answer);
+  return bytes;
 }
 
 export function encoded(answer: Answer): Failure<"origin-answer"> {

@@ -21,9 +21,9 @@ import {
   announcedSize,
   aPage,
   type Answer,
-  contentCodings,
   discard,
   encoded,
+  isEncoded,
   isPage,
   mediaType,
   peek,
@@ -221,12 +221,14 @@ export class HttpClient {
 
   #openBody(url: URL, question: Question): Promise<Answer> {
     return this.#try(url, question, question.asker, async (answer) => {
-      if (contentCodings(answer).length > 0) throw encoded(answer);
-      if (
-        mediaType(answer) === "text/html" &&
-        isPage(answer, await peek(answer, this.#limits.stalled))
-      )
-        throw refuse(answer, aPage);
+      const { "content-encoding": coding } = answer.headers;
+      if (coding === undefined && mediaType(answer) !== "text/html")
+        return answer;
+      const start = await peek(answer, this.#limits.stalled);
+      if (isPage(answer, start)) throw refuse(answer, aPage);
+      // The rest of an archive that goes on begins anywhere.
+      if (answer.status !== 206 && isEncoded(answer, start))
+        throw encoded(answer);
       return answer;
     });
   }

@@ -6,7 +6,10 @@ import type { OpenArchive } from "./open-archive.ts";
 import { readZipContent } from "./zip-content.ts";
 import { readZipDirectory, type ZipEntry } from "./zip-directory.ts";
 
-/** The h1 of a package: Go's dirhash.HashZip with Hash1 (golang.org/x/mod/sumdb/dirhash). */
+/**
+ * The h1 of a package: Go's dirhash with Hash1 (golang.org/x/mod/sumdb/dirhash). Clients compare it with an archive
+ * (HashZip) and with what they unpacked of it (HashDir), so there is none where the two differ.
+ */
 export async function hashPackage(
   archive: OpenArchive,
   limits: ArchiveLimits,
@@ -14,39 +17,22 @@ export async function hashPackage(
   try {
     const entries = await readZipDirectory(archive, limits);
     entries.forEach(refuseUnhashable);
-    return combine(entries, await hashContents(archive, entries));
+    const sorted = entries.toSorted((a, b) => a.name.compare(b.name));
+    if (sorted.some(({ name }, at) => sorted[at + 1]?.name.equals(name)))
+      throw new ArchiveRefused("two entries have one name");
+    const sum = createHash("sha256");
+    for (const entry of sorted) {
+      const sha256 = createHash("sha256");
+      await readZipContent(archive, entry, (bytes) => sha256.update(bytes));
+      sum
+        .update(`${sha256.digest("hex")}  `)
+        .update(entry.name)
+        .update("\n");
+    }
+    return parsePackageHash(`h1:${sum.digest("base64")}`);
   } catch (error) {
     throw asVerdict(error);
   }
-}
-
-/** Hash1: a line for each entry, also for those of one name, sorted by the name's bytes. */
-function combine(
-  entries: readonly ZipEntry[],
-  contents: ReadonlyMap<string, string>,
-): PackageHash {
-  const sum = createHash("sha256");
-  for (const { name } of entries.toSorted((a, b) => a.name.compare(b.name))) {
-    sum.update(`${contents.get(keyOf(name)) ?? ""}  `);
-    sum.update(name);
-    sum.update("\n");
-  }
-  return parsePackageHash(`h1:${sum.digest("base64")}`);
-}
-
-/** SHA-256 in hexadecimal by name; of several entries of one name only the last is read, as HashZip does. */
-async function hashContents(
-  archive: OpenArchive,
-  entries: readonly ZipEntry[],
-): Promise<ReadonlyMap<string, string>> {
-  const last = new Map(entries.map((entry) => [keyOf(entry.name), entry]));
-  const contents = new Map<string, string>();
-  for (const [key, entry] of last) {
-    const sha256 = createHash("sha256");
-    await readZipContent(archive, entry, (bytes) => sha256.update(bytes));
-    contents.set(key, sha256.digest("hex"));
-  }
-  return contents;
 }
 
 function refuseUnhashable({ name, attributes }: ZipEntry): void {
@@ -57,10 +43,10 @@ function refuseUnhashable({ name, attributes }: ZipEntry): void {
     throw new ArchiveRefused("it has an entry for a directory");
   if (name.includes("\n"))
     throw new ArchiveRefused("an entry has a newline in its name");
-}
-
-function keyOf(name: Buffer): string {
-  return name.toString("latin1");
+  if (/(?:^|\/)\.{0,2}(?:\/|$)/.test(name.toString("latin1")))
+    throw new ArchiveRefused(
+      "the name of an entry is not where it is unpacked",
+    );
 }
 
 /**

@@ -14,10 +14,11 @@ import type { JsonFlag, OpenMirror, VerbIo } from "./verb.ts";
 
 export function list(
   { json = false, all = false }: JsonFlag & { readonly all?: boolean },
-  { trust, admission }: OpenMirror,
+  { trust, admission, layout }: OpenMirror,
   io: VerbIo,
 ): Promise<number> {
-  return listTrust(trust, admission.rules, { json, all }, io);
+  const { rules } = admission;
+  return listTrust(trust, rules, layout.decisions, { json, all }, io);
 }
 
 interface DecisionFlags {

@@ -123,16 +123,29 @@ describe("the configuration of a directory", () => {
     });
     expect(problems).toEqual([]);
     expect(required).toEqual([
-      `${hashicorp}/aws any main.tf:7`,
+      `${hashicorp}/aws >= 2.0.0 main.tf:7`,
       `${hashicorp}/google ~> 3.1 main.tf:3`,
     ]);
   });
 
-  it("knows providers that resources imply, but not those that the client has built in", async () => {
-    const { required } = await read({
-      "main.tf": `resource "null_resource" "x" {}\n\ndata "http" "y" {\n  url = "https://a.example"\n}\nresource "aws_instance" "z" {\n  provider = mine.west\n}\nresource "terraform_data" "d" {}\nterraform {\n  required_providers {\n    terraform = { source = "terraform.io/builtin/terraform" }\n  }\n}\n`,
+  it("joins the versions of provider blocks with what is required", async () => {
+    const { required, problems } = await read({
+      "main.tf": `${require("own", "corp/aws", "~> 1.0")}provider "own" {\n  version = "1.2.3"\n}\n`,
+      "b.tf": 'provider "own" {\n  alias = "b"\n  version = "< 1.5"\n}\n',
+      "c.tf": 'provider "null" {\n  version = var.x\n}\n',
     });
     expect(required).toEqual([
+      "registry.terraform.io/corp/aws ~> 1.0, 1.2.3, < 1.5.0 main.tf:3",
+    ]);
+    expect(problems).toEqual([expect.stringContaining("c.tf:1: null has no")]);
+  });
+
+  it("knows providers that resources imply, but not those that the client has built in", async () => {
+    const { required } = await read({
+      "main.tf": `resource "null_resource" "x" {}\n\ndata "http" "y" {\n  url = "https://a.example"\n}\nresource "aws_instance" "z" {\n  provider = mine.west\n}\nresource "terraform_data" "d" {}\ncheck "c" {\n  data "dns_a_record_set" "x" {}\n}\nterraform {\n  required_providers {\n    terraform = { source = "terraform.io/builtin/terraform" }\n  }\n}\n`,
+    });
+    expect(required).toEqual([
+      `${hashicorp}/dns any main.tf:11`,
       `${hashicorp}/http any main.tf:3`,
       `${hashicorp}/mine any main.tf:6`,
       `${hashicorp}/null any main.tf:1`,
@@ -154,6 +167,8 @@ describe("the configuration of a directory", () => {
   it.each([
     ["tests/unit.tftest.hcl", run("./setup")],
     ["tests/unit.tftest.json", jsonRun("./setup")],
+    ["unit.tofutest.hcl", run("./setup")],
+    ["tests/unit.tftest.hcl", run("./a", "y") + run("./setup")],
   ])("joins what local modules want that %s calls", async (name, text) => {
     const { required, problems } = await read({
       "main.tf": require("aws", "hashicorp/aws"),

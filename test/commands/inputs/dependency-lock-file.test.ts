@@ -60,6 +60,7 @@ describe("a dependency lock file", () => {
 
   it.each([
     ["acme/widget", good, unlike],
+    ["terraform.io/builtin/terraform", good, unlike],
     ["registry.terraform.io/-/aws", good, /not a namespace/],
     ["Registry.terraform.io/a/b", good, unlike],
     ["a.example:443/acme/net", good, unlike],
@@ -88,6 +89,22 @@ describe("a dependency lock file", () => {
       expect.stringMatching(problem),
     ]);
     expect(problems[0]?.message).toMatch(/^lock\.hcl:1: /);
+  });
+
+  it.each([
+    ['constraints = ""', undefined],
+    [
+      'constraints = ">= 0.9.0, != 0.9.5, < 2.0.0"',
+      ">= 0.9.0, != 0.9.5, < 2.0.0",
+    ],
+    ['constraints = "~> 1.0.0, ~> 1.0"', "~> 1.0.0, ~> 1.0"],
+    ['constraints = "1.0.0+build"', "1.0.0+build"],
+    ['hashes = ["h9:a", "h\\u0031:b=", "h9:a"]', undefined],
+  ])("reads what clients read: %s", async (line, constraints) => {
+    const body = `provider "${widget}" {\n${add(line)}\n}\n`;
+    const { locks, problems } = await parse(body);
+    expect(problems).toEqual([]);
+    expect(locks).toMatchObject([{ version: "1.0.0", constraints }]);
   });
 
   it.each([

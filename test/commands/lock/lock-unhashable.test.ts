@@ -9,6 +9,7 @@ import { startWorld } from "../../scenes/world.ts";
 const kinds: Readonly<Record<string, [readonly string[], RegExp]>> = {
   folder: [["docs/", "docs/a.md"], /an entry for a directory/],
   newline: [["a\nb"], /a newline in its name/],
+  twice: [["a", "a"], /two entries have one name/],
   many: [Array.from({ length: 4200 }, (_, at) => `lib/${at}.py`), /4,?096/],
 };
 

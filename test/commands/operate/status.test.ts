@@ -110,6 +110,7 @@ describe("provender status", () => {
       sample("config_last_reload_successful", 0),
       sample("pending_decisions", 1, { reason: "unknown" }),
       sample("pending_decisions", 2, { reason: "other-content" }),
+      sample("undone_decisions", 1),
       sample("origin_hosts_suspended", 1),
       sample("certificate_expiry_timestamp_seconds", at(13)),
       sample("token_expiry_timestamp_seconds", at(-1)),
@@ -120,7 +121,8 @@ describe("provender status", () => {
     ];
     const needs = findNeeds(wrong, 2 ** 30, now);
     expect(needs.map(({ what }) => what)).toEqual([
-      ...["disk", "reload", "decisions", "origins", "certificate", "token"],
+      ...["disk", "reload", "decisions", "decisions", "origins"],
+      ...["certificate", "token"],
     ]);
     let text = "";
     const status = { running: true, ready: true, problems: [], needs };
@@ -142,6 +144,9 @@ describe("provender status", () => {
     expect(lines[0]).toMatch(/^The disk has 0 B free.*: provender prune$/);
     expect(lines[2]).toBe(
       "3 releases wait for a decision: provender trust list",
+    );
+    expect(lines[3]).toBe(
+      "An older backup took 1 decision back: provender trust list",
     );
     const well = [
       sample("store_free_bytes", 2 ** 31),

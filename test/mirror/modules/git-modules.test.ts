@@ -48,6 +48,7 @@ describe("modules from git", () => {
     await repository.git("tag", "--annotate", "-m", "two", "v1.0.0-annotated");
     await repository.git("branch", "feature/x");
     await repository.git("branch", "v1@(a)+b");
+    await repository.git("tag", `it's-"a"&b$1`);
     await repository.commit({ "main.tf": "# two" });
     const refs = {
       tag: "?ref=v1.0.0",
@@ -64,13 +65,15 @@ describe("modules from git", () => {
       "tag-in-full": "?ref=refs/tags/v1.0.0-annotated",
       "below-heads": "?ref=heads/feature/x",
       "remote-branch": "?ref=origin/feature/x",
+      quoted: "?ref=it's-%22a%22%26b$1",
       head: "",
+      "remote-head": "?ref=origin/HEAD",
     };
     for (const [module, query] of Object.entries(refs)) {
       publish(module, gitUrl("refs") + query);
       expect((await locate(mirror, module)).status, module).toBe(204);
       const { body } = await getArchive(mirror, module);
-      const text = module === "head" ? "# two" : "# one";
+      const text = module.endsWith("head") ? "# two" : "# one";
       expect(await unpack(body), module).toEqual({ "main.tf": text });
     }
     const bodies = await Promise.all(

@@ -50,9 +50,25 @@ it("decisions that an older backup takes back are told at the start, with the co
   const subject = "registry.terraform.io/stolen";
   const repeat = `provender trust revoke --key ${key} --for ${subject}`;
   expect(await alarms()).toEqual([{ subject, decision: "revoked", repeat }]);
+  const status = await runCommand(scene.mirror, "status");
+  expect(status).toMatchObject({ status: 1 });
+  expect(status.stdout).toMatch(
+    /^An older backup took 1 decision back: provender trust list$/m,
+  );
+  const listed = await runCommand(scene.mirror, "trust", "list");
+  expect(listed.stdout).toContain(`${subject}: revoked by`);
+  expect(listed.stdout).toContain(`\n  ${repeat}\n`);
+  expect(listed.stdout).not.toContain("Nothing needs");
+  const json = await runCommand(scene.mirror, "trust", "list", "--json");
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    undone: [{ subject, decision: "revoked", command: repeat }],
+  });
 
   await scene.trust(...repeat.split(" ").slice(2));
   await scene.expectOutcome("stolen", "1.0.0", "451 key-refused");
+  expect(await runCommand(scene.mirror, "status")).toMatchObject({ status: 0 });
+  const after = await runCommand(scene.mirror, "trust", "list");
+  expect(after.stdout).not.toContain("older backup");
   await scene.revive();
   expect(await alarms()).toEqual([]);
 });

@@ -39,7 +39,7 @@ async function zipByYazl(
 
 describe("computes the h1 that terraform computes", () => {
   // Terraform 1.11.4 got these archives as a packed filesystem mirror. `terraform init` with a lock file that holds only this h1 accepted
-  // the archive, and refused it with any other h1; the second archive it could not unpack afterwards ("entry contains '..'").
+  // the archive, and refused it with any other h1.
   const several: readonly ZipPart[] = [
     executable,
     { name: "LICENSE.txt", content: "Mozilla" },
@@ -53,20 +53,6 @@ describe("computes the h1 that terraform computes", () => {
       "several entries, names that are not UTF-8 among them",
       several,
       "h1:e3PPxVGLPf6FSKkJNLuzYyOoah/q5Ck+0Xhcpz6UW1g=",
-    ],
-    [
-      "a name that climbs out of the package",
-      [executable, { name: "../../evil", content: "evil" }],
-      "h1:yCv23pkPest4879I5FzAWUBApKbOqmJXYf6HVCNqpdk=",
-    ],
-    [
-      "two entries of one name",
-      [
-        executable,
-        { name: "a", content: "first" },
-        { name: "a", content: "second", deflate: true },
-      ],
-      "h1:8bisF//FnEeDkaBEfEMbp4HwsYqUkPkFfaxgyNJk8pk=",
     ],
     // Written into the lock file by `terraform providers lock -fs-mirror`.
     [
@@ -140,7 +126,8 @@ test("equals the naive computation for any names and contents", async () => {
   const name = fc
     .uint8Array({ minLength: 1, maxLength: 12 })
     .map((bytes) => Buffer.from(bytes))
-    .filter((bytes) => !bytes.includes(0x0a) && bytes.at(-1) !== 0x2f);
+    .filter((bytes) => !bytes.includes(0x0a) && !bytes.includes(0x2f))
+    .filter((bytes) => ![".", ".."].includes(bytes.toString("latin1")));
   const part = fc.record({
     name,
     content: fc
@@ -149,13 +136,11 @@ test("equals the naive computation for any names and contents", async () => {
     deflate: fc.boolean(),
     flags: fc.constantFrom(0, 8, 0x800, 0x808),
   });
+  const selector = (one: { name: Buffer }) => one.name.toString("hex");
+  const unique = { maxLength: 8, selector };
   await fc.assert(
-    fc.asyncProperty(fc.array(part, { maxLength: 8 }), async (parts) => {
-      const last = new Map(parts.map((p) => [p.name.toString("hex"), p]));
-      const counted = parts.map(
-        (p) => last.get(p.name.toString("hex")) ?? expect.unreachable(),
-      );
-      const expected = naiveOf(counted);
+    fc.asyncProperty(fc.uniqueArray(part, unique), async (parts) => {
+      const expected = naiveOf(parts);
       expect(await hashBytes(zipBytes(parts))).toBe(expected);
       expect(await hashBytes(zip64Bytes(parts))).toBe(expected);
     }),
