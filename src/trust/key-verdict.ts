@@ -35,6 +35,13 @@ export interface KeyQuestion {
   readonly rules: KeyRules;
 }
 
+interface KnownKeyQuestion {
+  readonly name: { readonly type: string | null };
+  readonly namespace: NamespaceTrust;
+  readonly contact: FirstContact | undefined;
+  readonly rules: Pick<KeyRules, "knownKey">;
+}
+
 export type KeyVerdict =
   | {
       readonly accepted: true;
@@ -88,14 +95,14 @@ export function findRevokedContent(
   );
 }
 
-/** True for the keys that count for everything that a provider publishes. */
-function isKnownKey(
-  { name, namespace, contact, rules: { knownKey } }: KeyQuestion,
+/** True for the keys that count for everything that a provider publishes; without a contact, that its namespace does. */
+export function isKnownKey(
+  { name, namespace, contact, rules: { knownKey } }: KnownKeyQuestion,
   fingerprint: string,
 ): boolean {
   if (knownKey !== undefined) return knownKey === fingerprint;
   return (
-    contact.key === fingerprint ||
+    contact?.key === fingerprint ||
     namespace.firstKey?.fingerprint === fingerprint ||
     namespace.providerKeys.some(
       (key) => key.type === name.type && key.fingerprint === fingerprint,

@@ -1,10 +1,16 @@
 import pLimit from "p-limit";
+import type { Sha256 } from "../../address/hash.ts";
 import { formatModuleAddress } from "../../address/module-address.ts";
 import { formatPlatform } from "../../address/platform.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import { untilAborted } from "../../concurrency/in-time.ts";
 import { isFailure } from "../../errors/index.ts";
-import { formatNotCarried, ModulePackages } from "./module-packages.ts";
+import { formatModuleRelease } from "../../mirror/modules/release.ts";
+import {
+  formatNotCarried,
+  type GatheredModule,
+  ModulePackages,
+} from "./module-packages.ts";
 import {
   selectPackages,
   type Selection,
@@ -48,12 +54,20 @@ export async function runPrefetch(
       results.push(await prefetchPackage(wanted, parts));
     });
     // What came is not there any longer when all together are more than the store may hold.
-    results = await pLimit(atOnce).map(results, async (one) => {
-      const found = one.admitted?.found;
-      const isGone =
-        found && (await mirror.providers.findSize(found)) === undefined;
-      return isGone ? { ...one, outcome: "evicted" } : one;
-    });
+    const unlessGone = async <R extends { readonly outcome: string }>(
+      one: R,
+      sha256: Sha256 | undefined,
+    ) =>
+      sha256 !== undefined && (await mirror.blobs.size(sha256)) === undefined
+        ? { ...one, outcome: "evicted" as const }
+        : one;
+    results = await pLimit(atOnce).map(results, (one) =>
+      unlessGone(one, one.admitted?.found.sha256),
+    );
+    const modulesNow = await pLimit(atOnce).map(selection.modules, (one) =>
+      unlessGone(one, one.archive.sha256),
+    );
+    selection = { ...selection, modules: modulesNow };
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
@@ -65,7 +79,7 @@ export async function runPrefetch(
     : formatSummary(selection, results, seconds, signal.aborted);
   output.stderr(summary);
   if (json) output.stdout(formatJson(selection, results, signal.aborted));
-  const isGood = results.every(
+  const isGood = [...results, ...selection.modules].every(
     ({ outcome }) => !["failed", "missing", "evicted"].includes(outcome),
   );
   return isGood && selection.problems.length === 0 && !signal.aborted ? 0 : 1;
@@ -86,6 +100,8 @@ function formatSummary(
 ): string {
   const of = (outcome: PrefetchedPackage["outcome"]) =>
     results.filter((one) => one.outcome === outcome);
+  const ofModules = (outcome: GatheredModule["outcome"]) =>
+    modules.filter((one) => one.outcome === outcome);
   const failures = of("failed").map(
     ({ wanted, error }) =>
       `${formatWanted(wanted)}: ${error?.message ?? "failed"}\n`,
@@ -109,16 +125,18 @@ function formatSummary(
     ...problems.map(({ message }) => `${message}\n`),
     ...notCarried.map(formatNotCarried),
   ];
-  const came = modules.filter((one) => one.outcome === "fetched").length;
+  const gone = ofModules("evicted");
+  const ofGone = gone.length > 0 ? `, ${gone.length} evicted again` : "";
   const stored =
     modules.length === 0
       ? ""
-      : `${came} modules fetched, ${modules.length - came} stored already.\n`;
-  const lost = evicted.map(
-    ({ wanted }) => `${formatWanted(wanted)} made room for others.\n`,
-  );
+      : `${ofModules("fetched").length} modules fetched, ${ofModules("stored").length} stored already${ofGone}.\n`;
+  const lost = [
+    ...evicted.map(({ wanted }) => formatWanted(wanted)),
+    ...gone.map(({ address }) => formatModuleRelease(address)),
+  ].map((name) => `${name} made room for others.\n`);
   const room =
-    evicted.length > 0
+    lost.length > 0
       ? 'The store cannot hold all of them: raise "storage.maxSize", make room on its disk, or ask for less.\n'
       : "";
   const lines = [...failures, ...lost, stored, `${counts.join(", ")}.\n`, room];
