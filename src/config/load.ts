@@ -38,7 +38,7 @@ export function loadConfiguration(asked: Asked): Configuration {
   return configuration;
 }
 
-/** The same for a look at what runs: where something is wrong, `problem` says what, and the upper keys with it have their defaults. */
+/** The same for a look at what runs: where something is wrong, `problem` says what, and all but `listen` and `storage` is as by default. */
 export function loadUsable({ file, ...given }: Asked): {
   readonly configuration: Configuration;
   readonly problem: Failure<"configuration"> | undefined;
@@ -55,16 +55,11 @@ export function loadUsable({ file, ...given }: Asked): {
     document.problems.length > 0
       ? document.problems
       : explainIssues(issues, document, schema);
-  const wrong = new Set(
-    issues.map((one) =>
-      String(one.path[0] ?? (one as { keys?: readonly string[] }).keys?.[0]),
-    ),
-  );
-  const rest = Object.entries(value ?? {}).filter(([key]) => !wrong.has(key));
+  const { listen, storage } = Object(value) as Record<string, unknown>;
   return {
     configuration: {
       ...(parsed.data ??
-        schema.safeParse(Object.fromEntries(rest)).data ??
+        schema.safeParse({ listen, storage }).data ??
         schema.parse({})),
       proxy: parseProxy(env),
       notify: parseNotify(env),

@@ -35,13 +35,6 @@ export interface KeyQuestion {
   readonly rules: KeyRules;
 }
 
-interface KnownKeyQuestion {
-  readonly name: { readonly type: string | null };
-  readonly namespace: NamespaceTrust;
-  readonly contact: FirstContact | undefined;
-  readonly rules: Pick<KeyRules, "knownKey">;
-}
-
 export type KeyVerdict =
   | {
       readonly accepted: true;
@@ -97,7 +90,16 @@ export function findRevokedContent(
 
 /** True for the keys that count for everything that a provider publishes; without a contact, that its namespace does. */
 export function isKnownKey(
-  { name, namespace, contact, rules: { knownKey } }: KnownKeyQuestion,
+  {
+    name,
+    namespace,
+    contact,
+    rules: { knownKey },
+  }: Pick<KeyQuestion, "namespace"> & {
+    readonly name: { readonly type: string | null };
+    readonly contact: FirstContact | undefined;
+    readonly rules: Pick<KeyRules, "knownKey">;
+  },
   fingerprint: string,
 ): boolean {
   if (knownKey !== undefined) return knownKey === fingerprint;

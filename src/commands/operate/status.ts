@@ -76,16 +76,10 @@ export function findNeeds(
         `The disk has ${formatAmount(free)} free, less than storage.minFree (${formatAmount(minFree)}), so archives leave for new ones, or those are refused`,
         "provender doctor",
       );
-  if (values("config_last_reload_successful").includes(0))
+  if (isFileWrong || values("config_last_reload_successful").includes(0))
     need(
       "reload",
-      "The last reload failed, and the configuration before it is in use",
-      "provender config",
-    );
-  else if (isFileWrong)
-    need(
-      "reload",
-      "The configuration file has a mistake since, and would not be taken at the next reload or start",
+      "The last reload failed, or the next one would, and the configuration before is in use",
       "provender config",
     );
   const pending = sum("pending_decisions");

@@ -44,30 +44,28 @@ export async function runPrefetch(
   const { progress, signal, mirror } = parts;
   const start = performance.now();
   let results: PrefetchedPackage[] = [];
-  const modules = new ModulePackages(mirror, signal);
+  const supply = new ModulePackages(mirror, signal);
   let selection = nothingSelected;
   try {
-    const selected = selectPackages(input, mirror.providers, modules);
+    const selected = selectPackages(input, mirror.providers, supply);
     selection = await untilAborted(selected, signal);
     progress.expect(selection.packages.length);
     await pLimit(atOnce).map(selection.packages, async (wanted) => {
       results.push(await prefetchPackage(wanted, parts));
     });
     // What came is not there any longer when all together are more than the store may hold.
-    const unlessGone = async <R extends { readonly outcome: string }>(
-      one: R,
-      sha256: Sha256 | undefined,
-    ) =>
+    const unlessGone = async <R extends object>(one: R, sha256?: Sha256) =>
       sha256 !== undefined && (await mirror.blobs.size(sha256)) === undefined
         ? { ...one, outcome: "evicted" as const }
         : one;
-    results = await pLimit(atOnce).map(results, (one) =>
+    const limit = pLimit(atOnce);
+    results = await limit.map(results, (one) =>
       unlessGone(one, one.admitted?.found.sha256),
     );
-    const modulesNow = await pLimit(atOnce).map(selection.modules, (one) =>
+    const modules = await limit.map(selection.modules, (one) =>
       unlessGone(one, one.archive.sha256),
     );
-    selection = { ...selection, modules: modulesNow };
+    selection = { ...selection, modules };
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {

@@ -38,6 +38,9 @@ interface Asked {
   readonly scope: TrustScope;
   readonly fingerprint: string;
   readonly deed: Deed;
+  /** Without any decision. */
+  readonly isKnown: boolean;
+  readonly earlier: KeyDecision | undefined;
 }
 
 /**
@@ -53,13 +56,13 @@ export async function decideKey(
 ): Promise<number> {
   const scope = parseTrustScope(text, parts.hosts);
   const fingerprint = parseFingerprint(fingerprintText);
-  const asked = { scope, fingerprint, deed };
   const before = await parts.trust.read(scope);
   const { type, version } = scope;
   const key = { fingerprint, type, version };
   const earlier = before.decisions.keys.find((one) => isSame(one, key));
   const decision = stateAfter[deed];
   const isKnown = await isKnownHere(parts, before, scope, fingerprint);
+  const asked = { scope, fingerprint, deed, isKnown, earlier };
   const unsaid = !isKnown
     ? "not decided on"
     : findKnownKey(scope) === fingerprint
@@ -75,9 +78,7 @@ export async function decideKey(
   }
   if (deed === "approve") expectEffect(parts, before, asked);
   const effect =
-    deed === "forget"
-      ? ""
-      : await findEffect(parts, before, asked, { isKnown, earlier });
+    deed === "forget" ? "" : await findEffect(parts, before, asked);
   await parts.trust.decide(
     scope,
     (decisions) =>
@@ -103,12 +104,8 @@ async function findEffect(
   parts: TrustParts,
   before: NamespaceTrust,
   asked: Asked,
-  {
-    isKnown,
-    earlier,
-  }: { readonly isKnown: boolean; readonly earlier: KeyDecision | undefined },
 ): Promise<string> {
-  const { scope, fingerprint, deed } = asked;
+  const { scope, fingerprint, deed, isKnown, earlier } = asked;
   const { offered, isCandidate } = await findCandidates(parts, asked);
   const served =
     deed === "revoke"

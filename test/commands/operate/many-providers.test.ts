@@ -87,7 +87,7 @@ it("status and trust list name three needs at once in 25 lines, with 2,000 provi
   expect(status).toBe(1);
   expect(lines(stdout).length).toBeLessThanOrEqual(25);
   const needs = [
-    "The last reload failed, and the configuration before it is in use: provender config",
+    "The last reload failed, or the next one would, and the configuration before is in use: provender config",
     "3 releases wait for a decision: provender trust list",
     "1 host of origins fails or asks not to be asked: provender doctor",
   ];
