@@ -130,16 +130,29 @@ async function explainNewest(
   const released = versions.find((one) => semver.prerelease(one) === null);
   const chosen = released ?? versions[0];
   if (chosen === undefined)
-    return absent(subject, "not-found", titles.absent, [
-      "Its registry lists no version of it.",
-      ...tellStale(answer),
-    ]);
-  const why = await explainVersion(mirror, subject, {
-    ...{ ...question, version: chosen },
-  }).catch((error: unknown) => explainError(subject, error));
+    return {
+      ...{ subject, verdict: "absent", headline: titles.absent },
+      ...{
+        code: "not-found",
+        reasons: ["Its registry lists no version of it."],
+      },
+    };
+  const one = { ...question, version: chosen };
+  const why = await explainVersion(mirror, subject, one).catch(
+    (error: unknown) => explainError(subject, error),
+  );
   const reasons = [...why.reasons, ...tellListed(answer, why.verdict)];
-  if (released === undefined)
-    return absent(subject, "no-version", onlyPrereleases, reasons);
+  if (released === undefined) {
+    const headline =
+      "It has no version but prereleases, which clients have to name";
+    return {
+      subject,
+      verdict: "absent",
+      headline,
+      code: "no-version",
+      reasons,
+    };
+  }
   // Not to all platforms, maybe.
   const outcome = why.headline.startsWith(titles.served)
     ? `${outcomes.served}${why.headline.slice(titles.served.length)}`
@@ -147,18 +160,6 @@ async function explainNewest(
   const newer = formatNewer(chosen, leftOut);
   const headline = `${chosen} ${outcome}${newer === undefined ? "" : `; ${newer}`}`;
   return { ...why, headline, reasons };
-}
-
-const onlyPrereleases =
-  "It has no version but prereleases, which clients have to name";
-
-function absent(
-  subject: string,
-  code: ErrorCode,
-  headline: string,
-  reasons: readonly string[],
-): Why {
-  return { subject, verdict: "absent", headline, code, reasons };
 }
 
 function explainVersion(
@@ -208,11 +209,7 @@ async function explainRelease(
     );
     const bad = wrong ?? failed[0];
     if (bad === undefined)
-      return serve(subject, [
-        ...facts,
-        ...(isStored ? [] : [unseen]),
-        ...rules,
-      ]);
+      return serve(subject, facts.concat(isStored ? [] : unseen, rules));
     const why = explainError(subject, bad.error);
     // What the registry offers in its place becomes a candidate, which people can decide on.
     if (failed.some(({ error }) => isFailure(error, "checksum-conflict")))
