@@ -7,7 +7,7 @@ import { scratch } from "./running-mirror.ts";
 /** Configuration that maps a provider hostname to a fake registry. */
 export function originsOf(
   authority: Authority,
-  registry: Registry,
+  registry: Pick<Registry, "url">,
   settings: Readonly<Record<string, unknown>> = {},
   hostname = "registry.terraform.io",
 ): { readonly origins: Readonly<Record<string, unknown>> } {

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
-import { failure } from "../errors/index.ts";
+import { failure, type Failure } from "../errors/index.ts";
 import { findNearest } from "../errors/nearest.ts";
 import {
   defaultSearchPath,
@@ -23,49 +23,59 @@ import type { makeOrigin } from "./origins.ts";
 
 export { systemFile } from "./source.ts";
 
-type Schema = ReturnType<typeof configurationSchema>;
-
 const mostProblems = 5;
+
+type Asked = { readonly file: string | undefined } & Partial<Surroundings>;
 
 /**
  * The configuration of `file` (the value of --config), else of $PROVENDER_CONFIG, ./provender.yaml or
  * /etc/provender/config.yaml, else the defaults; CA files and tokens are read.
  * Throws a configuration error with the first problems, each with FILE:LINE.
  */
-export function loadConfiguration({
-  file,
-  ...given
-}: {
-  readonly file: string | undefined;
-} & Partial<Surroundings>): Configuration {
+export function loadConfiguration(asked: Asked): Configuration {
+  const { configuration, problem } = loadUsable(asked);
+  if (problem !== undefined) throw problem;
+  return configuration;
+}
+
+/** The same for a look at what runs: where something is wrong, `problem` says what, and all but `listen` and `storage` is as by default. */
+export function loadUsable({ file, ...given }: Asked): {
+  readonly configuration: Configuration;
+  readonly problem: Failure<"configuration"> | undefined;
+} {
   const from = { ...readSurroundings(), ...given };
   const { env, cwd } = from;
   const source = readSource(file, from);
   const schema = configurationSchema(source ? dirname(source.path) : cwd, from);
   const document = parseYaml(source?.text ?? "");
+  const { value } = document;
+  const parsed = schema.safeParse(value, { reportInput: true });
+  const issues = parsed.error?.issues ?? [];
+  const problems =
+    document.problems.length > 0
+      ? document.problems
+      : explainIssues(issues, document, schema);
+  const { listen, storage } = Object(value) as Record<string, unknown>;
   return {
-    ...parseDocument(document, schema, source?.path ?? ""),
-    proxy: parseProxy(env),
-    notify: parseNotify(env),
-    searchPath: env.PATH ?? defaultSearchPath,
-    source: source?.path,
+    configuration: {
+      ...(parsed.data ??
+        schema.safeParse({ listen, storage }).data ??
+        schema.parse({})),
+      proxy: parseProxy(env),
+      notify: parseNotify(env),
+      searchPath: env.PATH ?? defaultSearchPath,
+      source: source?.path,
+    },
+    problem:
+      problems.length === 0 ? undefined : refuse(source?.path ?? "", problems),
   };
 }
 
-function parseDocument(
-  document: YamlDocument,
-  schema: Schema,
-  file: string,
-): z.output<Schema> {
-  if (document.problems.length > 0) refuse(file, document.problems);
-  const parsed = schema.safeParse(document.value, { reportInput: true });
-  if (!parsed.success)
-    refuse(file, explainIssues(parsed.error.issues, document, schema));
-  return parsed.data;
-}
-
 /** The first problems in the order of the file, each once and on a line of its own. */
-function refuse(file: string, problems: readonly Problem[]): never {
+function refuse(
+  file: string,
+  problems: readonly Problem[],
+): Failure<"configuration"> {
   const found = problems
     .toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0))
     .map(({ line, message }) => ({
@@ -81,7 +91,7 @@ function refuse(file: string, problems: readonly Problem[]): never {
     ...lines.slice(1, mostProblems),
     ...(more > 0 ? [`(and ${more} more)`] : []),
   ];
-  throw failure(
+  return failure(
     "configuration",
     where,
     [sentence, ...others].join("\n"),

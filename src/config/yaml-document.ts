@@ -19,7 +19,7 @@ export interface Problem {
   readonly message: string;
 }
 
-/** The plain value of one YAML 1.2 document, with the lines of its keys; no value when it has problems. */
+/** The plain value of one YAML 1.2 document, with the lines of its keys; as much of it as can be read when it has problems. */
 export interface YamlDocument {
   readonly value: unknown;
   readonly problems: readonly Problem[];
@@ -41,10 +41,10 @@ export function parseYaml(text: string): YamlDocument {
     line: lineAt(error.pos[0]),
     message: explained[error.code] ?? `not valid YAML: ${error.message}`,
   }));
+  const { value, problems } = plainValue(document);
   return {
-    ...(refused.length > 0
-      ? { value: undefined, problems: refused }
-      : plainValue(document)),
+    value,
+    problems: refused.length > 0 ? refused : problems,
     lineOf: (path) => {
       const offset = findOffset(document, path);
       return offset === undefined ? undefined : lineAt(offset);

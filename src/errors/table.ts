@@ -384,7 +384,7 @@ const trustErrors = {
     phrase: "This mirror leaves out every version ({counts})",
     sentence:
       "No version of {provider} can be used: this mirror leaves out every one ({counts})",
-    remedy: ({ guidance }) => askFor(guidance),
+    remedy: ({ guidance }) => `ask ${nameContact(guidance)}`,
   }),
   /** The fingerprint is "none" for an unsigned release. */
   "key-refused": row(keyFacts, {
@@ -431,8 +431,12 @@ function quote({ because }: Guidance): string {
   return because === undefined ? "" : ` (${because})`;
 }
 
-function askFor({ contact = "the mirror's operator" }: Guidance): string {
-  return `ask ${contact} to allow it`;
+function nameContact({ contact = "the mirror's operator" }: Guidance): string {
+  return contact;
+}
+
+function askFor(guidance: Guidance): string {
+  return `ask ${nameContact(guidance)} to allow it`;
 }
 
 function formatWait(availableAt: Date | undefined): string {

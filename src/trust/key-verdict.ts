@@ -88,14 +88,23 @@ export function findRevokedContent(
   );
 }
 
-/** True for the keys that count for everything that a provider publishes. */
-function isKnownKey(
-  { name, namespace, contact, rules: { knownKey } }: KeyQuestion,
+/** True for the keys that count for everything that a provider publishes; without a contact, that its namespace does. */
+export function isKnownKey(
+  {
+    name,
+    namespace,
+    contact,
+    rules: { knownKey },
+  }: Pick<KeyQuestion, "namespace"> & {
+    readonly name: { readonly type: string | null };
+    readonly contact: FirstContact | undefined;
+    readonly rules: Pick<KeyRules, "knownKey">;
+  },
   fingerprint: string,
 ): boolean {
   if (knownKey !== undefined) return knownKey === fingerprint;
   return (
-    contact.key === fingerprint ||
+    contact?.key === fingerprint ||
     namespace.firstKey?.fingerprint === fingerprint ||
     namespace.providerKeys.some(
       (key) => key.type === name.type && key.fingerprint === fingerprint,

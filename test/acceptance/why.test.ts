@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { originsOf } from "../origins.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import { requestsFor, runCommand } from "../scenes/provider-requests.ts";
-import { cases, host, WhyScene } from "../scenes/why-scene.ts";
+import { cases, host, onFullDisk, WhyScene } from "../scenes/why-scene.ts";
 import {
   findClients,
   hostConfig,
@@ -55,7 +55,7 @@ async function explain(path: string, mirror = scene.mirror) {
   const named = ["--mirror", url, "--ca", caFile, "--json"];
   const run = await runCommand(mirror, "explain", spec, ...named);
   const { verdict, headline } = JSON.parse(run.stdout) as {
-    readonly verdict: string;
+    readonly verdict: keyof typeof printed;
     readonly headline: string;
   };
   // The page says what the command says.
@@ -66,16 +66,35 @@ async function explain(path: string, mirror = scene.mirror) {
   return { status: run.status, verdict, headline };
 }
 
-const ofProviders = cases.filter(({ path }) => !path.includes("modules."));
+const ofProviders = [
+  ...cases.map((one) => ({ ...one, mirror: scene.mirror })),
+  { ...onFullDisk, mirror: scene.full },
+].filter(({ path }) => !path.includes("modules."));
+
+/** What clients print themselves, by the verdict of `explain`. */
+const printed = {
+  served: /Installed/,
+  refused: /451|no available releases match/,
+  failing: /50[234]|unexpected EOF/,
+  absent:
+    /was not found in any|no available releases match|does not have a provider/,
+};
+
+/** The page that a client names, which is of what was asked for or of the provider alone. */
+async function followed(mirror: RunningMirror, output: string) {
+  const [, path] =
+    /see https:\/\/[^/]+(\/why\/\S+?)\.?(?: |$)/.exec(output) ?? [];
+  return path && (await mirror.get(path)).body.toString();
+}
 
 describe.each(clients)("$name $version gets what explain says", (client) => {
   it.each(Object.keys(ways) as (keyof typeof ways)[])(
     "of every state of a release, by %s",
     async (way) => {
       const rows = [];
-      for (const { title, path, code, headline = /./ } of ofProviders) {
-        const { status } = await init(client, way, path);
-        const told = await explain(path);
+      for (const { title, path, code, headline = /./, mirror } of ofProviders) {
+        const { status, output } = await init(client, way, path, mirror);
+        const told = await explain(path, mirror);
         rows.push({ title, client: status, explain: told.status });
         expect.soft({ title, status: told.status }).toEqual({
           ...{ title, status: code === undefined ? 0 : 1 },
@@ -84,6 +103,11 @@ describe.each(clients)("$name $version gets what explain says", (client) => {
         expect.soft({ title, status, told }).toMatchObject({
           status: told.verdict === "served" ? 0 : 1,
         });
+        expect.soft(output, title).toMatch(printed[told.verdict]);
+        const page = await followed(mirror, output);
+        if (/451 [A-Z]/.test(output)) expect.soft(page, title).toBeDefined();
+        if (page !== undefined)
+          expect.soft(page, title).not.toContain("Clients get it.");
       }
       expect(rows).toHaveLength(ofProviders.length);
     },

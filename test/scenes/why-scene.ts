@@ -1,11 +1,11 @@
 import { createAuthority, type Authority } from "../fakes/authority.ts";
-import { all, alteredByte, onlyFor, status } from "../fakes/faults.ts";
+import { all, alteredByte, json, onlyFor, status } from "../fakes/faults.ts";
 import { FakeModuleRegistry } from "../fakes/module-registry.ts";
 import { startRegistry, type Registry } from "../fakes/registry.ts";
 import { createSigner, type Signer } from "../fakes/signing.ts";
 import { issueToken } from "../client-token.ts";
 import { originsOf } from "../origins.ts";
-import { startMirror, type RunningMirror } from "../running-mirror.ts";
+import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import { awaitHit } from "./log-lines.ts";
 import { eventually, requestsFor, runCommand } from "./provider-requests.ts";
 
@@ -118,6 +118,34 @@ export const cases: readonly WhyCase[] = [
     says: /Clients get 1 of its versions/,
   },
   {
+    title:
+      "an archive that is stored, and another platform's that cannot be had",
+    path: `${acme}/partly-away/1.0.0`,
+    headline: /^Clients get it, but not on darwin_arm64$/,
+    says: /darwin_arm64\.zip is not stored: .* status 503/,
+  },
+  {
+    title: "an archive that cannot be had, and another platform's that can",
+    path: `${acme}/away-here/1.0.0`,
+    code: "origin-status",
+    headline: /^Clients get it, but not on linux_amd64$/,
+    says: /status 503/,
+  },
+  {
+    title: "prereleases alone",
+    path: `${acme}/beta`,
+    code: "no-version",
+    headline: /^It has no version but prereleases/,
+    says: /Clients get|This mirror lists/,
+  },
+  {
+    title: "a registry that lists no version",
+    path: `${acme}/empty`,
+    code: "not-found",
+    headline: /^There is no such thing$/,
+    says: /lists no version of it/,
+  },
+  {
     title: "an unknown name",
     path: `${acme}/partli`,
     code: "not-found",
@@ -146,7 +174,29 @@ export const cases: readonly WhyCase[] = [
     code: "policy-denied",
     says: /denied by "policy\.rules\[3\]"/,
   },
+  {
+    title: "a module that is too young",
+    path: `${moduleHost}/acme/young/aws/1.0.0`,
+    code: "too-young",
+    says: /gives this version a rule with "minimumAge: 0"/,
+  },
+  {
+    title: "a module whose newest version cannot be had",
+    path: `${moduleHost}/acme/broken/aws`,
+    code: "origin-status",
+    headline: /^1\.1\.0 cannot be had$/,
+    says: /status 404/,
+  },
 ];
+
+/** What a mirror whose disk is full answers of what it has not stored. */
+export const onFullDisk: WhyCase = {
+  title: "a full disk",
+  path: `${acme}/partly/1.0.0`,
+  code: "store-full",
+  headline: /^Clients do not get it now$/,
+  says: /The mirror cannot store the archive \(its disk is full/,
+};
 
 /**
  * Mirror in front of origins with every fault, and an offline one that requires
@@ -157,19 +207,20 @@ export class WhyScene {
   readonly registry: Registry;
   readonly mirror: RunningMirror;
   readonly guarded: RunningMirror;
+  readonly full: RunningMirror;
   /** The key that is known in namespace acme. */
   readonly own: Signer;
 
   private constructor(
     authority: Authority,
     registry: Registry,
-    mirrors: readonly [RunningMirror, RunningMirror],
+    mirrors: readonly [RunningMirror, RunningMirror, RunningMirror],
     own: Signer,
   ) {
     this.own = own;
     this.authority = authority;
     this.registry = registry;
-    [this.mirror, this.guarded] = mirrors;
+    [this.mirror, this.guarded, this.full] = mirrors;
   }
 
   static async start(): Promise<WhyScene> {
@@ -178,10 +229,14 @@ export class WhyScene {
     const modules = await FakeModuleRegistry.start({ authority });
     modules.publish("acme/far/aws", "1.0.0", "hg::https://hg.example.com/far");
     modules.publish("acme/denied/aws", "1.0.0", "hg::https://hg.example.com/d");
+    modules.publish("acme/young/aws", "1.0.0", "hg::https://hg.example.com/y");
+    modules.publish("acme/broken/aws", "1.0.0", "hg::https://hg.example.com/b");
+    modules.publish("acme/broken/aws", "1.1.0", `${modules.url}none.tar.gz`);
     const { origins } = originsOf(authority, registry);
     const [{ ca }] = Object.values(origins) as [{ ca: string }];
     const policy = { rules };
     const { good, expired } = tokens;
+    const directory = scratch("full");
     const mirrors = await Promise.all([
       startMirror({
         config: {
@@ -200,6 +255,10 @@ export class WhyScene {
           origins,
           auth: { tokens: [good.configured, expired.configured] },
         },
+      }),
+      startMirror({
+        directory,
+        config: { origins, storage: { directory, minFree: "900TiB" } },
       }),
     ]);
     const own = await createSigner({ name: "own", algorithm: "ed25519" });
@@ -229,8 +288,18 @@ export class WhyScene {
     await registry.publish({ ...common, type: "young", signedAt: new Date() });
     const recreated = await registry.publish({ ...common, type: "recreated" });
     await registry.publish({ ...common, type: "broken" });
+    await registry.publish({ ...common, type: "beta", version: "1.0.0-rc1" });
+    await registry.publish({ ...common, type: "empty" });
+    const none = json(() => ({ versions: [] }));
+    registry.script("versions", onlyFor(/\/empty\//, none));
+    const platforms = ["darwin_arm64", "linux_amd64"];
+    for (const type of ["partly-away", "away-here"])
+      await registry.publish({ ...common, type, platforms });
     // Else it would be fetched and hashed behind the first answer.
-    const away = onlyFor(/broken|early/, status(503));
+    const away = onlyFor(
+      /broken|early|partly-away.*darwin|away-here.*linux/,
+      status(503),
+    );
     registry.script("archive", away);
     const early = { ...common, type: "recreated-early" };
     const first = await registry.publish(early);
@@ -243,10 +312,12 @@ export class WhyScene {
     await registry.publish({ ...foreign, signer: left });
     for (const type of ["partly", "held", "recreated", "withdrawn"])
       await requestsFor(mirror, type).version("1.0.0");
-    await awaitHit(
-      mirror,
-      `/providers/${acme}/recreated/terraform-provider-recreated_1.0.0_linux_amd64.zip`,
-    );
+    await requestsFor(mirror, "partly-away").archive("1.0.0");
+    for (const type of ["recreated", "partly-away"])
+      await awaitHit(
+        mirror,
+        `/providers/${acme}/${type}/terraform-provider-${type}_1.0.0_linux_amd64.zip`,
+      );
     await requestsFor(mirror, "demo", "left").version("1.0.0");
     const key = ["--key", left.fingerprint, "--for", `${host}/left`];
     await runCommand(mirror, "trust", "revoke", ...key);
@@ -268,4 +339,8 @@ const rules = [
   { match: `${acme}/partly`, action: "deny", versions: ">= 2.0" },
   { match: `${acme}/young`, action: "allow", minimumAge: "7d" },
   { match: `${moduleHost}/acme/denied/aws`, action: "deny" },
+  {
+    match: `${moduleHost}/acme/young/aws`,
+    ...{ action: "allow", minimumAge: "7d" },
+  },
 ];

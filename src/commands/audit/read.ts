@@ -101,10 +101,11 @@ function formatEntry(entry: WrittenEntry): string {
   const { operator, token, client, times = 1 } = entry;
   const what = [provider ?? module, version, platform];
   const who = [operator, token, client];
+  const key = [entry.fingerprint && `key ${entry.fingerprint}`];
   const why = [entry.rule, entry.reason, entry.detail, entry.because];
   const often = times > 1 ? `${times} times` : "";
   const more = [labelled("by", who), labelled("because", why), often];
-  const parts = [at, event.padEnd(12), verdict, join(what), ...more];
+  const parts = [at, event.padEnd(12), verdict, join(what), join(key), ...more];
   const line = parts.filter((part) => part !== "").join("  ");
   return line.replaceAll(/[^\x20-\x7e]/g, escapeUnit);
 }

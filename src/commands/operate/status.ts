@@ -52,11 +52,12 @@ export function notRunning(problem: string): Status {
 /** Milliseconds before something expires in which a person is told. */
 const warned = 14 * 24 * 60 * 60 * 1000;
 
-/** What needs a person, by the metrics of a daemon that keeps `minFree` bytes of its disk free. */
+/** What needs a person, by the metrics of a daemon that keeps `minFree` bytes of its disk free, and whose file may be wrong now. */
 export function findNeeds(
   samples: readonly Sample[],
   minFree: number,
   now: Date,
+  isFileWrong = false,
 ): readonly Need[] {
   const values = (name: string) =>
     samples
@@ -72,13 +73,13 @@ export function findNeeds(
     if (free < minFree)
       need(
         "disk",
-        `The disk has ${formatAmount(free)} free, less than storage.minFree (${formatAmount(minFree)}), so nothing new is stored`,
-        "provender prune",
+        `The disk has ${formatAmount(free)} free, less than storage.minFree (${formatAmount(minFree)}), so archives leave for new ones, or those are refused`,
+        "provender doctor",
       );
-  if (values("config_last_reload_successful").includes(0))
+  if (isFileWrong || values("config_last_reload_successful").includes(0))
     need(
       "reload",
-      "The last reload failed, and the configuration before it is in use",
+      "The last reload failed, or the next one would, and the configuration before is in use",
       "provender config",
     );
   const pending = sum("pending_decisions");

@@ -42,7 +42,8 @@ export interface GatheredModule {
   readonly archive: ModuleArchive;
   /** Bytes. */
   readonly size: number;
-  readonly outcome: "stored" | "fetched";
+  /** `evicted`: it made room for others of the same run. */
+  readonly outcome: "stored" | "fetched" | "evicted";
   /** SPECs and FILE:LINEs that requested it. */
   readonly asked: readonly string[];
 }

@@ -1,10 +1,16 @@
 import pLimit from "p-limit";
+import type { Sha256 } from "../../address/hash.ts";
 import { formatModuleAddress } from "../../address/module-address.ts";
 import { formatPlatform } from "../../address/platform.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import { untilAborted } from "../../concurrency/in-time.ts";
 import { isFailure } from "../../errors/index.ts";
-import { formatNotCarried, ModulePackages } from "./module-packages.ts";
+import { formatModuleRelease } from "../../mirror/modules/release.ts";
+import {
+  formatNotCarried,
+  type GatheredModule,
+  ModulePackages,
+} from "./module-packages.ts";
 import {
   selectPackages,
   type Selection,
@@ -38,22 +44,28 @@ export async function runPrefetch(
   const { progress, signal, mirror } = parts;
   const start = performance.now();
   let results: PrefetchedPackage[] = [];
-  const modules = new ModulePackages(mirror, signal);
+  const supply = new ModulePackages(mirror, signal);
   let selection = nothingSelected;
   try {
-    const selected = selectPackages(input, mirror.providers, modules);
+    const selected = selectPackages(input, mirror.providers, supply);
     selection = await untilAborted(selected, signal);
     progress.expect(selection.packages.length);
     await pLimit(atOnce).map(selection.packages, async (wanted) => {
       results.push(await prefetchPackage(wanted, parts));
     });
     // What came is not there any longer when all together are more than the store may hold.
-    results = await pLimit(atOnce).map(results, async (one) => {
-      const found = one.admitted?.found;
-      const isGone =
-        found && (await mirror.providers.findSize(found)) === undefined;
-      return isGone ? { ...one, outcome: "evicted" } : one;
-    });
+    const unlessGone = async <R extends object>(one: R, sha256?: Sha256) =>
+      sha256 !== undefined && (await mirror.blobs.size(sha256)) === undefined
+        ? { ...one, outcome: "evicted" as const }
+        : one;
+    const limit = pLimit(atOnce);
+    results = await limit.map(results, (one) =>
+      unlessGone(one, one.admitted?.found.sha256),
+    );
+    const modules = await limit.map(selection.modules, (one) =>
+      unlessGone(one, one.archive.sha256),
+    );
+    selection = { ...selection, modules };
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
@@ -65,7 +77,7 @@ export async function runPrefetch(
     : formatSummary(selection, results, seconds, signal.aborted);
   output.stderr(summary);
   if (json) output.stdout(formatJson(selection, results, signal.aborted));
-  const isGood = results.every(
+  const isGood = [...results, ...selection.modules].every(
     ({ outcome }) => !["failed", "missing", "evicted"].includes(outcome),
   );
   return isGood && selection.problems.length === 0 && !signal.aborted ? 0 : 1;
@@ -86,6 +98,8 @@ function formatSummary(
 ): string {
   const of = (outcome: PrefetchedPackage["outcome"]) =>
     results.filter((one) => one.outcome === outcome);
+  const ofModules = (outcome: GatheredModule["outcome"]) =>
+    modules.filter((one) => one.outcome === outcome);
   const failures = of("failed").map(
     ({ wanted, error }) =>
       `${formatWanted(wanted)}: ${error?.message ?? "failed"}\n`,
@@ -109,16 +123,18 @@ function formatSummary(
     ...problems.map(({ message }) => `${message}\n`),
     ...notCarried.map(formatNotCarried),
   ];
-  const came = modules.filter((one) => one.outcome === "fetched").length;
+  const gone = ofModules("evicted");
+  const ofGone = gone.length > 0 ? `, ${gone.length} evicted again` : "";
   const stored =
     modules.length === 0
       ? ""
-      : `${came} modules fetched, ${modules.length - came} stored already.\n`;
-  const lost = evicted.map(
-    ({ wanted }) => `${formatWanted(wanted)} made room for others.\n`,
-  );
+      : `${ofModules("fetched").length} modules fetched, ${ofModules("stored").length} stored already${ofGone}.\n`;
+  const lost = [
+    ...evicted.map(({ wanted }) => formatWanted(wanted)),
+    ...gone.map(({ address }) => formatModuleRelease(address)),
+  ].map((name) => `${name} made room for others.\n`);
   const room =
-    evicted.length > 0
+    lost.length > 0
       ? 'The store cannot hold all of them: raise "storage.maxSize", make room on its disk, or ask for less.\n'
       : "";
   const lines = [...failures, ...lost, stored, `${counts.join(", ")}.\n`, room];

@@ -26,7 +26,7 @@ import {
   type ReleaseName,
 } from "../../trust/decisions.ts";
 import { decideByRules } from "../../trust/policy.ts";
-import { isKnownKey } from "./keys.ts";
+import { isKnownHere } from "./keys.ts";
 import {
   decidedNow,
   recordDecision,
@@ -82,7 +82,7 @@ export async function decideContent(
   const chosen = await choose(parts, subject, prefix, deed);
   const { sha256sums } = chosen;
   const earlier = decided.find((one) => one.sha256sums === sha256sums);
-  const content = describe(subject, chosen);
+  const content = await describe(parts, subject, chosen);
   const decision = stateAfter[deed];
   const state = decision ?? "not decided on";
   if (earlier?.decision === decision) {
@@ -166,11 +166,10 @@ async function choose(
   const matching = known.length > 0 ? known : found;
   const [only, ...more] = matching;
   if (only !== undefined && more.length === 0) return only;
-  const others =
-    deed === "approve"
-      ? contents.filter(({ reason }) => reason !== undefined)
-      : contents;
-  const choices = matching.length > 0 ? matching : others;
+  const choices =
+    matching.length > 0 || prefix === undefined
+      ? matching
+      : listMeant(subject, deed);
   const listed = choices.map(({ sha256sums, fingerprint = "none" }) => {
     const key = isModuleType(name.type) ? "" : `, key ${fingerprint}`;
     const command = formatApproval(release, sha256sums);
@@ -181,7 +180,7 @@ async function choose(
     formatRelease(release),
     `has ${matching.length === 0 ? `no content${prefix === undefined ? "s" : ""}` : `${matching.length} contents`} ${prefix === undefined ? `that ${whichOnes[deed]}` : `whose ${isModuleType(name.type) ? "archive or commit" : "SHA256SUMS"} begins with ${prefix}`}`,
     choices.length === 0
-      ? 'run "provender trust list", which names what needs a decision'
+      ? `run "provender trust list${deed === "approve" ? "" : " --all"}", which names what ${deed === "approve" ? "needs a decision" : "was decided"}`
       : `run one of these:${listed.join("")}`,
   );
 }
@@ -253,14 +252,15 @@ function expectEffect(
     throw denied(provider, version, rule);
 }
 
-function describe(
+async function describe(
+  parts: TrustParts,
   { release, trust, name }: Subject,
   { sha256sums, fingerprint }: NamedContent,
-): string {
+): Promise<string> {
   const content = nameContent(release, sha256sums);
   if (fingerprint === undefined) return content;
   const isKnown =
-    isKnownKey(trust, name, fingerprint) ||
+    (await isKnownHere(parts, trust, release.provider, fingerprint)) ||
     findKeyDecision(trust.decisions, "approved", name, fingerprint);
   return `${content} under the key ${fingerprint}${isKnown ? "" : ", which is not known here"}`;
 }

@@ -18,6 +18,7 @@ import {
   listApproved,
   type ReleaseName,
 } from "../../trust/decisions.ts";
+import { findKnownKey, isKnownKey } from "../../trust/key-verdict.ts";
 import { parseFingerprint } from "../../verification/fingerprints.ts";
 import {
   decidedNow,
@@ -37,6 +38,9 @@ interface Asked {
   readonly scope: TrustScope;
   readonly fingerprint: string;
   readonly deed: Deed;
+  /** Without any decision. */
+  readonly isKnown: boolean;
+  readonly earlier: KeyDecision | undefined;
 }
 
 /**
@@ -52,15 +56,18 @@ export async function decideKey(
 ): Promise<number> {
   const scope = parseTrustScope(text, parts.hosts);
   const fingerprint = parseFingerprint(fingerprintText);
-  const asked = { scope, fingerprint, deed };
   const before = await parts.trust.read(scope);
   const { type, version } = scope;
   const key = { fingerprint, type, version };
   const earlier = before.decisions.keys.find((one) => isSame(one, key));
   const decision = stateAfter[deed];
-  const unsaid = isKnownKey(before, scope, fingerprint)
-    ? "known by first contact"
-    : "not decided on";
+  const isKnown = await isKnownHere(parts, before, scope, fingerprint);
+  const asked = { scope, fingerprint, deed, isKnown, earlier };
+  const unsaid = !isKnown
+    ? "not decided on"
+    : findKnownKey(scope) === fingerprint
+      ? "known to this program"
+      : "known by first contact";
   const state = decision ?? unsaid;
   const subject = formatTrustScope(scope);
   if (earlier?.decision === decision) {
@@ -71,7 +78,7 @@ export async function decideKey(
   }
   if (deed === "approve") expectEffect(parts, before, asked);
   const effect =
-    deed === "forget" ? "" : await findEffect(parts, before, asked, earlier);
+    deed === "forget" ? "" : await findEffect(parts, before, asked);
   await parts.trust.decide(
     scope,
     (decisions) =>
@@ -97,9 +104,8 @@ async function findEffect(
   parts: TrustParts,
   before: NamespaceTrust,
   asked: Asked,
-  earlier: KeyDecision | undefined,
 ): Promise<string> {
-  const { scope, fingerprint, deed } = asked;
+  const { scope, fingerprint, deed, isKnown, earlier } = asked;
   const { offered, isCandidate } = await findCandidates(parts, asked);
   const served =
     deed === "revoke"
@@ -107,7 +113,7 @@ async function findEffect(
       : [];
   const isFelt =
     served.length + offered.length > 0 ||
-    isKnownKey(before, scope, fingerprint) ||
+    isKnown ||
     (deed === "revoke" && earlier !== undefined) ||
     // The list of candidates is bounded, and can be lost.
     (
@@ -227,20 +233,18 @@ function describeRefused(served: readonly string[]): string {
   return `: ${named}${rest} and later releases under it are refused from now on`;
 }
 
-/** True for a key that counts by first contact. */
-export function isKnownKey(
-  { firstKey, providerKeys }: NamespaceTrust,
-  scope: Pick<KeyScope, "type">,
+/** True for a key that counts without a decision: by first contact, or because the program knows it. */
+export async function isKnownHere(
+  { trust }: Pick<TrustParts, "trust">,
+  namespace: NamespaceTrust,
+  of: Omit<TrustScope, "version">,
   fingerprint: string,
-): boolean {
-  return (
-    firstKey?.fingerprint === fingerprint ||
-    providerKeys.some(
-      (key) =>
-        key.fingerprint === fingerprint &&
-        (scope.type === null || scope.type === key.type),
-    )
-  );
+): Promise<boolean> {
+  const { type } = of;
+  const contact =
+    type === null ? undefined : await (await trust.open(of)).findContact(type);
+  const rules = { knownKey: findKnownKey(of) };
+  return isKnownKey({ name: of, namespace, contact, rules }, fingerprint);
 }
 
 /** Names what else is decided on the key within the scope or around it; returns how many revocations go before this. */

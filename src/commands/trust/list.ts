@@ -22,6 +22,7 @@ import {
   type Output,
 } from "../output/report.ts";
 import { formatTable } from "../output/table.ts";
+import { findKnownKey } from "../../trust/key-verdict.ts";
 import type { NamespaceTrust } from "../../trust/state.ts";
 
 /** `provender trust list`: prints what needs a decision, and which ones of the file `decisions` an older backup took back; with `all`, and in JSON, also keys, decisions and first contacts, by namespace. Returns the exit status, 1 when a record cannot be read; each is named. */
@@ -176,19 +177,25 @@ function formatNamespace(listed: ListedNamespace): string {
 }
 
 function listKeys({
+  namespace,
   trust: { firstKey, providerKeys, decisions },
 }: ListedNamespace): readonly Row[] {
-  const first = firstKey && [
-    ...[firstKey.fingerprint ?? "none", "first key", "namespace"],
-    ...["-", "-", `first contact with ${firstKey.type}`],
-  ];
+  const [hostname = "", name = ""] = namespace.split("/");
+  const known = findKnownKey({ hostname, namespace: name });
+  const { fingerprint = "none", type } = firstKey ?? {};
+  const first = known
+    ? [known, "known", "namespace", "-", "-", "this program knows it"]
+    : [fingerprint, "first key", "namespace", "-", "-"];
   return [
     ["KEY", "STATE", "FOR", "SINCE", "BY", "BECAUSE"],
-    ...(first ? [first] : []),
-    ...providerKeys.map(({ fingerprint, type }) => [
-      ...[fingerprint, "first signer", type, "-", "-"],
-      "the first contact was unsigned",
-    ]),
+    ...(known ? [first] : []),
+    ...(type && !known ? [[...first, `first contact with ${type}`]] : []),
+    ...(known === undefined ? providerKeys : []).map(
+      ({ fingerprint, type }) => [
+        ...[fingerprint, "first signer", type, "-", "-"],
+        "the first contact was unsigned",
+      ],
+    ),
     ...decisions.keys.map(
       ({ fingerprint, decision, at, by, why, ...scope }) => [
         ...[fingerprint, decision, nameScope(scope), dayOf(at)],

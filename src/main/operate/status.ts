@@ -10,7 +10,7 @@ import {
   readFigures,
 } from "../../commands/operate/status.ts";
 import type { Output } from "../../commands/output/report.ts";
-import { type Configuration, loadConfiguration } from "../../config/load.ts";
+import { type Configuration, loadUsable } from "../../config/load.ts";
 import { isEveryAddress } from "../../server/tls/certificate-source.ts";
 import { layOutStore } from "../../store/layout.ts";
 import { actAsOwner } from "../../store/storage-owner.ts";
@@ -37,14 +37,17 @@ export async function status(
   { config, json = false }: Flags,
   { stdout }: Output,
 ): Promise<number> {
-  const configuration = loadConfiguration({ file: config });
+  const { configuration, problem } = loadUsable({ file: config });
   const { directory, minFree } = configuration.storage;
   const layout = layOutStore(directory);
   actAsOwner(layout);
-  const policyMode = configuration.policy.mode;
-  const place = { directory, policyMode };
+  const place = {
+    directory,
+    ...(!problem && { policyMode: configuration.policy.mode }),
+  };
   const absent = `No daemon works on ${directory}: start it with "provender serve" or its service.`;
   const found = readAnnounced(layout.daemon);
+  if (found === undefined && problem !== undefined) throw problem;
   if (found === undefined)
     return printStatus(place, notRunning(absent), json, stdout);
   const ask = (path: string) => askDaemon(configuration, found, path);
@@ -55,19 +58,20 @@ export async function status(
     const shown = {
       ...{ running: true, ready },
       problems: ready ? [] : problemsIn(readiness),
-      needs: findNeeds(samples, minFree, new Date()),
+      needs: findNeeds(samples, minFree, new Date(), problem !== undefined),
       figures: readFigures(samples),
     };
     const { url, pid } = found;
     return printStatus({ ...place, url, pid }, shown, json, stdout);
   } catch (error) {
+    if (problem !== undefined) throw problem;
     const { code, message } = error as NodeJS.ErrnoException;
     // A daemon that was killed leaves its announcement.
-    const problem =
+    const said =
       code === "ECONNREFUSED"
         ? absent
         : `The daemon at ${found.url}, process ${found.pid}, does not answer (${message}): look at its log.`;
-    return printStatus(place, notRunning(problem), json, stdout);
+    return printStatus(place, notRunning(said), json, stdout);
   }
 }
 

@@ -7,7 +7,7 @@ import type { TrustedSha256 } from "../../verification/signed-checksums.ts";
 import type { Outcome } from "../cache/metadata-cache.ts";
 import { type ByteRange, Download, readStored } from "./download.ts";
 import { DownloadPlaces, type PlaceLimits } from "./places.ts";
-import type { ArchiveStore } from "./room.ts";
+import { type ArchiveStore, refuseForRoom } from "./room.ts";
 
 /** An archive that can be read, whether it is stored, joined in flight or just started; close it when done. */
 export interface OpenArchive {
@@ -142,6 +142,13 @@ export class Archives {
   async findSize(sha256: TrustedSha256): Promise<number | undefined> {
     const announced = this.#downloads.get(sha256)?.size;
     return announced ?? (await this.#store.blobs.size(sha256));
+  }
+
+  /** Throws store-full where an archive of that size could not be stored now. */
+  async expectRoom(size: number | undefined): Promise<void> {
+    const room = await this.#store.reserve(size, () => 0);
+    if (room === undefined) throw refuseForRoom("the archive");
+    room.release();
   }
 
   /**

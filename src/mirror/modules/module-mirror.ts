@@ -158,7 +158,7 @@ export class ModuleMirror {
   /** Newest first; a version that the origin no longer lists is listed while it is stored. */
   async listVersions(
     module: ModuleAddress,
-    { mayBeOld = false }: Within = {},
+    { maxAge, mayBeOld = false }: Within = {},
   ): Promise<Answer<ListedModule>> {
     const { admission, clock, versions, offline, onVanished } = this.#around;
     const origin = this.#originOf(module);
@@ -183,7 +183,10 @@ export class ModuleMirror {
           { clock, freshFor },
           (vanished) => onVanished(module, vanished),
         ),
-      { maxAge: freshFor, mayBeOld: mayBeOld && freshFor === undefined },
+      {
+        maxAge: maxAge ?? freshFor,
+        mayBeOld: mayBeOld && freshFor === undefined,
+      },
     );
     const list = answer.value;
     const isGone = [...list.versions.values()].some(({ listed }) => !listed);

@@ -82,6 +82,19 @@ interface ProviderMirrorParts {
   readonly freshness: number;
 }
 
+/** Platforms of most clients. As many archives of a release are asked for; a host that fails for more of them would be spared. */
+const usual: readonly string[] = [
+  "windows_amd64",
+  "darwin_arm64",
+  "linux_amd64",
+];
+
+/** An archive that clients of its platform would get, or why they would not. */
+export interface TriedArchive extends ReleasePackage {
+  readonly isStored: boolean;
+  readonly error?: unknown;
+}
+
 /** Milliseconds for which lists and absences are good enough for a person, who may ask for what came out this minute. */
 export const justNow = 1_000;
 
@@ -99,7 +112,7 @@ export class ProviderMirror {
       readonly revision: number;
     }
   >();
-  /** By digest; `tryArchive`'s. */
+  /** By digest; `tryArchives`'s. */
   readonly #tried = new LRUCache<string, Promise<unknown>>({
     max: 1_000,
     ttl: 10_000,
@@ -211,48 +224,49 @@ export class ProviderMirror {
   }
 
   /**
-   * The answer to a client that asks for the archives of a release now: why one that is not stored came wrong last, however
-   * long ago; else the first such one is asked for, and its body is left. Pages ask, so it is remembered for a moment.
+   * The answers to clients that ask for the archives of a release now. One that is not stored came wrong last, however long
+   * ago, or is asked for, and its body is left; so are a few of them. Pages ask, so it is remembered for a moment.
    */
-  async tryArchive({
+  async tryArchives({
     request: { address, origin },
     release: { packages, places },
-  }: AdmittedRelease): Promise<{
-    /** At least one platform's is, and none came wrong. */
-    readonly isStored: boolean;
-    readonly filename?: string;
-    readonly error?: unknown;
-  }> {
-    const all = [...packages.values()];
-    const sizes = await Promise.all(all.map((one) => this.findSize(one)));
-    const missing = all.filter((_, index) => sizes[index] === undefined);
-    const isStored = missing.length < all.length;
-    for (const { filename, sha256 } of missing) {
-      const { wrong } = this.#parts;
-      const came = await wrong.find(address.provider, sha256);
-      if (came === undefined) continue;
-      const error = failure("archive-digest", filename, sha256, came.got);
-      return { isStored: false, filename, error };
+  }: AdmittedRelease): Promise<readonly TriedArchive[]> {
+    const { archives, offline, wrong } = this.#parts;
+    const known: TriedArchive[] = [];
+    const missing: ReleasePackage[] = [];
+    for (const found of packages.values()) {
+      const { filename, sha256 } = found;
+      const isStored = (await this.findSize(found)) !== undefined;
+      const came = isStored
+        ? undefined
+        : await wrong.find(address.provider, sha256);
+      const error =
+        came && failure("archive-digest", filename, sha256, came.got);
+      if (isStored || error) known.push({ ...found, isStored, error });
+      else missing.push(found);
     }
-    const [found] = missing;
-    if (found === undefined) return { isStored };
-    const { filename, platform, sha256 } = found;
-    const open = async () => {
-      if (this.#parts.offline) throw failure("not-stored", filename);
-      const place = places.get(formatPlatform(platform));
+    const open = async (found: ReleasePackage) => {
+      if (offline) throw failure("not-stored", found.filename);
+      const place = places.get(formatPlatform(found.platform));
       const done = new AbortController();
-      await openPackage(origin, address, found, place, done.signal).finally(
-        () => done.abort(),
-      );
+      const { size } = await openPackage(
+        ...([origin, address, found, place, done.signal] as const),
+      ).finally(() => done.abort());
+      await archives.expectRoom(size);
     };
-    const tried =
-      this.#tried.get(sha256) ??
-      open().then(
-        () => undefined,
-        (error: unknown) => error,
-      );
-    this.#tried.set(sha256, tried);
-    return { isStored, filename, error: await tried };
+    const rank = ({ platform }: ReleasePackage) =>
+      usual.indexOf(formatPlatform(platform));
+    const asked = missing
+      .toSorted((a, b) => rank(b) - rank(a))
+      .slice(0, usual.length)
+      .map(async (found): Promise<TriedArchive> => {
+        const { sha256 } = found;
+        const tried =
+          this.#tried.get(sha256) ?? open(found).catch((err: unknown) => err);
+        this.#tried.set(sha256, tried);
+        return { ...found, isStored: false, error: await tried };
+      });
+    return [...known, ...(await Promise.all(asked))];
   }
 
   /** A release that clients may have; the rules are asked before the origin is. */

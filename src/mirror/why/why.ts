@@ -12,6 +12,7 @@ import {
   quoteDecision,
   typeOfModule,
 } from "../../address/specs/trust-scope.ts";
+import { formatPlatform } from "../../address/platform.ts";
 import { formatDuration } from "../../address/units.ts";
 import { formatVersionConstraint } from "../../address/version-constraint.ts";
 import {
@@ -30,7 +31,11 @@ import { listDecided } from "../../trust/decisions.ts";
 import { decideByRules, type Policy } from "../../trust/policy.ts";
 import type { Answer } from "../cache/metadata-cache.ts";
 import type { ModuleMirror } from "../modules/module-mirror.ts";
-import { justNow, type ProviderMirror } from "../providers/provider-mirror.ts";
+import {
+  justNow,
+  type ProviderMirror,
+  type TriedArchive,
+} from "../providers/provider-mirror.ts";
 import { digestOf } from "../releases/evidence.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import type { Standings } from "../standings/standings.ts";
@@ -70,10 +75,10 @@ const titles = {
   served: "Clients get it",
   refused: "This mirror refuses it",
   absent: "There is no such thing",
-  failing: "This mirror cannot tell now",
+  failing: "Clients do not get it now",
 } as const satisfies Record<Why["verdict"], string>;
 
-/** What becomes of the version that clients choose. */
+/** What becomes of the version that clients choose, where it is not served. */
 const outcomes = {
   served: "is served",
   refused: "is refused",
@@ -96,43 +101,75 @@ export async function explain(
   question: WhyQuestion,
 ): Promise<Why> {
   const subject = formatQuestion(question, " ");
+  const { version } = question;
   const answer =
-    "provider" in question
-      ? explainProvider(mirror, subject, question)
-      : explainModule(mirror, subject, question);
+    version === undefined
+      ? explainNewest(mirror, subject, question)
+      : explainVersion(mirror, subject, { ...question, version });
   const why = await answer.catch((error: unknown) =>
     explainError(subject, error),
   );
   const candidates = await tellCandidates(mirror, question);
-  const isReporting =
-    "provider" in question && mirror.admission.rules.mode === "report";
+  const isReporting = mirror.admission.rules.mode === "report";
   const more = isReporting ? [onlyReports] : [];
   return { ...why, reasons: [...why.reasons, ...candidates, ...more] };
 }
 
-async function explainProvider(
+/** What becomes of clients that name no version. */
+async function explainNewest(
   mirror: Mirror,
   subject: string,
-  { provider, version }: ReleaseQuestion,
+  question: WhyQuestion,
 ): Promise<Why> {
-  if (version !== undefined)
-    return explainRelease(mirror, subject, { provider, version });
+  const { providers, modules } = mirror;
   const asked = { maxAge: justNow };
-  const answer = await mirror.providers.listVersions(provider, asked);
+  const answer = await ("provider" in question
+    ? providers.listVersions(question.provider, asked)
+    : modules.listVersions(question.module, asked));
   const { versions, leftOut } = answer.value;
-  // What clients choose, unless they ask for another.
-  const chosen =
-    versions.find((one) => semver.prerelease(one) === null) ?? versions[0];
-  if (chosen === undefined) return serve(subject, tellListed(answer));
-  const address = { provider, version: chosen };
-  const why = await explainRelease(mirror, subject, address);
-  const newer = formatNewer(chosen, leftOut);
-  const headline = [
-    `${chosen} ${outcomes[why.verdict]}`,
-    ...(newer ? [newer] : []),
-  ];
+  const released = versions.find((one) => semver.prerelease(one) === null);
+  const chosen = released ?? versions[0];
+  if (chosen === undefined)
+    return {
+      ...{ subject, verdict: "absent", headline: titles.absent },
+      ...{
+        code: "not-found",
+        reasons: ["Its registry lists no version of it."],
+      },
+    };
+  const one = { ...question, version: chosen };
+  const why = await explainVersion(mirror, subject, one).catch(
+    (error: unknown) => explainError(subject, error),
+  );
   const reasons = [...why.reasons, ...tellListed(answer, why.verdict)];
-  return { ...why, headline: headline.join("; "), reasons };
+  if (released === undefined) {
+    const headline =
+      "It has no version but prereleases, which clients have to name";
+    return {
+      subject,
+      verdict: "absent",
+      headline,
+      code: "no-version",
+      reasons,
+    };
+  }
+  // Not to all platforms, maybe.
+  const outcome = why.headline.startsWith(titles.served)
+    ? `${outcomes.served}${why.headline.slice(titles.served.length)}`
+    : outcomes[why.verdict];
+  const newer = formatNewer(chosen, leftOut);
+  const headline = `${chosen} ${outcome}${newer === undefined ? "" : `; ${newer}`}`;
+  return { ...why, headline, reasons };
+}
+
+function explainVersion(
+  mirror: Mirror,
+  subject: string,
+  question: WhyQuestion & { readonly version: Version },
+): Promise<Why> {
+  return "provider" in question
+    ? explainRelease(mirror, subject, question)
+    : explainModule(mirror, subject, question);
 }
 
 /** What clients get of a release: the decision, then an archive that is not stored. */
@@ -164,19 +201,26 @@ async function explainRelease(
         : `It is signed with the key ${signedBy}.`,
       ...tellStale(answer),
     ];
-    const { isStored, filename, error } = await providers.tryArchive(
-      answer.value,
+    const tried = await providers.tryArchives(answer.value);
+    const failed = tried.filter(({ error }) => error !== undefined);
+    const isStored = tried.some((one) => one.isStored);
+    const wrong = failed.find(({ error }) =>
+      isFailure(error, "archive-digest"),
     );
-    if (error === undefined) return serve(subject, [...facts, ...rules]);
-    const why = explainError(subject, error);
+    const bad = wrong ?? failed[0];
+    if (bad === undefined)
+      return serve(subject, facts.concat(isStored ? [] : unseen, rules));
+    const why = explainError(subject, bad.error);
     // What the registry offers in its place becomes a candidate, which people can decide on.
-    if (isFailure(error, "checksum-conflict"))
+    if (failed.some(({ error }) => isFailure(error, "checksum-conflict")))
       await providers
         .findRelease(address, { maxAge: justNow })
         .catch(() => undefined);
-    if (!isStored) return { ...why, reasons: [...why.reasons, ...facts] };
-    const missing = `${filename} is not stored: ${why.reasons.join(" ")}`;
-    return serve(subject, [...facts, missing, ...rules]);
+    const headline = tellPlatforms(tried, failed) ?? why.headline;
+    if (!isStored || wrong !== undefined)
+      return { ...why, headline, reasons: [...why.reasons, ...facts] };
+    const missing = `${bad.filename} is not stored: ${why.reasons.join(" ")}`;
+    return { ...serve(subject, [...facts, missing, ...rules]), headline };
   } catch (error) {
     const why = explainError(subject, error);
     const refusals = await standings.refused.list(address.provider);
@@ -190,13 +234,28 @@ async function explainRelease(
   }
 }
 
+const unseen =
+  "Nothing of it is stored yet: each archive is checked when it is fetched first.";
+
+/** Undefined where clients of all platforms, or of none, get it. */
+function tellPlatforms(
+  tried: readonly TriedArchive[],
+  failed: readonly TriedArchive[],
+): string | undefined {
+  const good = tried.filter((one) => !failed.includes(one));
+  if (good.length === 0) return undefined;
+  const name = (some: readonly TriedArchive[]) =>
+    some.map(({ platform }) => formatPlatform(platform)).join(", ");
+  return good.length < failed.length
+    ? `${titles.served} on ${name(good)} alone`
+    : `${titles.served}, but not on ${name(failed)}`;
+}
+
 async function explainModule(
   { modules }: Mirror,
   subject: string,
   { module, version }: ModuleQuestion,
 ): Promise<Why> {
-  if (version === undefined)
-    return serve(subject, tellListed(await modules.listVersions(module)));
   const answer = await modules.findLocation({ module, version });
   const how =
     answer.value.kind === "archive"
@@ -205,8 +264,9 @@ async function explainModule(
   return serve(subject, [how, ...tellStale(answer)]);
 }
 
-type ReleaseQuestion = Extract<WhyQuestion, { provider: ProviderAddress }>;
-type ModuleQuestion = Extract<WhyQuestion, { module: ModuleAddress }>;
+type ModuleQuestion = Extract<WhyQuestion, { module: ModuleAddress }> & {
+  readonly version: Version;
+};
 
 /** Names candidates, each with the command that takes it. */
 async function tellCandidates(
@@ -286,9 +346,13 @@ function serve(subject: string, reasons: readonly string[]): Why {
 export function explainError(subject: string, error: unknown): Why {
   if (!(error instanceof ProvenderError)) throw error;
   const { code } = error;
-  const isOperators = /^(?:store-|record-|stored-|database-)/.test(code);
+  const isOperators = /^(?:store-(?!full)|record-|stored-|database-)/.test(
+    code,
+  );
   const isUnknown =
-    isOperators || isOriginFailure(error) || isFailure(error, "too-busy");
+    isOperators ||
+    isOriginFailure(error) ||
+    isFailure(error, "too-busy", "store-full");
   const verdict = isAbsence(error)
     ? "absent"
     : isUnknown
@@ -306,9 +370,14 @@ export function explainError(subject: string, error: unknown): Why {
     reasons.push(...error.reasons.map((line) => `${line}.`));
   if (isFailure(error, "too-young"))
     reasons.push(
-      `If it is urgent, the mirror's operator serves the content that its registry offers now by "provender trust approve ${error.provider}@${error.version} --because TEXT".`,
+      error.provider.split("/").length > 3
+        ? 'If it is urgent, the mirror\'s operator gives this version a rule with "minimumAge: 0" in "policy.rules", before the one that holds it back.'
+        : `If it is urgent, the mirror's operator serves the content that its registry offers now by "provender trust approve ${error.provider}@${error.version} --because TEXT".`,
     );
-  return { subject, verdict, headline: titles[verdict], code, reasons };
+  const headline = isFailure(error, "not-stored")
+    ? "It is not stored here"
+    : titles[verdict];
+  return { subject, verdict, headline, code, reasons };
 }
 
 /** The document that commands and the page give in JSON. */

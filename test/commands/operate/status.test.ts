@@ -141,7 +141,7 @@ describe("provender status", () => {
     expect(code).toBe(1);
     const lines = text.trimEnd().split("\n");
     expect(lines.length).toBeLessThanOrEqual(25);
-    expect(lines[0]).toMatch(/^The disk has 0 B free.*: provender prune$/);
+    expect(lines[0]).toMatch(/^The disk has 0 B free.*: provender doctor$/);
     expect(lines[2]).toBe(
       "3 releases wait for a decision: provender trust list",
     );

@@ -1,14 +1,20 @@
+import { randomBytes } from "node:crypto";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
+import { createAuthority } from "../../fakes/authority.ts";
 import { barrier } from "../../fakes/barrier.ts";
 import { alteredByte, onlyFor, status } from "../../fakes/faults.ts";
+import { tarGz } from "../../fakes/module-archive.ts";
+import { FakeModuleRegistry } from "../../fakes/module-registry.ts";
+import { originsOf } from "../../origins.ts";
 import { runCommand, type CommandOptions } from "../../running-command.ts";
 import { runHere } from "../../running-here.ts";
 import { makeDirectory, makeStorage, type CommandStorage } from "../storage.ts";
 import { startOrigin } from "../../scenes/world.ts";
 
 const linux = ["--platform", "linux_amd64"];
+const moduleHost = "modules.example.com";
 
 const { registry, config } = await startOrigin();
 for (const version of ["1.0.0", "1.1.0", "2.0.0", "2.1.0-rc1"])
@@ -36,6 +42,7 @@ interface Printed {
     readonly sha256?: string;
     readonly error?: { readonly code: string; readonly message: string };
   }[];
+  readonly modules: readonly { readonly outcome: string }[];
   readonly problems: readonly { readonly message: string }[];
   readonly interrupted: boolean;
 }
@@ -189,6 +196,32 @@ describe("prefetch when something is wrong", () => {
     const archives = files.filter((file) => statSync(file).size > 400_000);
     expect(held).toHaveLength(archives.length);
     expect(third.status).toBe(1);
+  });
+
+  it("says so of modules that made room for others, too", async () => {
+    const authority = await createAuthority();
+    const modules = await FakeModuleRegistry.start({ authority });
+    const { origins } = originsOf(authority, modules, {}, moduleHost);
+    const bytes = randomBytes(450_000).toString("hex");
+    const archive = modules.serve(
+      "/a.tar.gz",
+      await tarGz([["data.txt", bytes]]),
+    );
+    modules.publish("acme/large/aws", "1.0.0", archive);
+    const storage = makeStorage({
+      origins: { ...config.origins, ...origins },
+      storage: { maxSize: "900KiB", minFree: 0 },
+    });
+    const spec = ["--module", `${moduleHost}/acme/large/aws`];
+    const alone = await prefetch(spec, { storage });
+    expect([alone.status, alone.printed.modules]).toMatchObject([
+      ...[0, [{ outcome: "fetched" }]],
+    ]);
+    const run = await prefetch([...linux, "acme/gadget", ...spec], { storage });
+    expect(run.printed.modules).toMatchObject([{ outcome: "evicted" }]);
+    expect(run.stderr).toContain("large/aws 1.0.0 made room for others.");
+    expect(run.stderr).toContain('raise "storage.maxSize"');
+    expect(run.status).toBe(1);
   });
 
   it("names each bad package and fetches the others", async () => {

@@ -75,30 +75,12 @@ describe("a decision on a key", () => {
       inForce: string | undefined,
     ]
   >([
-    [[], "approve", "stranger", 0, "is approved for", "approved"],
     [[], "approve", "stolen", 1, "is not approved, since no", undefined],
     [[], "revoke", "stolen", 0, "in advance", "revoked"],
     [["revoke"], "revoke", "stolen", 1, "already", "revoked"],
     // Who takes a precaution back trusts nobody by it.
     [["revoke"], "approve", "stolen", 1, "provender trust forget", "revoked"],
-    [
-      ["approve"],
-      "forget",
-      "stranger",
-      0,
-      "Before, it was approved by",
-      undefined,
-    ],
-    [
-      ["revoke"],
-      "forget",
-      "stranger",
-      0,
-      "Before, it was revoked by",
-      undefined,
-    ],
     [[], "forget", "stolen", 1, "is not decided on for", undefined],
-    [["revoke"], "forget", "known", 0, "is known by first contact", undefined],
     [[], "revoke", "known", 0, "thing 1.0.0 and", "revoked"],
   ])(
     "after %j: %s a %s key ends with %i and “%s”, and %s is in force",

@@ -90,5 +90,5 @@ it("is why nothing at all is served", async () => {
   expect(reason).toMatch(
     /^This mirror leaves out every version \(1 too young\)\. Contact: ops, see https:/,
   );
-  expect(body.toString()).toContain("(1 too young): ask ops to allow it.");
+  expect(body.toString()).toContain("(1 too young): ask ops.");
 });

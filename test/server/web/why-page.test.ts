@@ -2,7 +2,13 @@ import { describe, expect, it } from "vitest";
 import { bearer } from "../../client-token.ts";
 import { runHere } from "../../running-here.ts";
 import { outcomeOf, runCommand } from "../../scenes/provider-requests.ts";
-import { cases, host, tokens, WhyScene } from "../../scenes/why-scene.ts";
+import {
+  cases,
+  host,
+  onFullDisk,
+  tokens,
+  WhyScene,
+} from "../../scenes/why-scene.ts";
 
 interface WhyDocument {
   readonly version: number;
@@ -26,16 +32,22 @@ function untimed(text: string): string {
   return text.replaceAll(/20\d\d-\d\d-\d\dT[\d:.]+Z/g, "THEN");
 }
 
-describe.each(cases)("of $title", ({ path, code, says, headline }) => {
+const everyCase = [
+  ...cases.map((one) => ({ ...one, mirror: scene.mirror })),
+  { ...onFullDisk, mirror: scene.full },
+];
+
+describe.each(everyCase)("of $title", (row) => {
   it("the page and explain tell the cause", async () => {
-    const answer = await scene.mirror.get(`/why/${path}`, asJson);
+    const { path, code, says, headline, mirror } = row;
+    const answer = await mirror.get(`/why/${path}`, asJson);
     expect(answer.headers["content-type"]).toBe("application/json");
     const why = answer.json() as WhyDocument;
     expect(why.reasons.join("\n")).toMatch(says);
     expect(why.code).toBe(code ?? null);
     if (headline !== undefined) expect(why.headline).toMatch(headline);
     expect(why.verdict === "served").toBe(code === undefined);
-    const page = await scene.mirror.get(`/why/${path}`);
+    const page = await mirror.get(`/why/${path}`);
     expect(page.headers).toMatchObject({
       "content-type": "text/html; charset=utf-8",
       "content-security-policy": expect.stringContaining(
@@ -50,7 +62,7 @@ describe.each(cases)("of $title", ({ path, code, says, headline }) => {
         expect(untimed(text)).toContain(`<li>${untimed(reason)}`);
     expect(text).not.toMatch(/canary|\/tmp\/|<script/);
     const spec = path.replace(/\/(?=\d[^/]*$)/, "@");
-    const { url, caFile } = scene.mirror;
+    const { url, caFile } = mirror;
     const named = ["--mirror", url, "--ca", caFile, "--json"];
     const run = await runHere(["explain", spec, ...named]);
     expect(run.stderr).toBe("");
