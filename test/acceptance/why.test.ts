@@ -105,7 +105,9 @@ describe.each(clients)("$name $version gets what explain says", (client) => {
         });
         expect.soft(output, title).toMatch(printed[told.verdict]);
         const page = await followed(mirror, output);
-        if (/451 [A-Z]/.test(output)) expect.soft(page, title).toBeDefined();
+        // By network mirror terraform goes on with a hint of its own.
+        if (/451 (?!To see)[A-Z]/.test(output))
+          expect.soft(page, title).toBeDefined();
         if (page !== undefined)
           expect.soft(page, title).not.toContain("Clients get it.");
       }
