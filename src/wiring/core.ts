@@ -136,7 +136,8 @@ function wireProviders(
   const trusted = { ...kept, events, notebook };
   const settling = wireStandings(configuration, origins, trusted, telemetry);
   const providers = new ProviderMirror({
-    ...{ ...settling, admission, archives, hashes, releases },
+    ...{ ...settling, admission, archives, hashes, releases, clock },
+    changes: kept.changes,
     wrong: new WrongArchives(records, clock),
     ...{ alarms, offline },
     freshness: configuration.freshness.versions,
@@ -189,9 +190,8 @@ function wireStandings(
   const settlements = new Settlements({
     ...{ releases, records: kept.releases, events, notebook },
   });
-  kept.listen((changed) => settlements.forget(changed));
   const refused = new RefusedVersions({
-    ...{ records, clock },
+    ...{ records, clock, changes: kept.changes },
     onUnwritten: make.onUnwritten,
   });
   kept.listen((changed) => {

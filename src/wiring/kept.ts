@@ -10,6 +10,7 @@ import {
   type MetadataRecords,
   type Revised,
 } from "../mirror/cache/metadata-cache.ts";
+import { ProviderChanges } from "../mirror/cache/provider-changes.ts";
 import { ReleaseRecords } from "../mirror/releases/records.ts";
 import type { SignatureJudge } from "../mirror/releases/evidence.ts";
 import { TrustStore } from "../mirror/trust/trust-store.ts";
@@ -48,6 +49,7 @@ export interface Kept {
   readonly records: RecordStore;
   readonly judge: SignatureJudge;
   readonly trust: TrustStore;
+  readonly changes: ProviderChanges;
   readonly releases: ReleaseRecords;
   readonly versions: MetadataCache<ProviderAddress, VersionList>;
   readonly blobs: BlobStore;
@@ -80,12 +82,14 @@ export function wireKept(
   const { records = local } = parts;
   const signatures = wireSignatures();
   const judge = wireJudge(signatures);
-  const trust = new TrustStore(records);
+  const changes = new ProviderChanges(records);
+  const trust = new TrustStore(records, changes);
   const listen: Kept["listen"] = (listener) => local.listen(listener);
   listen((changed) => {
+    changes.noteRecords(changed);
     if (isAbout(changed, "trust")) trust.forget();
   });
-  const make = wireCaches(configuration, telemetry, { clock, listen });
+  const make = wireCaches(configuration, telemetry, { clock, listen, changes });
   const kept = {
     records,
     versions: make.cache(new VersionRecords(records, providerVersionNaming)),
@@ -109,7 +113,7 @@ export function wireKept(
   return {
     ...kept,
     ...store,
-    ...{ clock, judge, trust, nearest, bucket, listen },
+    ...{ clock, judge, trust, changes, nearest, bucket, listen },
     close,
   };
 }
@@ -146,7 +150,7 @@ function wireStore(
 export function wireCaches(
   { limits, freshness, offline }: Configuration,
   { logger, metrics }: Telemetry,
-  { clock, listen }: Pick<Kept, "clock" | "listen">,
+  { clock, listen, changes }: Pick<Kept, "clock" | "listen" | "changes">,
 ) {
   const onUnwritten = (record: string, err: unknown) =>
     // A good answer is given all the same.
@@ -168,6 +172,7 @@ export function wireCaches(
       offline,
       onUnwritten,
       onStale,
+      (record) => changes.noteRecord(record),
     );
     metrics?.watchWaiters(() => made.waiting);
     listen((changed) => made.forget(changed));

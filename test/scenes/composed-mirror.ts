@@ -6,6 +6,7 @@ import {
   type MetadataRecords,
   type Revised,
 } from "../../src/mirror/cache/metadata-cache.ts";
+import type { ProviderChanges } from "../../src/mirror/cache/provider-changes.ts";
 import { ProviderMirror } from "../../src/mirror/providers/provider-mirror.ts";
 import type { ReleaseOrigin } from "../../src/mirror/releases/evidence.ts";
 import type { PackageHashes } from "../../src/mirror/releases/package-hashes.ts";
@@ -35,6 +36,7 @@ interface MirrorParts {
     ) => void;
   };
   readonly trust: TrustStore;
+  readonly changes: ProviderChanges;
   readonly notebook: Notebook;
   readonly hostname: Hostname;
   readonly origin: ReleaseOrigin;
@@ -50,7 +52,8 @@ interface MirrorParts {
 
 /** Composes what `wireProviders` composes, over one registry. */
 export function composeProviders(parts: MirrorParts) {
-  const { records, notebook, origin, rules, archives, freshness } = parts;
+  const { records, changes, notebook, origin, rules, archives, freshness } =
+    parts;
   const { clock, alarms } = notebook;
   const { judge, policy } = origin;
   const { offline } = rules;
@@ -64,6 +67,7 @@ export function composeProviders(parts: MirrorParts) {
       offline,
       () => undefined,
       () => undefined,
+      (record) => changes.noteRecord(record),
     );
     records.listen((changed) => cache.forget(changed));
     return cache;
@@ -84,10 +88,10 @@ export function composeProviders(parts: MirrorParts) {
     ...{ releases, records: releaseRecords, events, notebook },
   });
   const refused = new RefusedVersions({
-    ...{ records, clock, onUnwritten: () => undefined },
+    ...{ records, clock, changes, onUnwritten: () => undefined },
   });
   records.listen((changed) => {
-    settlements.forget(changed);
+    changes.noteRecords(changed);
     refused.forget();
   });
   const met = { catalog, events, refused, clock, offline, patience: 5_000 };
@@ -97,6 +101,7 @@ export function composeProviders(parts: MirrorParts) {
   });
   const providers = new ProviderMirror({
     ...{ catalog, admission, standings, archives, offline, alarms },
+    ...{ changes, clock },
     wrong: new WrongArchives(records, clock),
     releases: releaseRecords,
     hashes: noHashes,

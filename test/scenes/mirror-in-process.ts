@@ -1,9 +1,8 @@
 import { pino } from "pino";
 import { parseSha256, type Sha256 } from "../../src/address/hash.ts";
-import { providerAddress } from "../../src/address/provider-address.ts";
-import { parseVersion } from "../../src/address/version.ts";
 import { isFailure, ProvenderError } from "../../src/errors/index.ts";
 import { Archives } from "../../src/mirror/archives/archives.ts";
+import { ProviderChanges } from "../../src/mirror/cache/provider-changes.ts";
 import type {
   ReleaseOrigin,
   SignatureJudge,
@@ -28,6 +27,7 @@ import { TestClock } from "../fakes/clock.ts";
 import { createSigner, type Signer } from "../fakes/signing.ts";
 import { composeProviders } from "./composed-mirror.ts";
 import { address } from "./release-sketches.ts";
+import { makeAddresses } from "./same-addresses.ts";
 import { FailingAudit, FailingRecords, Writes } from "./failing-writes.ts";
 import { sha256Of, TestRegistry } from "./test-registry.ts";
 import { createHash } from "node:crypto";
@@ -36,6 +36,8 @@ import { dirname } from "node:path";
 
 export const acme = address.provider;
 const { hostname, namespace } = acme;
+
+const { providerOf, releaseOf } = makeAddresses(hostname, namespace);
 
 /** Milliseconds for which answers of the registry are good. */
 export const freshness = 10_000;
@@ -126,7 +128,8 @@ export class MirrorScene {
     const audit = new FailingAudit(layout, records);
     const notebook = { audit, alarms, clock };
     const policy = { signatures, profile };
-    const trust = new TrustStore(records);
+    const changed = new ProviderChanges(records);
+    const trust = new TrustStore(records, changed);
     records.listen(() => trust.forget());
     const origin: ReleaseOrigin = {
       ...{ registry, policy, judge, clock },
@@ -147,19 +150,24 @@ export class MirrorScene {
       { onVerified: () => undefined, onFailed: () => undefined },
     );
     const composed = composeProviders({
-      ...{ records, trust, notebook, hostname, origin, rules, archives },
+      ...{
+        records,
+        changes: changed,
+        trust,
+        notebook,
+        hostname,
+        origin,
+        rules,
+        archives,
+      },
       freshness: { versions: freshness, staleFor: 1e9, notFound: 1 },
     });
-    const { admission, providers } = composed;
-    const addressOf = (version: string, type: string) => ({
-      provider: providerAddress(hostname, namespace, type),
-      version: parseVersion(version),
-    });
+    const { admission, providers: mirror } = composed;
     const request = (
       version: string,
       type = "thing",
     ): Promise<ReleaseRequest> =>
-      admission.openVersion(addressOf(version, type), {
+      admission.openVersion(releaseOf(type, version), {
         origin,
         rules: admission.rules,
       });
@@ -169,14 +177,13 @@ export class MirrorScene {
       /** Asks for a release as clients do: `linux=a by K`, or the code of its refusal. */
       version: (version: string, type = "thing") =>
         tell(async () => {
-          const asked = providers.findRelease(addressOf(version, type));
+          const asked = mirror.findRelease(releaseOf(type, version));
           return sayOf((await asked).value.release);
         }),
       /** Asks for the versions, as clients do. */
       index: (type = "thing") =>
         tell(async () => {
-          const { provider } = addressOf("1.0.0", type);
-          const { value } = await providers.listVersions(provider);
+          const { value } = await mirror.listVersions(providerOf(type));
           return value.versions.join(" ");
         }),
       /** Alarms that were raised: kind and version. */
@@ -186,8 +193,7 @@ export class MirrorScene {
         ),
       /** Versions and reasons of the candidates of a provider. */
       candidates: async (type = "thing") => {
-        const { provider } = addressOf("1.0.0", type);
-        const { list } = await trust.readCandidates(provider);
+        const { list } = await trust.readCandidates(providerOf(type));
         return list.map(({ version, reason }) => `${version} ${reason}`);
       },
     };

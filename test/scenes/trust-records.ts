@@ -1,3 +1,4 @@
+import { ProviderChanges } from "../../src/mirror/cache/provider-changes.ts";
 import { TrustEntry } from "../../src/mirror/trust/trust-entry.ts";
 import { namespaceKey } from "../../src/mirror/trust/trust-records.ts";
 import { TrustStore } from "../../src/mirror/trust/trust-store.ts";
@@ -42,9 +43,9 @@ export async function prepareTrust() {
     records,
     writes,
     /** An entry as another process has it. */
-    open: (of = records) => new TrustEntry(of, acme),
+    open: (of = records) => new TrustEntry(of, acme, new ProviderChanges(of)),
     /** The records as the next process has them. */
     reopen: () => new FailingRecords(layout, new Writes()),
-    openStore: () => new TrustStore(records),
+    openStore: () => new TrustStore(records, new ProviderChanges(records)),
   };
 }

@@ -49,6 +49,7 @@ export class MetadataCache<K extends object, V extends Revised> {
   readonly #offline: boolean;
   readonly #onUnwritten: (key: string, error: unknown) => void;
   readonly #onStale: (key: string, age: number, error: unknown) => void;
+  readonly #onChange: (record: string) => void;
   readonly #start: Moment;
   /** Keys of subjects, which are the same objects for each request of the same name. */
   readonly #keys = new WeakMap<K, string>();
@@ -66,7 +67,10 @@ export class MetadataCache<K extends object, V extends Revised> {
   /** Counts what other processes changed, so that what was read before is not remembered. */
   #changes = 0;
 
-  /** `onStale` hears that the origin failed, and that a value of `age` milliseconds is served instead; it is never waited for. */
+  /**
+   * `onStale` hears that the origin failed, and that a value of `age` milliseconds is served instead; it is never waited
+   * for. `onChange` hears of each record of which another answer is given from now on.
+   */
   constructor(
     records: MetadataRecords<K, V>,
     limits: MetadataLimits,
@@ -74,6 +78,7 @@ export class MetadataCache<K extends object, V extends Revised> {
     offline: boolean,
     onUnwritten: (key: string, error: unknown) => void,
     onStale: (key: string, age: number, error: unknown) => void,
+    onChange: (record: string) => void = () => undefined,
   ) {
     this.#records = records;
     this.#limits = limits;
@@ -81,6 +86,7 @@ export class MetadataCache<K extends object, V extends Revised> {
     this.#offline = offline;
     this.#onUnwritten = onUnwritten;
     this.#onStale = onStale;
+    this.#onChange = onChange;
     this.#start = readMoment(clock);
   }
 
@@ -372,7 +378,14 @@ export class MetadataCache<K extends object, V extends Revised> {
   }
 
   #remember(key: string, remembered: Remembered<V>): Remembered<V> {
-    const size = Math.max(1, this.#records.weigh(remembered.value));
+    const { value, isRefused, spareUntil } = remembered;
+    const before = this.#values.peek(key);
+    const isSame =
+      before?.value === value &&
+      before.isRefused === isRefused &&
+      before.spareUntil === spareUntil;
+    if (!isSame) this.#onChange(key);
+    const size = Math.max(1, this.#records.weigh(value));
     this.#values.set(key, remembered, { size });
     return remembered;
   }

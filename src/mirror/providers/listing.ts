@@ -10,6 +10,7 @@ import type { Alarms } from "../../telemetry/alarms.ts";
 import { listApproved } from "../../trust/decisions.ts";
 import type { FirstContact, NamespaceTrust } from "../../trust/state.ts";
 import type { Archives } from "../archives/archives.ts";
+import type { ProviderChanges } from "../cache/provider-changes.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import type { Release } from "../releases/release.ts";
 import {
@@ -34,12 +35,23 @@ import {
 import type { VersionList } from "../versions/version-list.ts";
 
 /** Versions of a provider that clients may have, newest first, and the others. */
-export interface Listing {
+export interface Listing extends Lasting {
   readonly versions: readonly Version[];
   readonly leftOut: readonly LeftOut[];
   /** Versions that a policy would leave out, were it not only to report. */
   readonly reported: readonly LeftOut[];
 }
+
+/** For how long a list stays as it is while nothing changes. */
+export interface Lasting {
+  /** When the next version is old enough, on the wall clock. */
+  readonly until: number;
+  /** When the next version is to be verified again, on the monotonic clock. */
+  readonly due: number;
+}
+
+/** Until something changes. */
+export const lasting: Lasting = { until: Infinity, due: Infinity };
 
 /** Milliseconds for which a list waits for verifications; clients give metadata 10 s. */
 const patience = 7_000;
@@ -71,25 +83,8 @@ interface Memory {
   /** Weak, since each change makes another, of all providers of the namespace. */
   readonly trust: WeakRef<NamespaceTrust>;
   readonly attempts: LRUCache<Version, Attempt>;
-  /** Counts verifications that ended. */
-  ended: number;
-  listed: Listed | undefined;
-  running: (State & { readonly listing: Promise<Listing> }) | undefined;
-}
-
-/** Everything beside rules, decisions and the time that decides what is listed. */
-interface State {
-  readonly list: VersionList | undefined;
-  readonly refusals: Refusals;
-  readonly revision: number;
-}
-
-interface Listed extends State {
-  readonly listing: Listing;
-  /** To be verified again, once a freshness period. */
-  readonly wanted: readonly ReleaseRequest[];
-  /** When the next one is old enough. */
-  readonly until: number;
+  running:
+    { readonly change: number; readonly listing: Promise<Listing> } | undefined;
 }
 
 /** `absent`: neither listed nor stored. */
@@ -104,6 +99,7 @@ interface Judged {
 
 interface ListingsParts {
   readonly standings: Standings;
+  readonly changes: ProviderChanges;
   readonly archives: Pick<Archives, "findSize">;
   readonly releases: Pick<ReleaseRecords, "list">;
   readonly alarms: Pick<Alarms, "raise">;
@@ -124,21 +120,14 @@ export class Listings {
     this.#parts = parts;
   }
 
-  /** The same object while neither the rules, nor decisions, nor time makes another of it. */
+  /** Joins the same list that is being made. */
   async list(request: ProviderRequest, list: VersionList): Promise<Listing> {
     const memory = this.#remember(request);
-    const state = await this.#readState(request, list, memory);
-    const { listed, running } = memory;
-    if (listed !== undefined && isSame(listed, state)) {
-      const now = request.origin.clock.now().getTime();
-      if (now < listed.until) {
-        for (const one of listed.wanted) this.#verify(one, memory);
-        return listed.listing;
-      }
-    }
-    if (running !== undefined && isSame(running, state)) return running.listing;
+    const change = await this.#parts.changes.numberOf(request.provider);
+    const { running } = memory;
+    if (running?.change === change) return running.listing;
     const listing = this.#listOffered(request, list, memory);
-    const own = { ...state, listing };
+    const own = { change, listing };
     memory.running = own;
     try {
       return await listing;
@@ -158,13 +147,16 @@ export class Listings {
       const verdict = await this.#look(one, true);
       if (verdict !== undefined) verdicts.set(one.address.version, verdict);
     });
-    const { versions, refused } = select(request, allowed, verdicts, denied);
+    const { versions, refused, until } = select(
+      ...([request, allowed, verdicts, denied] as const),
+    );
     const name = formatProviderAddress(request.provider);
     if (versions.length === 0)
       throw refused.length > 0
         ? nothingAdmitted(name, refused, request.rules.policy)
         : failure("not-stored", name);
-    return { versions, ...divide(refused, isReporting(request)) };
+    const divided = divide(refused, isReporting(request));
+    return { versions, ...divided, until, due: Infinity };
   }
 
   async #listOffered(
@@ -184,21 +176,17 @@ export class Listings {
     const denied = all.filter(({ version }) => isListed(version));
     const contact =
       allowed.length === 0 ? undefined : await standings.meet(request);
-    let state: State;
     let judged: Judged = {
       ...{ verdicts: new Map(), wanted: [], left: mostOfContact },
     };
-    let waits = false;
     do {
-      state = await this.#readState(request, list, memory);
-      if (contact !== undefined) {
-        const { left } = judged;
-        const { attempts } = memory;
-        const by = { state, contact, attempts, left };
-        judged = await this.#judge(request, allowed, by);
-      }
-      waits = await this.#awaitFirst(judged.wanted, memory, deadline);
-    } while (waits);
+      if (contact === undefined) break;
+      const { left } = judged;
+      const { attempts } = memory;
+      const refusals = await standings.refused.list(request.provider);
+      const by = { list, refusals, contact, attempts, left };
+      judged = await this.#judge(request, allowed, by);
+    } while (await this.#awaitFirst(judged.wanted, memory, deadline));
     const { verdicts, wanted } = judged;
     const selected = select(request, allowed, verdicts, denied);
     const { versions, refused, until } = selected;
@@ -213,9 +201,12 @@ export class Listings {
       );
       throw failed[0] ?? nothingAdmitted(name, refused, request.rules.policy);
     }
-    const listing = { versions, ...divide(refused, isReporting(request)) };
-    memory.listed = { ...state, listing, until, wanted };
-    return listing;
+    // One that is under way says itself that something changed.
+    const due = wanted.map(
+      ({ address }) => memory.attempts.peek(address.version)?.next ?? 0,
+    );
+    const divided = divide(refused, isReporting(request));
+    return { versions, ...divided, until, due: Math.min(...due, Infinity) };
   }
 
   /**
@@ -227,13 +218,15 @@ export class Listings {
     request: ProviderRequest,
     allowed: readonly ReleaseRequest[],
     {
-      state: { list, refusals },
+      list,
+      refusals,
       contact,
       attempts,
       left,
     }: Pick<Judged, "left"> &
       Pick<Memory, "attempts"> & {
-        readonly state: State;
+        readonly list: VersionList;
+        readonly refusals: Refusals;
         readonly contact: FirstContact;
       },
   ): Promise<Judged> {
@@ -250,7 +243,7 @@ export class Listings {
       for (const one of line) {
         const { version } = one.address;
         const isAged = one.decision.minimumAge > 0;
-        const isListed = list?.versions.get(version)?.listed === true;
+        const isListed = list.versions.get(version)?.listed === true;
         const refusal = refusals.get(version);
         const isOfContact = isListed && contact.versions.has(version);
         const isClear = isOfContact && refusal === undefined;
@@ -352,6 +345,7 @@ export class Listings {
   /** Asks the origin for a version in the background, at most once a freshness period, or after a while where the origin failed. */
   #verify(request: ReleaseRequest, memory: Memory): void {
     const { version, provider } = request.address;
+    const name = formatProviderAddress(provider);
     const { clock, freshFor = this.#parts.freshness } = request.origin;
     const before = memory.attempts.get(version);
     const isDue =
@@ -368,12 +362,10 @@ export class Listings {
     const end = (pause: number) => {
       attempt.next = clock.monotonic() + pause;
       attempt.running = undefined;
-      memory.ended++;
+      this.#parts.changes.note(name);
     };
     attempt.running = this.#turn
-      .run(formatProviderAddress(provider), () =>
-        this.#parts.standings.lookUp(request),
-      )
+      .run(name, () => this.#parts.standings.lookUp(request))
       .then(
         () => end(freshFor),
         (error: unknown) => {
@@ -396,32 +388,11 @@ export class Listings {
         maxSize: mostVersions,
         sizeCalculation: () => 1,
       }),
-      ended: 0,
-      listed: undefined,
       running: undefined,
     };
     this.#providers.set(name, memory);
     return memory;
   }
-
-  async #readState(
-    request: ProviderRequest,
-    list: VersionList,
-    { ended }: Memory,
-  ): Promise<State> {
-    const { standings } = this.#parts;
-    const refusals = await standings.refused.list(request.provider);
-    const revision = standings.revisionOf(request) + ended;
-    return { list, refusals, revision };
-  }
-}
-
-function isSame(one: State, other: State): boolean {
-  return (
-    one.list === other.list &&
-    one.refusals === other.refusals &&
-    one.revision === other.revision
-  );
 }
 
 function isReporting({ rules }: ProviderRequest): boolean {

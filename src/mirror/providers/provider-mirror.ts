@@ -13,6 +13,8 @@ import {
 import type { Alarms } from "../../telemetry/alarms.ts";
 import { type Answer, asHit, type Within } from "../cache/metadata-cache.ts";
 import type { Archives, OpenArchive } from "../archives/archives.ts";
+import type { Clock } from "../cache/clock.ts";
+import type { ProviderChanges } from "../cache/provider-changes.ts";
 import type { WrongArchives } from "../archives/wrong-archives.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
@@ -27,6 +29,7 @@ import type { ProviderCatalog } from "../standings/provider-catalog.ts";
 import type { Standings } from "../standings/standings.ts";
 import {
   admitElsewhere,
+  type AdmissionRules,
   admitSubject,
   refuseByPolicy,
   youthOf,
@@ -43,7 +46,7 @@ import {
   describePackage,
   type MirroredPackage,
 } from "./package-description.ts";
-import { type Listing, Listings } from "./listing.ts";
+import { type Lasting, lasting, type Listing, Listings } from "./listing.ts";
 import type { OriginArchive } from "../../origin/http/http-client.ts";
 import { verifyRegistryDigest } from "../../verification/signed-checksums.ts";
 import type { ReleaseOrigin } from "../releases/evidence.ts";
@@ -68,10 +71,19 @@ export interface AdmittedPackage {
   readonly found: ReleasePackage;
 }
 
+/** An answer that is the same for as long as nothing changes. */
+interface Held<V> extends Lasting {
+  readonly change: number;
+  readonly rules: AdmissionRules;
+  readonly answer: Answer<V>;
+}
+
 interface ProviderMirrorParts {
   readonly catalog: ProviderCatalog;
   readonly admission: Admission;
   readonly standings: Standings;
+  readonly changes: ProviderChanges;
+  readonly clock: Clock;
   readonly archives: Archives;
   readonly wrong: WrongArchives;
   readonly hashes: PackageHashes;
@@ -105,6 +117,12 @@ export const justNow = 1_000;
 export class ProviderMirror {
   readonly #parts: ProviderMirrorParts;
   readonly #listings: Listings;
+  /** Clients' addresses are the same objects for each request of the same name. */
+  readonly #lists = new WeakMap<ProviderAddress, Held<AdmittedVersions>>();
+  readonly #admittedReleases = new WeakMap<
+    ReleaseAddress,
+    Held<AdmittedRelease>
+  >();
   readonly #described = new WeakMap<
     Release,
     {
@@ -128,7 +146,10 @@ export class ProviderMirror {
     provider: ProviderAddress,
     within: Within = {},
   ): Promise<Answer<AdmittedVersions>> {
-    const { admission, catalog, offline } = this.#parts;
+    const { admission, catalog, changes, offline } = this.#parts;
+    const change = await changes.numberOf(provider);
+    const held = this.#recall(this.#lists.get(provider), change, within);
+    if (held !== undefined) return held;
     const served = this.#serve(provider);
     admitSubject(served.rules, provider);
     const request = await admission.open(provider, served);
@@ -138,7 +159,9 @@ export class ProviderMirror {
       const list = answer.value;
       const listing = await this.#listings.list(request, list);
       admission.noteLeftOut(provider, listing);
-      return { ...answer, value: { list, ...listing } };
+      const listed = { ...answer, value: { list, ...listing } };
+      this.#lists.set(provider, this.#hold(request, change, listed, listing));
+      return listed;
     } catch (error) {
       return this.#listAbsent(request, error);
     }
@@ -274,11 +297,51 @@ export class ProviderMirror {
     address: ReleaseAddress,
     within: Within = {},
   ): Promise<Answer<AdmittedRelease>> {
-    const { standings } = this.#parts;
+    const { standings, changes, offline } = this.#parts;
+    const change = await changes.numberOf(address.provider);
+    const known = this.#admittedReleases.get(address);
+    const held = this.#recall(known, change, within);
+    if (held !== undefined) return held;
     const request = await this.#open(address);
-    const { value, ...answer } = await standings.lookUp(request, within);
+    const { value, ...found } = await standings.lookUp(request, within);
     const release = value.age.old ? value.release : report(request, value);
-    return { ...answer, value: await this.#admitted(request, release) };
+    const answer = { ...found, value: await this.#admitted(request, release) };
+    if (isOffered(answer.value) && !offline)
+      this.#admittedReleases.set(address, this.#hold(request, change, answer));
+    return answer;
+  }
+
+  /** What was answered last, while that is what would be answered again. */
+  #recall<V>(
+    held: Held<V> | undefined,
+    change: number,
+    { maxAge }: Within,
+  ): Answer<V> | undefined {
+    const { admission, clock } = this.#parts;
+    const isGood =
+      held?.change === change &&
+      held.rules === admission.rules &&
+      held.due > clock.monotonic() &&
+      held.until > clock.now().getTime() &&
+      maxAge === undefined;
+    return isGood ? held.answer : undefined;
+  }
+
+  /** A policy that only reports hears of each request. */
+  #hold<V>(
+    { rules, origin }: ProviderRequest,
+    change: number,
+    { value, age }: Answer<V>,
+    { until, due }: Lasting = lasting,
+  ): Held<V> {
+    const { clock, freshness } = this.#parts;
+    const fresh = Math.min(origin.freshFor ?? Infinity, freshness) - age;
+    const end = Math.min(due, clock.monotonic() + fresh);
+    const isReporting = rules.report !== undefined;
+    return {
+      ...{ change, rules, until, due: isReporting ? -Infinity : end },
+      answer: { ...asHit(value), age },
+    };
   }
 
   /** The same for a version that an operator named exactly; asks the origin only for a release that is not known as good. */
@@ -308,12 +371,10 @@ export class ProviderMirror {
     const { catalog, offline } = this.#parts;
     const { address, provider } = request;
     const list = await catalog.peekVersions(provider);
-    const isListed = list?.versions.get(address.version)?.listed;
-    const isOffered = isListed === true || release.places.size > 0;
-    if (isOffered && !offline) return { request, release, list };
+    const admitted = { request, release, list };
+    if (isOffered(admitted) && !offline) return admitted;
     for (const found of release.packages.values())
-      if ((await this.findSize(found)) !== undefined)
-        return { request, release, list };
+      if ((await this.findSize(found)) !== undefined) return admitted;
     throw failure(offline ? "not-stored" : "not-found", formatRelease(address));
   }
 
@@ -354,6 +415,11 @@ export class ProviderMirror {
     const listing = await this.#listings.listStored(request, kept);
     return asHit({ list, ...listing });
   }
+}
+
+function isOffered({ request, release, list }: AdmittedRelease): boolean {
+  const listed = list?.versions.get(request.address.version)?.listed;
+  return listed === true || release.places.size > 0;
 }
 
 /** A release that is refused as it is known has to be asked for. */

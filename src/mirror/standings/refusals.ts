@@ -16,6 +16,7 @@ import {
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Clock } from "../cache/clock.ts";
+import type { ProviderChanges } from "../cache/provider-changes.ts";
 
 /** The code of a version's refusal, and when it was first refused for that. */
 const refusal = z.object({
@@ -32,6 +33,7 @@ const mostProviders = 1_000;
 interface RefusedVersionsParts {
   readonly records: RecordStore;
   readonly clock: Clock;
+  readonly changes: Pick<ProviderChanges, "note">;
   readonly onUnwritten: (provider: string, error: unknown) => void;
 }
 
@@ -98,6 +100,8 @@ export class RefusedVersions {
   }
 
   #remember(name: string, refusals: Refusals = new Map()): Refusals {
+    if (this.#memory.peek(name)?.refusals !== refusals)
+      this.#parts.changes.note(name);
     this.#memory.set(name, { refusals, isCurrent: true });
     return refusals;
   }

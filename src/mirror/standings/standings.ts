@@ -38,11 +38,6 @@ export class Standings {
     return this.#parts.contacts.find(request);
   }
 
-  /** Counts the releases of a provider that were admitted or judged otherwise than before. */
-  revisionOf({ provider }: ProviderRequest): number {
-    return this.#parts.settlements.revisionOf(provider);
-  }
-
   /** Finds a release that clients may have, too young only where the policy reports. */
   async lookUp(
     request: ReleaseRequest,

@@ -31,7 +31,6 @@ export class Admission {
   readonly #lastLeftOut = new LRUCache<string, string>({
     max: providersInMemory,
   });
-  readonly #noted = new WeakSet<Listed>();
   #rules: AdmissionRules;
 
   constructor(store: TrustStore, notebook: Notebook, rules: AdmissionRules) {
@@ -76,8 +75,6 @@ export class Admission {
 
   /** Writes down what an index does not have, or has though the policy would leave it out, once for each change. */
   noteLeftOut(subject: ProviderAddress | ModuleAddress, listed: Listed): void {
-    if (this.#noted.has(listed)) return;
-    this.#noted.add(listed);
     const name = formatSubject(subject);
     const noted = [
       ["refused", listed.leftOut],

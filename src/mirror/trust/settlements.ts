@@ -1,8 +1,3 @@
-import { LRUCache } from "lru-cache";
-import {
-  formatProviderAddress,
-  type ProviderAddress,
-} from "../../address/provider-address.ts";
 import { quoteDecision } from "../../address/specs/trust-scope.ts";
 import { SingleFlight } from "../../concurrency/single-flight.ts";
 import { failure } from "../../errors/index.ts";
@@ -68,8 +63,6 @@ interface Remembered {
 
 /** Attempts at a decision while other processes write the same record. */
 const mostTries = 8;
-/** Providers in memory; bounded because clients may request any. */
-const mostProviders = 1_000;
 
 /**
  * The one place where releases are admitted: verify, admit, pin, answer. It runs
@@ -79,8 +72,6 @@ export class Settlements {
   readonly #parts: SettlementsParts;
   readonly #writing = new SingleFlight<string, KnownRelease | undefined>();
   readonly #remembered = new WeakMap<KnownRelease, Remembered>();
-  readonly #revisions = new LRUCache<string, number>({ max: mostProviders });
-  #others = 0;
 
   constructor(parts: SettlementsParts) {
     this.#parts = parts;
@@ -119,23 +110,6 @@ export class Settlements {
     throw failure("too-busy", `writers of ${formatRelease(request.address)}`);
   }
 
-  /** Counts the releases of a provider that were admitted or judged otherwise than before. */
-  revisionOf(provider: ProviderAddress): number {
-    const name = formatProviderAddress(provider);
-    return this.#others + (this.#revisions.get(name) ?? 0);
-  }
-
-  /** Takes releases for judged otherwise that other processes may have changed; undefined for all. */
-  forget(changed: ReadonlySet<string> | undefined): void {
-    if (changed === undefined) this.#others++;
-    for (const name of changed ?? []) {
-      const [room, ...provider] = name.split("/", 4);
-      const key = provider.join("/");
-      if (room === "providers")
-        this.#revisions.set(key, (this.#revisions.get(key) ?? 0) + 1);
-    }
-  }
-
   /** Lists the digests that clients would get, and changes nothing. */
   preview(
     request: ReleaseRequest,
@@ -166,12 +140,9 @@ export class Settlements {
       for (const event of heard) await events.note(address, event);
     };
     const ours = { ...known, trust };
-    const decided = await releases.replace(address, ours, (kept) =>
+    return releases.replace(address, ours, (kept) =>
       records.decide(address, kept, note),
     );
-    const provider = formatProviderAddress(address.provider);
-    this.#revisions.set(provider, (this.#revisions.get(provider) ?? 0) + 1);
-    return decided;
   }
 
   #ask(

@@ -1,3 +1,4 @@
+import type { ProviderChanges } from "../cache/provider-changes.ts";
 import { asStoreFull } from "../../store/file-failure.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import {
@@ -24,15 +25,21 @@ const weightOfVersion = 40;
 export class TrustEntry {
   readonly #records: RecordStore;
   readonly #namespace: Namespace;
+  readonly #changes: Pick<ProviderChanges, "note">;
   readonly #contacts = new Map<string, FirstContact>();
   #known: NamespaceTrust | undefined;
   #isCurrent = false;
   #renewal: Promise<void> | undefined;
-  #changes = 0;
+  #writes = 0;
 
-  constructor(records: RecordStore, namespace: Namespace) {
+  constructor(
+    records: RecordStore,
+    namespace: Namespace,
+    changes: Pick<ProviderChanges, "note">,
+  ) {
     this.#records = records;
     this.#namespace = namespace;
+    this.#changes = changes;
   }
 
   /** The same object while nothing changes. Only once `renew` has resolved. */
@@ -65,7 +72,7 @@ export class TrustEntry {
 
   /** The next one reads it again. */
   forget(): void {
-    this.#changes++;
+    this.#writes++;
     this.#isCurrent = false;
     this.#contacts.clear();
   }
@@ -74,10 +81,10 @@ export class TrustEntry {
   async findContact(type: string): Promise<FirstContact | undefined> {
     const known = this.#contacts.get(type);
     if (known !== undefined) return known;
-    const changes = this.#changes;
+    const writes = this.#writes;
     const key = contactKey({ ...this.#namespace, type });
     const contact = await this.#records.read(key, readContact);
-    if (contact !== undefined && changes === this.#changes)
+    if (contact !== undefined && writes === this.#writes)
       this.#contacts.set(type, contact);
     return contact;
   }
@@ -105,6 +112,7 @@ export class TrustEntry {
       await beside();
     });
     this.#contacts.set(type, first);
+    this.#changes.note(`${this.#name}/${type}`);
     return first;
   }
 
@@ -142,20 +150,18 @@ export class TrustEntry {
     try {
       await this.#records.transact(() => work(changeIt));
     } catch (error) {
-      const { hostname, namespace } = this.#namespace;
-      const subject = `the trust records of ${hostname}/${namespace}`;
-      throw asStoreFull(subject, error);
+      throw asStoreFull(`the trust records of ${this.#name}`, error);
     }
-    this.#changes++;
+    this.#writes++;
     if (after !== undefined) this.#know(after);
   }
 
   async #load(): Promise<void> {
     for (;;) {
-      const changes = this.#changes;
+      const writes = this.#writes;
       const trust = await this.#read();
       // This process wrote something meanwhile: read it again.
-      if (changes !== this.#changes) continue;
+      if (writes !== this.#writes) continue;
       this.#know(trust);
       this.#isCurrent = true;
       return;
@@ -172,6 +178,13 @@ export class TrustEntry {
     const isSame =
       this.#known !== undefined &&
       JSON.stringify(this.#known) === JSON.stringify(trust);
-    if (!isSame) this.#known = trust;
+    if (isSame) return;
+    this.#known = trust;
+    this.#changes.note(this.#name);
+  }
+
+  get #name(): string {
+    const { hostname, namespace } = this.#namespace;
+    return `${hostname}/${namespace}`;
   }
 }

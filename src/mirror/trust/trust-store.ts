@@ -5,6 +5,7 @@ import type { RecordStore } from "../../store/records/record-store.ts";
 import { noCandidates, type Candidates } from "../../trust/candidates.ts";
 import type { Decisions } from "../../trust/decisions.ts";
 import type { NamespaceTrust, FirstContact } from "../../trust/state.ts";
+import type { ProviderChanges } from "../cache/provider-changes.ts";
 import { TrustEntry } from "./trust-entry.ts";
 import {
   candidatesFolder,
@@ -45,13 +46,15 @@ export type ReadContact = { readonly type: string } & (
 /** First contacts, decisions and candidates of every namespace. */
 export class TrustStore {
   readonly #records: RecordStore;
+  readonly #changes: Pick<ProviderChanges, "note">;
   readonly #entries = new LRUCache<string, TrustEntry>({
     maxSize: memoryBytes,
     sizeCalculation: (entry) => Math.min(entry.weight, memoryBytes),
   });
 
-  constructor(records: RecordStore) {
+  constructor(records: RecordStore, changes: Pick<ProviderChanges, "note">) {
     this.#records = records;
+    this.#changes = changes;
   }
 
   /** Looks at the records of every namespace again: other processes may have changed them. */
@@ -193,7 +196,7 @@ export class TrustStore {
     const known = this.#entries.get(name);
     if (known !== undefined) return known;
     const place = { hostname, namespace };
-    const entry = new TrustEntry(this.#records, place);
+    const entry = new TrustEntry(this.#records, place, this.#changes);
     this.#entries.set(name, entry);
     return entry;
   }

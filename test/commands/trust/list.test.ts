@@ -1,3 +1,4 @@
+import { ProviderChanges } from "../../../src/mirror/cache/provider-changes.ts";
 import { describe, expect, it } from "vitest";
 import type { Hostname } from "../../../src/address/hostname.ts";
 import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
@@ -16,7 +17,7 @@ const sha256sums = "0123456789abcdef".repeat(4);
 async function prepareStore() {
   const layout = await makeLayout();
   const records = openRecords(layout);
-  const trust = new TrustStore(records);
+  const trust = new TrustStore(records, new ProviderChanges(records));
   const at = new Date("2026-01-01T00:00:00Z");
   for (const namespace of [
     ...["damaged", "last", "uncontacted", "unreleased"],

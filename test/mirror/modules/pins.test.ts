@@ -1,3 +1,4 @@
+import { ProviderChanges } from "../../../src/mirror/cache/provider-changes.ts";
 import { pino } from "pino";
 import { expect, it, vi } from "vitest";
 import { moduleAddress } from "../../../src/address/module-address.ts";
@@ -33,7 +34,7 @@ function open(layout: Layout) {
   const writes = new Writes();
   const stored = new FailingRecords(layout, writes);
   const records = new ModuleTrustRecords(stored);
-  const trust = new TrustStore(stored);
+  const trust = new TrustStore(stored, new ProviderChanges(stored));
   const alarms = new Alarms(pino({ enabled: false }), undefined);
   const audit = new FailingAudit(layout, stored);
   const events = new TrustEvents(trust, { audit, alarms, clock });

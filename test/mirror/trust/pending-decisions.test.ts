@@ -1,3 +1,4 @@
+import { ProviderChanges } from "../../../src/mirror/cache/provider-changes.ts";
 import { expect, it } from "vitest";
 import type { Hostname } from "../../../src/address/hostname.ts";
 import { parseProviderPattern } from "../../../src/address/policy-pattern.ts";
@@ -95,7 +96,7 @@ it.each([
 
 it("of every namespace are listed beside those that cannot be read", async () => {
   const records = openRecords(await makeLayout());
-  const store = new TrustStore(records);
+  const store = new TrustStore(records, new ProviderChanges(records));
   for (const one of ["acme", "other"]) {
     await store.decide({ hostname, namespace: one }, ({ keys }) => ({
       ...{ keys, contents: [] },

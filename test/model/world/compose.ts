@@ -2,6 +2,7 @@ import type { Hostname } from "../../../src/address/hostname.ts";
 import { failure } from "../../../src/errors/index.ts";
 import type { ImportParts } from "../../../src/mirror/bundles/import-bundle.ts";
 import type { Archives } from "../../../src/mirror/archives/archives.ts";
+import { ProviderChanges } from "../../../src/mirror/cache/provider-changes.ts";
 import type { ProviderMirror } from "../../../src/mirror/providers/provider-mirror.ts";
 import type { Admission } from "../../../src/mirror/trust/admission.ts";
 import type { Notebook } from "../../../src/mirror/trust/trust-events.ts";
@@ -21,6 +22,7 @@ import { toyJudge } from "./toy-keys.ts";
 export interface ComposedTrust {
   readonly records: MemoryRecords;
   readonly trust: TrustStore;
+  readonly changes: ProviderChanges;
   readonly notebook: Notebook;
 }
 
@@ -38,9 +40,15 @@ export function composeTrust(
   life: Life,
 ): ComposedTrust {
   const records = new MemoryRecords(machine.disk, life, machine.clock);
-  const trust = new TrustStore(records);
+  const changes = new ProviderChanges(records);
+  const trust = new TrustStore(records, changes);
   records.listen(() => trust.forget());
-  return { records, trust, notebook: notebookOf(machine, records, life) };
+  return {
+    records,
+    trust,
+    changes,
+    notebook: notebookOf(machine, records, life),
+  };
 }
 
 /** Composes a mirror without files, threads and sockets. */

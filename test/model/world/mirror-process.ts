@@ -1,10 +1,9 @@
 import { parsePlatform } from "../../../src/address/platform.ts";
-import { providerAddress } from "../../../src/address/provider-address.ts";
-import { parseVersion } from "../../../src/address/version.ts";
 import type {
   ProviderMirror,
   AdmittedRelease,
 } from "../../../src/mirror/providers/provider-mirror.ts";
+import { makeAddresses } from "../../scenes/same-addresses.ts";
 import { readFailure, type Answer, type Face } from "./answers.ts";
 import { composeMirror, type Composed } from "./compose.ts";
 import type { ReleaseName } from "./documents.ts";
@@ -40,12 +39,11 @@ export class MirrorProcess {
 
   async #ask({ face, type, version, platform }: Ask): Promise<Answer> {
     const { providers } = this.composed;
-    const provider = providerAddress(hostname, namespace, type);
     if (face === "index") {
-      const { value } = await providers.listVersions(provider);
+      const { value } = await providers.listVersions(providerOf(type));
       return { kind: "versions", versions: value.versions };
     }
-    const address = { provider, version: parseVersion(version) };
+    const address = releaseOf(type, version);
     if (face === "recall")
       return packagesOf(await providers.recallRelease(address));
     if (face === "version")
@@ -53,6 +51,8 @@ export class MirrorProcess {
     return findArchive(providers, address, platform);
   }
 }
+
+const { providerOf, releaseOf } = makeAddresses(hostname, namespace);
 
 function packagesOf({ release }: AdmittedRelease): Answer {
   const packages = [...release.packages].map(
