@@ -14,9 +14,9 @@ import {
   statusOf,
 } from "./http/error-response.ts";
 import type { Handle, OnUnexpected } from "./http/listener.ts";
-import { pathOf, refuseMalformed } from "./http/raw-request.ts";
 import {
   answerJson,
+  pathOf,
   type RequestContext,
   type RequestMiddleware,
   type RequestState,
@@ -28,7 +28,7 @@ import type { ProviderRegistryProtocol } from "./protocols/provider-registry.ts"
 import type { PublicAddress } from "./protocols/public-address.ts";
 import type { Services } from "./protocols/service-discovery.ts";
 import type { RefusalAudit } from "./requests/refusal-audit.ts";
-import { subjectOf } from "./requests/subject.ts";
+import { subjectOf } from "./requests/request-log.ts";
 import type { BrowsePage } from "./web/browse-page.ts";
 import { answerDecisions } from "./web/decisions-page.ts";
 import {
@@ -102,6 +102,50 @@ function begin({
     return onBehalfOf(asker, next);
   };
 }
+
+/** Bytes. */
+const longestUrl = 2_048;
+
+/**
+ * Refuses a malformed request before any route sees it. The URL is checked
+ * as it came: a decoded one could name another thing than the one checked.
+ */
+const refuseMalformed: RequestMiddleware = ({ req }, next) => {
+  const { method = "", url = "", headers, rawHeaders } = req;
+  if (Buffer.byteLength(url) > longestUrl)
+    throw failure("uri-too-long", longestUrl);
+  if (method !== "GET" && method !== "HEAD")
+    throw failure("method-not-allowed", method);
+  const length = headers["content-length"] ?? "0";
+  if (headers["transfer-encoding"] !== undefined || length !== "0")
+    throw failure("malformed-request", `of ${method} carries a body`, "none");
+  if (headers.expect !== undefined)
+    throw failure("malformed-request", "has an Expect header", "none");
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (rawHeaders[at]?.toLowerCase() === "host") hosts++;
+  // HTTP/1.0 needs none (RFC 9112, 3.2), and probes of load balancers send none.
+  if (hosts > 1 || (hosts === 0 && req.httpVersion !== "1.0"))
+    throw failure("malformed-request", "has no or several Host headers", "one");
+  const path = pathOf(url);
+  if (!path.startsWith("/"))
+    throw failure("malformed-request", "names another server", "a path");
+  if (!/^[\x21-\x7e]+$/.test(path) || /[%\\#]/.test(path))
+    throw failure(
+      "malformed-request",
+      "has an escaped path",
+      "no %, # or backslash",
+    );
+  if (hollowSegment.test(path) && path !== "/")
+    throw failure(
+      "malformed-request",
+      "has an empty or dotted segment",
+      "names",
+    );
+  return next();
+};
+
+const hollowSegment = /\/\.{0,2}(?:\/|$)/;
 
 /**
  * Authenticates the client. A signed URL is answered under the archive's own

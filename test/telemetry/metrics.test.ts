@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { answeredCodes } from "../../src/server/http/error-response.ts";
-import { requestKind } from "../../src/server/requests/subject.ts";
+import { requestKind } from "../../src/server/requests/request-log.ts";
 import { parseSamples } from "../../src/telemetry/samples.ts";
 import { Metrics, type Sample } from "../../src/telemetry/metrics.ts";
 import {

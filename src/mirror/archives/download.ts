@@ -214,32 +214,26 @@ const smallestRead = 32 * kibi;
 /** Bytes in memory for many readers of larger pieces together. */
 const memoryOfReaders = 4 * kibi * kibi;
 
-/** Bytes that each of so many readers takes at once: a power of two. */
-function readSizeFor(readers: number): number {
-  const share = 2 ** Math.floor(Math.log2(memoryOfReaders / readers));
-  return Math.max(smallestRead, Math.min(readSize, share));
-}
-
 /**
  * The memory of one reader, used again for every piece: what hundreds of
  * readers leave behind would fill the memory before it is collected.
  */
 class PieceBuffers {
-  readonly #buffers: Buffer[];
+  readonly #buffers: Buffer[] = [];
+  readonly #count: number;
   #turn = 0;
 
-  /**
-   * Creates buffers so that the last `count` pieces stay valid; the one before
-   * them is overwritten.
-   */
+  /** The last `count` pieces stay valid; the one before them is overwritten. */
   constructor(count: number) {
-    this.#buffers = Array.from({ length: count }, () => Buffer.alloc(0));
+    this.#count = count;
   }
 
   /** Room for a piece of up to `most` bytes, within the share of `readers`. */
   take(readers: number, most: number): Buffer {
-    const size = readSizeFor(readers);
-    this.#turn = (this.#turn + 1) % this.#buffers.length;
+    // A power of two.
+    const share = 2 ** Math.floor(Math.log2(memoryOfReaders / readers));
+    const size = Math.max(smallestRead, Math.min(readSize, share));
+    this.#turn = (this.#turn + 1) % this.#count;
     let buffer = this.#buffers[this.#turn];
     if (buffer === undefined || buffer.length < size) {
       buffer = Buffer.allocUnsafeSlow(size);

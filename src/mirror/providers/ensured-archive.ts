@@ -117,7 +117,8 @@ export class PlatformArchives {
   }
 
   /** Returns at once. What cannot be had is tried again when the version is asked for again. */
-  want({ request, release }: AdmittedRelease): void {
+  want(admitted: AdmittedRelease): void {
+    const { request, release } = admitted;
     for (const name of this.#names) {
       const found = release.packages.get(name);
       if (found === undefined || this.#known.has(found.sha256)) continue;
@@ -126,7 +127,7 @@ export class PlatformArchives {
       const { hostname, namespace } = request.provider;
       void this.#turn
         .run(`${hostname}/${namespace}`, async () => {
-          const wanted = { request, release, found };
+          const wanted = { ...admitted, found };
           const archive = await ensureArchive(this.#ensurer, wanted);
           await archive.done;
         })

@@ -20,7 +20,6 @@ import type { PackageHashes } from "../releases/package-hashes.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import {
   formatRelease,
-  packageOf,
   type Release,
   type ReleaseAddress,
   type ReleasePackage,
@@ -65,9 +64,7 @@ export interface AdmittedRelease {
 }
 
 /** One package of such a release. */
-export interface AdmittedPackage {
-  readonly request: ReleaseRequest;
-  readonly release: Release;
+export interface AdmittedPackage extends AdmittedRelease {
   readonly found: ReleasePackage;
 }
 
@@ -193,7 +190,10 @@ export class ProviderMirror {
     within: Within = {},
   ): Promise<Answer<AdmittedPackage>> {
     const answer = await this.findRelease(address, within);
-    const found = packageOf(address, answer.value.release, platform);
+    const name = formatPlatform(platform);
+    const found = answer.value.release.packages.get(name);
+    if (found === undefined)
+      throw failure("not-found", `${formatRelease(address)} for ${name}`);
     return { ...answer, value: { ...answer.value, found } };
   }
 
@@ -202,9 +202,9 @@ export class ProviderMirror {
     address: ReleaseAddress,
     platform: Platform,
   ): Promise<AdmittedPackage> {
-    const { request, release } = await this.recallRelease(address);
-    const found = release.packages.get(formatPlatform(platform));
-    if (found !== undefined) return { request, release, found };
+    const admitted = await this.recallRelease(address);
+    const found = admitted.release.packages.get(formatPlatform(platform));
+    if (found !== undefined) return { ...admitted, found };
     // Platforms may have been added to a release since.
     return (await this.findPackage(address, platform)).value;
   }
@@ -217,21 +217,17 @@ export class ProviderMirror {
   }: AdmittedPackage): Promise<OpenArchive> {
     const { archives, offline, wrong } = this.#parts;
     const { filename, sha256 } = found;
-    if ((await this.findSize(found)) === undefined) {
-      const came = await wrong.find(address.provider, sha256);
-      if (came?.isRefused === true)
-        throw failure("archive-digest", filename, sha256, came.got);
-      if (offline) throw failure("not-stored", filename);
-    }
+    const stored = await archives.openStored(sha256);
+    if (stored !== undefined) return stored;
+    const came = await wrong.find(address.provider, sha256);
+    if (came?.isRefused === true)
+      throw failure("archive-digest", filename, sha256, came.got);
+    if (offline) throw failure("not-stored", filename);
     const place = release.places.get(formatPlatform(found.platform));
-    const archive = await archives.open(found.sha256, {
-      name: found.filename,
+    const archive = await archives.open(sha256, {
+      name: filename,
       hostname: address.provider.hostname,
-      open: async (signal) => {
-        // A stored archive may be found damaged, and dropped.
-        if (offline) throw failure("not-stored", found.filename);
-        return openPackage(origin, address, found, place, signal);
-      },
+      open: (signal) => openPackage(origin, address, found, place, signal),
       onWrong: (got) =>
         void wrong.note(address.provider, sha256, got).catch(() => undefined),
     });

@@ -80,18 +80,6 @@ export function checksumsSubject(release: ReleaseAddress): ChecksumsSubject {
   };
 }
 
-export function packageOf(
-  address: ReleaseAddress,
-  { packages }: Release,
-  platform: Platform,
-): ReleasePackage {
-  const name = formatPlatform(platform);
-  const found = packages.get(name);
-  if (found === undefined)
-    throw failure("not-found", `${formatRelease(address)} for ${name}`);
-  return found;
-}
-
 /** Publishers have about 15; every one is looked up for each document. */
 const mostPlatforms = 256;
 

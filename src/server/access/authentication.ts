@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { failure } from "../../errors/index.ts";
-import { pathOf } from "../http/raw-request.ts";
+import { pathOf } from "../http/request-context.ts";
 import {
   formatTicket,
   isSignedBy,

@@ -5,9 +5,13 @@ import { currentAsker } from "../../telemetry/asker.ts";
 import type { AuditLog } from "../../store/database/audit-log.ts";
 import type { AuditEntry } from "../../telemetry/audit-entry.ts";
 import { parseByteRange, type SatisfiableRange } from "./byte-range.ts";
-import { isUnmodified } from "./document-response.ts";
+import { inTime } from "../../concurrency/in-time.ts";
 import { cut } from "./error-response.ts";
-import { type RequestContext, setHeaders } from "./request-context.ts";
+import {
+  isUnmodified,
+  type RequestContext,
+  setHeaders,
+} from "./request-context.ts";
 
 export interface ArchiveResponseLimits {
   /** Milliseconds within which a request is answered or given up. */
@@ -37,10 +41,7 @@ export async function answerArchive(
     ctx.set("ETag", archiveTag(sha256));
   } else if (ctx.method === "HEAD") {
     ctx.status = 200;
-    setHeaders(ctx, {
-      ...archiveHeaders(sha256, mediaType),
-      ...lengthHeaders(await findSize()),
-    });
+    setHeaders(ctx, archiveHeaders(sha256, mediaType, await findSize()));
   } else await send();
 }
 
@@ -60,29 +61,22 @@ export async function sendArchive(
 ): Promise<void> {
   const { res } = ctx;
   await unlessLeft(res, archive.admitted);
-  const deadline = after(limits.answer);
-  try {
-    await unlessLeft(res, startedInTime(archive, filename, deadline.passed));
-    if (res.destroyed) return;
-    const range = chooseRange(ctx.req.headers, archive, filename);
-    const body = archive.read(range)[Symbol.asyncIterator]();
-    const first = body.next();
-    await unlessLeft(res, Promise.race([first, deadline.passed]));
-    startBody(ctx, archive, range, mediaType);
-    await writeBody(res, first, body);
-  } finally {
-    deadline.cancel();
-  }
-}
-
-async function startedInTime(
-  archive: OpenArchive,
-  filename: string,
-  passed: Promise<"late">,
-): Promise<void> {
-  const result = await Promise.race([archive.started, passed]);
-  if (result === "late")
+  const asked = performance.now();
+  const started = inTime(archive.started, limits.answer, () => {
     throw failure("origin-timeout", filename, "no first byte yet");
+  });
+  await unlessLeft(res, started);
+  if (res.destroyed) return;
+  const range = chooseRange(ctx.req.headers, archive, filename);
+  const body = archive.read(range)[Symbol.asyncIterator]();
+  const first = body.next();
+  const left = limits.answer - (performance.now() - asked);
+  await unlessLeft(
+    res,
+    inTime(first, left, () => undefined),
+  );
+  startBody(ctx, archive, range, mediaType);
+  await writeBody(res, first, body);
 }
 
 function chooseRange(
@@ -92,8 +86,9 @@ function chooseRange(
 ): SatisfiableRange | undefined {
   const condition = headers["if-range"];
   const applies = condition === undefined || condition === archiveTag(sha256);
-  if (size === undefined || !applies) return undefined;
-  return parseByteRange(headers.range, size, filename);
+  return headers.range === undefined || size === undefined || !applies
+    ? undefined
+    : parseByteRange(headers.range, size, filename);
 }
 
 /**
@@ -109,8 +104,10 @@ function startBody(
   const isPart = range !== undefined && size !== undefined;
   ctx.status = isPart ? 206 : 200;
   setHeaders(ctx, {
-    ...archiveHeaders(sha256, mediaType),
-    ...lengthHeaders(isPart ? range.end - range.start : size),
+    ...archiveHeaders(
+      ...([sha256, mediaType] as const),
+      isPart ? range.end - range.start : size,
+    ),
     "Content-Range": isPart
       ? `bytes ${range.start}-${range.end - 1}/${size}`
       : undefined,
@@ -119,18 +116,18 @@ function startBody(
   ctx.flushHeaders();
 }
 
-function archiveHeaders(sha256: string, mediaType: string) {
+function archiveHeaders(
+  sha256: string,
+  mediaType: string,
+  length: number | undefined,
+) {
   return {
     "Content-Type": mediaType,
     ETag: archiveTag(sha256),
     "Cache-Control": "no-cache",
+    "Accept-Ranges": length === undefined ? undefined : "bytes",
+    "Content-Length": length?.toString(),
   };
-}
-
-function lengthHeaders(length: number | undefined) {
-  return length === undefined
-    ? {}
-    : { "Accept-Ranges": "bytes", "Content-Length": `${length}` };
 }
 
 /**
@@ -183,15 +180,6 @@ async function unlessLeft<T>(
   } finally {
     res.off("close", leave);
   }
-}
-
-function after(ms: number): {
-  readonly passed: Promise<"late">;
-  cancel(): void;
-} {
-  const { promise, resolve } = Promise.withResolvers<"late">();
-  const timer = setTimeout(() => resolve("late"), ms);
-  return { passed: promise, cancel: () => clearTimeout(timer) };
 }
 
 /** Answers that ended because the archive is not the signed one: that refusal has a line of its own. */

@@ -7,15 +7,15 @@ export interface SatisfiableRange extends ByteRange {
 }
 
 /**
- * One `bytes` range (RFC 9110, 14.2). Undefined for no header, several ranges and other units: these are answered
+ * One `bytes` range (RFC 9110, 14.2). Undefined for several ranges and other units: these are answered
  * with the whole, as the RFC allows.
  */
 export function parseByteRange(
-  header: string | undefined,
+  header: string,
   size: number,
   filename: string,
 ): SatisfiableRange | undefined {
-  const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? "");
+  const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header.trim());
   const [, first = "", last = ""] = match ?? [];
   if (first === "" && last === "") return undefined;
   if (first !== "" && last !== "" && Number(last) < Number(first))

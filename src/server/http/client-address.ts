@@ -57,22 +57,16 @@ export class ClientAddresses {
 
   /** Undefined for what is no address. */
   #describe(text: string): Client | undefined {
-    const address = parseAddress(text);
-    if (address === undefined) return undefined;
+    // The zone of a link-local address (RFC 4007, 11) is a name of this or another machine's own.
+    const [bare = ""] = text.split("%", 1);
+    // Each of the two takes some texts for addresses that the other does not.
+    if (isIP(bare) === 0 || !ipaddr.isValid(bare)) return undefined;
+    const address = ipaddr.process(bare);
     return {
       address: address.toString(),
       isTrustedProxy: this.#trusted.some((network) => isIn(address, network)),
     };
   }
-}
-
-/** Without the zone of a link-local address (RFC 4007, 11), which is a name of this or another machine's own; undefined for what is no address. */
-function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
-  const [bare = ""] = text.split("%", 1);
-  // Each of the two takes some texts for addresses that the other does not.
-  return isIP(bare) !== 0 && ipaddr.isValid(bare)
-    ? ipaddr.process(bare)
-    : undefined;
 }
 
 function parseNetwork(text: string): Network {

@@ -1,7 +1,10 @@
 import { createHash } from "node:crypto";
-import type { IncomingMessage } from "node:http";
 import type { Answer } from "../../mirror/cache/metadata-cache.ts";
-import type { RenderedDocument, RequestContext } from "./request-context.ts";
+import {
+  isUnmodified,
+  type RenderedDocument,
+  type RequestContext,
+} from "./request-context.ts";
 
 /** JSON, or its text. The media type has no parameter: clients warn about one. */
 export function renderDocument(document: object | string): RenderedDocument {
@@ -57,17 +60,4 @@ export function sendDocument(
   res.setHeader("Content-Type", type);
   res.setHeader("Content-Length", length);
   res.end(body);
-}
-
-/** True when the client holds the representation of `tag` already (RFC 9110, 13.1.2: weak comparison). */
-export function isUnmodified(
-  { headers }: Pick<IncomingMessage, "headers">,
-  tag: string,
-): boolean {
-  const held = headers["if-none-match"];
-  if (held === undefined) return false;
-  return held
-    .split(",")
-    .map((text) => text.trim().replace(/^W\//, ""))
-    .some((text) => text === tag || text === "*");
 }

@@ -148,8 +148,7 @@ export class Listener {
     // The connection was cut for a request before this one.
     if (socket.destroyed) return;
     try {
-      const before = this.#dueOn(socket).at(-1);
-      this.#expect(socket, res);
+      const before = this.#expect(socket, res);
       if (before !== undefined) await once(before, "close");
       const isRefused = !req.complete && this.#unread.has(socket);
       if (!req.socket.destroyed && !isRefused) await handle(req, res);
@@ -159,12 +158,14 @@ export class Listener {
     }
   }
 
-  #expect(socket: Socket, res: ServerResponse): void {
+  /** Returns the answer that goes before this one. */
+  #expect(socket: Socket, res: ServerResponse): ServerResponse | undefined {
     let due = this.#due.get(socket);
     if (due === undefined) {
       this.#due.set(socket, (due = new Set()));
       socket.once("close", () => this.#due.delete(socket));
     }
+    const before = [...due].at(-1);
     due.add(res);
     if (due.size > mostPipelined) socket.destroy();
     res.once("close", () => {
@@ -173,6 +174,7 @@ export class Listener {
       if (!this.#server.listening)
         setImmediate(() => this.#server.closeIdleConnections());
     });
+    return before;
   }
 
   /**

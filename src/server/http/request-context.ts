@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import type { Context, Middleware, ParameterizedContext } from "koa";
 import type { Answer, Outcome } from "../../mirror/cache/metadata-cache.ts";
 import {
@@ -60,6 +61,12 @@ export type RoutedContext = RequestContext & {
 };
 export type RequestMiddleware = Middleware<RequestState, Routing>;
 
+/** The URL without its query, as it came. */
+export function pathOf(url: string): string {
+  const query = url.indexOf("?");
+  return query < 0 ? url : url.slice(0, query);
+}
+
 /** Notes how the mirror obtained the answer. */
 export function noteAnswer(
   { note }: RequestState,
@@ -100,4 +107,17 @@ export function setHeaders(
 ): void {
   for (const [name, value] of Object.entries(headers))
     if (value !== undefined) ctx.set(name, value);
+}
+
+/** True when the client holds the representation of `tag` already (RFC 9110, 13.1.2: weak comparison). */
+export function isUnmodified(
+  { headers }: Pick<IncomingMessage, "headers">,
+  tag: string,
+): boolean {
+  const held = headers["if-none-match"];
+  if (held === undefined) return false;
+  return held
+    .split(",")
+    .map((text) => text.trim().replace(/^W\//, ""))
+    .some((text) => text === tag || text === "*");
 }

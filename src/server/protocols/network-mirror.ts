@@ -1,4 +1,3 @@
-import { parseArchiveName } from "../../address/archive-name.ts";
 import { formatPlatform } from "../../address/platform.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import {
@@ -29,6 +28,7 @@ import {
 } from "../http/request-context.ts";
 import {
   type ProtocolParts,
+  readPackage,
   readProvider,
   readRelease,
   withinFor,
@@ -104,13 +104,9 @@ export class NetworkMirrorProtocol {
 
   async archive(ctx: RoutedContext): Promise<void> {
     const asked = performance.now();
-    const provider = readProvider(ctx);
-    const filename = `${ctx.params.archive}.zip`;
-    const { version, platform } = parseArchiveName(provider, filename);
+    const { address, platform } = readPackage(ctx);
     const { value: admitted, ...answer } = await this.#mirror.findPackage(
-      { provider, version },
-      platform,
-      withinFor(ctx),
+      ...([address, platform, withinFor(ctx)] as const),
     );
     const { found } = admitted;
     noteAnswer(ctx.state, { ...answer, outcome: "hit" });
@@ -127,31 +123,27 @@ export class NetworkMirrorProtocol {
     admitted: AdmittedPackage,
     asked: number,
   ): Promise<void> {
+    const { request, found } = admitted;
     const start = performance.now();
     const archive = await this.#mirror.openArchive(admitted);
     const { audit, limits: given } = this.#parts;
     const { note } = ctx.state;
     note.outcome = archive.outcome;
     try {
-      recordDelivery(audit, ctx.res, describe(admitted));
+      recordDelivery(audit, ctx.res, {
+        provider: formatProviderAddress(request.provider),
+        version: request.address.version,
+        platform: formatPlatform(found.platform),
+        sha256: found.sha256,
+      });
       // Time spent on metadata counts, as the client waits for one answer.
       const answer = given.answer - (performance.now() - asked);
       const limits = { ...given, answer };
-      await sendArchive(ctx, archive, admitted.found.filename, limits);
+      await sendArchive(ctx, archive, found.filename, limits);
     } finally {
       if (archive.outcome !== "hit")
         note.originTime += performance.now() - start;
       await archive.close();
     }
   }
-}
-
-function describe({ request, found: { platform, sha256 } }: AdmittedPackage) {
-  const { provider, version } = request.address;
-  return {
-    provider: formatProviderAddress(provider),
-    version,
-    platform: formatPlatform(platform),
-    sha256,
-  };
 }

@@ -10,7 +10,7 @@ import {
 } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
-import type { Answer } from "../../mirror/cache/metadata-cache.ts";
+import type { Answer, Within } from "../../mirror/cache/metadata-cache.ts";
 import type { PlatformArchives } from "../../mirror/providers/ensured-archive.ts";
 import type { MirroredPackage } from "../../mirror/providers/package-description.ts";
 import type {
@@ -20,7 +20,6 @@ import type {
 } from "../../mirror/providers/provider-mirror.ts";
 import {
   formatRelease,
-  packageOf,
   type Release,
   type ReleaseAddress,
 } from "../../mirror/releases/release.ts";
@@ -90,9 +89,10 @@ export class ProviderRegistryProtocol {
   async package(ctx: RoutedContext): Promise<void> {
     const address = readRelease(ctx);
     const platform = parsePlatform(`${ctx.params.os}_${ctx.params.arch}`);
-    const answer = await this.#findToVerify(ctx, address);
-    const found = packageOf(address, answer.value.release, platform);
-    const admitted = { ...answer.value, found };
+    const answer = await this.#findToVerify(ctx, (within) =>
+      this.#mirror.findPackage(address, platform, within),
+    );
+    const admitted = answer.value;
     expectVerifiable(admitted);
     const packages = await this.#listSized(admitted);
     this.#platforms.want(admitted);
@@ -107,19 +107,17 @@ export class ProviderRegistryProtocol {
   }
 
   /** A release that was known without keys and is out of date is waited for: its publisher may have added some. */
-  async #findToVerify(
+  async #findToVerify<V extends AdmittedRelease>(
     ctx: RoutedContext,
-    address: ReleaseAddress,
-  ): Promise<Answer<AdmittedRelease>> {
-    const known = await this.#mirror.findRelease(address, withinFor(ctx));
-    return findMissing(known.value) === undefined
-      ? known
-      : this.#mirror.findRelease(address);
+    find: (within?: Within) => Promise<Answer<V>>,
+  ): Promise<Answer<V>> {
+    const known = await find(withinFor(ctx));
+    return findMissing(known.value) === undefined ? known : find();
   }
 
   /** Packages of all platforms that are stored; none without the package's own size, because clients measure the archive by it. */
   async #listSized(
-    admitted: AdmittedRelease & AdmittedPackage,
+    admitted: AdmittedPackage,
   ): Promise<readonly SizedPackage[]> {
     const { release, found } = admitted;
     const described = await this.#mirror.describePackages(admitted);
@@ -142,7 +140,9 @@ export class ProviderRegistryProtocol {
     const name = formatChecksumsName(address.provider, address.version);
     if (filename !== name && filename !== `${name}.sig`)
       throw failure("no-such-page");
-    const answer = await this.#findToVerify(ctx, address);
+    const answer = await this.#findToVerify(ctx, (within) =>
+      this.#mirror.findRelease(address, within),
+    );
     expectVerifiable(answer.value);
     const { document, signature } = answer.value.release.proof;
     noteAnswer(ctx.state, answer);

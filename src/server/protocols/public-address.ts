@@ -2,6 +2,8 @@ import type { IncomingMessage } from "node:http";
 import { TLSSocket } from "node:tls";
 import { LRUCache } from "lru-cache";
 import type { ClientAddresses } from "../http/client-address.ts";
+import { parseArchiveName } from "../../address/archive-name.ts";
+import type { Platform } from "../../address/platform.ts";
 import type { AuditLog } from "../../store/database/audit-log.ts";
 import type { Authentication } from "../access/authentication.ts";
 import type { ArchiveResponseLimits } from "../http/archive-response.ts";
@@ -112,31 +114,49 @@ export function withinFor({ req }: Pick<RoutedContext, "req">): Within {
     : whatIsKnown;
 }
 
-/** Addresses that were asked for last; bounded because clients may request any. */
-const read = new LRUCache<string, ProviderAddress>({ max: 1_000 });
-const readReleases = new LRUCache<string, ReleaseAddress>({ max: 1_000 });
+/** Names that were asked for last, each as the same object; bounded because clients may request any. */
+const providers = new LRUCache<string, ProviderAddress>({ max: 1_000 });
+const releases = new LRUCache<string, ReleaseAddress>({ max: 1_000 });
+const packages = new LRUCache<string, AskedPackage>({ max: 1_000 });
 
-export function readProvider({
-  params,
-}: Pick<RoutedContext, "params">): ProviderAddress {
+type Asked = Pick<RoutedContext, "params">;
+
+/** An archive of a release. */
+interface AskedPackage {
+  readonly address: ReleaseAddress;
+  readonly platform: Platform;
+}
+
+export function readProvider({ params }: Asked): ProviderAddress {
   const { hostname = "", namespace = "", type = "" } = params;
   const text = `${hostname}/${namespace}/${type}`;
-  const known = read.get(text);
-  if (known !== undefined) return known;
-  const address = providerAddress(hostname, namespace, type);
-  read.set(text, address);
+  const known = providers.get(text);
+  const address = known ?? providerAddress(hostname, namespace, type);
+  if (known === undefined) providers.set(text, address);
   return address;
 }
 
-export function readRelease(
-  ctx: Pick<RoutedContext, "params">,
-): ReleaseAddress {
-  const { hostname = "", namespace = "", type = "", version = "" } = ctx.params;
+export function readRelease({ params }: Asked): ReleaseAddress {
+  const { hostname = "", namespace = "", type = "", version = "" } = params;
   const text = `${hostname}/${namespace}/${type}/${version}`;
-  const known = readReleases.get(text);
+  const known = releases.get(text);
   if (known !== undefined) return known;
-  const provider = readProvider(ctx);
+  const provider = readProvider({ params });
   const address = { provider, version: parseVersion(version) };
-  readReleases.set(text, address);
+  releases.set(text, address);
   return address;
+}
+
+/** By the name of an archive. */
+export function readPackage({ params }: Asked): AskedPackage {
+  const { hostname = "", namespace = "", type = "", archive = "" } = params;
+  const text = `${hostname}/${namespace}/${type}/${archive}`;
+  const known = packages.get(text);
+  if (known !== undefined) return known;
+  const provider = readProvider({ params });
+  const { version, platform } = parseArchiveName(provider, `${archive}.zip`);
+  const address = readRelease({ params: { ...params, version } });
+  const asked = { address, platform };
+  packages.set(text, asked);
+  return asked;
 }

@@ -9,7 +9,7 @@ import type { AuditLog } from "../../store/database/audit-log.ts";
 import type { AuditEntry } from "../../telemetry/audit-entry.ts";
 import { LineLimit } from "../../telemetry/line-limit.ts";
 import type { Client } from "../http/client-address.ts";
-import { subjectOf, type PathNames } from "./subject.ts";
+import { subjectOf, type PathNames } from "./request-log.ts";
 
 /** Lines for the same refusal of a client, for each client, and for all. */
 const mostLines = { window: 60_000, same: 10, group: 60, all: 600 };

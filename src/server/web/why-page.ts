@@ -5,7 +5,7 @@ import {
   type Why,
   type WhyQuestion,
 } from "../../mirror/why/why.ts";
-import { pathOf } from "../http/raw-request.ts";
+import { pathOf } from "../http/request-context.ts";
 import { answerJson } from "../http/request-context.ts";
 import { html, type Html } from "./html.ts";
 import { sendPage } from "./page.ts";

@@ -53,9 +53,8 @@ export class DatabaseRecords implements RecordStore {
   }
 
   async look(): Promise<void> {
-    const changed = await this.#reading(["changes"], () =>
-      this.#database.findChanges(),
-    );
+    const { findChanges } = this.#database;
+    const changed = await this.#reading(["changes"], findChanges);
     // Other tables have changes, too.
     if (changed?.size === 0) return;
     for (const listener of this.#listeners) listener(changed);

@@ -117,7 +117,7 @@ export class Transactions {
 export interface Database {
   readonly transactions: Transactions;
   /** The records that other processes may have changed since the last call, which are none at most times; undefined where it may be any. */
-  findChanges(): Promise<ReadonlySet<string> | undefined>;
+  readonly findChanges: () => Promise<ReadonlySet<string> | undefined>;
   /** Bytes that it takes of the storage directory's disk. */
   measure(): Promise<number>;
   /** Why it does not answer; undefined while it does. */
