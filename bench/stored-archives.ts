@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Sha256 } from "../src/address/hash.ts";
-import { blobPath, layOutStore, type RecordKey } from "../src/store/layout.ts";
+import { blobPath, layOutStore } from "../src/store/layout.ts";
 import { openDatabase } from "../src/store/database/database.ts";
 import { scratch } from "./scratch.ts";
 
@@ -17,30 +17,29 @@ export function fillStore(archives: number): string {
   void openDatabase(layout).close();
   const database = new DatabaseSync(layout.database);
   database.exec("BEGIN");
-  const insert = database.prepare("INSERT INTO records VALUES (?, ?, 1, ?)");
-  const record = (key: RecordKey, body: unknown) =>
-    insert.run(
-      key.slice(0, -1).join("/"),
-      key.at(-1) ?? "",
-      JSON.stringify(body),
-    );
+  const hashes = database.prepare(
+    "INSERT INTO package_hashes VALUES (?, 1, ?)",
+  );
+  const releases = database.prepare(
+    "INSERT INTO releases VALUES (?, ?, ?, ?, 1, ?)",
+  );
   for (let n = 0; n < archives; n++) {
     const content = `archive ${n}`;
     const sha256 = digestOf(content);
     write(blobPath(layout, sha256), content);
-    const hashes = ["package-hashes", sha256.slice(0, 2), sha256];
-    record(hashes, { unhashable: "it is no archive" });
+    hashes.run(sha256, JSON.stringify({ unhashable: "it is no archive" }));
     if (n % platforms > 0) continue;
     const number = n / platforms;
     const type = `type-${Math.floor(number / 100)}`;
     // The index's namespace has no ledger yet, so these releases use another one.
-    const provider = ["providers", "registry.terraform.io", "kept", type];
-    const release = [...provider, "releases", `1.${number % 100}.0`];
     const named = Array.from({ length: platforms }, (_, platform) => [
       `terraform-provider-${type}_1.${number % 100}.0_${platform}.zip`,
       digestOf(`archive ${n + platform}`),
     ]);
-    record(release, { firstDigests: Object.fromEntries(named) as unknown });
+    releases.run(
+      ...["registry.terraform.io", "kept", type, `1.${number % 100}.0`],
+      JSON.stringify({ firstDigests: Object.fromEntries(named) as unknown }),
+    );
   }
   database.exec("COMMIT");
   database.close();

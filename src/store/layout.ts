@@ -1,9 +1,6 @@
 import { join } from "node:path";
 import type { Sha256 } from "../address/hash.ts";
 
-/** The parts of a record's name. */
-export type RecordKey = readonly string[];
-
 /**
  * Paths in a storage directory. A version in a path changes with its format.
  */
@@ -55,26 +52,9 @@ export function blobPath(layout: StoreLayout, sha256: Sha256): string {
   return join(layout.blobs, sha256.slice(0, 2), sha256);
 }
 
-/** True for records that can be made again: the hashes of archives, and the keys of their URLs. All others are trust and decisions. */
-export function isRebuildable([room]: RecordKey): boolean {
-  return ["package-hashes", "wrong-archives", "auth"].includes(room ?? "");
-}
-
 /** Returns the key of an archive in a bucket. */
 export function blobObject(sha256: Sha256): string {
   return `blobs/v1/sha256/${sha256.slice(0, 2)}/${sha256}`;
-}
-
-/** False for names that other programs may have put beside the records. */
-function isKeyPart(name: string): boolean {
-  return /^[A-Za-z0-9][A-Za-z0-9._:+-]*$/.test(name);
-}
-
-/** Throws RangeError for what is not the key of a record. */
-export function checkParts(key: RecordKey): void {
-  for (const part of key)
-    if (!isKeyPart(part))
-      throw new RangeError(`not a part of a record key: ${part}`);
 }
 
 /** Makes a new name in the staging folder, with the process that uses it. */

@@ -99,7 +99,7 @@ function reasonOf(error: unknown): string {
  * Version of the stores that this program writes. It grows when an older
  * program would misunderstand a store, or overlook parts of it.
  */
-const storeVersion = 2;
+const storeVersion = 3;
 
 const shape = z.object({ version: z.int().positive() });
 

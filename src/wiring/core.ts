@@ -122,7 +122,7 @@ function wireProviders(
       logger.error({ sha256, err }, "an archive could not be hashed");
   });
   kept.listen((changed) => {
-    if (isAbout(changed, "package-hashes")) hashes.forget();
+    if (isAbout(changed, "package_hashes")) hashes.forget();
   });
   const archives = wireArchives(configuration, kept, hashes, telemetry);
   const clients = wireClients(configuration, telemetry, clock);
@@ -195,7 +195,7 @@ function wireStandings(
     onUnwritten: make.onUnwritten,
   });
   kept.listen((changed) => {
-    if (isAbout(changed, "refused-versions")) refused.forget();
+    if (isAbout(changed, "refused_versions")) refused.forget();
   });
   const contacts = new FirstContacts({
     ...{ catalog, events, refused, clock, offline },

@@ -26,6 +26,7 @@ import type { Bucket } from "../store/bucket/bucket.ts";
 import { SharedArchives } from "../store/bucket/shared-archives.ts";
 import type { StoreLayout } from "../store/layout.ts";
 import { DatabaseRecords } from "../store/database/database-records.ts";
+import type { RecordTable } from "../store/records/record-tables.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
 import { signaturePolicyOf } from "./origins.ts";
 import type { Telemetry } from "./telemetry.ts";
@@ -87,7 +88,7 @@ export function wireKept(
   const listen: Kept["listen"] = (listener) => local.listen(listener);
   listen((changed) => {
     changes.noteRecords(changed);
-    if (isAbout(changed, "trust")) trust.forget();
+    if (isAbout(changed, "namespaces", "first_contacts")) trust.forget();
   });
   const make = wireCaches(configuration, telemetry, { clock, listen, changes });
   const kept = {
@@ -256,10 +257,12 @@ function wireJudge(signatures: SignatureThreads): SignatureJudge {
   };
 }
 
-/** True where records of a room may be among those that changed. */
+/** True where records of one of these tables may be among those that changed. */
 export function isAbout(
   changed: ReadonlySet<string> | undefined,
-  room: string,
+  ...tables: readonly RecordTable[]
 ): boolean {
-  return changed?.values().some((name) => name.startsWith(`${room}/`)) ?? true;
+  const isOne = (name: string) =>
+    tables.some((table) => name.startsWith(`${table}/`));
+  return changed?.values().some(isOne) ?? true;
 }

@@ -76,7 +76,7 @@ export class AuthenticationScene {
   /** Signed with the mirror's own key; `expires` in milliseconds since 1970. */
   forge(path: string, expires: number): string {
     const { directory } = this.mirror;
-    const { keys } = readRecord(directory, ["auth", "archive-url-keys"]) as {
+    const { keys } = readRecord(directory, ["secrets", "archive-urls"]) as {
       keys: { secret: string }[];
     };
     const secret = Buffer.from(keys[0]?.secret ?? "", "base64url");

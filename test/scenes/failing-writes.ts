@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { KeyedLimit } from "../../src/concurrency/keyed-limit.ts";
-import type { RecordKey, StoreLayout } from "../../src/store/layout.ts";
+import type { StoreLayout } from "../../src/store/layout.ts";
+import type { RecordKey } from "../../src/store/records/record-tables.ts";
 import { openDatabase } from "../../src/store/database/database.ts";
 import type { Database } from "../../src/store/database/transactions.ts";
 import { DatabaseRecords } from "../../src/store/database/database-records.ts";

@@ -2,6 +2,7 @@ import { ProviderChanges } from "../../src/mirror/cache/provider-changes.ts";
 import { TrustEntry } from "../../src/mirror/trust/trust-entry.ts";
 import { namespaceKey } from "../../src/mirror/trust/trust-records.ts";
 import { TrustStore } from "../../src/mirror/trust/trust-store.ts";
+import type { RecordKey } from "../../src/store/records/record-tables.ts";
 import type { Decisions } from "../../src/trust/decisions.ts";
 import type { FirstContact } from "../../src/trust/state.ts";
 import { makeLayout } from "../store/stores.ts";
@@ -13,9 +14,8 @@ const { hostname, namespace } = address.provider;
 export const acme = { hostname, namespace };
 export const place = {
   namespace: namespaceKey(acme),
-  release: (type = "thing", version = "1.0.0") => [
-    ...["providers", hostname, namespace, type],
-    ...["releases", version],
+  release: (type = "thing", version = "1.0.0"): RecordKey => [
+    ...(["releases", hostname, namespace, type, version] as const),
   ],
 };
 

@@ -79,7 +79,7 @@ async function fill(): Promise<void> {
     await mirror.get(path, bearer(other.token));
   askDatabase(
     layOutStore(directory),
-    "UPDATE records SET body = '{}' WHERE folder LIKE '%/damaged/releases'",
+    "UPDATE releases SET body = '{}' WHERE type = 'damaged'",
   );
 }
 
@@ -119,7 +119,7 @@ function pathsOf(...types: readonly string[]): readonly string[] {
 /** Lists the secrets, and the paths and names that only the operator may see. */
 function listSecrets(): readonly string[] {
   const { directory, configFile } = mirror;
-  const { keys } = readRecord(directory, ["auth", "archive-url-keys"]) as {
+  const { keys } = readRecord(directory, ["secrets", "archive-urls"]) as {
     keys: { secret: string }[];
   };
   return [

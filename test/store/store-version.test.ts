@@ -22,23 +22,23 @@ describe("the version of a store", () => {
   it("is said in a new one", async () => {
     const layout = empty();
     await prepareStorageDirectory(layout);
-    expect(readFileSync(layout.version, "utf8")).toBe('{"version":2}\n');
+    expect(readFileSync(layout.version, "utf8")).toBe('{"version":3}\n');
   });
 
   it("is this one where nothing says it, and what is there stays", async () => {
     const layout = await makeLayout();
-    const key = ["trust", "seen", "a.example", "acme"];
+    const key = ["namespaces", "a.example", "acme"] as const;
     await openRecords(layout).swap(key, 0, { notes: [1] });
     rmSync(layout.version);
     await prepareStorageDirectory(layout);
     const kept = await openRecords(layout).read(key, asItIs);
     expect(kept).toEqual({ notes: [1] });
-    expect(readFileSync(layout.version, "utf8")).toBe('{"version":2}\n');
+    expect(readFileSync(layout.version, "utf8")).toBe('{"version":3}\n');
   });
 
   it.each([
-    ["store-too-new", "says so", "store.json", '{"version":3}'],
-    ["store-too-old", "says so", "store.json", '{"version":1}'],
+    ["store-too-new", "says so", "store.json", '{"version":4}'],
+    ["store-too-old", "says so", "store.json", '{"version":2}'],
     ["store-too-old", "has records in files", "records/v1/a.json", "it"],
   ] as const)("is refused untouched: %s %s", async (code, _, name, text) => {
     const layout = empty();
@@ -69,7 +69,7 @@ describe("the version of a store", () => {
     "ends `%s` with one sentence and status 2 when it is a newer one",
     async (command) => {
       const layout = empty();
-      writeFileSync(layout.version, '{"version":3}');
+      writeFileSync(layout.version, '{"version":4}');
       const config = join(layout.directory, "provender.yaml");
       writeFileSync(
         config,
@@ -82,7 +82,7 @@ describe("the version of a store", () => {
       const { status, stdout, stderr } = await runHere(args);
       expect([status, stdout]).toEqual([2, ""]);
       expect(stderr).toBe(
-        `provender: ${failure("store-too-new", layout.directory, 3, 2).message}\n`,
+        `provender: ${failure("store-too-new", layout.directory, 4, 3).message}\n`,
       );
     },
   );

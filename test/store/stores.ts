@@ -1,14 +1,15 @@
+import {
+  type RecordKey,
+  type RecordTable,
+  recordTables,
+} from "../../src/store/records/record-tables.ts";
 import { copyFileSync, existsSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { pino } from "pino";
 import { BlobStore } from "../../src/store/blobs/blob-store.ts";
 import { openDatabase } from "../../src/store/database/database.ts";
 import { DatabaseRecords } from "../../src/store/database/database-records.ts";
-import {
-  layOutStore,
-  type RecordKey,
-  type StoreLayout,
-} from "../../src/store/layout.ts";
+import { layOutStore, type StoreLayout } from "../../src/store/layout.ts";
 import { prepareStorageDirectory } from "../../src/store/storage-directory.ts";
 import { scratch } from "../running-mirror.ts";
 
@@ -73,28 +74,29 @@ export function askDatabase(
   }
 }
 
-const where = "WHERE folder || '/' || name = ?";
+const where = ([table]: RecordKey) =>
+  `WHERE ${recordTables[table].map((column) => `${column} = ?`).join(" AND ")}`;
 
 /** Takes a record away; returns what puts it back. */
 export function loseRecord(
   layout: Pick<StoreLayout, "database">,
   key: RecordKey,
 ): () => void {
-  const name = key.join("/");
-  const text = `DELETE FROM records ${where} RETURNING revision, body`;
-  const [found] = askDatabase(layout, text, name);
-  if (found === undefined) throw new Error(`there is no ${name}`);
-  const put =
-    "INSERT INTO records (folder, name, revision, body) VALUES (?, ?, ?, ?)";
-  const folder = key.slice(0, -1).join("/");
-  const values = [folder, key.at(-1) ?? "", String(found.revision)];
-  return () => askDatabase(layout, put, ...values, String(found.body));
+  const [table, ...parts] = key;
+  const text = `DELETE FROM ${table} ${where(key)} RETURNING revision, body`;
+  const [found] = askDatabase(layout, text, ...parts);
+  if (found === undefined) throw new Error(`there is no ${key.join("/")}`);
+  const put = `INSERT INTO ${table} VALUES (${parts.map(() => "?,").join("")} ?, ?)`;
+  const { revision, body } = found;
+  return () =>
+    askDatabase(layout, put, ...parts, String(revision), String(body));
 }
 
 /** The body of a record as it is stored; undefined where there is none. */
 export function readRecord(directory: string, key: RecordKey): unknown {
-  const text = `SELECT body FROM records ${where}`;
-  const [found] = askDatabase(layOutStore(directory), text, key.join("/"));
+  const [table, ...parts] = key;
+  const text = `SELECT body FROM ${table} ${where(key)}`;
+  const [found] = askDatabase(layOutStore(directory), text, ...parts);
   return found && (JSON.parse(String(found.body)) as unknown);
 }
 
@@ -102,10 +104,14 @@ export function readRecord(directory: string, key: RecordKey): unknown {
 export function listRecords(directory: string): readonly [string, string][] {
   const layout = layOutStore(directory);
   if (!existsSync(layout.database)) return [];
-  return askDatabase(
-    layout,
-    "SELECT folder || '/' || name AS name, revision || ' ' || body AS body FROM records",
-  ).map(({ name, body }) => [String(name), String(body)]);
+  return Object.entries(recordTables).flatMap(([table, columns]) =>
+    askDatabase(layout, `SELECT * FROM ${table}`).map(
+      (row): [string, string] => [
+        [table, ...columns.map((column) => String(row[column]))].join("/"),
+        `${String(row.revision)} ${String(row.body)}`,
+      ],
+    ),
+  );
 }
 
 /** Puts a copy of the database back, while no process works on the directory. */
@@ -121,13 +127,13 @@ export function damageRecord(
   layout: Pick<StoreLayout, "database">,
   key: RecordKey,
 ): void {
-  const text = `UPDATE records SET body = 'no record' ${where}`;
-  askDatabase(layout, text, key.join("/"));
+  const [table, ...parts] = key;
+  const text = `UPDATE ${table} SET body = 'no record' ${where(key)}`;
+  askDatabase(layout, text, ...parts);
 }
 
-/** Counts the records of a room. */
-export function countRecords(directory: string, room: string): number {
-  const layout = layOutStore(directory);
-  const text = "SELECT count(*) AS n FROM records WHERE folder LIKE ? || '/%'";
-  return Number(askDatabase(layout, text, room)[0]?.n);
+/** Counts the records of a table. */
+export function countRecords(directory: string, table: RecordTable): number {
+  const text = `SELECT count(*) AS n FROM ${table}`;
+  return Number(askDatabase(layOutStore(directory), text)[0]?.n);
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Sha256 } from "../../address/hash.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
-import type { RecordKey } from "../../store/layout.ts";
+import type { RecordKey } from "../../store/records/record-tables.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Clock } from "../cache/clock.ts";
 
@@ -63,5 +63,5 @@ function keyOf(
   { hostname, namespace, type }: ProviderAddress,
   sha256: Sha256,
 ): RecordKey {
-  return ["wrong-archives", hostname, namespace, type, sha256];
+  return ["wrong_archives", hostname, namespace, type, sha256];
 }

@@ -1,7 +1,7 @@
 import { failure, isFailure, isOriginFailure } from "../../errors/index.ts";
 import { ageOf, type Clock, type Moment, readMoment } from "./clock.ts";
 import { getHeapStatistics } from "node:v8";
-import type { RecordKey } from "../../store/layout.ts";
+import type { RecordKey } from "../../store/records/record-tables.ts";
 import { LRUCache } from "lru-cache";
 
 /** Bytes for each kind of metadata; the kinds together take at most half of a small heap. */

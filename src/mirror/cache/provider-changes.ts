@@ -44,7 +44,7 @@ export class ProviderChanges {
 
   /** The same by the name of a record, whatever it has of a provider. */
   noteRecord(record: string): void {
-    const name = rooms.exec(record)?.[1];
+    const name = tables.exec(record)?.[1];
     if (name !== undefined) this.note(name);
   }
 
@@ -55,5 +55,5 @@ export class ProviderChanges {
   }
 }
 
-const rooms =
-  /^(?:providers|refused-versions|trust\/[^/]+)\/([^/]+\/[^/]+(?:\/[^/]+)?)/;
+const tables =
+  /^(?:namespaces|first_contacts|version_lists|releases|refused_versions)\/([^/]+\/[^/]+(?:\/[^/]+)?)/;

@@ -8,7 +8,7 @@ import {
 import { archiveFormats } from "../../address/module-archive-name.ts";
 import { isVersion, type Version } from "../../address/version.ts";
 import { ifAddress } from "../../errors/index.ts";
-import type { RecordKey } from "../../store/layout.ts";
+import type { RecordKey } from "../../store/records/record-tables.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Candidate } from "../../trust/candidates.ts";
 import type { Kept, MetadataRecords } from "../cache/metadata-cache.ts";
@@ -66,7 +66,10 @@ const trustShape = z.object({
 /** Names of the records that list a module's versions. */
 export const moduleVersionNaming = {
   format: formatModuleAddress,
-  record: (module: ModuleAddress) => [...moduleKey(module), "versions"],
+  record: (module: ModuleAddress): RecordKey => [
+    "module_lists",
+    ...partsOf(module),
+  ],
 };
 
 /** Records of releases, one for each. */
@@ -120,8 +123,10 @@ export async function listOffered(
   { provider, version }: ReleaseAddress,
 ): Promise<readonly Omit<Candidate, "since">[]> {
   const { hostname, namespace, type } = provider;
-  const key = ["modules", hostname, namespace, ...type.split("/")];
-  const release = await records.read([...key, "archives", version], readTrust);
+  const release = await records.read(
+    ["module_pins", hostname, namespace, ...type.split("/"), version],
+    readTrust,
+  );
   return (release?.contents ?? []).flatMap(({ digest, noted: reason }) =>
     reason === "other-content"
       ? [{ version, sha256sums: digest, reason, fingerprint: undefined }]
@@ -164,29 +169,26 @@ export class ModuleTrustRecords {
 
   /** Every module of which something is recorded, by name. */
   async listModules(): Promise<readonly ModuleAddress[]> {
-    let found: readonly RecordKey[] = [["modules"]];
-    for (let part = 0; part < 4; part++) found = await this.#below(found);
-    return found.flatMap(
-      ([, hostname = "", namespace = "", name = "", system = ""]) =>
-        // A folder of another program has no address.
+    const tables = ["module_lists", "module_releases", "module_pins"] as const;
+    const listed = tables.map((table) => this.#records.list([table], 4));
+    const found = (await Promise.all(listed)).flat();
+    const byName = new Map(found.map((parts) => [parts.join("/"), parts]));
+    return [...byName.keys()].toSorted().flatMap((text) => {
+      const [hostname = "", namespace = "", name = "", system = ""] =
+        byName.get(text) ?? [];
+      // A row of another program has no address.
+      return (
         ifAddress(() => [moduleAddress(hostname, namespace, name, system)]) ??
-        [],
-    );
+        []
+      );
+    });
   }
 
   /** The versions of which something is recorded, in no order. */
   async listVersions(module: ModuleAddress): Promise<readonly Version[]> {
-    const names = await this.#records.list([...moduleKey(module), "archives"]);
-    return names.filter(isVersion);
-  }
-
-  /** Lists the keys directly below each of `keys`, by name. */
-  async #below(keys: readonly RecordKey[]): Promise<readonly RecordKey[]> {
-    const below = keys.map(async (key) => {
-      const names = await this.#records.folders(key);
-      return names.toSorted().map((name) => [...key, name]);
-    });
-    return (await Promise.all(below)).flat();
+    const key = ["module_pins", ...partsOf(module)] as const;
+    const found = await this.#records.list(key);
+    return found.flat().filter(isVersion);
   }
 }
 
@@ -206,14 +208,13 @@ function writeTrust({ pinned, contents }: ModuleTrust) {
 }
 
 function releaseKey({ module, version }: ModuleReleaseAddress): RecordKey {
-  return [...moduleKey(module), "releases", version];
+  return ["module_releases", ...partsOf(module), version];
 }
 
 function trustKey({ module, version }: ModuleReleaseAddress): RecordKey {
-  return [...moduleKey(module), "archives", version];
+  return ["module_pins", ...partsOf(module), version];
 }
 
-function moduleKey(module: ModuleAddress): RecordKey {
-  const { hostname, namespace, name, system } = module;
-  return ["modules", hostname, namespace, name, system];
+function partsOf({ hostname, namespace, name, system }: ModuleAddress) {
+  return [hostname, namespace, name, system] as const;
 }

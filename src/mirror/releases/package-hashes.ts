@@ -9,7 +9,7 @@ import { inTime } from "../../concurrency/in-time.ts";
 import { SingleFlight } from "../../concurrency/single-flight.ts";
 import { isFailure } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
-import type { RecordKey } from "../../store/layout.ts";
+import type { RecordKey } from "../../store/records/record-tables.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { ArchiveThreads } from "../../verification/archives/threads.ts";
 
@@ -161,5 +161,5 @@ function asUnhashable(error: unknown): Found {
 }
 
 function recordKey(sha256: Sha256): RecordKey {
-  return ["package-hashes", sha256.slice(0, 2), sha256];
+  return ["package_hashes", sha256];
 }

@@ -9,7 +9,7 @@ import { formatArchiveName } from "../../address/archive-name.ts";
 import { parsePlatform } from "../../address/platform.ts";
 import { isVersion, type Version } from "../../address/version.ts";
 import { ifAddress, ProvenderError } from "../../errors/index.ts";
-import type { RecordKey } from "../../store/layout.ts";
+import type { RecordKey } from "../../store/records/record-tables.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import { laterOf, type Clock } from "../cache/clock.ts";
 import type { Kept, MetadataRecords } from "../cache/metadata-cache.ts";
@@ -147,22 +147,27 @@ export class ReleaseRecords implements MetadataRecords<
     });
   }
 
-  /** The providers with a release on record, by name. */
+  /** The providers of which a list or a release is on record, by name. */
   async listProviders(): Promise<readonly ProviderAddress[]> {
-    const found: ProviderAddress[] = [];
-    const list = async (...prefix: RecordKey) =>
-      (await this.#records.folders(prefix)).toSorted();
-    for (const hostname of await list("providers"))
-      for (const namespace of await list("providers", hostname))
-        for (const type of await list("providers", hostname, namespace))
-          found.push(...asProvider(hostname, namespace, type));
-    return found;
+    const found = [
+      ...(await this.#records.list(["version_lists"])),
+      ...(await this.#records.list(["releases"], 3)),
+    ];
+    const byName = new Map(found.map((parts) => [parts.join("/"), parts]));
+    return [...byName.keys()].toSorted().flatMap((name) => {
+      const [hostname = "", namespace = "", type = ""] = byName.get(name) ?? [];
+      // A row of another program has no address.
+      return (
+        ifAddress(() => [providerAddress(hostname, namespace, type)]) ?? []
+      );
+    });
   }
 
   /** The versions of a provider on record, in no order. */
   async list(provider: ProviderAddress): Promise<readonly Version[]> {
-    const names = await this.#records.list(recordFolderKey(provider));
-    return names.filter(isVersion);
+    const { hostname, namespace, type } = provider;
+    const key = ["releases", hostname, namespace, type] as const;
+    return (await this.#records.list(key)).flat().filter(isVersion);
   }
 
   #readBody(address: ReleaseAddress): Promise<ReleaseBody | undefined> {
@@ -206,20 +211,9 @@ function isJudged({ trust: { pinned, evidence } }: KnownRelease): boolean {
   return pinned !== undefined || evidence.some(({ noted }) => noted);
 }
 
-/** Returns none for a folder of another program. */
-function asProvider(
-  ...parts: Parameters<typeof providerAddress>
-): readonly ProviderAddress[] {
-  return ifAddress(() => [providerAddress(...parts)]) ?? [];
-}
-
-function recordFolderKey(provider: ProviderAddress): RecordKey {
-  const { hostname, namespace, type } = provider;
-  return ["providers", hostname, namespace, type, "releases"];
-}
-
 function recordKey({ provider, version }: ReleaseAddress): RecordKey {
-  return [...recordFolderKey(provider), version];
+  const { hostname, namespace, type } = provider;
+  return ["releases", hostname, namespace, type, version];
 }
 
 const moment = z.iso.datetime().transform((text) => new Date(text));
@@ -376,21 +370,19 @@ export async function listUnder(
   how: "admitted" | "offered",
   isMeant: (release: ReleaseName) => boolean,
 ): Promise<readonly ReleaseName[]> {
-  const folder = ["providers", hostname, namespace];
-  const types = type === null ? await records.folders(folder) : [type];
+  const meant = ["releases", hostname, namespace] as const;
   const found: ReleaseName[] = [];
-  for (const name of types.toSorted())
-    for (const version of await records.list([...folder, name, "releases"])) {
-      const one = { type: name, version };
-      if (!isMeant(one)) continue;
-      // A record that cannot be read names no key; it refuses where it is asked for.
-      const body = await records
-        .read([...folder, name, "releases", version], readReleaseBody)
-        .catch(() => undefined);
-      const offered = how === "offered" ? (body?.evidence ?? []) : [];
-      const signed = [body?.pinned, ...offered];
-      if (signed.some((by) => by?.signedBy === fingerprint)) found.push(one);
-    }
+  for (const [name = "", version = ""] of await records.list(meant)) {
+    const one = { type: name, version };
+    if ((type !== null && type !== name) || !isMeant(one)) continue;
+    // A record that cannot be read names no key; it refuses where it is asked for.
+    const body = await records
+      .read([...meant, name, version], readReleaseBody)
+      .catch(() => undefined);
+    const offered = how === "offered" ? (body?.evidence ?? []) : [];
+    const signed = [body?.pinned, ...offered];
+    if (signed.some((by) => by?.signedBy === fingerprint)) found.push(one);
+  }
   return found;
 }
 

@@ -13,7 +13,7 @@ import {
   isUnread,
   ProvenderError,
 } from "../../errors/index.ts";
-import type { RecordKey } from "../../store/layout.ts";
+import type { RecordKey } from "../../store/records/record-tables.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { ProviderChanges } from "../cache/provider-changes.ts";
@@ -114,7 +114,7 @@ function readBody(body: unknown): Refusals {
 }
 
 function recordKey({ hostname, namespace, type }: ProviderAddress): RecordKey {
-  return ["refused-versions", hostname, namespace, type];
+  return ["refused_versions", hostname, namespace, type];
 }
 
 /**

@@ -76,7 +76,7 @@ async function listAllPending(
         dropped += countDropped(one.candidates);
       }
     } catch (error) {
-      // A well sealed record below a folder that is no namespace.
+      // A row whose key is no namespace.
       if (!isFailure(error, "malformed-address")) throw error;
       unreadable.push(error);
     }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Hostname } from "../../address/hostname.ts";
-import type { RecordKey } from "../../store/layout.ts";
+import type { RecordKey } from "../../store/records/record-tables.ts";
 import type { Candidates } from "../../trust/candidates.ts";
 import type { FirstContact, NamespaceTrust } from "../../trust/state.ts";
 
@@ -15,30 +15,18 @@ export interface ProviderName extends Namespace {
   readonly type: string;
 }
 
-export const namespacesPrefix: RecordKey = ["trust", "namespaces"];
-export const contactsPrefix: RecordKey = ["trust", "contacts"];
-export const candidatesPrefix: RecordKey = ["trust", "candidates"];
-
-const below =
-  (prefix: RecordKey) =>
-  ({ hostname, namespace }: Namespace): RecordKey => [
-    ...prefix,
-    hostname,
-    namespace,
-  ];
-
-export const namespaceKey = below(namespacesPrefix);
-/** Folder of the first contacts of a namespace. */
-export const contactsFolder = below(contactsPrefix);
-/** Folder of the candidates of a namespace, a record for each provider and module. */
-export const candidatesFolder = below(candidatesPrefix);
+export function namespaceKey({ hostname, namespace }: Namespace): RecordKey {
+  return ["namespaces", hostname, namespace];
+}
 
 export function contactKey(provider: ProviderName): RecordKey {
-  return [...contactsFolder(provider), provider.type];
+  const { hostname, namespace, type } = provider;
+  return ["first_contacts", hostname, namespace, type];
 }
 
 export function candidatesKey(provider: ProviderName): RecordKey {
-  return [...candidatesFolder(provider), ...provider.type.split("/")];
+  const { hostname, namespace, type } = provider;
+  return ["candidates", hostname, namespace, type];
 }
 
 const moment = z.iso.datetime();

@@ -8,12 +8,7 @@ import type { NamespaceTrust, FirstContact } from "../../trust/state.ts";
 import type { ProviderChanges } from "../cache/provider-changes.ts";
 import { TrustEntry } from "./trust-entry.ts";
 import {
-  candidatesFolder,
   candidatesKey,
-  candidatesPrefix,
-  contactsFolder,
-  contactsPrefix,
-  namespacesPrefix,
   readCandidates,
   writeCandidates,
   type Namespace,
@@ -120,15 +115,13 @@ export class TrustStore {
   /** Every namespace by name, then those with nothing but a first contact or candidates. */
   async list(): Promise<readonly Namespace[]> {
     const found = new Map<string, Namespace>();
-    for (const prefix of [namespacesPrefix, contactsPrefix, candidatesPrefix])
-      for (const hostname of (await this.#records.folders(prefix)).toSorted()) {
-        const folder = [...prefix, hostname];
-        const records = await this.#records.list(folder);
-        const folders = await this.#records.folders(folder);
-        for (const namespace of [...records, ...folders].toSorted()) {
-          const one = { hostname: hostname as Hostname, namespace };
-          found.set(nameOf(one), one);
-        }
+    for (const table of ["namespaces", "first_contacts", "candidates"] as const)
+      for (const [hostname, namespace = ""] of await this.#records.list(
+        [table],
+        2,
+      )) {
+        const one = { hostname: hostname as Hostname, namespace };
+        found.set(nameOf(one), one);
       }
     return [...found.values()];
   }
@@ -155,13 +148,10 @@ export class TrustStore {
   async listCandidates(
     namespace: Namespace,
   ): Promise<readonly ProviderCandidates[]> {
-    const folder = candidatesFolder(namespace);
-    const types = [...(await this.#records.list(folder))];
-    for (const name of await this.#records.folders(folder))
-      for (const system of await this.#records.list([...folder, name]))
-        types.push(`${name}/${system}`);
+    const { hostname, namespace: name } = namespace;
+    const types = await this.#records.list(["candidates", hostname, name]);
     return Promise.all(
-      types.toSorted().map(async (type) => ({
+      types.flat().map(async (type) => ({
         type,
         ...(await this.readCandidates({ ...namespace, type })),
       })),
@@ -182,9 +172,12 @@ export class TrustStore {
   /** Lists the providers of a namespace with a first contact or a release. */
   async listTypes(namespace: Namespace): Promise<readonly string[]> {
     const { hostname, namespace: name } = namespace;
-    const contacted = await this.#records.list(contactsFolder(namespace));
-    const kept = await this.#records.folders(["providers", hostname, name]);
-    return [...new Set([...contacted, ...kept])].toSorted();
+    const tables = ["first_contacts", "version_lists", "releases"] as const;
+    const listed = tables.map((table) =>
+      this.#records.list([table, hostname, name], 1),
+    );
+    const types = (await Promise.all(listed)).flat(2);
+    return [...new Set(types)].toSorted();
   }
 
   /**

@@ -5,7 +5,7 @@ import { parseVersion } from "../../address/version.ts";
 import { ifAddress } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { ListedBlob } from "../../store/blobs/listing.ts";
-import type { RecordKey } from "../../store/layout.ts";
+import type { RecordKey } from "../../store/records/record-tables.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
@@ -189,14 +189,10 @@ async function judgeRelease(
   return { digests, problems: [{ text: fault.message, dropped: false }] };
 }
 
-/**
- * Parses `providers/HOSTNAME/NAMESPACE/TYPE/releases/VERSION`; undefined also
- * for names that no release has.
- */
+/** Undefined also for names that no release has. */
 function readReleaseKey(key: RecordKey): ReleaseAddress | undefined {
-  const [room, hostname = "", namespace = "", type = "", part, version = ""] =
-    key;
-  if (room !== "providers" || part !== "releases") return undefined;
+  const [table, hostname = "", namespace = "", type = "", version = ""] = key;
+  if (table !== "releases") return undefined;
   return ifAddress(() => ({
     provider: providerAddress(hostname, namespace, type),
     version: parseVersion(version),
@@ -204,8 +200,8 @@ function readReleaseKey(key: RecordKey): ReleaseAddress | undefined {
 }
 
 /** True for a module's release. */
-function namesArchives([room]: RecordKey): boolean {
-  return room === "modules";
+function namesArchives([table]: RecordKey): boolean {
+  return table === "module_releases" || table === "module_pins";
 }
 
 const asItIs = (body: unknown): unknown => body;

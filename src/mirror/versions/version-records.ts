@@ -5,7 +5,7 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import { parseVersion } from "../../address/version.ts";
-import type { RecordKey } from "../../store/layout.ts";
+import type { RecordKey } from "../../store/records/record-tables.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Kept, MetadataRecords } from "../cache/metadata-cache.ts";
 import { namingPlatforms, type VersionList } from "./version-list.ts";
@@ -19,8 +19,7 @@ interface VersionNaming<A> {
 export const providerVersionNaming: VersionNaming<ProviderAddress> = {
   format: formatProviderAddress,
   record: ({ hostname, namespace, type }) => [
-    ...["providers", hostname, namespace, type],
-    "versions",
+    ...(["version_lists", hostname, namespace, type] as const),
   ],
 };
 

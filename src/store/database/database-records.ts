@@ -1,13 +1,20 @@
 import { randomInt } from "node:crypto";
+import { sql } from "kysely";
 import { failure, type Failure } from "../../errors/index.ts";
 import { classifyFileFailure, describeFailure } from "../file-failure.ts";
-import { checkParts, isRebuildable, type RecordKey } from "../layout.ts";
 import type {
   Durability,
   ReadBody,
   RecordStore,
 } from "../records/record-store.ts";
-import type { RecordTable } from "./schema.ts";
+import {
+  isKeyPart,
+  isRebuildable,
+  type RecordKey,
+  type RecordTable,
+  recordTables,
+} from "../records/record-tables.ts";
+import type { RecordRow } from "./schema.ts";
 import { type Database, Outpaced } from "./transactions.ts";
 
 /** Events that the store reports to the wiring, without waiting. */
@@ -21,7 +28,7 @@ interface RecordEvents {
 /** Hears the names of records that other processes may have changed; undefined where it may be any of them. */
 type ChangeListener = (changed: ReadonlySet<string> | undefined) => void;
 
-type Row = Pick<RecordTable, "revision" | "body">;
+type Row = Pick<RecordRow, "revision" | "body">;
 
 /** First revisions are below this, so that a record can be changed a billion times. */
 const mostFirst = 2 ** 30;
@@ -54,7 +61,7 @@ export class DatabaseRecords implements RecordStore {
 
   async look(): Promise<void> {
     const { findChanges } = this.#database;
-    const changed = await this.#reading(["changes"], findChanges);
+    const changed = await this.#reading("changes", findChanges);
     // Other tables have changes, too.
     if (changed?.size === 0) return;
     for (const listener of this.#listeners) listener(changed);
@@ -98,8 +105,8 @@ export class DatabaseRecords implements RecordStore {
     });
   }
 
-  refuse(key: RecordKey, problem: string, cause?: unknown): never {
-    const name = key.join("/");
+  refuse(key: RecordKey | "changes", problem: string, cause?: unknown): never {
+    const name = typeof key === "string" ? key : key.join("/");
     const options = { cause };
     const error = failure("record-unreadable", name, problem, restore, options);
     this.#events.onUnreadable(error);
@@ -107,39 +114,39 @@ export class DatabaseRecords implements RecordStore {
   }
 
   async remove(key: RecordKey): Promise<void> {
-    const { folder, name } = placeOf(key);
     await this.transact(() =>
       this.#queries
-        .deleteFrom("records")
-        .where("folder", "=", folder)
-        .where("name", "=", name)
+        .deleteFrom(key[0])
+        .where((where) => where.and(valuesOf(key)))
         .execute(),
     );
   }
 
   async *listAll(): AsyncGenerator<RecordKey> {
-    let after = { folder: "", name: "" };
-    for (;;) {
-      const { folder, name } = after;
-      const page = await this.#reading([], () =>
-        this.#queries
-          .selectFrom("records")
-          .select(["folder", "name"])
-          .where((where) =>
-            where.eb(
-              where.refTuple("folder", "name"),
-              ">",
-              where.tuple(folder, name),
-            ),
-          )
-          .orderBy("folder")
-          .orderBy("name")
-          .limit(pageSize)
-          .execute(),
-      );
-      for (const one of page) yield [...one.folder.split("/"), one.name];
-      after = page.at(-1) ?? after;
-      if (page.length < pageSize) return;
+    for (const table of tableNames) {
+      const columns = recordTables[table];
+      let after: readonly string[] = columns.map(() => "");
+      for (;;) {
+        const page = await this.#reading([table], () =>
+          this.#queries
+            .selectFrom(table)
+            .select(columns)
+            .where((where) =>
+              where.eb(
+                sql`(${together(columns)})`,
+                ">",
+                sql`(${sql.join(after)})`,
+              ),
+            )
+            .orderBy(together(columns))
+            .limit(pageSize)
+            .execute(),
+        );
+        const keys = page.map((row) => columns.map((column) => row[column]));
+        for (const parts of keys) yield [table, ...parts];
+        after = keys.at(-1) ?? after;
+        if (page.length < pageSize) break;
+      }
     }
   }
 
@@ -147,37 +154,23 @@ export class DatabaseRecords implements RecordStore {
     return this.#database.measure();
   }
 
-  async list(prefix: RecordKey): Promise<readonly string[]> {
-    checkParts(prefix);
-    const rows = await this.#reading(prefix, () =>
-      this.#queries
-        .selectFrom("records")
-        .select("name")
-        .where("folder", "=", prefix.join("/"))
-        .execute(),
+  async list(
+    [table, ...prefix]: RecordKey,
+    length = Infinity,
+  ): Promise<readonly (readonly string[])[]> {
+    const columns = recordTables[table].slice(
+      ...([prefix.length, prefix.length + length] as const),
     );
-    return rows.map(({ name }) => name);
-  }
-
-  async folders(prefix: RecordKey): Promise<readonly string[]> {
-    checkParts(prefix);
-    const below = prefix.map((part) => `${part}/`).join("");
-    const rows = await this.#reading(prefix, () =>
+    const rows = await this.#reading([table, ...prefix], () =>
       this.#queries
-        .selectFrom("records")
-        .select("folder")
+        .selectFrom(table)
+        .select(columns)
         .distinct()
-        .where("folder", ">=", below)
-        .where("folder", "<", `${below}\u{10ffff}`)
+        .where((where) => where.and(valuesOf([table, ...prefix])))
+        .orderBy(together(columns))
         .execute(),
     );
-    return [
-      ...new Set(
-        rows.map(
-          ({ folder }) => folder.slice(below.length).split("/")[0] ?? "",
-        ),
-      ),
-    ];
+    return rows.map((row) => columns.map((column) => row[column]));
   }
 
   get #queries() {
@@ -185,13 +178,11 @@ export class DatabaseRecords implements RecordStore {
   }
 
   #find(key: RecordKey): Promise<Row | undefined> {
-    const { folder, name } = placeOf(key);
     return this.#reading(key, () =>
       this.#queries
-        .selectFrom("records")
+        .selectFrom(key[0])
         .select(["revision", "body"])
-        .where("folder", "=", folder)
-        .where("name", "=", name)
+        .where((where) => where.and(wholeOf(key)))
         .executeTakeFirst(),
     );
   }
@@ -201,26 +192,25 @@ export class DatabaseRecords implements RecordStore {
     before: number,
     value: unknown,
   ): Promise<number | undefined> {
-    const { folder, name } = placeOf(key);
+    const [table] = key;
+    const own = wholeOf(key);
     const body = JSON.stringify(value);
     // A record that was removed and made again is not the one before.
     const revision = before === 0 ? randomInt(1, mostFirst) : before + 1;
     const written =
       before === 0
         ? await this.#queries
-            .insertInto("records")
-            .values({ folder, name, revision, body })
+            .insertInto(table)
+            .values({ ...own, revision, body } as RecordRow)
             .onConflict((conflict) =>
-              conflict.columns(["folder", "name"]).doNothing(),
+              conflict.columns(recordTables[table]).doNothing(),
             )
             .executeTakeFirstOrThrow()
             .then((result) => result.numInsertedOrUpdatedRows)
         : await this.#queries
-            .updateTable("records")
+            .updateTable(table)
             .set({ revision, body })
-            .where("folder", "=", folder)
-            .where("name", "=", name)
-            .where("revision", "=", before)
+            .where((where) => where.and({ ...own, revision: before }))
             .executeTakeFirstOrThrow()
             .then((result) => result.numUpdatedRows);
     return written === 1n ? revision : undefined;
@@ -244,7 +234,10 @@ export class DatabaseRecords implements RecordStore {
   }
 
   /** What cannot be read is unknown, not absent; a passing shortage says nothing of it. */
-  async #reading<T>(key: RecordKey, ask: () => Promise<T>): Promise<T> {
+  async #reading<T>(
+    key: RecordKey | "changes",
+    ask: () => Promise<T>,
+  ): Promise<T> {
     try {
       return await ask();
     } catch (error) {
@@ -254,7 +247,28 @@ export class DatabaseRecords implements RecordStore {
   }
 }
 
-function placeOf(key: RecordKey) {
-  checkParts(key);
-  return { folder: key.slice(0, -1).join("/"), name: key.at(-1) ?? "" };
+const tableNames = Object.keys(recordTables) as readonly RecordTable[];
+
+function together(columns: readonly string[]) {
+  return sql.join(columns.map((column) => sql.ref(column)));
+}
+
+/** Columns of a key, or of its first parts. Throws RangeError for what is no part of one. */
+function valuesOf([table, ...parts]: RecordKey): Partial<RecordRow> {
+  const columns = recordTables[table];
+  const entries = parts.map((part, at) => {
+    const column = columns[at];
+    if (column === undefined || !isKeyPart(part))
+      throw new RangeError(`not a part of a key of ${table}: ${part}`);
+    return [column, part] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+/** The same of a whole key. */
+function wholeOf(key: RecordKey): Partial<RecordRow> {
+  const [table, ...parts] = key;
+  if (parts.length !== recordTables[table].length)
+    throw new RangeError(`not a key of ${table}: ${parts.join("/")}`);
+  return valuesOf(key);
 }

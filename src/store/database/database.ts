@@ -12,36 +12,39 @@ import { failure, ProvenderError } from "../../errors/index.ts";
 import { isDamage, lacksRoom } from "../file-failure.ts";
 import type { StoreLayout } from "../layout.ts";
 import { type DatabaseServer, openPostgres } from "./postgres.ts";
-import type { Schema } from "./schema.ts";
+import { recordTables } from "../records/record-tables.ts";
+import { nameRecord, type Schema } from "./schema.ts";
 import { type Database, Transactions } from "./transactions.ts";
 
 /** Changes that are kept; a process that looks later reads everything again. */
 const keptChanges = 10_000;
 
-const noteChange = (event: "INSERT" | "UPDATE" | "DELETE", row: string) => `
-  CREATE TRIGGER records_${event.toLowerCase()} AFTER ${event} ON records BEGIN
-    INSERT INTO changes (record) VALUES (${row}.folder || '/' || ${row}.name);
-    DELETE FROM changes WHERE number <= last_insert_rowid() - ${keptChanges};
-  END;
-`;
+const makeRecordTable = ([table, key]: readonly [
+  string,
+  readonly string[],
+]): string => {
+  const noteChange = (event: string, row: string) => `
+    CREATE TRIGGER ${table}_${event.toLowerCase()} AFTER ${event} ON ${table} BEGIN
+      INSERT INTO changes (record) VALUES (${nameRecord(table, key, row)});
+      DELETE FROM changes WHERE number <= last_insert_rowid() - ${keptChanges};
+    END;`;
+  return `CREATE TABLE ${table} (
+    ${key.map((column) => `${column} TEXT NOT NULL,`).join(" ")}
+    revision INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (${key.join()})
+  ) STRICT;
+  ${noteChange("INSERT", "new")} ${noteChange("UPDATE", "new")} ${noteChange("DELETE", "old")}`;
+};
 
 /** What makes each layout of the database of the one before it; `user_version` counts them. */
 const migrations = [
-  `CREATE TABLE records (
-    folder TEXT NOT NULL,
-    name TEXT NOT NULL,
-    revision INTEGER NOT NULL,
-    body TEXT NOT NULL,
-    PRIMARY KEY (folder, name)
-  ) STRICT;`,
   `CREATE TABLE changes (
     number INTEGER PRIMARY KEY,
     record TEXT NOT NULL
   ) STRICT;
-  ${noteChange("INSERT", "new")}
-  ${noteChange("UPDATE", "new")}
-  ${noteChange("DELETE", "old")}`,
-  `CREATE TABLE events (
+  ${Object.entries(recordTables).map(makeRecordTable).join("\n")}
+  CREATE TABLE events (
     id INTEGER PRIMARY KEY,
     at TEXT NOT NULL,
     event TEXT NOT NULL,
@@ -59,8 +62,8 @@ const migrations = [
   CREATE INDEX events_by_time ON events (at);
   CREATE INDEX events_by_kind ON events (event, at);
   CREATE INDEX events_by_provider ON events (provider, at) WHERE provider IS NOT NULL;
-  CREATE INDEX events_by_module ON events (module, at) WHERE module IS NOT NULL`,
-  `CREATE TABLE uses (
+  CREATE INDEX events_by_module ON events (module, at) WHERE module IS NOT NULL;
+  CREATE TABLE uses (
     sha256 TEXT PRIMARY KEY,
     at INTEGER NOT NULL
   ) STRICT`,

@@ -6,7 +6,8 @@ import {
 } from "kysely";
 import type { Pool, PoolClient } from "pg";
 import { failure, type Failure, ProvenderError } from "../../errors/index.ts";
-import type { Schema } from "./schema.ts";
+import { recordTables } from "../records/record-tables.ts";
+import { nameRecord, type Schema } from "./schema.ts";
 import { PostgresWatch } from "./postgres-watch.ts";
 import { type Database, Transactions } from "./transactions.ts";
 
@@ -39,26 +40,31 @@ const statements = {
 /** SQLSTATE of transactions that stood in each other's way. */
 const outpaced: ReadonlySet<unknown> = new Set(["40001", "40P01"]);
 
-/** What makes each layout of the database of the one before it; the table `layout` counts them. */
-const migrations = [
-  `CREATE TABLE records (
-    folder TEXT COLLATE "C" NOT NULL,
-    name TEXT COLLATE "C" NOT NULL,
+const makeRecordTable = ([table, key]: readonly [
+  string,
+  readonly string[],
+]): string => `
+  CREATE TABLE ${table} (
+    ${key.map((column) => `${column} TEXT COLLATE "C" NOT NULL,`).join(" ")}
     revision INTEGER NOT NULL,
     body TEXT NOT NULL,
-    PRIMARY KEY (folder, name)
+    PRIMARY KEY (${key.join()})
   );
-  CREATE FUNCTION note_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  CREATE FUNCTION note_${table}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
     PERFORM pg_notify('provender', CASE TG_OP
       WHEN 'TRUNCATE' THEN ''
-      WHEN 'DELETE' THEN OLD.folder || '/' || OLD.name
-      ELSE NEW.folder || '/' || NEW.name END);
+      WHEN 'DELETE' THEN ${nameRecord(table, key, "OLD")}
+      ELSE ${nameRecord(table, key, "NEW")} END);
     RETURN NULL;
   END $$;
-  CREATE TRIGGER records_row AFTER INSERT OR UPDATE OR DELETE ON records
-    FOR EACH ROW EXECUTE FUNCTION note_change();
-  CREATE TRIGGER records_all AFTER TRUNCATE ON records
-    FOR EACH STATEMENT EXECUTE FUNCTION note_change();
+  CREATE TRIGGER ${table}_row AFTER INSERT OR UPDATE OR DELETE ON ${table}
+    FOR EACH ROW EXECUTE FUNCTION note_${table}();
+  CREATE TRIGGER ${table}_all AFTER TRUNCATE ON ${table}
+    FOR EACH STATEMENT EXECUTE FUNCTION note_${table}();`;
+
+/** What makes each layout of the database of the one before it; the table `layout` counts them. */
+const migrations = [
+  `${Object.entries(recordTables).map(makeRecordTable).join("\n")}
   CREATE TABLE uses (
     sha256 TEXT PRIMARY KEY,
     at DOUBLE PRECISION NOT NULL

@@ -1,23 +1,21 @@
 import type { Sha256 } from "../../address/hash.ts";
+import type { RecordTable, recordTables } from "../records/record-tables.ts";
 import type { Generated } from "kysely";
 
 /** Tables of a store. */
-export interface Schema {
-  readonly records: RecordTable;
+export interface Schema extends Readonly<Record<RecordTable, RecordRow>> {
   readonly changes: ChangeTable;
   readonly uses: UseRow;
   readonly events: EventRow & { readonly id: Generated<number> };
 }
 
-/** What the mirror knows, one row for each namespace, first contact, release, list and hash. */
-export interface RecordTable {
-  /** All parts of the key but the last one, between slashes. */
-  readonly folder: string;
-  /** The last part. */
-  readonly name: string;
+/** A row of one of these tables, beside the columns of its key. */
+export interface RecordRow extends Readonly<
+  Record<(typeof recordTables)[RecordTable][number], string>
+> {
   /** Differs after each change. */
   readonly revision: number;
-  /** JSON. */
+  /** JSON of what is never asked by its parts. */
   readonly body: string;
 }
 
@@ -52,4 +50,14 @@ export interface UseRow {
   readonly sha256: Sha256;
   /** Milliseconds since 1970. */
   readonly at: number;
+}
+
+/** SQL of a record's name in `changes`: TABLE/PART/…, of a row of a trigger. */
+export function nameRecord(
+  table: string,
+  key: readonly string[],
+  row: string,
+): string {
+  const parts = key.map((column) => `${row}.${column}`);
+  return [`'${table}'`, ...parts].join(" || '/' || ");
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
-import type { RecordKey } from "../layout.ts";
+import type { RecordKey } from "./record-tables.ts";
 import type { RecordStore } from "./record-store.ts";
 
 /** A secret of 32 bytes in base64url, and when it was made. */
@@ -20,7 +20,7 @@ const signingTime = 30 * 24 * 60 * 60 * 1000;
 /** Milliseconds until all daemons on a database know a key, and it may sign. */
 const spreading = 60_000;
 
-const record: RecordKey = ["auth", "archive-url-keys"];
+const record: RecordKey = ["secrets", "archive-urls"];
 
 /**
  * The secrets of signed archive URLs, which all daemons on a database have. The newest one signs; the one before it is

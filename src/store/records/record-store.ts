@@ -1,4 +1,4 @@
-import type { RecordKey } from "../layout.ts";
+import type { RecordKey } from "./record-tables.ts";
 
 /** When a transaction counts: `durable` ones survive a power cut once they return, `soon` ones a few moments later. */
 export type Durability = "durable" | "soon";
@@ -48,8 +48,9 @@ export interface RecordStore {
   listAll(): AsyncIterable<RecordKey>;
   /** Bytes of storage that all records take. */
   measure(): Promise<number>;
-  /** The last parts of the keys directly below `prefix`, in no order. */
-  list(prefix: RecordKey): Promise<readonly string[]>;
-  /** The parts below `prefix` that have keys of their own below them, in no order. */
-  folders(prefix: RecordKey): Promise<readonly string[]>;
+  /** The next `length` parts of the keys that begin so, all of them by default; each once, in order. */
+  list(
+    prefix: RecordKey,
+    length?: number,
+  ): Promise<readonly (readonly string[])[]>;
 }

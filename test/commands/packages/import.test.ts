@@ -193,7 +193,7 @@ describe("trust across the gap", () => {
     // The candidate is noted, so that it can be approved.
     const served = () =>
       [...site.snapshot()].filter(
-        ([path]) => !path.includes("/trust/") && !path.includes("3.0.0"),
+        ([path]) => !path.includes("/candidates/") && !path.includes("3.0.0"),
       );
     const before = served();
     const refused = await site.run("import", second);

@@ -17,7 +17,7 @@ async function fill(module: string): Promise<Buffer> {
   const url = scene.origin.serve(`/files/${module}.tar.gz`, bytes);
   scene.origin.publish(`acme/${module}/aws`, "1.0.0", url);
   const place = ["registry.terraform.io", "acme", module, "aws"];
-  const key = ["modules", ...place, "archives", "1.1.0"];
+  const key = ["module_pins", ...place, "1.1.0"] as const;
   const digest = "a".repeat(40);
   const body = {
     pinned: { digest, at: "2026-01-01T00:00:00.000Z" },

@@ -107,7 +107,7 @@ describe("provender list", () => {
     await fill("damaged");
     const layout = layOutStore(scene.mirror.directory);
     const provider = ["registry.terraform.io", "damaged", "thing"];
-    const key = ["providers", ...provider, "releases", "1.1.0"];
+    const key = ["releases", ...provider, "1.1.0"] as const;
     const putBack = loseRecord(layout, key);
     plantRecords(layout.directory, [[key, {}]]);
     const listed = await list("damaged/thing");
@@ -117,7 +117,7 @@ describe("provender list", () => {
     expect(listed.status).toBe(1);
     expect(listed.packages).toHaveLength(platforms.length);
     expect(listed.problems).toMatchObject([{ code: "record-unreadable" }]);
-    expect(listed.stderr).toContain("damaged/thing/releases/1.1.0");
+    expect(listed.stderr).toContain("damaged/thing/1.1.0");
     expect([purged.status, purged.stdout]).toEqual([1, ""]);
     expect((await list("damaged/thing")).packages).toContainEqual(
       expect.objectContaining({ stored: true }),

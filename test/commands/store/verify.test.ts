@@ -110,9 +110,15 @@ describe("provender verify", () => {
     const [forged] = releases;
     if (forged === undefined) throw new Error("there are many");
     const { type } = forged;
-    const key = ["providers", "registry.terraform.io", "acme", type];
+    const key = [
+      "releases",
+      "registry.terraform.io",
+      "acme",
+      type,
+      "1.0.0",
+    ] as const;
     const records = openRecords(layOutStore(site.directory));
-    await records.change([...key, "releases", "1.0.0"], asRelease, (record) => {
+    await records.change(key, asRelease, (record) => {
       const [first] = record?.evidence ?? [];
       const bytes = Buffer.from(first?.signature ?? "", "base64");
       bytes[bytes.length - 5] = (bytes.at(-5) ?? 0) ^ 1;
@@ -122,17 +128,23 @@ describe("provender verify", () => {
     const found = await verify(site);
     expect(found.status).toBe(1);
     expect(found.findings).toHaveLength(1);
-    expect(found.findings[0]?.name).toContain(`${forged.type}/releases/1.0.0`);
+    expect(found.findings[0]?.name).toContain(`${forged.type}/1.0.0`);
     expect(found.findings[0]?.problem).toContain("signature");
   });
 
   it("finds nothing where other evidence of the same release holds, as after a key was taken away", async () => {
     const site = await fill();
     const [{ type } = { type: "none" }] = releases;
-    const key = ["providers", "registry.terraform.io", "acme", type];
+    const key = [
+      "releases",
+      "registry.terraform.io",
+      "acme",
+      type,
+      "1.0.0",
+    ] as const;
     const records = openRecords(layOutStore(site.directory));
     const signature = Buffer.from("none").toString("base64");
-    await records.change([...key, "releases", "1.0.0"], asRelease, (record) => {
+    await records.change(key, asRelease, (record) => {
       const [first] = record?.evidence ?? [];
       return { ...record, evidence: [first, { ...first, signature }] };
     });
@@ -144,17 +156,19 @@ describe("provender verify", () => {
     await scene.registry.publish({ ...name, seed: "first" });
     const site = connectedSite(scene.authority, scene.registry);
     expect((await site.run("prefetch", "acme/first")).status).toBe(0);
-    const key = ["providers", "registry.terraform.io", "acme", "first"];
+    const key = [
+      "releases",
+      "registry.terraform.io",
+      "acme",
+      "first",
+      "1.0.0",
+    ] as const;
     const records = openRecords(layOutStore(site.directory));
     const signature = Buffer.from("none").toString("base64");
-    await records.change(
-      [...key, "releases", "1.0.0"],
-      asRelease,
-      (record) => ({
-        ...record,
-        evidence: record?.evidence.map((one) => ({ ...one, signature })),
-      }),
-    );
+    await records.change(key, asRelease, (record) => ({
+      ...record,
+      evidence: record?.evidence.map((one) => ({ ...one, signature })),
+    }));
     const repaired = await verify(site, "--repair");
     expect(repaired.findings).toMatchObject([
       { kind: "record", dropped: false },

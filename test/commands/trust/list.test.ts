@@ -32,8 +32,8 @@ async function prepareStore() {
     };
     await meet(entry, contact, type);
     if (namespace === "unreleased") continue;
-    const folder = ["providers", hostname, namespace, type, "releases"];
-    await records.swap([...folder, "1.0.0"], 0, {});
+    const key = ["releases", hostname, namespace, type, "1.0.0"] as const;
+    await records.swap(key, 0, {});
   }
   const candidate = {
     ...{ version: "1.1.0", sha256sums, fingerprint: "S" },
@@ -43,18 +43,18 @@ async function prepareStore() {
   await trust.changeCandidates(last, (all) => addCandidate(all, candidate));
   for (const key of [
     ["namespaces", hostname, "damaged"],
-    ["contacts", hostname, "uncontacted", type],
-    ["contacts", hostname, "unreleased", type],
-  ])
-    damageRecord(layout, ["trust", ...key]);
+    ["first_contacts", hostname, "uncontacted", type],
+    ["first_contacts", hostname, "unreleased", type],
+  ] as const)
+    damageRecord(layout, key);
   return makeStorage({}, layout.directory);
 }
 
 const unknown = ["damaged", `uncontacted/${type}`, `unreleased/${type}`];
 const files = [
   `namespaces/${hostname}/damaged`,
-  `contacts/${hostname}/uncontacted/${type}`,
-  `contacts/${hostname}/unreleased/${type}`,
+  `first_contacts/${hostname}/uncontacted/${type}`,
+  `first_contacts/${hostname}/unreleased/${type}`,
 ];
 const command = `provender trust approve ${hostname}/last/thing@1.1.0 0123456789abcdef`;
 

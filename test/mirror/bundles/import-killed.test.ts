@@ -156,7 +156,7 @@ async function blobsOf({ directory }: Site): Promise<readonly string[]> {
 
 function recordsOf({ directory }: Site): readonly string[] {
   return listRecords(directory).flatMap(([name, text]) =>
-    name.includes("/releases/") ? [text.slice(text.indexOf(" ") + 1)] : [],
+    name.startsWith("releases/") ? [text.slice(text.indexOf(" ") + 1)] : [],
   );
 }
 

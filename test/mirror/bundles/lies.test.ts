@@ -19,6 +19,7 @@ import { openMirror } from "../../../src/wiring/commands/store.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry } from "../../fakes/registry.ts";
 import type { Release } from "../../fakes/release.ts";
+import type { RecordKey } from "../../../src/store/records/record-tables.ts";
 import { readRecord } from "../../store/stores.ts";
 
 const linux = "linux_amd64";
@@ -26,9 +27,9 @@ const darwin = "darwin_arm64";
 
 const widget = "registry.terraform.io/acme/widget";
 const heldBackFiles = {
-  release: `records/providers/${widget}/releases/1.2.3`,
-  candidates: `records/trust/candidates/${widget}`,
-  contact: `records/trust/contacts/${widget}`,
+  release: `records/releases/${widget}/1.2.3`,
+  candidates: `records/candidates/${widget}`,
+  contact: `records/first_contacts/${widget}`,
 } as const;
 
 type RecordBody = Readonly<Record<string, unknown>>;
@@ -152,7 +153,7 @@ class Tampering {
   #read(file: string): RecordBody {
     return readRecord(
       this.#site.directory,
-      file.split("/").slice(1),
+      file.split("/").slice(1) as unknown as RecordKey,
     ) as RecordBody;
   }
 

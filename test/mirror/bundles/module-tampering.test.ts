@@ -107,7 +107,7 @@ function withArchive(
 
 /** True for records that say what was offered beside what is pinned. */
 function isOfCandidates(path: string): boolean {
-  return path.includes("/trust/candidates/") || path.includes("/aws/archives/");
+  return path.includes("/candidates/") || path.includes("/module_pins/");
 }
 
 /** Imports into a site, and expects that nothing is there, gone or other after it but candidates. */

@@ -290,7 +290,7 @@ describe("a disk that takes nothing more", () => {
     const { layout, origin, get, unwritten } = await prepare();
     askDatabase(
       layout,
-      "CREATE TRIGGER none BEFORE INSERT ON records BEGIN SELECT RAISE(ABORT, 'full'); END",
+      "CREATE TRIGGER none BEFORE INSERT ON version_lists BEGIN SELECT RAISE(ABORT, 'full'); END",
     );
     origin.answer = listOf("1.0.0");
     expect(await get()).toMatchObject({ outcome: "fetched" });

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { plantRecords } from "../../scenes/planted-records.ts";
 import { layOutStore } from "../../../src/store/layout.ts";
+import type { RecordKey } from "../../../src/store/records/record-tables.ts";
 import { loseRecord } from "../../store/stores.ts";
 import { tarGz } from "../../fakes/module-archive.ts";
 import {
@@ -51,9 +52,9 @@ type Kind = keyof typeof policies;
 const configOf = (kind: Kind) =>
   scene.configOf({ policy: policies[kind], freshness: { versions: "0" } });
 
-const keyOf = (module: string) => [
-  ...["modules", ...nameOf(module).split("/")],
-  "versions",
+const keyOf = (module: string): RecordKey => [
+  "module_lists",
+  ...nameOf(module).split("/"),
 ];
 
 /** Lists a module, damages the list, and has the registry name a version more. */

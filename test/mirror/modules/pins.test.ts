@@ -48,7 +48,7 @@ const servedBy = async ({ pins }: ReturnType<typeof open>) =>
 it("the first content that another process pinned stays", async () => {
   const layout = await makeLayout();
   const [one, other] = [open(layout), open(layout)];
-  const held = one.writes.hold((name) => name.startsWith("modules/"));
+  const held = one.writes.hold((name) => name.startsWith("module_pins/"));
   const settling = one.pins.settle(address, offer("a"));
   await held.reached;
   await other.pins.settle(address, offer("b"));
@@ -92,8 +92,8 @@ it("an offer that is compared pins nothing", async () => {
 });
 
 it.each([
-  "modules/registry.terraform.io/acme/network/aws/archives/1.0.0",
-  "trust/candidates/registry.terraform.io/acme/network/aws",
+  "module_pins/registry.terraform.io/acme/network/aws/1.0.0",
+  "candidates/registry.terraform.io/acme/network/aws",
   "audit first-seen",
   "audit replaced",
 ])("what could not be written to %s is written later", async (name) => {

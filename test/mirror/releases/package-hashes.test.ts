@@ -91,7 +91,7 @@ interface Stored {
 }
 
 function recordKey(sha256: Sha256) {
-  return ["package-hashes", sha256.slice(0, 2), sha256];
+  return ["package_hashes", sha256] as const;
 }
 
 const threads = new WatchedThreads();
@@ -143,7 +143,7 @@ describe("the h1 of an archive", () => {
       await blobs.delete(sha256);
       const reopened = open();
       expect(await reopened[ask](sha256)).toBe(h1);
-      await records.remove(["package-hashes", sha256.slice(0, 2), sha256]);
+      await records.remove(recordKey(sha256));
       expect(await reopened.find(sha256)).toBe(h1);
       expect(threads.asked).toBe(1);
     },

@@ -231,8 +231,8 @@ it("the providers and all versions are listed, and no other file", async () => {
     const provider = { ...address.provider, type: one };
     await releases.write({ ...address, provider }, value);
   }
-  const folder = ["providers", hostname, namespace, "a", "releases"];
-  await records.swap([...folder, "no-version"], 0, {});
+  const key = ["releases", hostname, namespace, "a", "no-version"] as const;
+  await records.swap(key, 0, {});
   const found = await releases.listProviders();
   expect(found.map((one) => one.type)).toEqual(["a", "b", "c"]);
   const [first] = found;

@@ -1,3 +1,4 @@
+import type { RecordKey } from "../../../src/store/records/record-tables.ts";
 import { describe, expect, it } from "vitest";
 import { failure } from "../../../src/errors/index.ts";
 import type { Signer } from "../../fakes/signing.ts";
@@ -92,7 +93,9 @@ describe("first contact by a list", () => {
       expect(await mirror.version("1.0.0")).toBe("origin-unreachable");
       expect(await contactOf(mirror)).toBeUndefined();
       expect(
-        mirror.writes.names.filter((name) => name.startsWith("trust")),
+        mirror.writes.names.filter((name) =>
+          /^(?:namespaces|first_contacts|candidates)\//.test(name),
+        ),
       ).toEqual([]);
       scene.registry.heal();
       expect(await mirror.version("3.0.0")).toBe("linux=a");
@@ -154,7 +157,7 @@ describe("first contact by a list", () => {
       ...Array.from({ length: 10 }, () => mirror.index()),
     ]);
     const contacts = mirror.writes.names.filter((name) =>
-      name.startsWith("trust/contacts"),
+      name.startsWith("first_contacts/"),
     );
     expect(contacts).toHaveLength(1);
     const lines = scene.audited().filter((line) => line.startsWith("new-key"));
@@ -172,10 +175,11 @@ describe("once a provider was met, a back-dated release of another key is refuse
     expect(await mirror.version("9.0.0")).toBe("key-refused: unknown");
     expect(await mirror.index()).not.toContain("9.0.0");
   };
-  const lose = async (mirror: MirrorInProcess, key: readonly string[]) => {
+  const lose = async (mirror: MirrorInProcess, key: RecordKey) => {
     await mirror.records.remove(key);
   };
-  const versions = [...place.release().slice(0, -2), "versions"];
+  const [, hostname = "", namespace = "", type = ""] = place.release();
+  const versions = ["version_lists", hostname, namespace, type] as const;
 
   it.each<[string, (scene: MirrorScene, mirror: MirrorInProcess) => unknown]>(
     Object.entries({
@@ -260,7 +264,7 @@ describe("what first contact teaches", () => {
       const first = scene.start();
       let count = 0;
       first.writes.let((name) => {
-        const isOne = /^(trust|audit new-key)/.test(name);
+        const isOne = /^(namespaces|first_contacts|audit new-key)/.test(name);
         return (isOne || (count === 3 && name === "commit")) && ++count === step
           ? fate
           : undefined;

@@ -1,3 +1,4 @@
+import type { RecordKey } from "../../../src/store/records/record-tables.ts";
 import { ProviderChanges } from "../../../src/mirror/cache/provider-changes.ts";
 import { expect, it } from "vitest";
 import type { Hostname } from "../../../src/address/hostname.ts";
@@ -106,8 +107,7 @@ it("of every namespace are listed beside those that cannot be read", async () =>
       (all) => ({ ...addCandidate(all, candidate()), dropped: 3 }),
     );
   }
-  const create = (key: readonly string[], body: object) =>
-    records.swap(key, 0, body);
+  const create = (key: RecordKey, body: object) => records.swap(key, 0, body);
   // Well sealed, and of no provider.
   const forged: readonly (readonly [readonly string[], Candidate])[] = [
     [["not_a_host", "acme", "net"], candidate()],
@@ -115,11 +115,11 @@ it("of every namespace are listed beside those that cannot be read", async () =>
     [["forged.example:1", "acme", "net"], candidate({ version: "none" })],
   ];
   for (const [[host = "", ...rest], one] of forged) {
-    await create(["trust", "namespaces", host, "acme"], trust);
+    await create(["namespaces", host, "acme"], trust);
     const body = { list: [one], dropped: 0 };
-    await create(["trust", "candidates", host, ...rest], body);
+    await create(["candidates", host, ...rest], body);
   }
-  await create(["trust", "namespaces", hostname, "broken"], {});
+  await create(["namespaces", hostname, "broken"], {});
   const { pending, dropped, unreadable } = await watchPending(store, () =>
     rulesOf(),
   )();

@@ -88,7 +88,7 @@ async function filled() {
 describe("records of what was seen", () => {
   it("count for storage.maxSize: archives are evicted for them, and they for nothing", async () => {
     const { directory, releases } = await filled();
-    const before = countRecords(directory, "trust");
+    const before = countRecords(directory, "namespaces");
     const [oldest, ...others] = releases;
     if (oldest === undefined) throw new Error("there are three");
     age(blobOf({ directory }, sha256Of(oldest)), 90 * hours);
@@ -104,13 +104,13 @@ describe("records of what was seen", () => {
     const used = await readMetric(mirror, "provender_store_bytes");
     const records = await readMetric(mirror, "provender_store_record_bytes");
     expect(used + records).toBeLessThanOrEqual(5 * MiB);
-    expect(countRecords(directory, "trust")).toBe(before);
+    expect(countRecords(directory, "namespaces")).toBe(before);
     await mirror.stop();
   });
 
   it("count for prune, which says so when they alone are more than may be", async () => {
     const { directory, releases, configFile } = await filled();
-    const before = countRecords(directory, "trust");
+    const before = countRecords(directory, "namespaces");
     const config = readFileSync(configFile, "utf8");
     writeFileSync(
       configFile,
@@ -119,7 +119,7 @@ describe("records of what was seen", () => {
     const run = await runCommand({ configFile }, "prune");
     expect(run.status).toBe(1);
     expect(run.stdout).toMatch(/they are what was seen and decided/);
-    expect(countRecords(directory, "trust")).toBe(before);
+    expect(countRecords(directory, "namespaces")).toBe(before);
     for (const release of releases)
       expect(existsSync(blobOf({ directory }, sha256Of(release)))).toBe(false);
   });

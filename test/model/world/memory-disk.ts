@@ -1,4 +1,4 @@
-import type { RecordKey } from "../../../src/store/layout.ts";
+import type { RecordKey } from "../../../src/store/records/record-tables.ts";
 
 /** One record as it is stored. */
 export interface StoredRecord {
@@ -26,8 +26,8 @@ export class MemoryDisk {
   /** True while nothing can be written. */
   isFull = false;
 
-  find(key: RecordKey): StoredRecord | undefined {
-    return this.#records.get(key.join("/"));
+  find(name: string): StoredRecord | undefined {
+    return this.#records.get(name);
   }
 
   nextRevision(): number {
@@ -43,7 +43,7 @@ export class MemoryDisk {
   }
 
   damage(key: RecordKey): void {
-    const found = this.find(key);
+    const found = this.find(key.join("/"));
     if (found === undefined) return;
     const damaged = { isDamaged: true, revision: ++this.#revision };
     this.#records.set(key.join("/"), { ...found, ...damaged });
@@ -51,6 +51,8 @@ export class MemoryDisk {
 
   /** Lists the keys of all records, sorted. */
   list(): readonly RecordKey[] {
-    return [...this.#records.keys()].toSorted().map((name) => name.split("/"));
+    return [...this.#records]
+      .toSorted(([one], [other]) => (one < other ? -1 : 1))
+      .map(([, { key }]) => key);
   }
 }

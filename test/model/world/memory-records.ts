@@ -1,6 +1,9 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { failure } from "../../../src/errors/index.ts";
-import { isRebuildable, type RecordKey } from "../../../src/store/layout.ts";
+import {
+  isRebuildable,
+  type RecordKey,
+} from "../../../src/store/records/record-tables.ts";
 import type {
   ReadBody,
   RecordStore,
@@ -36,7 +39,7 @@ class Draft {
   find(disk: MemoryDisk, key: RecordKey): StoredRecord | undefined {
     const name = key.join("/");
     if (this.#written.has(name)) return this.#written.get(name);
-    const found = disk.find(key);
+    const found = disk.find(name);
     this.#revisions.set(name, found?.revision);
     return found;
   }
@@ -50,7 +53,7 @@ class Draft {
   isOutdated(disk: MemoryDisk): boolean {
     return this.#revisions
       .entries()
-      .some(([name, seen]) => disk.find(name.split("/"))?.revision !== seen);
+      .some(([name, seen]) => disk.find(name)?.revision !== seen);
   }
 }
 
@@ -182,30 +185,21 @@ export class MemoryRecords implements RecordStore {
     return this.#disk.list().length;
   }
 
-  list(prefix: RecordKey): Promise<readonly string[]> {
-    return this.#listBelow(prefix, (rest) => rest.length === 1);
-  }
-
-  folders(prefix: RecordKey): Promise<readonly string[]> {
-    return this.#listBelow(prefix, (rest) => rest.length > 1);
-  }
-
-  async #listBelow(
+  async list(
     prefix: RecordKey,
-    isWanted: (rest: RecordKey) => boolean,
-  ): Promise<readonly string[]> {
+    length = Infinity,
+  ): Promise<readonly (readonly string[])[]> {
     await this.#life.wait(slowest);
-    const names = this.#disk
+    const found = this.#disk
       .list()
       .filter((key) => prefix.every((part, index) => key[index] === part))
-      .map((key) => key.slice(prefix.length))
-      .flatMap((rest) => (isWanted(rest) ? (rest[0] ?? []) : []));
-    return [...new Set(names)];
+      .map((key) => key.slice(prefix.length, prefix.length + length));
+    return [...new Map(found.map((rest) => [rest.join("/"), rest])).values()];
   }
 
   #find(key: RecordKey): StoredRecord | undefined {
     const draft = this.#drafts.getStore();
-    return draft ? draft.find(this.#disk, key) : this.#disk.find(key);
+    return draft ? draft.find(this.#disk, key) : this.#disk.find(key.join("/"));
   }
 
   /** Undefined removes it. Returns its new revision. */

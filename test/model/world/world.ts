@@ -1,4 +1,4 @@
-import type { RecordKey } from "../../../src/store/layout.ts";
+import type { RecordKey } from "../../../src/store/records/record-tables.ts";
 import { Oracle } from "../oracle/oracle.ts";
 import type { Answer } from "./answers.ts";
 import { applyLie } from "./lies.ts";
@@ -43,7 +43,10 @@ export class World {
     const keys = disk.list();
     const key = keys[which % Math.max(1, keys.length)];
     if (key === undefined) return "nothing to spoil";
-    if (how === "lose" && key[0] === "trust")
+    if (
+      how === "lose" &&
+      ["namespaces", "first_contacts", "candidates"].includes(key[0])
+    )
       return "a row of trust, which is not lost alone";
     if (how === "lose") disk.remove(key);
     else disk.damage(key);

@@ -1,3 +1,4 @@
+import type { RecordKey } from "../../../src/store/records/record-tables.ts";
 import {
   afterAll,
   beforeAll,
@@ -12,7 +13,8 @@ import { failing } from "../../scenes/failing.ts";
 import { startPostgres, type Postgres } from "../../scenes/postgres.ts";
 import { makeLayout } from "../stores.ts";
 
-const key = ["trust", "namespaces", "host", "acme"];
+const key = ["namespaces", "host", "acme"] as const;
+const next = ["first_contacts", "a", "b", "c"] as const;
 const asItIs = (body: unknown) => body as Record<string, number> | undefined;
 
 let postgres: Postgres;
@@ -39,7 +41,7 @@ describe("records in a PostgreSQL", () => {
     const recordsOf = (n: number) => (all[n % 3] ?? all[0]).records;
     const firsts = await Promise.all(
       Array.from({ length: 60 }, (_, n) =>
-        recordsOf(n).swap([...key, "first"], 0, { n }),
+        recordsOf(n).swap(["namespaces", "host", "first"], 0, { n }),
       ),
     );
     expect(firsts.filter((one) => one !== undefined)).toHaveLength(1);
@@ -53,20 +55,21 @@ describe("records in a PostgreSQL", () => {
     expect(await all[0].records.read(key, asItIs)).toEqual({ n: 60 });
   });
 
-  it("are listed in the order and by the folders of their keys", async () => {
+  it("are listed by the next parts of their keys, in order", async () => {
     const { records } = await open(await postgres.createDatabase());
-    const keys = [
-      ["a", "B", "x"],
-      ["a", "b", "y"],
-      ["a", "b-c", "z"],
-      ["ab", "z"],
+    const keys: readonly RecordKey[] = [
+      ["first_contacts", "a", "B", "x"],
+      ["first_contacts", "a", "b", "y"],
+      ["first_contacts", "a", "b-c", "z"],
+      ["package_hashes", "z"],
     ];
     for (const one of keys) await records.swap(one, 0, {});
     expect(await Array.fromAsync(records.listAll())).toEqual(keys);
-    expect(await records.folders(["a"])).toEqual(["B", "b", "b-c"]);
-    expect(await records.list(["a", "b"])).toEqual(["y"]);
-    await records.remove(["a", "b", "y"]);
-    expect(await records.list(["a", "b"])).toEqual([]);
+    const below = await records.list(["first_contacts", "a"], 1);
+    expect(below).toEqual([["B"], ["b"], ["b-c"]]);
+    expect(await records.list(["first_contacts", "a", "b"])).toEqual([["y"]]);
+    await records.remove(["first_contacts", "a", "b", "y"]);
+    expect(await records.list(["first_contacts", "a", "b"])).toEqual([]);
   });
 
   it("tell others by name what changed, and not who changed it", async () => {
@@ -87,15 +90,15 @@ describe("records in a PostgreSQL", () => {
         return heard.one.some((changed) => changed !== undefined);
       })
       .toBe(true);
-    await one.records.change(["a", "b"], asItIs, () => ({ n: 1 }));
+    await one.records.change(next, asItIs, () => ({ n: 1 }));
     await expect
       .poll(async () => {
         await settle();
         return heard.other.at(-1);
       })
-      .toEqual(new Set(["a/b"]));
+      .toEqual(new Set([next.join("/")]));
     heard.one.length = 0;
-    await one.records.remove(["a", "b"]);
+    await one.records.remove(next);
     await expect
       .poll(async () => {
         await settle();

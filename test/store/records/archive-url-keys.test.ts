@@ -60,7 +60,7 @@ describe("the keys of archive URLs", () => {
       const layout = await makeLayout();
       const records = openRecords(layout);
       const [lost] = texts(await ArchiveUrlKeys.open(records, start, day));
-      askDatabase(layout, "UPDATE records SET body = ? RETURNING 1", body);
+      askDatabase(layout, "UPDATE secrets SET body = ? RETURNING 1", body);
       const keys = await ArchiveUrlKeys.open(records, start, day);
       expect(keys.secrets).toHaveLength(1);
       expect(texts(keys)).not.toContain(lost);

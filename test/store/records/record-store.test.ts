@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { RecordKey } from "../../../src/store/layout.ts";
+import type { RecordKey } from "../../../src/store/records/record-tables.ts";
 import { makeLayout, openRecords } from "../stores.ts";
 
-const key: RecordKey = ["providers", "a.example:8443", "acme", "1.0.0-rc.1+b"];
+const key: RecordKey = [
+  ...(["releases", "a.example:8443", "acme", "thing"] as const),
+  "1.0.0-rc.1+b",
+];
 const body = { text: "line one\nline two \u2028 ü", list: [1, null, "x"] };
 
 /** Takes bodies as they are. */
@@ -43,7 +46,7 @@ describe("swap", () => {
   it("has exactly one first of many at once", async () => {
     const stores = await make();
     for (let round = 0; round < 3; round++) {
-      const at = ["providers", `round${round}`];
+      const at = ["namespaces", "a.example", `round${round}`] as const;
       const all = await Promise.all(
         times(4, (n) => stores.open().swap(at, 0, { n })),
       );
@@ -125,12 +128,18 @@ describe("change", () => {
 });
 
 describe("a record", () => {
-  it("is absent when nothing was written, or others are below its key", async () => {
+  it("is absent when nothing was written under its key or in its table", async () => {
     const stores = await make();
     await stores.open().swap(key, 0, body);
     const store = stores.open();
-    expect(await store.read(["providers", "b"], asItIs)).toBeUndefined();
-    expect(await store.read(key.slice(0, 2), asItIs)).toBeUndefined();
+    const [, hostname, namespace, type] = key as readonly [string, ...string[]];
+    const other = [hostname, namespace, type].map(String);
+    expect(
+      await store.read(["first_contacts", ...other], asItIs),
+    ).toBeUndefined();
+    expect(
+      await store.read(["releases", ...other, "1.0.0"], asItIs),
+    ).toBeUndefined();
   });
 
   it("is unknown, and not absent, when it has another form than was asked for", async () => {
@@ -157,36 +166,54 @@ describe("a record", () => {
 });
 
 describe("a record key", () => {
-  const odd = ["", ".", "..", "../x", "a/b", "a\0b", "a b", ".h", "ä", "-x"];
+  const odd = ["", ".", "..", "../x", "a\0b", "a b", ".h", "ä", "-x"];
   it.each([...odd, "a\\b"])("has no part %j", async (part) => {
     const store = (await make()).open();
-    const at = ["providers", part];
+    const at = ["package_hashes", part] as const;
     for (const act of [
       () => store.read(at, asItIs),
       () => store.swap(at, 0, {}),
       () => store.change(at, asItIs, () => ({})),
       () => store.remove(at),
-      () => store.list([part]),
+      () => store.list(at),
     ])
       await expect(act()).rejects.toThrow(RangeError);
   });
 
-  it("is listed by its last part below a prefix, and by its folders above", async () => {
+  it.each([
+    [["releases", "a", "b", "c"]],
+    [["package_hashes", "ab", "abc"]],
+    [["namespaces", "a"]],
+  ] as const)("is whole: %j is none", async (at) => {
     const store = (await make()).open();
-    const keys = [
-      ["providers", "b", "one"],
-      ["providers", "b", "two.three"],
-      ["providers", "b", "deeper", "four"],
-      ["package-hashes", "ab", "abc"],
+    await expect(store.read(at, asItIs)).rejects.toThrow(RangeError);
+    await expect(store.swap(at, 0, {})).rejects.toThrow(RangeError);
+  });
+
+  it("is listed by its next parts, each once and in order", async () => {
+    const store = (await make()).open();
+    const keys: readonly RecordKey[] = [
+      ["namespaces", "a", "b"],
+      ["releases", "a", "B", "x", "1.0.0"],
+      ["releases", "a", "b", "x", "1.0.0"],
+      ["releases", "a", "b", "x", "2.0.0"],
+      ["releases", "a", "b-c", "y", "1.0.0"],
+      ["package_hashes", "abc"],
     ];
-    for (const at of keys) await store.swap(at, 0, {});
-    const listed = await store.list(["providers", "b"]);
-    expect(listed.toSorted()).toEqual(["one", "two.three"]);
-    expect(await store.list(["providers", "c"])).toEqual([]);
-    expect(await store.folders(["providers"])).toEqual(["b"]);
-    const all: string[] = [];
-    for await (const at of store.listAll()) all.push(at.join("/"));
-    const names = keys.map((at) => at.join("/"));
-    expect(all.toSorted()).toEqual(names.toSorted());
+    for (const at of keys.toReversed()) await store.swap(at, 0, {});
+    expect(await store.list(["releases", "a"], 1)).toEqual([
+      ...[["B"], ["b"], ["b-c"]],
+    ]);
+    expect(await store.list(["releases", "a", "b"])).toEqual([
+      ...[
+        ["x", "1.0.0"],
+        ["x", "2.0.0"],
+      ],
+    ]);
+    expect(await store.list(["releases", "c"])).toEqual([]);
+    const all = await Array.fromAsync(store.listAll());
+    expect(all.map((at) => at.join("/"))).toEqual(
+      keys.map((at) => at.join("/")),
+    );
   });
 });
