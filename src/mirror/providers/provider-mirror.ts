@@ -98,6 +98,15 @@ const usual: readonly string[] = [
   "linux_amd64",
 ];
 
+/** Bytes of answers in memory, of each kind; bounded because clients may request any. */
+const memoryBytes = 16 * 1024 * 1024;
+const weightOfOne = 4_000;
+const weightOfVersion = 400;
+
+function weighProof({ proof: { document, keys } }: Release): number {
+  return keys.reduce((sum, key) => sum + key.length, document.length);
+}
+
 /** An archive that clients of its platform would get, or why they would not. */
 export interface TriedArchive extends ReleasePackage {
   readonly isStored: boolean;
@@ -115,11 +124,16 @@ export class ProviderMirror {
   readonly #parts: ProviderMirrorParts;
   readonly #listings: Listings;
   /** Clients' addresses are the same objects for each request of the same name. */
-  readonly #lists = new WeakMap<ProviderAddress, Held<AdmittedVersions>>();
-  readonly #admittedReleases = new WeakMap<
-    ReleaseAddress,
-    Held<AdmittedRelease>
-  >();
+  readonly #lists = new LRUCache<ProviderAddress, Held<AdmittedVersions>>({
+    maxSize: memoryBytes,
+    sizeCalculation: ({ answer: { value } }) =>
+      weightOfOne + weightOfVersion * (value.list?.versions.size ?? 0),
+  });
+  readonly #held = new LRUCache<ReleaseAddress, Held<AdmittedRelease>>({
+    maxSize: memoryBytes,
+    sizeCalculation: ({ answer: { value } }) =>
+      weightOfOne + weighProof(value.release),
+  });
   readonly #described = new WeakMap<
     Release,
     {
@@ -295,15 +309,14 @@ export class ProviderMirror {
   ): Promise<Answer<AdmittedRelease>> {
     const { standings, changes, offline } = this.#parts;
     const change = await changes.numberOf(address.provider);
-    const known = this.#admittedReleases.get(address);
-    const held = this.#recall(known, change, within);
+    const held = this.#recall(this.#held.get(address), change, within);
     if (held !== undefined) return held;
     const request = await this.#open(address);
     const { value, ...found } = await standings.lookUp(request, within);
     const release = value.age.old ? value.release : report(request, value);
     const answer = { ...found, value: await this.#admitted(request, release) };
     if (isOffered(answer.value) && !offline)
-      this.#admittedReleases.set(address, this.#hold(request, change, answer));
+      this.#held.set(address, this.#hold(request, change, answer));
     return answer;
   }
 
