@@ -7,7 +7,7 @@ import { z } from "zod";
 import { formatChecksumsName } from "../../address/archive-name.ts";
 import { parsePackageHash, type PackageHash } from "../../address/hash.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
-import { failure, type Failure, isFailure } from "../../errors/index.ts";
+import { failure, isFailure } from "../../errors/index.ts";
 import {
   checksumsSubject,
   formatRelease,
@@ -24,6 +24,7 @@ import {
 import { absentOn404 } from "../../origin/registries/provider-registry.ts";
 import type { ArchiveThreads } from "../../verification/archives/threads.ts";
 import { parseChecksumsDocument } from "../../verification/checksums-document.ts";
+import { askMirror } from "../named-mirror.ts";
 
 const archiveShape = z.object({
   url: z.string(),
@@ -173,41 +174,6 @@ export class AskedMirror {
       throw failure("input", subject, problem, remedy, { cause: error });
     }
   }
-}
-
-/** Asks a mirror for the document at a path below `base`. */
-export async function askMirror(
-  http: Pick<HttpClient, "fetchJson">,
-  base: URL,
-  path: string,
-  signal: AbortSignal,
-) {
-  try {
-    return await http.fetchJson(new URL(path, base), signal);
-  } catch (error) {
-    throw isFailure(error, "origin-credentials")
-      ? wantToken(base, error)
-      : error;
-  }
-}
-
-/** Makes the error of a command whose mirror wants a token, or refuses the one that it got. */
-export function wantToken(
-  { origin, host }: URL,
-  cause?: Failure<"origin-credentials">,
-): Failure<"origin-credentials"> {
-  const words = cause?.words;
-  const name = host.replaceAll("-", "__").replaceAll(".", "_");
-  return failure(
-    "origin-credentials",
-    origin,
-    words === undefined
-      ? "wants a token, and got none or one that it does not take"
-      : `refuses the token that it got because ${words}`,
-    `set TF_TOKEN_${name} to one that it knows`,
-    words,
-    { cause },
-  );
 }
 
 function archiveHashesIn(hashes: readonly string[]): readonly string[] {

@@ -2,8 +2,13 @@ import { chmod, open, realpath, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
+import { loadConfiguration } from "../../config/load.ts";
 import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
+import { originLimits } from "../../origin/guard/origin-settings.ts";
 import { commitFile } from "../../store/durable-file.ts";
+import { wireHashing } from "../../wiring/kept.ts";
+import { closing } from "../../wiring/open-mirror.ts";
+import { platformsOf, untilStopped } from "../command.ts";
 import {
   clientOf,
   formatLockFile,
@@ -12,32 +17,56 @@ import {
 } from "../inputs/dependency-lock-file.ts";
 import { readInputFile } from "../inputs/input-file.ts";
 import { readDependencyLocks } from "../inputs/parser.ts";
-import type { AskedMirror, MirroredRelease } from "./asked-mirror.ts";
+import {
+  type MirrorFlags,
+  nameLocalMirror,
+  nameMirror,
+  openNamed,
+  refuseLoneAuthority,
+} from "../named-mirror.ts";
+import { stderr } from "../output/report.ts";
+import { AskedMirror, type MirroredRelease } from "./asked-mirror.ts";
 
-interface LockOptions {
+interface LockFlags extends MirrorFlags {
   /** Each is where a client is run. */
-  readonly directories: readonly string[];
-  /** Platforms whose h1 is requested; `zh:` is for all. */
-  readonly platforms: readonly Platform[];
+  readonly dir: readonly string[];
+  /** Whose h1 is requested; `zh:` is for all. */
+  readonly platform?: readonly string[];
   /** Writes nothing. */
-  readonly check: boolean;
+  readonly check?: boolean;
 }
 
 /**
- * `provender lock`: completes the dependency lock file of each directory.
- * Returns the exit status: 1 when something could not be found out, or with
- * `check` when something is missing; each such thing is named on standard error.
+ * `provender lock`: completes the dependency lock file of each directory, from the mirror that `--mirror` names, else that
+ * of the configuration, to which no proxy leads. Returns 1 when something could not be found out, or with `--check` when
+ * something is missing; each such thing is named on standard error.
  */
-export async function runLock(
-  options: LockOptions,
-  mirror: AskedMirror,
-  stderr: (text: string) => void,
-): Promise<number> {
+export async function lock(flags: LockFlags): Promise<number> {
+  refuseLoneAuthority(flags);
+  const configuration = loadConfiguration({ file: flags.config });
+  const { limits } = configuration;
+  const platforms = platformsOf(flags.platform, configuration);
+  const named =
+    flags.mirror === undefined
+      ? nameLocalMirror(configuration)
+      : nameMirror(flags.mirror, flags.ca);
+  const direct = { limits, proxy: { https: undefined, no: undefined } };
+  await using http = openNamed(
+    flags.mirror === undefined ? direct : configuration,
+    named,
+  );
+  await using hashing = closing(wireHashing());
+  const mirror = new AskedMirror(
+    ...([http, named.base, originLimits(limits), hashing] as const),
+    untilStopped(),
+  );
   let isGood = true;
-  for (const directory of options.directories)
+  for (const directory of flags.dir)
     try {
-      const done = await lockDirectory(directory, options, mirror, stderr);
-      isGood &&= done;
+      const isDone = await lockDirectory(
+        ...([directory, platforms, flags.check === true, mirror] as const),
+      );
+      isGood &&= isDone;
     } catch (error) {
       if (!(error instanceof ProvenderError)) throw error;
       stderr(`${error.message}\n`);
@@ -49,9 +78,9 @@ export async function runLock(
 /** Returns whether all is well. */
 async function lockDirectory(
   directory: string,
-  { platforms, check }: LockOptions,
+  platforms: readonly Platform[],
+  check: boolean,
   mirror: AskedMirror,
-  stderr: (text: string) => void,
 ): Promise<boolean> {
   const path = join(directory, lockFileName);
   if (!(await stat(path).then(Boolean, () => false)))

@@ -1,12 +1,15 @@
 import { hash, randomBytes } from "node:crypto";
 import { failure } from "../../errors/index.ts";
-import type { Output } from "../output/report.ts";
+import { stdout } from "../output/report.ts";
 
 /** `provender token NAME`: a token for a client, and what the configuration has to have of it. */
-export function runToken(
-  { name, expires }: { readonly name: string; readonly expires?: string },
-  { stdout }: Output,
-): number {
+export function token({
+  name,
+  expires,
+}: {
+  readonly name: string;
+  readonly expires?: string;
+}): number {
   if (!/^\S(?:.*\S)?$/.test(name))
     throw failure(
       "arguments",
@@ -21,15 +24,15 @@ export function runToken(
       `expected a date, got ${JSON.stringify(expires)}`,
       "give one such as 2027-01-31",
     );
-  const token = `provender_${randomBytes(32).toString("base64url")}`;
+  const secret = `provender_${randomBytes(32).toString("base64url")}`;
   const entry = [
     `name: ${JSON.stringify(name)}`,
-    `sha256: ${hash("sha256", token)}`,
+    `sha256: ${hash("sha256", secret)}`,
     ...(expires === undefined ? [] : [`expires: ${expires}`]),
   ];
   const lines = [
     "For the client; it is not shown again:",
-    token,
+    secret,
     'For "auth.tokens" in the configuration, which SIGHUP reads again:',
     `    - { ${entry.join(", ")} }`,
     "",

@@ -31,7 +31,7 @@ import {
 } from "./version-choice.ts";
 
 /** The mirror of modules, as far as commands need it. */
-export interface ModuleSupply {
+interface ModuleSupply {
   readonly modules: ModuleMirror;
   readonly blobs: BlobStore;
 }

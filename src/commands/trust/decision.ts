@@ -5,7 +5,6 @@ import type { TrustStore } from "../../mirror/trust/trust-store.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { AuditLog } from "../../store/database/audit-log.ts";
 import type { Decided, Decision } from "../../trust/decisions.ts";
-import type { Output } from "../output/report.ts";
 
 /** A content of a release that can be decided on. */
 export interface NamedContent {
@@ -16,7 +15,8 @@ export interface NamedContent {
 }
 
 /** Parts of a command that decides on trust. */
-export interface TrustParts extends Output {
+export interface TrustParts {
+  readonly stdout: (text: string) => void;
   readonly trust: TrustStore;
   readonly rules: AdmissionRules;
   readonly audit: AuditLog;

@@ -11,7 +11,7 @@ import type { ReleaseRecords } from "../releases/records.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import { sumOf } from "./eviction-order.ts";
 
-export interface InspectionParts {
+interface InspectionParts {
   readonly blobs: BlobStore;
   readonly records: RecordStore;
   readonly releases: ReleaseRecords;

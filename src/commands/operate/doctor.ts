@@ -4,9 +4,6 @@ import { access, readdir, rm, statfs, writeFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { dirname } from "node:path";
 import { EnvHttpProxyAgent, request } from "undici";
-import { wantToken } from "../../commands/lock/asked-mirror.ts";
-import { formatDocument } from "../../commands/output/report.ts";
-import { formatAmount } from "../../commands/output/table.ts";
 import { inTime } from "../../concurrency/in-time.ts";
 import {
   loadConfiguration,
@@ -25,8 +22,14 @@ import { checkStoreVersion } from "../../store/storage-directory.ts";
 import { actAsOwner } from "../../store/storage-owner.ts";
 import { settingsOf } from "../../wiring/clients.ts";
 import { wireRules } from "../../wiring/core.ts";
-import { refuseLoneAuthority, type MirrorFlags } from "../flags.ts";
-import { nameMirror } from "../mirror-access.ts";
+import {
+  type MirrorFlags,
+  nameMirror,
+  refuseLoneAuthority,
+  wantToken,
+} from "../named-mirror.ts";
+import { formatDocument } from "../output/report.ts";
+import { formatAmount } from "../output/table.ts";
 import { describeShared, listServed } from "./config.ts";
 
 /** A sentence on what was found, and one on what to do where it is wrong. */
