@@ -4,33 +4,16 @@ import { z } from "zod";
 import { parseModuleConstraint } from "../../address/module-constraint.ts";
 import { failure, type ProvenderError } from "../../errors/index.ts";
 import { isLocalSource, type ModuleCall } from "./declarations.ts";
-import {
-  clientOf,
-  type DependencyLockFile,
-  lockFileName,
-} from "./dependency-lock-file.ts";
-import { readInputFile, takeInput, unreadable } from "./input-file.ts";
+import { clientOf, lockFileName } from "./dependency-lock-file.ts";
+import { readInputFile, unreadable } from "./input-file.ts";
 import {
   type Folder,
   followModules,
   type Module,
-  type NotCarried,
   type OpenModule,
   readModule,
-  type Requirement,
 } from "./modules.ts";
-import { readDependencyLocks } from "./parser.ts";
-
-/** A directory in which a client is run: what it locks, and what it and the modules that it calls require together. */
-interface ConfigurationRoot {
-  readonly directory: string;
-  readonly locks: DependencyLockFile | undefined;
-  /** One for each provider. */
-  readonly requirements: readonly Requirement[];
-  readonly client: "terraform" | "tofu";
-  readonly problems: readonly ProvenderError[];
-  readonly notCarried: readonly NotCarried[];
-}
+import { readLockFile } from "./parser.ts";
 
 /** What is in a directory, without what it calls. */
 interface FoundDirectory {
@@ -83,7 +66,7 @@ export async function findRoots(path: string, open: OpenModule) {
       )),
     ])
       if (real !== folder.key) called.add(real);
-  const roots: ConfigurationRoot[] = [];
+  const roots: Awaited<ReturnType<typeof readRoot>>[] = [];
   const cache = new Map<string, Promise<Module>>();
   for (const one of found) {
     const { directory, folder, module } = one;
@@ -96,18 +79,6 @@ export async function findRoots(path: string, open: OpenModule) {
     problems.push(failure("input", path, nothing, "give the directory of one"));
   problems.push(...roots.flatMap((root) => root.problems));
   return { roots, problems };
-}
-
-/** One directory as a root, whether or not something is in it. */
-export async function readRootDirectory(
-  directory: string,
-  open: OpenModule,
-): Promise<ConfigurationRoot> {
-  try {
-    return await readRoot(await readDirectory(directory), open);
-  } catch (error) {
-    throw unreadable(directory, error);
-  }
 }
 
 async function readDirectory(directory: string): Promise<FoundDirectory> {
@@ -147,15 +118,15 @@ function isLocked({ names }: Folder): boolean {
   return names.includes(lockFileName);
 }
 
+/** A directory in which a client is run: what it locks, and what it and the modules that it calls require together. */
 async function readRoot(
   found: FoundDirectory,
   open: OpenModule,
-  cache?: Map<string, Promise<Module>>,
-): Promise<ConfigurationRoot> {
+  cache: Map<string, Promise<Module>>,
+) {
   const { directory, folder, module, installed } = found;
-  const lockFile = join(directory, lockFileName);
   const locks = isLocked(folder)
-    ? await readDependencyLocks(await takeInput(lockFile))
+    ? await readLockFile(join(directory, lockFileName))
     : undefined;
   const client = clientOf(locks, module.names);
   const registry =

@@ -7,7 +7,7 @@ import type {
   DependencyLockFile,
   LockFileContent,
 } from "./dependency-lock-file.ts";
-import { textOf, type InputText } from "./input-file.ts";
+import { readInputFile } from "./input-file.ts";
 
 export interface ParserTask {
   readonly kind: "configuration" | "locks";
@@ -47,14 +47,20 @@ export function parseConfiguration(
 }
 
 /** Reads what the clients' loader accepts (depsfile, "LoadLocksFromBytes"); entries that it refuses are problems. */
-export async function readDependencyLocks(
-  file: InputText,
+export async function parseLockFile(
+  path: string,
+  text: string,
 ): Promise<DependencyLockFile> {
+  return {
+    text,
+    ...(await parse<LockFileContent>({ kind: "locks", path, text })),
+  };
+}
+
+/** The same of a file, which cannot be read or is whole a problem, too. */
+export async function readLockFile(path: string): Promise<DependencyLockFile> {
   try {
-    const { path } = file;
-    const text = textOf(file);
-    const task = { kind: "locks", path, text } as const;
-    return { text, ...(await parse<LockFileContent>(task)) };
+    return await parseLockFile(path, await readInputFile(path));
   } catch (error) {
     if (!isFailure(error, "input")) throw error;
     return { text: "", locks: [], problems: [error] };

@@ -16,7 +16,7 @@ import {
   type ProviderLock,
 } from "../inputs/dependency-lock-file.ts";
 import { readInputFile } from "../inputs/input-file.ts";
-import { readDependencyLocks } from "../inputs/parser.ts";
+import { readLockFile } from "../inputs/parser.ts";
 import {
   type MirrorFlags,
   nameLocalMirror,
@@ -88,10 +88,7 @@ async function lockDirectory(
       ...(["input", path, "it is not there"] as const),
       'run "init" of your client first',
     );
-  const file = await readDependencyLocks({
-    path,
-    text: await readInputFile(path),
-  });
+  const file = await readLockFile(path);
   // Clients read none of such a file, and writing it whole would lose entries.
   if (file.problems.length > 0) {
     for (const { message } of file.problems) stderr(`${message}\n`);

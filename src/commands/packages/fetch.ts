@@ -13,7 +13,7 @@ import { ensureArchive } from "../../mirror/providers/ensured-archive.ts";
 import type { AdmittedPackage } from "../../mirror/providers/provider-mirror.ts";
 import type { ReleasePackage } from "../../mirror/releases/release.ts";
 import type { OpenMirror } from "../../wiring/open-mirror.ts";
-import type { InputText } from "../inputs/input-file.ts";
+import type { DependencyLockFile } from "../inputs/dependency-lock-file.ts";
 import {
   type ProgressItem,
   type Progress,
@@ -65,7 +65,7 @@ const nothingSelected: Selection = {
 /** Brings what is asked for into the store; without what was not begun when it is interrupted. */
 export async function fetchSelected(
   flags: SelectionFlags,
-  lockFiles: readonly InputText[],
+  lockFiles: readonly DependencyLockFile[],
   mirror: OpenMirror,
   options: FetchOptions,
 ) {

@@ -17,15 +17,17 @@ import { justNow } from "../../mirror/providers/provider-mirror.ts";
 import type { OpenMirror } from "../../wiring/open-mirror.ts";
 import { type Flags, hostsOf, platformsOf } from "../command.ts";
 import { findRoots } from "../inputs/configuration.ts";
-import type { ProviderLock } from "../inputs/dependency-lock-file.ts";
-import { type InputText, takeInput } from "../inputs/input-file.ts";
+import type {
+  DependencyLockFile,
+  ProviderLock,
+} from "../inputs/dependency-lock-file.ts";
 import {
   followModules,
   type NotCarried,
   readModule,
   type Requirement,
 } from "../inputs/modules.ts";
-import { readDependencyLocks } from "../inputs/parser.ts";
+import { readLockFile } from "../inputs/parser.ts";
 import { type GatheredModule, ModulePackages } from "./module-packages.ts";
 import {
   choiceOf,
@@ -48,8 +50,8 @@ export interface SelectionFlags extends Flags {
 /** Reads the lock files as the user of the command: opening the store takes its owner's. */
 export function readLockFiles({
   lockFile = [],
-}: SelectionFlags): Promise<readonly InputText[]> {
-  return Promise.all(lockFile.map(takeInput));
+}: SelectionFlags): Promise<readonly DependencyLockFile[]> {
+  return Promise.all(lockFile.map(readLockFile));
 }
 
 export interface WantedPackage {
@@ -102,7 +104,7 @@ const listings = 16;
 /** Selects the packages of the flags and lock files, each once, and fetches called modules for those that they require. Exactly named versions cost no look-up. */
 export async function selectPackages(
   flags: SelectionFlags,
-  lockFiles: readonly InputText[],
+  lockFiles: readonly DependencyLockFile[],
   mirror: OpenMirror,
   signal: AbortSignal,
 ): Promise<Selection> {
@@ -149,7 +151,7 @@ export async function selectPackages(
 
 async function readRequests(
   { spec: specs, module: moduleSpecs = [], directory = [] }: SelectionFlags,
-  lockFiles: readonly InputText[],
+  lockFiles: readonly DependencyLockFile[],
   hosts: SpecHosts,
   modules: ModulePackages,
 ): Promise<Requests> {
@@ -186,13 +188,12 @@ async function readRequests(
         return { problems: [error] };
       }
     }),
-    ...lockFiles.map(async (file) => {
-      const { locks, problems } = await readDependencyLocks(file);
-      return { requests: locks.map(requestOfLock), problems };
-    }),
     ...directory.map((path) => readDirectory(path, modules)),
   ]);
-  return join([{ requests }, ...found]);
+  const locked = lockFiles.map(({ locks, problems }) => {
+    return { requests: locks.map(requestOfLock), problems };
+  });
+  return join([{ requests }, ...locked, ...found]);
 }
 
 function join(parts: readonly Partial<Requests>[]): Requests {
