@@ -7,13 +7,15 @@ import {
   choice,
   converted,
   describeKind,
+  flag,
+  httpsUrl,
   leaf,
+  matching,
   optional,
   required,
   section,
   withDefault,
 } from "./leaf.ts";
-import { flag, httpsUrl, variableName } from "./scalars.ts";
 import { readTextFile, reasonOf } from "./source.ts";
 
 /** OpenTofu's registry has providers without a signing key. */
@@ -99,6 +101,13 @@ function originSchema(path: z.ZodType<string>, env: Surroundings["env"]) {
 const secretInPlace = leaf(
   "{ env: NAME } or { file: PATH }, because a secret is never written here",
   () => required<never>(undefined),
+  describeKind,
+);
+
+/** Does not show the value: the secret itself may stand there. */
+const variableName = matching(
+  "the name of an environment variable",
+  /^[A-Za-z_][A-Za-z0-9_]*$/,
   describeKind,
 );
 
