@@ -13,6 +13,7 @@ import { findServed } from "../modules/pins.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import type { TrustStore } from "../trust/trust-store.ts";
+import { listUsed, type UsedBlob } from "./eviction-order.ts";
 
 interface HeldParts {
   readonly blobs: BlobStore;
@@ -29,7 +30,7 @@ export interface HeldPackage extends ReleaseAddress {
   readonly firstSeen: Date;
   /** Fingerprint of the primary key that it was admitted under. */
   readonly signedBy: string | undefined;
-  readonly stored: StoredArchive | undefined;
+  readonly stored: UsedBlob | undefined;
 }
 
 /** Version of a module as clients get it; its archive may be stored. */
@@ -38,7 +39,7 @@ export interface HeldModule extends ModuleReleaseAddress {
   readonly sha256: Sha256 | undefined;
   /** Commit of a git source. */
   readonly commit: string | undefined;
-  readonly stored: StoredArchive | undefined;
+  readonly stored: UsedBlob | undefined;
 }
 
 /** Absent addresses mean all. */
@@ -57,7 +58,8 @@ export async function listHeld(
   { providers, modules, choose = (versions) => versions }: HeldQuestion,
 ) {
   const moduleRecords = new ModuleTrustRecords(records);
-  const stored = await findStored(blobs);
+  const used = await Array.fromAsync(listUsed(blobs));
+  const stored = new Map(used.map((one) => [one.sha256, one]));
   const packages = await gather(
     providers ?? (await releases.listProviders()),
     async (provider) => choose(newestFirst(await releases.list(provider))),
@@ -105,7 +107,7 @@ async function gather<Address, T>(
 async function describePackages(
   releases: ReleaseRecords,
   address: ReleaseAddress,
-  stored: ReadonlyMap<Sha256, StoredArchive>,
+  stored: ReadonlyMap<Sha256, UsedBlob>,
 ): Promise<readonly HeldPackage[]> {
   const pinned = await releases.readPinned(address);
   if (pinned === undefined) return [];
@@ -119,25 +121,4 @@ async function describePackages(
       const facts = { platform, filename, sha256, firstSeen, signedBy };
       return { ...address, ...facts, stored: stored.get(sha256) };
     });
-}
-
-interface StoredArchive {
-  /** Bytes. */
-  readonly size: number;
-  /** Milliseconds since 1970; when it was stored, where it was not used since. */
-  readonly usedAt: number;
-}
-
-/** Every archive on disk. */
-async function findStored(
-  blobs: BlobStore,
-): Promise<ReadonlyMap<Sha256, StoredArchive>> {
-  const uses = await blobs.usage.read();
-  const found = new Map<Sha256, StoredArchive>();
-  for await (const { sha256, size, writtenAt } of blobs.list()) {
-    if (sha256 === undefined) continue;
-    const usedAt = Math.max(Math.trunc(writtenAt), uses.get(sha256) ?? 0);
-    found.set(sha256, { size, usedAt });
-  }
-  return found;
 }
