@@ -18,9 +18,7 @@ import { listRecorded } from "../../mirror/releases/records.ts";
 import { denied, findExclusion } from "../../mirror/trust/admission-rules.ts";
 import { needsDecision, type Candidate } from "../../trust/candidates.ts";
 import {
-  decide,
   findKeyDecision,
-  forget,
   listDecided,
   type ContentDecision,
   type ReleaseName,
@@ -28,8 +26,7 @@ import {
 import { decideByRules } from "../../trust/policy.ts";
 import { isKnownHere } from "./keys.ts";
 import {
-  decidedNow,
-  recordDecision,
+  carryOut,
   stateAfter,
   touchedNothing,
   type Deed,
@@ -52,12 +49,6 @@ interface Subject {
   /** By digest, candidates first. */
   readonly contents: readonly KnownContent[];
 }
-
-const whichOnes = {
-  approve: "need a decision",
-  revoke: "are not revoked yet",
-  forget: "are decided on",
-};
 
 /**
  * `provender trust approve|revoke|forget SPEC@VERSION [DIGEST]`: clients get exactly one content of the release, or do
@@ -92,20 +83,17 @@ export async function decideContent(
     return touchedNothing;
   }
   if (deed === "approve") expectEffect(parts, subject, chosen);
-  const own = { ...name, sha256sums };
   const place = formatProviderAddress(release.provider);
-  await parts.trust.decide(
+  await carryOut(
+    parts,
     release.provider,
-    (decisions) =>
-      decision === undefined
-        ? forget(decisions, own)
-        : decide(decisions, { ...own, decision, ...decidedNow(parts) }),
-    () =>
-      recordDecision(parts, decision ?? "forgotten", {
-        ...(isModuleType(name.type) ? { module: place } : { provider: place }),
-        ...{ version: release.version, fingerprint: chosen.fingerprint },
-        detail: nameContent(release, sha256sums),
-      }),
+    deed,
+    { ...name, sha256sums },
+    {
+      ...(isModuleType(name.type) ? { module: place } : { provider: place }),
+      ...{ version: release.version, fingerprint: chosen.fingerprint },
+      detail: nameContent(release, sha256sums),
+    },
   );
   const was = earlier && quoteDecision(release.provider, earlier);
   parts.stdout(
@@ -118,6 +106,12 @@ const effects = {
   approve: "clients get exactly this content, and no key becomes known",
   revoke: "clients do not get this content, whoever signs it",
   forget: "clients get what they would get without that decision",
+};
+
+const whichOnes = {
+  approve: "need a decision",
+  revoke: "are not revoked yet",
+  forget: "are decided on",
 };
 
 async function readSubject(parts: TrustParts, spec: string): Promise<Subject> {
