@@ -25,7 +25,11 @@ import {
   refuseLoneAuthority,
 } from "../named-mirror.ts";
 import { stderr } from "../output/report.ts";
-import { AskedMirror, type MirroredRelease } from "./asked-mirror.ts";
+import {
+  type AskedMirror,
+  findRelease,
+  type MirroredRelease,
+} from "./asked-mirror.ts";
 
 interface LockFlags extends MirrorFlags {
   /** Each is where a client is run. */
@@ -56,10 +60,10 @@ export async function lock(flags: LockFlags): Promise<number> {
     named,
   );
   await using hashing = closing(wireHashing());
-  const mirror = new AskedMirror(
-    ...([http, named.base, originLimits(limits), hashing] as const),
-    untilStopped(),
-  );
+  const mirror = {
+    ...{ http, base: named.base, limits: originLimits(limits), hashing },
+    signal: untilStopped(),
+  };
   let isGood = true;
   for (const directory of flags.dir)
     try {
@@ -137,7 +141,7 @@ async function findHashes(
     problems.push(error);
   };
   try {
-    const release = await mirror.findRelease(lock);
+    const release = await findRelease(mirror, lock);
     const hashes = [...release.archiveHashes];
     const asked = platforms.map(formatPlatform);
     await Promise.all(

@@ -44,7 +44,7 @@ export interface ImportParts {
   readonly admission: Admission;
   readonly modules: ModuleMirror;
   readonly blobs: BlobStore;
-  readonly retention: { readonly reserve: Reserve };
+  readonly reserve: Reserve;
   readonly settlements: Settlements;
   readonly events: TrustEvents;
   readonly clock: Clock;
@@ -138,7 +138,7 @@ async function* attempt(
  * evictions.
  */
 async function expectRoom(
-  { blobs, retention }: ImportParts,
+  { blobs, reserve }: ImportParts,
   bundle: BundleFile,
   digests: ReadonlySet<Sha256>,
 ): Promise<void> {
@@ -148,7 +148,7 @@ async function expectRoom(
     if ((await blobs.size(sha256)) !== size) bytes += size;
   }
   if (bytes === 0) return;
-  const room = await retention.reserve(bytes, () => 0);
+  const room = await reserve(bytes, () => 0);
   room?.release();
   if (room === undefined)
     throw refuseForRoom(`the ${bytes} bytes of the bundle`);
@@ -220,15 +220,13 @@ async function settle(
 
 /** Hashed again while it is copied, because the bundle may have changed since it was verified. */
 async function storeArchive(
-  { blobs, hashes, retention }: ImportParts,
+  { blobs, hashes, reserve }: ImportParts,
   bundle: BundleFile,
   sha256: TrustedSha256,
   signal: AbortSignal,
 ): Promise<void> {
-  const reserve: Reserve = (...asked) => retention.reserve(...asked);
-  const store = { blobs, reserve };
   const named = { subject: "the archive", size: bundle.sizeOf(sha256) };
-  await receiveWhole(store, named, async (spool, append) => {
+  await receiveWhole({ blobs, reserve }, named, async (spool, append) => {
     for await (const piece of bundle.read(sha256)) {
       signal.throwIfAborted();
       await append(piece);
