@@ -16,17 +16,17 @@ import {
 import { justNow } from "../../mirror/providers/provider-mirror.ts";
 import type { OpenMirror } from "../../wiring/open-mirror.ts";
 import { type Flags, hostsOf, platformsOf } from "../command.ts";
-import { findRoots } from "../inputs/configuration.ts";
-import type {
-  DependencyLockFile,
-  ProviderLock,
-} from "../inputs/dependency-lock-file.ts";
 import {
+  findRoots,
   followModules,
   type NotCarried,
   readModule,
   type Requirement,
-} from "../inputs/modules.ts";
+} from "../inputs/configuration.ts";
+import type {
+  DependencyLockFile,
+  ProviderLock,
+} from "../inputs/dependency-lock-file.ts";
 import { readLockFile } from "../inputs/parser.ts";
 import { type GatheredModule, ModulePackages } from "./module-packages.ts";
 import {
@@ -212,7 +212,8 @@ function requestOfLock(lock: ProviderLock): PackageRequest {
 
 function requestOfRequirement(required: Requirement): PackageRequest {
   const { provider, constraint, where } = required;
-  return { provider, choice: newestOf(constraint), where };
+  const choice = newestOf({ kind: "constraint", constraint });
+  return { provider, choice, where };
 }
 
 async function requestsOfModule(
