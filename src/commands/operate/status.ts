@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
-import { type IncomingMessage, request as requestInClear } from "node:http";
-import { request } from "node:https";
 import { isIP, isIPv6 } from "node:net";
+import { Agent, request } from "undici";
 import { z } from "zod";
 import { type Configuration, loadUsable } from "../../config/load.ts";
 import { isEveryAddress } from "../../server/tls/certificate-source.ts";
@@ -23,7 +22,7 @@ const announced = z.object({
 
 const readyAnswer = z.object({ status: z.literal("ready") });
 
-/** Characters of an answer; that of a mirror of many origins has some hundred thousand. */
+/** Bytes of an answer; that of a mirror of many origins has some hundred thousand. */
 const largestAnswer = 16 * 1024 * 1024;
 /** Milliseconds that the daemon has for one answer. */
 const patience = 8_000;
@@ -119,35 +118,35 @@ async function askDaemon(
   path: string,
 ): Promise<string> {
   const { host: address } = configuration.listen;
+  const { host, hostname } = new URL(clients);
   const url = new URL(path, clients);
-  const name = url.hostname.replace(/^\[|\]$/g, "");
-  const local = isIPv6(address) ? "::1" : "127.0.0.1";
-  const host = isEveryAddress(address) ? local : name;
-  const options = {
-    ...{ host, port: url.port, path },
-    headers: { host: url.host, authorization: `Bearer ${token}` },
-    signal: AbortSignal.timeout(patience),
-  };
+  if (isEveryAddress(address))
+    url.hostname = isIPv6(address) ? "[::1]" : "127.0.0.1";
   const authority = readLocalAuthority(configuration);
-  const asked =
-    authority === undefined
-      ? requestInClear(options)
-      : request({
-          ...options,
-          servername: isIP(name) > 0 ? "" : name,
-          // What is configured here proves the daemon, under whatever names clients know it.
-          ca: [authority],
-          allowPartialTrustChain: true,
-          checkServerIdentity: () => undefined,
-        });
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  asked.once("response", resolve).once("error", reject).end();
-  let said = "";
-  for await (const piece of (await promise).setEncoding("utf8")) {
-    said += String(piece);
-    if (said.length > largestAnswer) throw new Error("its answer is too long");
+  const dispatcher = new Agent({
+    maxResponseSize: largestAnswer,
+    // What is configured here proves the daemon, under whatever names clients know it.
+    connect:
+      authority === undefined
+        ? {}
+        : {
+            servername:
+              isIP(hostname.replace(/^\[|\]$/g, "")) > 0 ? "" : hostname,
+            ca: [authority],
+            allowPartialTrustChain: true,
+            checkServerIdentity: () => undefined,
+          },
+  });
+  try {
+    const { body } = await request(url, {
+      dispatcher,
+      headers: { host, authorization: `Bearer ${token}` },
+      signal: AbortSignal.timeout(patience),
+    });
+    return await body.text();
+  } finally {
+    await dispatcher.destroy();
   }
-  return said;
 }
 
 function problemsIn(body: string): readonly string[] {
