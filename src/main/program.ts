@@ -1,7 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { version } from "../commands/version.ts";
 import { failure } from "../errors/index.ts";
-import { addExamples } from "./help/examples.ts";
+import { addExamples } from "./examples.ts";
 import { addOperation, addPackages, addStore } from "./commands.ts";
 
 /** Exit status for a mistake in the arguments. */

@@ -141,8 +141,6 @@ function describeInJson({
   };
 }
 
-type Row = readonly string[];
-
 /** Writes all that is known for people: tables by namespace. */
 function formatTrust(
   listed: readonly ListedNamespace[],
@@ -157,31 +155,33 @@ function formatTrust(
   ].join("\n");
 }
 
-function formatNamespace(listed: ListedNamespace): string {
-  const tables = [listKeys(listed), listContacts(listed), listContents(listed)];
-  return [`${listed.namespace}\n`, ...tables.map(formatTable)].join("");
-}
-
-function listKeys({
+function formatNamespace({
   namespace,
   trust: { firstKey, providerKeys, decisions },
-}: ListedNamespace): readonly Row[] {
+  contacts,
+}: ListedNamespace): string {
   const [hostname = "", name = ""] = namespace.split("/");
   const known = findKnownKey({ hostname, namespace: name });
   const { fingerprint = "none", type } = firstKey ?? {};
-  const first = known
-    ? [known, "known", "namespace", "-", "-", "this program knows it"]
-    : [fingerprint, "first key", "namespace", "-", "-"];
-  return [
+  const met = [
+    ...(type === undefined
+      ? []
+      : [
+          [
+            ...[fingerprint, "first key", "namespace", "-", "-"],
+            `first contact with ${type}`,
+          ],
+        ]),
+    ...providerKeys.map(({ fingerprint, type }) => [
+      ...[fingerprint, "first signer", type, "-", "-"],
+      "the first contact was unsigned",
+    ]),
+  ];
+  const keys = [
     ["KEY", "STATE", "FOR", "SINCE", "BY", "BECAUSE"],
-    ...(known ? [first] : []),
-    ...(type && !known ? [[...first, `first contact with ${type}`]] : []),
-    ...(known === undefined ? providerKeys : []).map(
-      ({ fingerprint, type }) => [
-        ...[fingerprint, "first signer", type, "-", "-"],
-        "the first contact was unsigned",
-      ],
-    ),
+    ...(known === undefined
+      ? met
+      : [[known, "known", "namespace", "-", "-", "this program knows it"]]),
     ...decisions.keys.map(
       ({ fingerprint, decision, at, by, why, ...scope }) => [
         ...[fingerprint, decision, nameScope(scope), dayOf(at)],
@@ -189,25 +189,20 @@ function listKeys({
       ],
     ),
   ];
-}
-
-function listContacts({ contacts }: ListedNamespace): readonly Row[] {
-  return [
+  const made = [
     ["FIRST CONTACT", "KEY", "SINCE", "BY", "NEWEST"],
     ...contacts.map(({ type, contact: { key, at, by, newest } }) => [
       ...[type, key ?? "none", dayOf(at.toISOString()), by, newest],
     ]),
   ];
-}
-
-function listContents({ trust }: ListedNamespace): readonly Row[] {
-  return [
+  const contents = [
     ["RELEASE", "STATE", "CONTENT", "SINCE", "BY", "BECAUSE"],
-    ...trust.decisions.contents.map((one) => [
+    ...decisions.contents.map((one) => [
       ...[`${one.type}@${one.version}`, one.decision, one.sha256sums],
       ...[dayOf(one.at), one.by ?? "-", one.why ?? "-"],
     ]),
   ];
+  return `${namespace}\n${[keys, made, contents].map(formatTable).join("")}`;
 }
 
 /** Writes what needs a decision. Commands stand below their row, whole, so that they can be copied. */
@@ -218,9 +213,11 @@ function formatPending(
   const pending = listed.flatMap((one) => one.pending);
   const dropped = listed.reduce((sum, one) => sum + one.dropped, 0);
   const rows = pending.map((one) => {
-    const { keyCommand } = one;
+    const { keyCommand, command, setting } = one;
+    const remedy =
+      command ?? `change "${setting}" in the configuration if it is good`;
     const key = keyCommand && `  ${keyCommand}  # all that this key signs\n`;
-    return `${formatProviderAddress(one.provider)} ${one.version}: ${explainPending(one)}, ${one.content}, since ${dayOf(one.since)}\n  ${nameRemedy(one)}\n${key ?? ""}`;
+    return `${formatProviderAddress(one.provider)} ${one.version}: ${explainPending(one)}, ${one.content}, since ${dayOf(one.since)}\n  ${remedy}\n${key ?? ""}`;
   });
   const more =
     dropped === 0 ? "" : `${dropped} more candidates are not kept.\n`;
@@ -233,10 +230,6 @@ function formatPending(
   return pending.length === 0
     ? `${lost.join("") || "Nothing needs a decision.\n"}${more}`
     : `${lost.join("")}NEEDS A DECISION: clients do not get these; "revoke" in place of "approve" refuses one for good.\n${rows.join("")}${more}`;
-}
-
-function nameRemedy({ command, setting }: PendingDecision): string {
-  return command ?? `change "${setting}" in the configuration if it is good`;
 }
 
 function nameScope({
