@@ -77,7 +77,12 @@ export function configurationSchema(folder: string, from: Surroundings) {
   return section({
     listen: listenSchema(path),
     publicUrl: optional(httpsUrl),
-    storage: storageSchema(path, from),
+    storage: section({
+      directory: withDefault(path, defaultStorageDirectory(from)),
+      maxSize: withDefault(sizeOrUnlimited, "unlimited"),
+      minFree: withDefault(size, "1GiB"),
+      s3: optional(s3Schema(path, from.env)),
+    }),
     database: section({
       url: optional(
         secretSchema(path, from.env).superRefine(({ secret }, context) => {
@@ -111,23 +116,12 @@ export function configurationSchema(folder: string, from: Surroundings) {
         "info",
       ),
     }),
-  }).superRefine(checkTogether);
-}
-
-interface Related {
-  readonly listen: { readonly tls: TlsChoice };
-  readonly database: { readonly url: unknown };
-}
-
-/** Checks sections against one another. */
-function checkTogether(
-  { listen, database }: Related,
-  context: z.RefinementCtx,
-): void {
-  if (database.url === undefined || listen.tls.kind !== "self-signed") return;
-  const message =
-    'is self-signed: expected { certificate: PATH, key: PATH }, or off behind a balancer that adds TLS, because each daemon on "database.url" would make an authority of its own';
-  context.addIssue({ code: "custom", path: ["listen", "tls"], message });
+  }).superRefine(({ listen, database }, context) => {
+    if (database.url === undefined || listen.tls.kind !== "self-signed") return;
+    const message =
+      'is self-signed: expected { certificate: PATH, key: PATH }, or off behind a balancer that adds TLS, because each daemon on "database.url" would make an authority of its own';
+    context.addIssue({ code: "custom", path: ["listen", "tls"], message });
+  });
 }
 
 const listenHost = leaf(
@@ -314,15 +308,6 @@ const sizeOrUnlimited = leaf<number | undefined>(
   "unlimited or a size such as 200GiB",
   (text) => (text === "unlimited" ? undefined : parseSize(text)),
 );
-
-function storageSchema(path: z.ZodType<string>, from: Surroundings) {
-  return section({
-    directory: withDefault(path, defaultStorageDirectory(from)),
-    maxSize: withDefault(sizeOrUnlimited, "unlimited"),
-    minFree: withDefault(size, "1GiB"),
-    s3: optional(s3Schema(path, from.env)),
-  });
-}
 
 /** Ends in a slash, unless it is empty. */
 const keyPrefix = leaf("a prefix of keys such as team/provender", (prefix) => {

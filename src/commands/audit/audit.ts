@@ -137,15 +137,10 @@ function parseMoment(text: string): string {
 
 function readSubject(spec: string | undefined, hosts: SpecHosts) {
   if (spec === undefined) return { constraint: undefined };
-  const named = readEitherSpec(spec, hosts);
-  const { chosen } = named;
-  const constraint = chosen === undefined ? undefined : readConstraint(chosen);
+  const { chosen = "all", ...named } = readEitherSpec(spec, hosts);
+  const text = chosen.trim();
+  const constraint = text === "all" ? undefined : parseVersionConstraint(text);
   return "module" in named
     ? { module: formatModuleAddress(named.module), constraint }
     : { provider: formatProviderAddress(named.provider), constraint };
-}
-
-function readConstraint(chosen: string): VersionConstraint | undefined {
-  const text = chosen.trim();
-  return text === "all" ? undefined : parseVersionConstraint(text);
 }

@@ -21,6 +21,7 @@ const announced = z.object({
 });
 
 const readyAnswer = z.object({ status: z.literal("ready") });
+const refusal = z.object({ errors: z.array(z.string()) });
 
 /** Bytes of an answer; that of a mirror of many origins has some hundred thousand. */
 const largestAnswer = 16 * 1024 * 1024;
@@ -71,7 +72,7 @@ export async function status({ config, json = false }: Flags): Promise<number> {
       ...{ url: null, pid: null, directory, policyMode, ...readFigures([]) },
     });
   const absent = `No daemon works on ${directory}: start it with "provender serve" or its service.`;
-  const found = readAnnounced(layout.daemon);
+  const found = parse(announced, () => readFileSync(layout.daemon, "utf8"));
   if (found === undefined && problem !== undefined) throw problem;
   if (found === undefined) return showNone(absent);
   const { url, pid } = found;
@@ -79,8 +80,10 @@ export async function status({ config, json = false }: Flags): Promise<number> {
   try {
     const readiness = await ask("/readyz");
     const samples = parseSamples(await ask("/metrics"));
-    const ready = parse(readyAnswer, readiness) !== undefined;
-    const problems = ready ? [] : problemsIn(readiness);
+    const ready = parse(readyAnswer, () => readiness) !== undefined;
+    const { errors = [readiness.slice(0, 200)] } =
+      parse(refusal, () => readiness) ?? {};
+    const problems = ready ? [] : errors;
     const needs = findNeeds(
       samples,
       minFree,
@@ -100,14 +103,6 @@ export async function status({ config, json = false }: Flags): Promise<number> {
         ? absent
         : `The daemon at ${url}, process ${pid}, does not answer (${message}): look at its log.`,
     );
-  }
-}
-
-function readAnnounced(path: string): z.infer<typeof announced> | undefined {
-  try {
-    return announced.parse(JSON.parse(readFileSync(path, "utf8")));
-  } catch {
-    return undefined;
   }
 }
 
@@ -149,15 +144,10 @@ async function askDaemon(
   }
 }
 
-function problemsIn(body: string): readonly string[] {
-  const refused = z.object({ errors: z.array(z.string()) });
-  return parse(refused, body)?.errors ?? [body.slice(0, 200)];
-}
-
-/** Undefined for a text in another form. */
-function parse<T>(shape: z.ZodType<T>, text: string): T | undefined {
+/** Undefined for a text in another form, and for none. */
+function parse<T>(shape: z.ZodType<T>, read: () => string): T | undefined {
   try {
-    return shape.parse(JSON.parse(text));
+    return shape.parse(JSON.parse(read()));
   } catch {
     return undefined;
   }

@@ -1,4 +1,5 @@
 import { hash, randomBytes } from "node:crypto";
+import { z } from "zod";
 import { failure } from "../../errors/index.ts";
 import { stdout } from "../output/report.ts";
 
@@ -17,7 +18,7 @@ export function token({
       `expected text, got ${JSON.stringify(name)}`,
       "give a name such as ci",
     );
-  if (expires !== undefined && !isDate(expires))
+  if (expires !== undefined && !z.iso.date().safeParse(expires).success)
     throw failure(
       "arguments",
       "--expires",
@@ -39,8 +40,4 @@ export function token({
   ];
   stdout(lines.join("\n"));
   return 0;
-}
-
-function isDate(text: string): boolean {
-  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
 }

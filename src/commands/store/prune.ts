@@ -30,7 +30,12 @@ export function prune({
       if (isNamed) await bucket?.delete(sha256);
       await blobs.delete(sha256);
     }
-    stdout(json ? formatJson(plan, dryRun) : formatText(plan, dryRun));
+    const freed = plan.removed.reduce((sum, { size }) => sum + size, 0);
+    const removed = plan.removed.map(({ name = null, usedAt, ...one }) => ({
+      ...{ ...one, name, usedAt: new Date(usedAt).toISOString() },
+    }));
+    const document = { dryRun, ...plan, freed, removed };
+    stdout(json ? formatDocument(document) : formatText(plan, freed, dryRun));
     return plan.excess > 0 ? 1 : 0;
   });
 }
@@ -66,16 +71,7 @@ async function planNamed(
   };
 }
 
-function formatJson(plan: PrunePlan, dryRun: boolean): string {
-  const removed = plan.removed.map(({ name = null, usedAt, ...one }) => ({
-    ...one,
-    name,
-    usedAt: new Date(usedAt).toISOString(),
-  }));
-  return formatDocument({ dryRun, ...plan, freed: freedOf(plan), removed });
-}
-
-function formatText(plan: PrunePlan, dryRun: boolean): string {
+function formatText(plan: PrunePlan, freed: number, dryRun: boolean): string {
   const { removed, archives, bytes, excess } = plan;
   const rows = removed.map(({ name, sha256, size, usedAt, because }) => [
     name ?? sha256,
@@ -90,9 +86,5 @@ function formatText(plan: PrunePlan, dryRun: boolean): string {
     excess > 0
       ? `${formatAmount(excess)} are above "storage.maxSize" and may not leave: they are in use, their origin no longer lists them, or they are what was seen and decided (the database takes ${formatAmount(plan.recordBytes)}).\n`
       : "";
-  return `${table}${removed.length} of ${archives} archives ${verb}, ${formatAmount(freedOf(plan))} of ${formatAmount(bytes)}.\n${stay}`;
-}
-
-function freedOf({ removed }: PrunePlan): number {
-  return removed.reduce((sum, { size }) => sum + size, 0);
+  return `${table}${removed.length} of ${archives} archives ${verb}, ${formatAmount(freed)} of ${formatAmount(bytes)}.\n${stay}`;
 }
