@@ -161,13 +161,16 @@ async function importRelease(
   signal: AbortSignal,
 ): Promise<Imported> {
   const { request, packages } = judged;
-  const { address, entry } = request;
+  const { address, entry, provider } = request;
   const { catalog, settlements } = parts;
   // Those before it may have taken long.
   await entry.renew();
-  const known = await catalog.peekRelease(address);
-  const next = takeBundled(known, judged);
-  const by = await findGrounds(parts, judged);
+  const next = takeBundled(await catalog.peekRelease(address), judged);
+  const contact = await entry.findContact(provider.type);
+  if (contact === undefined) throw new Error("first contact was not written");
+  // The bundle stands for the list that its sender had.
+  const list = await catalog.peekVersions(provider);
+  const by = { contact, list: limitVersions(list, address.version) };
   const served = settlements.preview(request, next, by);
   // A refusal comes before any archive is stored.
   if (!packages.every(({ sha256 }) => served.has(sha256)))
@@ -183,17 +186,6 @@ async function importRelease(
   }
   await settle(parts, judged, next, by);
   return { added, present: packages.length - added.length };
-}
-
-/** The bundle stands for the list that its sender had. */
-async function findGrounds(
-  { catalog }: ImportParts,
-  { request: { address, entry, provider } }: JudgedRelease,
-): Promise<SettledBy> {
-  const contact = await entry.findContact(provider.type);
-  if (contact === undefined) throw new Error("first contact was not written");
-  const list = await catalog.peekVersions(provider);
-  return { contact, list: limitVersions(list, address.version) };
 }
 
 /** Admits the release, as one that an origin offers. Throws its refusal, and release-conflict where other content is pinned. */
@@ -364,33 +356,24 @@ export async function makeContacts(
     formatProviderAddress(request.provider),
   );
   for (const releases of providers.values()) {
-    const [version] = orderCandidates(releases.map(versionOf));
-    const newest = releases.find((one) => versionOf(one) === version);
+    const versions = releases.map(({ request }) => request.address.version);
+    const [version] = orderCandidates(versions);
+    const newest = releases.find((_, index) => versions[index] === version);
     if (newest === undefined) continue;
     const { request, evidence } = newest;
     const { entry, provider, address } = request;
     await entry.renew();
     if ((await entry.findContact(provider.type)) !== undefined) continue;
+    const published = releases.flatMap(({ evidence: { proof, signedBy } }) => [
+      ...readKeyNames(proof.keys).keys(),
+      ...(signedBy === undefined ? [] : [signedBy]),
+    ]);
     await writeContact(events, request, {
-      id: randomUUID(),
-      at: clock.now(),
-      by: "bundle",
-      versions: new Set(releases.map(versionOf)),
-      published: new Set(releases.flatMap(listKeys)),
-      key: evidence.signedBy,
-      newest: address.version,
+      ...{ id: randomUUID(), at: clock.now(), by: "bundle" },
+      ...{ versions: new Set(versions), published: new Set(published) },
+      ...{ key: evidence.signedBy, newest: address.version },
     });
   }
-}
-
-function versionOf({ request }: JudgedRelease) {
-  return request.address.version;
-}
-
-function listKeys({ evidence }: JudgedRelease): readonly string[] {
-  const { proof, signedBy } = evidence;
-  const named = [...readKeyNames(proof.keys).keys()];
-  return signedBy === undefined ? named : [...named, signedBy];
 }
 
 /** Decides on one module as if an origin had offered it now, and says whether it is known already. Throws what `ModuleMirror.judge` throws, and bundle-incomplete. */
