@@ -25,15 +25,7 @@ import { clientOf, lockFileName } from "./dependency-lock-file.ts";
 import { noteProblem, readInputFile, unreadable } from "./input-file.ts";
 import { parseConfiguration, readLockFile } from "./parser.ts";
 
-/** What is in a directory, without what it calls. */
-interface FoundDirectory {
-  readonly directory: string;
-  readonly folder: Folder;
-  /** With its tests. */
-  readonly module: Module;
-  readonly installed: readonly InstalledCall[];
-  readonly problems: readonly ProvenderError[];
-}
+type FoundDirectory = Awaited<ReturnType<typeof readDirectory>>;
 
 /** Directories that one search looks into at most. */
 const mostDirectories = 50_000;
@@ -91,7 +83,8 @@ export async function findRoots(path: string, open: OpenModule) {
   return { roots, problems };
 }
 
-async function readDirectory(directory: string): Promise<FoundDirectory> {
+/** What is in a directory and its tests, without what it calls. */
+async function readDirectory(directory: string) {
   const folder = await openFolder(directory);
   const module = await readModule(folder, true);
   return { directory, folder, module, ...(await readInstalled(directory)) };
@@ -174,19 +167,21 @@ type InstalledCall = z.infer<typeof modulesJson>["Modules"][number] & {
  * Modules that an `init` in a root directory installed. Only that file
  * resolves a source that is an expression.
  */
-async function readInstalled(
-  root: string,
-): Promise<Pick<FoundDirectory, "installed" | "problems">> {
+async function readInstalled(root: string): Promise<{
+  readonly installed: readonly InstalledCall[];
+  readonly problems: readonly ProvenderError[];
+}> {
   const path = join(root, ".terraform", "modules", "modules.json");
   if (!(await stat(path).then(Boolean, () => false)))
     return { installed: [], problems: [] };
   try {
-    const text = await readInputFile(path);
-    const installed: InstalledCall[] = [];
-    for (const one of modulesJson.parse(JSON.parse(text)).Modules) {
-      installed.push({ ...one, real: await realOf(join(root, one.Dir)) });
-    }
-    return { installed, problems: [] };
+    const { Modules } = modulesJson.parse(
+      JSON.parse(await readInputFile(path)),
+    );
+    const installed = Modules.map(async (one) => {
+      return { ...one, real: await realOf(join(root, one.Dir)) };
+    });
+    return { installed: await Promise.all(installed), problems: [] };
   } catch (cause) {
     const problem = `it is not what "init" writes`;
     const remedy = `remove it and run "init" again`;

@@ -3,10 +3,7 @@ import type { Piscina } from "piscina";
 import { makeThreads } from "../../concurrency/threads.ts";
 import { failure, isFailure } from "../../errors/index.ts";
 import type { Declarations } from "./declarations.ts";
-import type {
-  DependencyLockFile,
-  LockFileContent,
-} from "./dependency-lock-file.ts";
+import type { DependencyLockFile } from "./dependency-lock-file.ts";
 import { readInputFile } from "./input-file.ts";
 
 export interface ParserTask {
@@ -51,10 +48,8 @@ export async function parseLockFile(
   path: string,
   text: string,
 ): Promise<DependencyLockFile> {
-  return {
-    text,
-    ...(await parse<LockFileContent>({ kind: "locks", path, text })),
-  };
+  const task = { kind: "locks", path, text } as const;
+  return { text, ...(await parse<Omit<DependencyLockFile, "text">>(task)) };
 }
 
 /** The same of a file, which cannot be read or is whole a problem, too. */

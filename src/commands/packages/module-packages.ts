@@ -9,18 +9,17 @@ import {
   type ModuleFiles,
   readModuleFiles,
 } from "../../mirror/modules/files.ts";
-import type { ModuleMirror } from "../../mirror/modules/module-mirror.ts";
 import {
   formatModuleRelease,
   type ModuleArchive,
   type ModuleReleaseAddress,
 } from "../../mirror/modules/release.ts";
-import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import {
   ArchiveRefused,
   moduleLimits,
 } from "../../verification/archives/limits.ts";
 import type { OpenArchive } from "../../verification/archives/open-archive.ts";
+import type { OpenMirror } from "../../wiring/open-mirror.ts";
 import {
   type Folder,
   type FoundModule,
@@ -34,12 +33,6 @@ import {
   newestOf,
   type VersionChoice,
 } from "./version-choice.ts";
-
-/** The mirror of modules, as far as commands need it. */
-interface ModuleSupply {
-  readonly modules: ModuleMirror;
-  readonly blobs: BlobStore;
-}
 
 /** A module that is in the store. */
 export interface GatheredModule {
@@ -64,14 +57,14 @@ export function formatNotCarried({
 
 /** Brings modules into the store and reads what they call and require; each once. */
 export class ModulePackages {
-  readonly #supply: ModuleSupply;
+  readonly #mirror: OpenMirror;
   readonly #signal: AbortSignal;
   readonly #found = new Map<string, Promise<FoundModule>>();
   readonly #gathered = new Map<string, Omit<GatheredModule, "asked">>();
   readonly #asked = new Map<string, Set<string>>();
 
-  constructor(supply: ModuleSupply, signal: AbortSignal) {
-    this.#supply = supply;
+  constructor(mirror: OpenMirror, signal: AbortSignal) {
+    this.#mirror = mirror;
     this.#signal = signal;
   }
 
@@ -103,7 +96,7 @@ export class ModulePackages {
   ): Promise<readonly [Version, ...Version[]]> {
     const name = formatModuleAddress(module);
     return chooseVersions(name, choice, where, async () => {
-      const { value } = await this.#supply.modules.listVersions(module);
+      const { value } = await this.#mirror.modules.listVersions(module);
       return value.versions;
     });
   }
@@ -125,7 +118,7 @@ export class ModulePackages {
     name: string,
     address: ModuleReleaseAddress,
   ): Promise<FoundModule> {
-    const { modules, blobs } = this.#supply;
+    const { modules, blobs } = this.#mirror;
     const stored = await modules.find(address);
     const archive = await modules.ensureArchive(address, this.#signal);
     if ("foreign" in archive)
