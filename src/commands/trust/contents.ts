@@ -9,10 +9,7 @@ import {
   isModuleType,
   nameContent,
 } from "../../errors/index.ts";
-import {
-  formatRelease,
-  type ReleaseAddress,
-} from "../../mirror/releases/release.ts";
+import { formatRelease } from "../../mirror/releases/release.ts";
 import { listOffered } from "../../mirror/modules/records.ts";
 import { listRecorded } from "../../mirror/releases/records.ts";
 import { denied, findExclusion } from "../../mirror/trust/admission-rules.ts";
@@ -20,7 +17,6 @@ import { needsDecision, type Candidate } from "../../trust/candidates.ts";
 import {
   findKeyDecision,
   listDecided,
-  type ContentDecision,
   type ReleaseName,
 } from "../../trust/decisions.ts";
 import { decideByRules } from "../../trust/policy.ts";
@@ -33,22 +29,13 @@ import {
   type NamedContent,
   type TrustParts,
 } from "./decision.ts";
-import type { NamespaceTrust } from "../../trust/state.ts";
 
 interface KnownContent extends NamedContent {
   /** Undefined unless it is a candidate. */
   readonly reason: Candidate["reason"] | undefined;
 }
 
-/** A release that a decision is about, with what is known of it. */
-interface Subject {
-  readonly release: ReleaseAddress;
-  readonly name: ReleaseName;
-  readonly trust: NamespaceTrust;
-  readonly decided: readonly ContentDecision[];
-  /** By digest, candidates first. */
-  readonly contents: readonly KnownContent[];
-}
+type Subject = Awaited<ReturnType<typeof readSubject>>;
 
 /**
  * `provender trust approve|revoke|forget SPEC@VERSION [DIGEST]`: clients get exactly one content of the release, or do
@@ -114,33 +101,30 @@ const whichOnes = {
   forget: "are decided on",
 };
 
-async function readSubject(parts: TrustParts, spec: string): Promise<Subject> {
+/** A release that a decision is about, with what is known of it: its contents by digest, candidates first. */
+async function readSubject(parts: TrustParts, spec: string) {
   const release = parseReleaseSpec(spec, parts.hosts);
   const { provider, version } = release;
-  const name = { type: provider.type, version };
+  const name: ReleaseName = { type: provider.type, version };
   const trust = await parts.trust.read(provider);
   const { list } = await parts.trust.readCandidates(provider);
   const recorded = await (isModuleType(provider.type)
     ? listOffered(parts.records, release)
     : listRecorded(parts.records, release));
   const decided = listDecided(trust.decisions, name);
-  const contents = new Map<string, KnownContent>();
-  for (const one of [
+  const known: readonly KnownContent[] = [
     ...list.filter((one) => one.version === version),
     ...recorded.filter(({ reason }) => reason !== undefined),
     ...recorded,
     ...decided.map(({ sha256sums }) => ({
       ...{ sha256sums, fingerprint: undefined, reason: undefined },
     })),
-  ])
-    if (!contents.has(one.sha256sums)) contents.set(one.sha256sums, one);
-  return {
-    release,
-    name,
-    trust,
-    decided,
-    contents: [...contents.values()],
-  };
+  ];
+  const contents = known.filter(
+    ({ sha256sums }, index) =>
+      known.findIndex((one) => one.sha256sums === sha256sums) === index,
+  );
+  return { release, name, trust, decided, contents };
 }
 
 /** Finds the content that is meant, or the only one that can be. Throws trust-decision with the command for each, since not exactly one was chosen. */
