@@ -62,7 +62,7 @@ const nothingSelected: Selection = {
   ...{ packages: [], modules: [], notCarried: [], problems: [] },
 };
 
-/** Brings what is asked for into the store; without what was not begun when it is interrupted. */
+/** Brings what is asked for into the store; an interruption leaves out what was not begun. */
 export async function fetchSelected(
   flags: SelectionFlags,
   lockFiles: readonly DependencyLockFile[],
