@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { version } from "../src/main/version.ts";
+import { version } from "../src/commands/version.ts";
 import { writeBundle } from "./bundle.ts";
 import { root } from "./project.ts";
 

@@ -160,7 +160,7 @@ function onlyOneFolder(version: string): Plugin {
       build.onResolve({ filter: /^undici$/ }, () => ({
         path: join(import.meta.dirname, "undici.cjs"),
       }));
-      build.onLoad({ filter: /\/src\/main\/version\.ts$/ }, () => ({
+      build.onLoad({ filter: /\/src\/commands\/version\.ts$/ }, () => ({
         contents: `export const version = ${JSON.stringify(version)};`,
         loader: "ts",
       }));

@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { writeBundle } from "../packaging/bundle.ts";
-import { version } from "../src/main/version.ts";
+import { version } from "../src/commands/version.ts";
 
 /**
  * All that a run of the tests leaves behind lies in one folder, which goes with it. The program is in it as it is

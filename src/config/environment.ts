@@ -9,18 +9,15 @@ export interface Surroundings {
   readonly home: string;
 }
 
-/** Reads the surroundings of this process. */
+/** Reads the surroundings of this process. A user without an entry in the password file, as in containers, and without $HOME has no home. */
 export function readSurroundings(): Surroundings {
-  return { env: process.env, cwd: process.cwd(), home: homeDirectory() };
-}
-
-/** A user without an entry in the password file, as in containers, and without $HOME has none. */
-function homeDirectory(): string {
+  let home = "/";
   try {
-    return homedir();
+    home = homedir();
   } catch {
-    return "/";
+    // There is none.
   }
+  return { env: process.env, cwd: process.cwd(), home };
 }
 
 /** $STATE_DIRECTORY (the first of systemd's list), else $XDG_CACHE_HOME/provender, else ~/.cache/provender. */

@@ -20,6 +20,15 @@ export function leaf<T>(
   });
 }
 
+/** A leaf of the texts that a pattern takes. */
+export function matching(
+  expected: string,
+  pattern: RegExp,
+  show?: (value: unknown) => string,
+): z.ZodType<string> {
+  return leaf(expected, (text) => required(pattern.exec(text)?.[0]), show);
+}
+
 /** Turns a parsed value into another; the message of what `convert` throws completes `"KEY" …`. */
 export function converted<From, To>(
   schema: z.ZodType<From>,
@@ -73,7 +82,7 @@ export function required<T>(value: T | undefined): T {
 }
 
 /** The value itself, short. */
-export function describe(value: unknown): string {
+function describe(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.slice(0, 100));
   if (typeof value === "number" || typeof value === "boolean")
     return String(value);
@@ -94,4 +103,35 @@ function scalarText(value: unknown): string {
   if (typeof value === "number" || typeof value === "boolean")
     return String(value);
   throw new RangeError("Not a scalar.");
+}
+
+export const flag = leaf(
+  "true or false",
+  (text) => required(/^(?:true|false)$/.exec(text)?.[0]) === "true",
+);
+
+export const text = matching("text", /^\S(?:.*\S)?$/);
+
+/** An https URL that ends in a slash. */
+export const httpsUrl = url(
+  "an https URL such as https://registry.example.com/ without user, query or fragment",
+  ["https:"],
+);
+
+export function url(
+  expected: string,
+  protocols: readonly string[],
+): z.ZodType<URL> {
+  const parse = (href: string) => {
+    const url = new URL(href);
+    const extras = url.username + url.password + url.search + url.hash;
+    required(
+      protocols.includes(url.protocol) && extras === "" ? url : undefined,
+    );
+    if (!url.pathname.endsWith("/")) url.pathname += "/";
+    return url;
+  };
+  return leaf(expected, parse, (value) =>
+    /[@?#]/.test(String(value)) ? describeKind(value) : describe(value),
+  );
 }

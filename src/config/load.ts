@@ -100,21 +100,28 @@ function refuse(
 }
 
 type Issue = z.core.$ZodIssue;
-interface Located {
-  readonly path: Path;
-  readonly message: string;
-}
 
 /** Explains what the schema refused, in sentences that name key, expected and got, with their lines. */
 function explainIssues(
   issues: readonly Issue[],
   document: YamlDocument,
   schema: z.ZodType,
-): Problem[] {
+): readonly Problem[] {
   const known = [...listKeys(schema).keys()];
-  return issues
-    .flatMap((issue) => explainIssue(issue, [], known))
-    .map(({ path, message }) => ({ line: document.lineOf(path), message }));
+  const explain = (issue: Issue, above: Path): readonly Problem[] => {
+    const path = [...above, ...(issue.path as Path)];
+    if (issue.code === "unrecognized_keys")
+      return issue.keys.map((key) => ({
+        line: document.lineOf([...path, key]),
+        message: explainUnknown(key, path, known),
+      }));
+    if (issue.code === "invalid_union")
+      return unionBranch(issue).flatMap((inner) => explain(inner, path));
+    const subject = path.length === 0 ? "the file" : `"${formatPath(path)}"`;
+    const message = `${subject} ${explainValue(issue)}`;
+    return [{ line: document.lineOf(path), message }];
+  };
+  return issues.flatMap((issue) => explain(issue, []));
 }
 
 /** `origins.registry.example.com.url`, `trust.keys[0].match`. */
@@ -123,24 +130,6 @@ function formatPath(path: Path): string {
     .map((step) => (typeof step === "number" ? `[${step}]` : `.${step}`))
     .join("")
     .replace(/^\./, "");
-}
-
-function explainIssue(
-  issue: Issue,
-  parent: Path,
-  known: readonly string[],
-): Located[] {
-  const path = [...parent, ...issue.path.map(asStep)];
-  if (issue.code === "unrecognized_keys")
-    return issue.keys.map((key) => ({
-      path: [...path, key],
-      message: explainUnknown(key, path, known),
-    }));
-  if (issue.code === "invalid_union")
-    return unionBranch(issue).flatMap((inner) =>
-      explainIssue(inner, path, known),
-    );
-  return [{ path, message: `${subject(path)} ${explainValue(issue)}` }];
 }
 
 /** Takes the branch that fits but for a part of it; else unions have a word or a list first and a mapping second. */
@@ -209,22 +198,15 @@ function explainUnknown(
   if (instead !== undefined)
     return `there is no key "${name}" any longer: ${instead}`;
   const where = path.length === 0 ? "" : ` in "${formatPath(path)}"`;
-  const siblings = childrenOf(path, known);
-  const elsewhere = known.find((name) => `.${name}`.endsWith(`.${key}`));
+  const siblings = known
+    .map((one) => one.split("."))
+    .filter((steps) => matches(steps.slice(0, -1), path))
+    .map((steps) => steps.at(-1) ?? "");
+  const elsewhere = known.find((one) => `.${one}`.endsWith(`.${key}`));
   const nearest = findNearest(key, siblings) ?? elsewhere;
   return nearest === undefined
     ? `unknown key "${key}"${where}: expected one of ${siblings.join(", ")}`
     : `unknown key "${key}"${where}: did you mean "${nearest}"?`;
-}
-
-function childrenOf(path: Path, known: readonly string[]): string[] {
-  return known
-    .map((name) => name.split("."))
-    .filter(
-      (steps) =>
-        steps.length === path.length + 1 && matches(steps.slice(0, -1), path),
-    )
-    .map((steps) => steps.at(-1) ?? "");
 }
 
 function matches(pattern: readonly string[], path: Path): boolean {
@@ -232,14 +214,6 @@ function matches(pattern: readonly string[], path: Path): boolean {
     pattern.length === path.length &&
     pattern.every((step, at) => step === "*" || step === path[at])
   );
-}
-
-function subject(path: Path): string {
-  return path.length === 0 ? "the file" : `"${formatPath(path)}"`;
-}
-
-function asStep(step: PropertyKey): string | number {
-  return typeof step === "symbol" ? String(step) : step;
 }
 
 /** What no file says. */

@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { leaf, optional, required, withDefault } from "./leaf.ts";
+import { httpsUrl, matching, optional, text, withDefault } from "./leaf.ts";
 import { certificateFile, readCa } from "./origins.ts";
-import { httpsUrl, text } from "./scalars.ts";
 
 /**
  * Issuers that sign tokens for everyone who has an account there, and the claims that name the account; the first is
@@ -33,8 +32,9 @@ const issuerUrl = httpsUrl.refine(
 );
 
 /** A pattern of asterisks alone would let every token in. */
-const pattern = leaf("a value, in which * stands for any characters", (value) =>
-  required(/^[^\0]*[^*\0][^\0]*$/.exec(value)?.[0]),
+const pattern = matching(
+  "a value, in which * stands for any characters",
+  /^[^\0]*[^*\0][^\0]*$/,
 );
 
 const claims = z

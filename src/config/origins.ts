@@ -7,13 +7,15 @@ import {
   choice,
   converted,
   describeKind,
+  flag,
+  httpsUrl,
   leaf,
+  matching,
   optional,
   required,
   section,
   withDefault,
 } from "./leaf.ts";
-import { flag, httpsUrl, variableName } from "./scalars.ts";
 import { readTextFile, reasonOf } from "./source.ts";
 
 /** OpenTofu's registry has providers without a signing key. */
@@ -102,6 +104,13 @@ const secretInPlace = leaf(
   describeKind,
 );
 
+/** Does not show the value: the secret itself may stand there. */
+const variableName = matching(
+  "the name of an environment variable",
+  /^[A-Za-z_][A-Za-z0-9_]*$/,
+  describeKind,
+);
+
 /** A secret by the place where it is. */
 export function secretSchema(
   path: z.ZodType<string>,
@@ -112,11 +121,15 @@ export function secretSchema(
     file: optional(path),
   });
   const read = converted(written, ({ env: name, file }) => {
-    if (name !== undefined && file === undefined)
-      return tokenFromEnvironment(name, env);
-    if (file !== undefined && name === undefined)
-      return tokenFromFile(file, env);
-    throw new Error("must be one of { env: NAME } and { file: PATH }");
+    if ((name === undefined) === (file === undefined))
+      throw new Error("must be one of { env: NAME } and { file: PATH }");
+    if (file !== undefined) return readTokenFile(file, env);
+    const secret = env[name ?? ""] ?? "";
+    if (secret === "")
+      throw new Error(
+        `names the environment variable ${name}, which is not set: set it, or use { file: PATH }`,
+      );
+    return parseToken(secret, `env ${name}`);
   });
   return z.union([secretInPlace, read]);
 }
@@ -124,7 +137,13 @@ export function secretSchema(
 /** Throws an Error whose message completes `"HOSTNAME" …`. */
 export function makeOrigin(key: string, written: WrittenOrigin) {
   const hostname = parseOriginHostname(key);
-  expectDirectoryAlone(written);
+  const { url, ca, token, directory } = written;
+  const places = Object.entries({ url, ca, token });
+  const [beside] = places.find(([, value]) => value !== undefined) ?? [];
+  if (directory !== undefined && beside !== undefined)
+    throw new Error(
+      `has "directory" and "${beside}": a folder is not asked over the network, leave one of them out`,
+    );
   return {
     ...readCa(written),
     hostname,
@@ -133,18 +152,6 @@ export function makeOrigin(key: string, written: WrittenOrigin) {
     /** The operator wrote `url`, so its host and port may be asked even if they are private. */
     urlConfigured: written.url !== undefined,
   };
-}
-
-/** A directory stands for a registry, which is not asked over the network. */
-function expectDirectoryAlone({ directory, ...written }: WrittenOrigin): void {
-  if (directory === undefined) return;
-  const { url, ca, token } = written;
-  const places = Object.entries({ url, ca, token });
-  const [beside] = places.find(([, value]) => value !== undefined) ?? [];
-  if (beside !== undefined)
-    throw new Error(
-      `has "directory" and "${beside}": a folder is not asked over the network, leave one of them out`,
-    );
 }
 
 /** Also what only looks like a name, such as 256.1.1.1, is refused. */
@@ -181,42 +188,29 @@ function readCertificates(path: string): string {
       `names ${path}, which holds no PEM certificate: expected -----BEGIN CERTIFICATE-----`,
     );
   for (const [index, certificate] of certificates.entries())
-    if (!isCertificate(certificate))
+    try {
+      new X509Certificate(certificate);
+    } catch (cause) {
       throw new Error(
         `names ${path}, whose certificate ${index + 1} cannot be parsed: export it again as PEM`,
+        { cause },
       );
+    }
   return certificates.join("\n") + "\n";
 }
 
-/** A token from the environment. */
-function tokenFromEnvironment(
-  name: string,
-  env: NodeJS.ProcessEnv,
-): OriginToken {
-  const secret = env[name] ?? "";
-  if (secret === "")
-    throw new Error(
-      `names the environment variable ${name}, which is not set: set it, or use { file: PATH }`,
-    );
-  return parseToken(secret, `env ${name}`);
-}
-
 /** A token from a file that no other user can read. */
-function tokenFromFile(path: string, env: NodeJS.ProcessEnv): OriginToken {
+function readTokenFile(path: string, env: NodeJS.ProcessEnv): OriginToken {
   const { text, mode } = readOrExplain(path, largestTokenFile);
-  if ((mode & othersMask(path, env)) !== 0)
+  // systemd gives the service its credentials by an ACL, whose mask stands where the group's bits are.
+  const credentials = env.CREDENTIALS_DIRECTORY;
+  const isCredential =
+    credentials !== undefined && resolve(credentials) === dirname(path);
+  if ((mode & (isCredential ? 0o037 : 0o077)) !== 0)
     throw new Error(
       `names ${path}, which others can read (mode ${mode.toString(8).padStart(4, "0")}): run chmod 600 on it`,
     );
   return parseToken(text, `file ${path}`);
-}
-
-/** systemd gives the service its credentials by an ACL, whose mask stands where the group's bits are. */
-function othersMask(path: string, env: NodeJS.ProcessEnv): number {
-  const credentials = env.CREDENTIALS_DIRECTORY;
-  const isCredential =
-    credentials !== undefined && resolve(credentials) === dirname(path);
-  return isCredential ? 0o037 : 0o077;
 }
 
 function parseToken(text: string, source: string): OriginToken {
@@ -236,13 +230,5 @@ function readOrExplain(path: string, limit: number) {
       `names ${path}, which cannot be read (${reasonOf(error)}): check the path and its permissions`,
       { cause: error },
     );
-  }
-}
-
-function isCertificate(pem: string): boolean {
-  try {
-    return new X509Certificate(pem).raw.length > 0;
-  } catch {
-    return false;
   }
 }

@@ -1,13 +1,29 @@
+import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { z } from "zod";
+import { parseSha256 } from "../address/hash.ts";
+import { isCertificateName } from "../address/hostname.ts";
+import { parsePlatform } from "../address/platform.ts";
+import {
+  parsePattern,
+  parseProviderPattern,
+} from "../address/policy-pattern.ts";
+import { parseDuration, parseSize } from "../address/units.ts";
+import { parseVersionConstraint } from "../address/version-constraint.ts";
 import type { TlsChoice } from "../server/tls/certificate-source.ts";
 import { defaultStorageDirectory, type Surroundings } from "./environment.ts";
 import {
   choice,
+  describeKind,
+  flag,
+  httpsUrl,
   leaf,
+  matching,
   optional,
   required,
   section,
+  text,
+  url,
   withDefault,
 } from "./leaf.ts";
 import { expectOneEach, issuerSchema } from "./openid-issuers.ts";
@@ -17,31 +33,6 @@ import {
   readCa,
   secretSchema,
 } from "./origins.ts";
-import {
-  certificateName,
-  count,
-  duration,
-  fingerprint,
-  flag,
-  httpsUrl,
-  keyPrefix,
-  listenHost,
-  listenPort,
-  moment,
-  network,
-  platform,
-  providerPattern,
-  remark,
-  rulePattern,
-  serviceUrl,
-  size,
-  sizeOfSome,
-  sizeOrUnlimited,
-  text,
-  tlsMode,
-  tokenDigest,
-  versionConstraint,
-} from "./scalars.ts";
 
 /**
  * What no operator has a reason to set: bytes (`rate`: bytes a second), milliseconds, or a number of things. They are
@@ -68,6 +59,16 @@ const fixedLimits = {
   archiveUrls: 3_600_000,
 };
 
+/** Bytes, and not none. */
+const sizeOfSome = leaf("a size above 0 such as 2GiB", (text) =>
+  required(parseSize(text) || undefined),
+);
+
+/** A whole number of things, and not none. */
+const count = leaf("a whole number of at least 1 such as 4096", (text) =>
+  Number(required(/^[1-9][0-9]{0,14}$/.exec(text)?.[0])),
+);
+
 /** Every key of the YAML, in the order of config.example.yaml, with its default; relative paths start from `folder`. */
 export function configurationSchema(folder: string, from: Surroundings) {
   const path = leaf("a path", (name) =>
@@ -76,7 +77,12 @@ export function configurationSchema(folder: string, from: Surroundings) {
   return section({
     listen: listenSchema(path),
     publicUrl: optional(httpsUrl),
-    storage: storageSchema(path, from),
+    storage: section({
+      directory: withDefault(path, defaultStorageDirectory(from)),
+      maxSize: withDefault(sizeOrUnlimited, "unlimited"),
+      minFree: withDefault(size, "1GiB"),
+      s3: optional(s3Schema(path, from.env)),
+    }),
     database: section({
       url: optional(
         secretSchema(path, from.env).superRefine(({ secret }, context) => {
@@ -93,7 +99,10 @@ export function configurationSchema(folder: string, from: Surroundings) {
       staleFor: withDefault(duration, "7d"),
     }),
     offline: withDefault(flag, false),
-    platforms: withDefault(z.array(platform), []),
+    platforms: withDefault(
+      z.array(leaf("OS_ARCH such as linux_amd64", parsePlatform)),
+      [],
+    ),
     policy: policySchema,
     trust: trustSchema,
     auth: authSchema(path),
@@ -107,24 +116,63 @@ export function configurationSchema(folder: string, from: Surroundings) {
         "info",
       ),
     }),
-  }).superRefine(checkTogether);
+  }).superRefine(({ listen, database }, context) => {
+    if (database.url === undefined || listen.tls.kind !== "self-signed") return;
+    const message =
+      'is self-signed: expected { certificate: PATH, key: PATH }, or off behind a balancer that adds TLS, because each daemon on "database.url" would make an authority of its own';
+    context.addIssue({ code: "custom", path: ["listen", "tls"], message });
+  });
 }
 
-interface Related {
-  readonly listen: { readonly tls: TlsChoice };
-  readonly database: { readonly url: unknown };
-}
+const listenHost = leaf(
+  "an address such as 127.0.0.1, :: or localhost",
+  (host) =>
+    required(
+      isIP(host) > 0 || /^[A-Za-z][A-Za-z0-9.-]*$/.test(host)
+        ? host
+        : undefined,
+    ),
+);
 
-/** Checks sections against one another. */
-function checkTogether(
-  { listen, database }: Related,
-  context: z.RefinementCtx,
-): void {
-  if (database.url === undefined || listen.tls.kind !== "self-signed") return;
-  const message =
-    'is self-signed: expected { certificate: PATH, key: PATH }, or off behind a balancer that adds TLS, because each daemon on "database.url" would make an authority of its own';
-  context.addIssue({ code: "custom", path: ["listen", "tls"], message });
-}
+const listenPort = leaf(
+  "a port from 0 (any free one) to 65535 such as 8443",
+  (digits) =>
+    required(
+      /^[0-9]{1,5}$/.test(digits) && Number(digits) <= 65535
+        ? Number(digits)
+        : undefined,
+    ),
+);
+
+/** Name or address that a certificate can be for. */
+const certificateName = leaf(
+  "a name or an address such as mirror.example.com or 192.0.2.1",
+  (name) => required(isCertificateName(name.toLowerCase()) ? name : undefined),
+);
+
+/** An address, or a network as address and prefix length. */
+const network = leaf(
+  "an address or a network such as 192.0.2.1 or 10.0.0.0/8",
+  (text) => {
+    const [address = "", bits, ...rest] = text.split("/");
+    const longest = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+    const fits =
+      bits === undefined ||
+      (/^(?:0|[1-9][0-9]{0,2})$/.test(bits) && Number(bits) <= longest);
+    return required(
+      longest > 0 && fits && rest.length === 0 ? text : undefined,
+    );
+  },
+);
+
+const tlsMode = leaf(
+  "self-signed, off or { certificate: PATH, key: PATH }",
+  (mode): TlsChoice => ({
+    kind: required(
+      (["self-signed", "off"] as const).find((one) => one === mode),
+    ),
+  }),
+);
 
 function listenSchema(path: z.ZodType<string>) {
   const files = z
@@ -139,10 +187,33 @@ function listenSchema(path: z.ZodType<string>) {
   });
 }
 
+/** Milliseconds. */
+const duration = leaf(
+  "a duration such as 500ms, 30s, 5m, 1h, 7d or 0",
+  parseDuration,
+);
+
+/** For people who are refused; clients print it from a reason phrase, which is ASCII. */
+const remark = matching(
+  "one line of at most 120 printable ASCII characters",
+  /^(?=\S)[ -~]{1,120}(?<=\S)$/,
+);
+
+/** Pattern of providers or of modules. */
+const rulePattern = leaf(
+  "HOSTNAME/NAMESPACE/TYPE such as registry.terraform.io/hashicorp/*, or HOSTNAME/NAMESPACE/NAME/SYSTEM for modules",
+  (pattern) => parsePattern(pattern).text,
+);
+
 const policyRule = z.strictObject({
   match: rulePattern,
   action: choice("allow", "deny"),
-  versions: optional(versionConstraint),
+  versions: optional(
+    leaf(
+      'a version constraint such as "~> 5.0" or ">= 1.2, < 2.0"',
+      parseVersionConstraint,
+    ),
+  ),
   minimumAge: optional(duration),
   because: optional(remark),
 });
@@ -154,6 +225,21 @@ const policySchema = section({
   contact: optional(remark),
   rules: withDefault(z.array(policyRule), []),
 });
+
+/** HOSTNAME/NAMESPACE/TYPE with wildcards. */
+const providerPattern = leaf(
+  "HOSTNAME/NAMESPACE/TYPE such as registry.terraform.io/hashicorp/*",
+  (pattern) => parseProviderPattern(pattern).text,
+);
+
+/** Upper case. */
+const fingerprint = leaf(
+  "a full fingerprint of 40 or 64 hexadecimal digits such as C874011F0AB405110D02105534365D9472D7468F",
+  (digits) =>
+    required(
+      /^(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})$/.exec(digits)?.[0].toUpperCase(),
+    ),
+);
 
 const pinnedKeys = z.strictObject({
   match: providerPattern,
@@ -167,6 +253,22 @@ const trustSchema = section({
   ),
   keys: withDefault(z.array(pinnedKeys), []),
 });
+
+/** Does not show the value: the token itself may stand there. */
+const tokenDigest = leaf(
+  "the SHA-256 of the token, 64 hexadecimal digits as sha256sum prints them",
+  parseSha256,
+  describeKind,
+);
+
+/** Milliseconds since 1970; a date alone is its first moment in UTC. */
+const moment = leaf(
+  "a date such as 2027-01-31 or 2027-01-31T12:00:00Z",
+  (when) =>
+    Date.parse(
+      z.union([z.iso.date(), z.iso.datetime({ offset: true })]).parse(when),
+    ),
+);
 
 const clientToken = z.strictObject({
   name: text,
@@ -198,24 +300,35 @@ function authSchema(path: z.ZodType<string>) {
   );
 }
 
-const bucketName = leaf("a bucket's name such as provender-eu", (name) =>
-  required(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.exec(name)?.[0]),
+/** Bytes. */
+const size = leaf("a size such as 512MiB or 200GiB", parseSize);
+
+/** Bytes; undefined is unlimited. */
+const sizeOrUnlimited = leaf<number | undefined>(
+  "unlimited or a size such as 200GiB",
+  (text) => (text === "unlimited" ? undefined : parseSize(text)),
 );
 
-function storageSchema(path: z.ZodType<string>, from: Surroundings) {
-  return section({
-    directory: withDefault(path, defaultStorageDirectory(from)),
-    maxSize: withDefault(sizeOrUnlimited, "unlimited"),
-    minFree: withDefault(size, "1GiB"),
-    s3: optional(s3Schema(path, from.env)),
-  });
-}
+/** Ends in a slash, unless it is empty. */
+const keyPrefix = leaf("a prefix of keys such as team/provender", (prefix) => {
+  const whole = prefix === "" || prefix.endsWith("/") ? prefix : `${prefix}/`;
+  return required(/^(?:[A-Za-z0-9][A-Za-z0-9._-]*\/)*$/.exec(whole)?.[0]);
+});
+
+/** Also one without TLS, on networks that the operator trusts. */
+const serviceUrl = url(
+  "an https or http URL such as https://s3.eu-central-1.amazonaws.com/ without user, query or fragment",
+  ["https:", "http:"],
+);
 
 export function s3Schema(path: z.ZodType<string>, env: Surroundings["env"]) {
   return z
     .strictObject({
       endpoint: serviceUrl,
-      bucket: bucketName,
+      bucket: matching(
+        "a bucket's name such as provender-eu",
+        /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/,
+      ),
       region: withDefault(text, "us-east-1"),
       prefix: withDefault(keyPrefix, ""),
       addressing: withDefault(choice("path", "virtual-host"), "path"),

@@ -56,7 +56,7 @@ function refuse(path: string, reason: string, cause?: unknown): never {
   );
 }
 
-/** The UTF-8 text of a file of at most `limit` bytes, and the permission bits of what was opened. */
+/** The UTF-8 text of a file of at most `limit` bytes, be it a pipe, and the permission bits of what was opened. */
 export function readTextFile(
   path: string,
   limit: number,
@@ -64,7 +64,13 @@ export function readTextFile(
   const descriptor = openSync(path, "r");
   try {
     const mode = fstatSync(descriptor).mode & 0o777;
-    return { text: decode(readAtMost(descriptor, limit)), mode };
+    const buffer = Buffer.alloc(limit + 1);
+    let filled = 0;
+    for (let read = -1; read !== 0; filled += read) {
+      if (filled > limit) throw new Error(`more than ${limit} bytes`);
+      read = readSync(descriptor, buffer, filled, limit + 1 - filled, null);
+    }
+    return { text: decode(buffer.subarray(0, filled)), mode };
   } finally {
     closeSync(descriptor);
   }
@@ -74,17 +80,6 @@ export function readTextFile(
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return (error as NodeJS.ErrnoException).code ?? error.message;
-}
-
-function readAtMost(descriptor: number, limit: number): Buffer {
-  const buffer = Buffer.alloc(limit + 1);
-  let filled = 0;
-  for (;;) {
-    const read = readSync(descriptor, buffer, filled, limit + 1 - filled, null);
-    filled += read;
-    if (filled > limit) throw new Error(`more than ${limit} bytes`);
-    if (read === 0) return buffer.subarray(0, filled);
-  }
 }
 
 function decode(bytes: Buffer): string {

@@ -37,14 +37,23 @@ export function parseYaml(text: string): YamlDocument {
     ...{ stringKeys: true, prettyErrors: false, lineCounter },
   });
   const lineAt = (offset: number) => lineCounter.linePos(offset).line;
-  const refused = [...document.errors, ...document.warnings].map((error) => ({
-    line: lineAt(error.pos[0]),
-    message: explained[error.code] ?? `not valid YAML: ${error.message}`,
-  }));
-  const { value, problems } = plainValue(document);
+  const problems: Problem[] = [...document.errors, ...document.warnings].map(
+    (error) => ({
+      line: lineAt(error.pos[0]),
+      message: explained[error.code] ?? `not valid YAML: ${error.message}`,
+    }),
+  );
+  let value: unknown;
+  try {
+    value = document.toJS({ maxAliasCount });
+  } catch (error) {
+    // What is found here, such as an alias of nothing, has no line.
+    const message = `not valid YAML: ${(error as Error).message}`;
+    if (problems.length === 0) problems.push({ line: undefined, message });
+  }
   return {
     value,
-    problems: refused.length > 0 ? refused : problems,
+    problems,
     lineOf: (path) => {
       const offset = findOffset(document, path);
       return offset === undefined ? undefined : lineAt(offset);
@@ -57,18 +66,6 @@ const explained: Partial<Record<YAMLError["code"], string>> = {
   DUPLICATE_KEY: "this key appears twice: leave one of them out",
   NON_STRING_KEY: "a key must be plain text, in quotes if need be",
 };
-
-/** What is found here, such as an alias of nothing, has no line. */
-function plainValue(
-  document: Document,
-): Pick<YamlDocument, "value" | "problems"> {
-  try {
-    return { value: document.toJS({ maxAliasCount }), problems: [] };
-  } catch (error) {
-    const message = `not valid YAML: ${(error as Error).message}`;
-    return { value: undefined, problems: [{ line: undefined, message }] };
-  }
-}
 
 function findOffset(document: Document, path: Path): number | undefined {
   let node = document.contents as Node | null | undefined;

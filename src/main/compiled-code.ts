@@ -14,24 +14,16 @@ export function keepCompiledCode(): void {
   try {
     const cache = process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache");
     const folder = join(cache, "provender-code");
-    makeFolders([cache, folder]);
-    if (!isOwn(folder)) return;
+    // A home that does not exist is not made.
+    for (const one of [cache, folder])
+      if (!existsSync(one)) mkdirSync(one, { mode: 0o700 });
+    const found = lstatSync(folder);
+    const isMine = found.uid === process.getuid?.();
+    if (!isMine || !found.isDirectory() || (found.mode & 0o022) !== 0) return;
     enableCompileCache(folder);
     // Threads know of it from here only.
     process.env.NODE_COMPILE_CACHE = folder;
   } catch {
     // A user without a home, or without a writable one, does without.
   }
-}
-
-/** A home that does not exist is not made. */
-function makeFolders(folders: readonly string[]): void {
-  for (const folder of folders)
-    if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
-}
-
-function isOwn(folder: string): boolean {
-  const found = lstatSync(folder);
-  const isMine = found.uid === process.getuid?.();
-  return found.isDirectory() && isMine && (found.mode & 0o022) === 0;
 }

@@ -1,9 +1,8 @@
 import { Command, CommanderError } from "commander";
+import { version } from "../commands/version.ts";
 import { failure } from "../errors/index.ts";
-import { addExamples } from "./help/examples.ts";
+import { addExamples } from "./examples.ts";
 import { addOperation, addPackages, addStore } from "./commands.ts";
-import { output } from "./flags.ts";
-import { version } from "./version.ts";
 
 /** Exit status for a mistake in the arguments. */
 const misused = 2;
@@ -24,7 +23,7 @@ export async function runProgram(): Promise<void> {
     process.exitCode =
       error instanceof CommanderError
         ? error.exitCode && misused
-        : reportFailure(error, asked.json === true, output);
+        : reportFailure(error, asked.json === true);
   }
 }
 

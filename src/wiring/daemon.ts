@@ -20,7 +20,7 @@ import { Metrics } from "../telemetry/metrics.ts";
 import { wireAuthentication } from "./authentication.ts";
 import { type Core, wireCore, wireRules } from "./core.ts";
 import { wireProtocols } from "./protocols.ts";
-import { openArchiveBucket } from "./store/archive-bucket.ts";
+import { openArchiveBucket } from "./archive-bucket.ts";
 import {
   type DaemonTelemetry,
   type Telemetry,

@@ -1,8 +1,8 @@
 import { copyFileSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readRootDirectory } from "../../src/commands/inputs/configuration.ts";
-import { readDependencyLocks } from "../../src/commands/inputs/parser.ts";
+import { findRoots } from "../../src/commands/inputs/configuration.ts";
+import { parseLockFile } from "../../src/commands/inputs/parser.ts";
 import { formatLockFile } from "../../src/commands/inputs/dependency-lock-file.ts";
 import { parseChecksumsDocument } from "../../src/verification/checksums-document.ts";
 import { decideSignature } from "../../src/verification/signature-worker.ts";
@@ -75,7 +75,7 @@ describe("real lock files", () => {
     "are read whole and written as they are: %s",
     async (name) => {
       const text = readText("lock-files", name);
-      const file = await readDependencyLocks({ path: name, text });
+      const file = await parseLockFile(name, text);
       expect(file.problems).toEqual([]);
       expect(file.locks).toHaveLength(
         [...text.matchAll(/^provider /gm)].length,
@@ -99,11 +99,14 @@ describe("a real configuration", () => {
     copyFileSync(from("thirteen-providers.tf"), join(directory, "main.tf"));
     copyFileSync(from("lock-files", "thirteen-providers.hcl"), locked);
     const open = () => Promise.reject(new Error("it calls no module"));
-    const root = await readRootDirectory(directory, open);
-    expect(root.problems).toEqual([]);
-    expect(root.client).toBe("tofu");
-    const names = root.requirements.map(({ name }) => name).toSorted();
+    const { roots, problems } = await findRoots(directory, open);
+    expect(problems).toEqual([]);
+    const [root] = roots;
+    expect(root?.client).toBe("tofu");
+    const names = root?.requirements.map(({ name }) => name).toSorted();
     expect(names).toHaveLength(13);
-    expect(root.locks?.locks.map(({ name }) => name).toSorted()).toEqual(names);
+    expect(root?.locks?.locks.map(({ name }) => name).toSorted()).toEqual(
+      names,
+    );
   });
 });

@@ -1,6 +1,6 @@
 import { loadConfiguration } from "../../src/config/load.ts";
-import { run } from "../../src/main/operate/serve.ts";
-import { version } from "../../src/main/version.ts";
+import { run } from "../../src/commands/operate/serve.ts";
+import { version } from "../../src/commands/version.ts";
 import { listenerLimits } from "../../src/server/http/listener.ts";
 import { wireDaemon } from "../../src/wiring/daemon.ts";
 

@@ -1,46 +1,31 @@
 import { readdir, realpath, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import { z } from "zod";
-import { parseModuleConstraint } from "../../address/module-constraint.ts";
-import { failure, type ProvenderError } from "../../errors/index.ts";
-import { isLocalSource, type ModuleCall } from "./declarations.ts";
+import { hostnameAsWritten } from "../../address/hostname.ts";
+import type { ModuleAddress } from "../../address/module-address.ts";
 import {
-  clientOf,
-  type DependencyLockFile,
-  lockFileName,
-} from "./dependency-lock-file.ts";
-import { readInputFile, takeInput, unreadable } from "./input-file.ts";
+  type ModuleConstraint,
+  parseModuleConstraint,
+} from "../../address/module-constraint.ts";
+import { withoutQuery } from "../../address/module-source.ts";
 import {
-  type Folder,
-  followModules,
-  type Module,
-  type NotCarried,
-  type OpenModule,
-  readModule,
-  type Requirement,
-} from "./modules.ts";
-import { readDependencyLocks } from "./parser.ts";
+  formatProviderAddress,
+  parseProviderAddress,
+  type ProviderAddress,
+} from "../../address/provider-address.ts";
+import { parseModuleCall } from "../../address/specs/module-spec.ts";
+import type { VersionConstraint } from "../../address/version-constraint.ts";
+import { failure, type Failure, ProvenderError } from "../../errors/index.ts";
+import {
+  isLocalSource,
+  type ModuleCall,
+  type ProviderDeclaration,
+} from "./declarations.ts";
+import { clientOf, lockFileName } from "./dependency-lock-file.ts";
+import { noteProblem, readInputFile, unreadable } from "./input-file.ts";
+import { parseConfiguration, readLockFile } from "./parser.ts";
 
-/** A directory in which a client is run: what it locks, and what it and the modules that it calls require together. */
-interface ConfigurationRoot {
-  readonly directory: string;
-  readonly locks: DependencyLockFile | undefined;
-  /** One for each provider. */
-  readonly requirements: readonly Requirement[];
-  readonly client: "terraform" | "tofu";
-  readonly problems: readonly ProvenderError[];
-  readonly notCarried: readonly NotCarried[];
-}
-
-/** What is in a directory, without what it calls. */
-interface FoundDirectory {
-  readonly directory: string;
-  readonly folder: Folder;
-  /** With its tests. */
-  readonly module: Module;
-  readonly installed: readonly InstalledCall[];
-  readonly problems: readonly ProvenderError[];
-}
+type FoundDirectory = Awaited<ReturnType<typeof readDirectory>>;
 
 /** Directories that one search looks into at most. */
 const mostDirectories = 50_000;
@@ -83,7 +68,7 @@ export async function findRoots(path: string, open: OpenModule) {
       )),
     ])
       if (real !== folder.key) called.add(real);
-  const roots: ConfigurationRoot[] = [];
+  const roots: Awaited<ReturnType<typeof readRoot>>[] = [];
   const cache = new Map<string, Promise<Module>>();
   for (const one of found) {
     const { directory, folder, module } = one;
@@ -98,19 +83,8 @@ export async function findRoots(path: string, open: OpenModule) {
   return { roots, problems };
 }
 
-/** One directory as a root, whether or not something is in it. */
-export async function readRootDirectory(
-  directory: string,
-  open: OpenModule,
-): Promise<ConfigurationRoot> {
-  try {
-    return await readRoot(await readDirectory(directory), open);
-  } catch (error) {
-    throw unreadable(directory, error);
-  }
-}
-
-async function readDirectory(directory: string): Promise<FoundDirectory> {
+/** What is in a directory and its tests, without what it calls. */
+async function readDirectory(directory: string) {
   const folder = await openFolder(directory);
   const module = await readModule(folder, true);
   return { directory, folder, module, ...(await readInstalled(directory)) };
@@ -147,15 +121,15 @@ function isLocked({ names }: Folder): boolean {
   return names.includes(lockFileName);
 }
 
+/** A directory in which a client is run: what it locks, and what it and the modules that it calls require together. */
 async function readRoot(
   found: FoundDirectory,
   open: OpenModule,
-  cache?: Map<string, Promise<Module>>,
-): Promise<ConfigurationRoot> {
+  cache: Map<string, Promise<Module>>,
+) {
   const { directory, folder, module, installed } = found;
-  const lockFile = join(directory, lockFileName);
   const locks = isLocked(folder)
-    ? await readDependencyLocks(await takeInput(lockFile))
+    ? await readLockFile(join(directory, lockFileName))
     : undefined;
   const client = clientOf(locks, module.names);
   const registry =
@@ -193,19 +167,21 @@ type InstalledCall = z.infer<typeof modulesJson>["Modules"][number] & {
  * Modules that an `init` in a root directory installed. Only that file
  * resolves a source that is an expression.
  */
-async function readInstalled(
-  root: string,
-): Promise<Pick<FoundDirectory, "installed" | "problems">> {
+async function readInstalled(root: string): Promise<{
+  readonly installed: readonly InstalledCall[];
+  readonly problems: readonly ProvenderError[];
+}> {
   const path = join(root, ".terraform", "modules", "modules.json");
   if (!(await stat(path).then(Boolean, () => false)))
     return { installed: [], problems: [] };
   try {
-    const text = await readInputFile(path);
-    const installed: InstalledCall[] = [];
-    for (const one of modulesJson.parse(JSON.parse(text)).Modules) {
-      installed.push({ ...one, real: await realOf(join(root, one.Dir)) });
-    }
-    return { installed, problems: [] };
+    const { Modules } = modulesJson.parse(
+      JSON.parse(await readInputFile(path)),
+    );
+    const installed = Modules.map(async (one) => {
+      return { ...one, real: await realOf(join(root, one.Dir)) };
+    });
+    return { installed: await Promise.all(installed), problems: [] };
   } catch (cause) {
     const problem = `it is not what "init" writes`;
     const remedy = `remove it and run "init" again`;
@@ -228,4 +204,214 @@ function resolveCall(
     .map(({ Source: source, Version: constraint }) => {
       return { ...call, source, constraint, isExpression: false };
     });
+}
+
+/** A provider that a module needs; `where` is FILE:LINE. */
+export interface Requirement {
+  readonly provider: ProviderAddress;
+  /** HOSTNAME/NAMESPACE/TYPE. */
+  readonly name: string;
+  readonly constraint: VersionConstraint;
+  readonly where: string;
+}
+
+/** A folder of configuration files: a directory, or a part of a module's archive. */
+export interface Folder {
+  /** The same for each way that leads here. */
+  readonly key: string;
+  /** Of its files; those in its folder of tests begin with `tests/`. */
+  readonly names: readonly string[];
+  /** Returns the name of a file for messages. */
+  show(name: string): string;
+  read(name: string): Promise<string> | string;
+  /** Opens the folder at a path from here; undefined where it may be missing. */
+  enter(path: string): Promise<Folder | undefined> | Folder;
+}
+
+/** What the configuration files of one folder say. */
+interface Module {
+  /** Of the files that were read. */
+  readonly names: readonly string[];
+  /** Providers, whose `name` may lack its hostname. */
+  readonly declared: readonly Omit<Requirement, "provider">[];
+  readonly calls: readonly ModuleCall[];
+  readonly problems: readonly Failure<"input">[];
+}
+
+const extension = /^[^/]+\.(?:tf|tofu)(?:\.json)?$/;
+const withTests =
+  /^(?:[^/]+\.(?:tf|tofu)(?:\.json)?|(?:tests\/)?[^/]+\.(?:tf|tofu)test\.(?:hcl|json))$/;
+
+/** True for a file of a module without its tests. */
+export function isConfigurationFile(name: string): boolean {
+  return extension.test(name);
+}
+
+/** Reads the files that clients choose. An `init` installs what the tests of a root call, too. */
+export async function readModule(
+  folder: Folder,
+  isRoot = false,
+): Promise<Module> {
+  const shape = isRoot ? withTests : extension;
+  const present = new Set(folder.names);
+  const names = folder.names
+    .filter((name) => shape.test(name) && !posix.basename(name).startsWith("."))
+    // Of two that differ in `.tf` and `.tofu` only, the latter (OpenTofu, "dirFiles").
+    .filter((name) => {
+      const twin = name.replace(/\.tf(\.json|test\.\w+)?$/, ".tofu$1");
+      return twin === name || !present.has(twin);
+    })
+    .toSorted();
+  const isOverride = (name: string) =>
+    /(?:^|_)override\.(?:tf|tofu)(?:\.json)?$/.test(name);
+  const problems: Failure<"input">[] = [];
+  const required = new Map<string, ProviderDeclaration>();
+  const implied: ProviderDeclaration[] = [];
+  const calls: ModuleCall[] = [];
+  // Entries of override files stand for those of the same local name.
+  for (const name of [
+    ...names.filter((one) => !isOverride(one)),
+    ...names.filter(isOverride),
+  ])
+    try {
+      const text = await folder.read(name);
+      const file = await parseConfiguration(folder.show(name), text);
+      for (const one of file.required) required.set(one.localName, one);
+      implied.push(...file.implied);
+      calls.push(...file.calls);
+      problems.push(...file.problems);
+    } catch (error) {
+      noteProblem(problems, folder.show(name), error);
+    }
+  const declared = [...required.values(), ...implied].map(
+    ({ localName, constraint, where }) => {
+      const { source = localName } = required.get(localName) ?? {};
+      return { name: source.toLowerCase(), constraint, where };
+    },
+  );
+  return { names, declared, calls, problems };
+}
+
+/** Different terms about one provider; a large configuration has ten. */
+const mostTerms = 100;
+
+/** Collects what one configuration's modules require, each provider once; clients require all constraints to hold at once. */
+function requireTogether(modules: readonly Module[], registry: string) {
+  const problems = modules.flatMap((module) => module.problems);
+  const all: Requirement[] = [];
+  for (const { name: written, ...one } of modules.flatMap((m) => m.declared))
+    try {
+      const address = withHostname(written, registry);
+      // Part of the client itself.
+      if (address.startsWith("terraform.io/builtin/")) continue;
+      const provider = parseProviderAddress(address);
+      all.push({ ...one, provider, name: formatProviderAddress(provider) });
+    } catch (error) {
+      noteProblem(problems, one.where, error);
+    }
+  const requirements: Requirement[] = [];
+  for (const [name, same] of Map.groupBy(all, (one) => one.name)) {
+    const [first] = same;
+    if (first === undefined) continue;
+    const terms = same.flatMap(({ constraint }) => constraint);
+    const distinct = new Map(terms.map((term) => [JSON.stringify(term), term]));
+    const constraint = [...distinct.values()];
+    const many = `${name} is required with more than ${mostTerms} different terms`;
+    if (constraint.length <= mostTerms)
+      requirements.push({ ...first, constraint });
+    else problems.push(failure("input", first.where, many, "remove some"));
+  }
+  return { requirements, problems };
+}
+
+/** One part means `hashicorp/NAME`, two leave out the hostname; `terraform` is built in. */
+function withHostname(source: string, registry: string): string {
+  const [first = "", ...rest] = source.split("/");
+  if (source === "terraform") return "terraform.io/builtin/terraform";
+  if (rest.length === 0) return `${registry}/hashicorp/${source}`;
+  if (rest.length === 1) return `${registry}/${source}`;
+  return [hostnameAsWritten(first), ...rest].join("/");
+}
+
+/** A module that is called and that no mirror has for clients. */
+export interface NotCarried {
+  /** Without what may be a secret. */
+  readonly source: string;
+  readonly where: string;
+  readonly because: string;
+}
+
+/** Opens a folder of a module's package, from the module's own; or the reason why it is not carried. */
+export type FoundModule =
+  | { readonly folder: (subdirectory: string) => Folder }
+  | { readonly because: string };
+
+/** Gets a module of a registry: the newest version that the constraint allows. */
+export type OpenModule = (
+  module: ModuleAddress,
+  constraint: ModuleConstraint,
+  where: string,
+) => Promise<FoundModule>;
+
+const onlyClientsKnow =
+  "only clients know what its expression means, and .terraform/modules/modules.json of an init does not say it";
+
+/** Packages that one configuration may lead to; a registry could name them without end. */
+const mostPackages = 1_000;
+
+/**
+ * What a module and all that it calls require together. `resolve` tells what a
+ * call whose source is an expression means; `cache` has modules that were read.
+ */
+export async function followModules(
+  start: { readonly folder: Folder; readonly module: Module },
+  registry: string,
+  open: OpenModule,
+  resolve: (key: string, call: ModuleCall) => readonly ModuleCall[] = () => [],
+  cache = new Map<string, Promise<Module>>(),
+) {
+  const problems: ProvenderError[] = [];
+  const notCarried: NotCarried[] = [];
+  const reached = [start];
+  const entered = new Set([start.folder.key]);
+  const called = new Set<string>();
+  const enter = async (folder: Folder | undefined) => {
+    if (folder === undefined || entered.has(folder.key)) return;
+    entered.add(folder.key);
+    const reading = cache.get(folder.key) ?? readModule(folder);
+    cache.set(folder.key, reading);
+    reached.push({ folder, module: await reading });
+  };
+  const follow = async (from: Folder, call: ModuleCall) => {
+    const { source, constraint, where, isExpression } = call;
+    const refuse = (because: string) =>
+      notCarried.push({ source: withoutQuery(source), where, because });
+    if (isExpression) return refuse(onlyClientsKnow);
+    if (isLocalSource(source)) return enter(await from.enter(source));
+    const named = parseModuleCall(source, registry);
+    if (named === undefined) return refuse("it is no module of a registry");
+    const many = `more than ${mostPackages} modules are called`;
+    if (called.add(source).size > mostPackages)
+      throw failure("input", where, many, "no configuration needs as many");
+    const found = await open(named.address, constraint, where);
+    if ("because" in found) return refuse(found.because);
+    return enter(found.folder(named.subdirectory));
+  };
+  // Those that are reached on the way follow.
+  for (const { folder, module } of reached)
+    for (const one of module.calls) {
+      const known = one.isExpression ? resolve(folder.key, one) : [];
+      for (const call of known.length > 0 ? known : [one])
+        try {
+          await follow(folder, call);
+        } catch (error) {
+          const isForeseen = error instanceof ProvenderError;
+          if (!isForeseen || error.code === "hostile-input") throw error;
+          problems.push(error);
+        }
+    }
+  const modules = reached.map(({ module }) => module);
+  const together = requireTogether(modules, registry);
+  problems.unshift(...together.problems);
+  return { requirements: together.requirements, problems, notCarried };
 }

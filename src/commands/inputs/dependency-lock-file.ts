@@ -34,11 +34,8 @@ export interface ProviderLock extends LockEntry {
 }
 
 /** A dependency lock file as it is written and as it is understood. */
-export interface DependencyLockFile extends LockFileContent {
+export interface DependencyLockFile {
   readonly text: string;
-}
-
-export interface LockFileContent {
   readonly locks: readonly ProviderLock[];
   /** Entries that no client could use, or why the whole file is not understood. */
   readonly problems: readonly Failure<"input">[];
@@ -68,7 +65,7 @@ export function readLocks(
   file: string,
   text: string,
   root: unknown,
-): LockFileContent {
+): Omit<DependencyLockFile, "text"> {
   // Clients only warn of blocks for modules.
   const known = z.strictObject({
     provider: z.record(z.string(), z.unknown()).default({}),

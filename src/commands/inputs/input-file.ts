@@ -26,29 +26,6 @@ export async function readInputFile(path: string): Promise<string> {
   }
 }
 
-/** File that a command was given: its text, or why it cannot be read. */
-export type InputText = { readonly path: string } & (
-  | { readonly text: string }
-  | { readonly problem: string; readonly remedy: string }
-);
-
-/** Reads a file before the command takes the user of the store. */
-export async function takeInput(path: string): Promise<InputText> {
-  try {
-    return { path, text: await readInputFile(path) };
-  } catch (error) {
-    if (!isFailure(error, "input")) throw error;
-    const { problem, remedy = "" } = error;
-    return { path, problem, remedy };
-  }
-}
-
-/** The text of a file that was read. */
-export function textOf(input: InputText): string {
-  if ("text" in input) return input.text;
-  throw failure("input", input.path, input.problem, input.remedy);
-}
-
 /**
  * The text of a file that is here already. Clients take any encoding in comments, and no address or hash has what
  * stands for it here.

@@ -3,11 +3,8 @@ import type { Piscina } from "piscina";
 import { makeThreads } from "../../concurrency/threads.ts";
 import { failure, isFailure } from "../../errors/index.ts";
 import type { Declarations } from "./declarations.ts";
-import type {
-  DependencyLockFile,
-  LockFileContent,
-} from "./dependency-lock-file.ts";
-import { textOf, type InputText } from "./input-file.ts";
+import type { DependencyLockFile } from "./dependency-lock-file.ts";
+import { readInputFile } from "./input-file.ts";
 
 export interface ParserTask {
   readonly kind: "configuration" | "locks";
@@ -47,14 +44,18 @@ export function parseConfiguration(
 }
 
 /** Reads what the clients' loader accepts (depsfile, "LoadLocksFromBytes"); entries that it refuses are problems. */
-export async function readDependencyLocks(
-  file: InputText,
+export async function parseLockFile(
+  path: string,
+  text: string,
 ): Promise<DependencyLockFile> {
+  const task = { kind: "locks", path, text } as const;
+  return { text, ...(await parse<Omit<DependencyLockFile, "text">>(task)) };
+}
+
+/** The same of a file, which cannot be read or is whole a problem, too. */
+export async function readLockFile(path: string): Promise<DependencyLockFile> {
   try {
-    const { path } = file;
-    const text = textOf(file);
-    const task = { kind: "locks", path, text } as const;
-    return { text, ...(await parse<LockFileContent>(task)) };
+    return await parseLockFile(path, await readInputFile(path));
   } catch (error) {
     if (!isFailure(error, "input")) throw error;
     return { text: "", locks: [], problems: [error] };

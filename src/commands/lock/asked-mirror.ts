@@ -7,7 +7,7 @@ import { z } from "zod";
 import { formatChecksumsName } from "../../address/archive-name.ts";
 import { parsePackageHash, type PackageHash } from "../../address/hash.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
-import { failure, type Failure, isFailure } from "../../errors/index.ts";
+import { failure, isFailure } from "../../errors/index.ts";
 import {
   checksumsSubject,
   formatRelease,
@@ -24,6 +24,7 @@ import {
 import { absentOn404 } from "../../origin/registries/provider-registry.ts";
 import type { ArchiveThreads } from "../../verification/archives/threads.ts";
 import { parseChecksumsDocument } from "../../verification/checksums-document.ts";
+import { askMirror } from "../named-mirror.ts";
 
 const archiveShape = z.object({
   url: z.string(),
@@ -55,159 +56,118 @@ const atOnce = 4;
  * A running mirror, asked as its clients ask it. Its `zh:` count as they do for them. An h1 is taken from no mirror that
  * does not say that it computed it: the archive is read and hashed here instead.
  */
-export class AskedMirror {
-  readonly #http: HttpClient;
+export interface AskedMirror {
+  readonly http: HttpClient;
   /** The base of its network mirror protocol. */
-  readonly #base: URL;
-  readonly #limits: OriginLimits;
-  readonly #hashing: Pick<ArchiveThreads, "hash">;
-  readonly #signal: AbortSignal;
-  readonly #turn = pLimit(atOnce);
+  readonly base: URL;
+  readonly limits: OriginLimits;
+  readonly hashing: Pick<ArchiveThreads, "hash">;
+  readonly signal: AbortSignal;
+}
 
-  constructor(
-    http: HttpClient,
-    base: URL,
-    limits: OriginLimits,
-    hashing: Pick<ArchiveThreads, "hash">,
-    signal: AbortSignal,
-  ) {
-    this.#http = http;
-    this.#base = base;
-    this.#limits = limits;
-    this.#hashing = hashing;
-    this.#signal = signal;
-  }
+const turn = pLimit(atOnce);
 
-  async findRelease(address: ReleaseAddress): Promise<MirroredRelease> {
-    const name = formatProviderAddress(address.provider);
-    const { url, value } = await this.#ask(
-      formatRelease(address),
-      `${name}/${address.version}.json`,
-    );
-    const { archives, computed } = checkShape(url, versionDocument, value);
-    const platforms = Object.keys(archives);
-    checkCount(url, platforms.length, mostPlatforms, "platforms");
-    const listed = Object.values(archives).flatMap(({ hashes }) =>
-      archiveHashesIn(hashes),
-    );
-    const signed =
-      computed === undefined ? [] : await this.#findSigned(name, address);
-    return {
-      archiveHashes: [...new Set([...listed, ...signed])],
-      platforms,
-      findPackageHash: async (platform) => {
-        const subject = `${formatRelease(address)} for ${platform}`;
-        const own = computed?.[platform];
-        if (own !== undefined) return parsePackageHash(own);
-        const archive = archives[platform];
-        if (archive === undefined) throw failure("not-found", subject);
-        return this.#turn(() => this.#hash(url, { ...archive, subject }));
-      },
-    };
-  }
+export async function findRelease(
+  mirror: AskedMirror,
+  address: ReleaseAddress,
+): Promise<MirroredRelease> {
+  const name = formatProviderAddress(address.provider);
+  const { url, value } = await askDocument(
+    mirror,
+    formatRelease(address),
+    `${name}/${address.version}.json`,
+  );
+  const { archives, computed } = checkShape(url, versionDocument, value);
+  const platforms = Object.keys(archives);
+  checkCount(url, platforms.length, mostPlatforms, "platforms");
+  const listed = Object.values(archives).flatMap(({ hashes }) =>
+    archiveHashesIn(hashes),
+  );
+  const signed =
+    computed === undefined ? [] : await findSigned(mirror, name, address);
+  return {
+    archiveHashes: [...new Set([...listed, ...signed])],
+    platforms,
+    findPackageHash: async (platform) => {
+      const subject = `${formatRelease(address)} for ${platform}`;
+      const own = computed?.[platform];
+      if (own !== undefined) return parsePackageHash(own);
+      const archive = archives[platform];
+      if (archive === undefined) throw failure("not-found", subject);
+      return turn(() => hashArchive(mirror, url, { ...archive, subject }));
+    },
+  };
+}
 
-  /** Clients lock each line of SHA256SUMS, under any name. */
-  async #findSigned(
-    name: string,
-    address: ReleaseAddress,
-  ): Promise<readonly string[]> {
-    const file = formatChecksumsName(address.provider, address.version);
-    const path = `../v1/providers/${name}/${address.version}/${file}`;
-    try {
-      const { bytes } = await this.#http.fetchDocument(
-        new URL(path, this.#base),
-        this.#limits.checksums,
-        this.#signal,
-      );
-      const subject = { ...checksumsSubject(address), isOwn: () => true };
-      const lines = parseChecksumsDocument(subject, bytes);
-      return [...lines.values()].map((sha256) => `zh:${sha256}`);
-    } catch (error) {
-      // Nothing is signed that a client could check.
-      if (isRefused(error)) return [];
-      throw error;
-    }
-  }
-
-  /** Computes the h1 of an archive from the bytes that the mirror sends, which must match its `zh:`. */
-  async #hash(document: URL, archive: Archive): Promise<PackageHash> {
-    const { subject, hashes } = archive;
-    const url = URL.parse(archive.url, document.href) ?? document;
-    const [zh] = archiveHashesIn(hashes);
-    if (zh === undefined)
-      throw failure(
-        "origin-answer",
-        `${url.origin}${url.pathname}`,
-        "the mirror tells no zh: that it could be compared with",
-      );
-    const { body } = await this.#http.openArchive(url, this.#signal);
-    await using file = await openNameless().catch(noRoom);
-    const sum = createHash("sha256");
-    let size = 0;
-    for await (const chunk of body) {
-      await file.writeFile(chunk).catch(noRoom);
-      sum.update(chunk);
-      size += chunk.length;
-    }
-    const sha256 = sum.digest("hex");
-    if (!hashes.includes(`zh:${sha256}`))
-      throw failure("archive-digest", subject, zh.slice(3), sha256);
-    return await this.#hashing
-      .hash({ fd: file.fd, size })
-      .catch((cause: unknown) => {
-        throw isFailure(cause, "archive-unhashable")
-          ? failure("archive-unhashable", subject, cause.reason, { cause })
-          : cause;
-      });
-  }
-
-  async #ask(subject: string, path: string) {
-    try {
-      return await absentOn404(subject, () =>
-        askMirror(this.#http, this.#base, path, this.#signal),
-      );
-    } catch (error) {
-      if (!isRefused(error)) throw error;
-      const remedy = `ask it why with "provender explain ${subject.replace(" ", "@")}"`;
-      const problem = `${this.#base.host} refuses it`;
-      throw failure("input", subject, problem, remedy, { cause: error });
-    }
+/** Clients lock each line of SHA256SUMS, under any name. */
+async function findSigned(
+  { http, base, limits, signal }: AskedMirror,
+  name: string,
+  address: ReleaseAddress,
+): Promise<readonly string[]> {
+  const file = formatChecksumsName(address.provider, address.version);
+  const path = `../v1/providers/${name}/${address.version}/${file}`;
+  try {
+    const url = new URL(path, base);
+    const { bytes } = await http.fetchDocument(url, limits.checksums, signal);
+    const subject = { ...checksumsSubject(address), isOwn: () => true };
+    const lines = parseChecksumsDocument(subject, bytes);
+    return [...lines.values()].map((sha256) => `zh:${sha256}`);
+  } catch (error) {
+    // Nothing is signed that a client could check.
+    if (isRefused(error)) return [];
+    throw error;
   }
 }
 
-/** Asks a mirror for the document at a path below `base`. */
-export async function askMirror(
-  http: Pick<HttpClient, "fetchJson">,
-  base: URL,
+/** Computes the h1 of an archive from the bytes that the mirror sends, which must match its `zh:`. */
+async function hashArchive(
+  { http, hashing, signal }: AskedMirror,
+  document: URL,
+  { subject, hashes, url: written }: Archive,
+): Promise<PackageHash> {
+  const url = URL.parse(written, document.href) ?? document;
+  const [zh] = archiveHashesIn(hashes);
+  if (zh === undefined)
+    throw failure(
+      "origin-answer",
+      `${url.origin}${url.pathname}`,
+      "the mirror tells no zh: that it could be compared with",
+    );
+  const { body } = await http.openArchive(url, signal);
+  await using file = await openNameless().catch(noRoom);
+  const sum = createHash("sha256");
+  let size = 0;
+  for await (const chunk of body) {
+    await file.writeFile(chunk).catch(noRoom);
+    sum.update(chunk);
+    size += chunk.length;
+  }
+  const sha256 = sum.digest("hex");
+  if (!hashes.includes(`zh:${sha256}`))
+    throw failure("archive-digest", subject, zh.slice(3), sha256);
+  return await hashing.hash({ fd: file.fd, size }).catch((cause: unknown) => {
+    throw isFailure(cause, "archive-unhashable")
+      ? failure("archive-unhashable", subject, cause.reason, { cause })
+      : cause;
+  });
+}
+
+async function askDocument(
+  { http, base, signal }: AskedMirror,
+  subject: string,
   path: string,
-  signal: AbortSignal,
 ) {
   try {
-    return await http.fetchJson(new URL(path, base), signal);
+    return await absentOn404(subject, () =>
+      askMirror(http, base, path, signal),
+    );
   } catch (error) {
-    throw isFailure(error, "origin-credentials")
-      ? wantToken(base, error)
-      : error;
+    if (!isRefused(error)) throw error;
+    const remedy = `ask it why with "provender explain ${subject.replace(" ", "@")}"`;
+    const problem = `${base.host} refuses it`;
+    throw failure("input", subject, problem, remedy, { cause: error });
   }
-}
-
-/** Makes the error of a command whose mirror wants a token, or refuses the one that it got. */
-export function wantToken(
-  { origin, host }: URL,
-  cause?: Failure<"origin-credentials">,
-): Failure<"origin-credentials"> {
-  const words = cause?.words;
-  const name = host.replaceAll("-", "__").replaceAll(".", "_");
-  return failure(
-    "origin-credentials",
-    origin,
-    words === undefined
-      ? "wants a token, and got none or one that it does not take"
-      : `refuses the token that it got because ${words}`,
-    `set TF_TOKEN_${name} to one that it knows`,
-    words,
-    { cause },
-  );
 }
 
 function archiveHashesIn(hashes: readonly string[]): readonly string[] {

@@ -2,8 +2,13 @@ import { chmod, open, realpath, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
+import { loadConfiguration } from "../../config/load.ts";
 import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
+import { originLimits } from "../../origin/guard/origin-settings.ts";
 import { commitFile } from "../../store/durable-file.ts";
+import { wireHashing } from "../../wiring/kept.ts";
+import { closing } from "../../wiring/open-mirror.ts";
+import { platformsOf, untilStopped } from "../command.ts";
 import {
   clientOf,
   formatLockFile,
@@ -11,33 +16,61 @@ import {
   type ProviderLock,
 } from "../inputs/dependency-lock-file.ts";
 import { readInputFile } from "../inputs/input-file.ts";
-import { readDependencyLocks } from "../inputs/parser.ts";
-import type { AskedMirror, MirroredRelease } from "./asked-mirror.ts";
+import { readLockFile } from "../inputs/parser.ts";
+import {
+  type MirrorFlags,
+  nameLocalMirror,
+  nameMirror,
+  openNamed,
+  refuseLoneAuthority,
+} from "../named-mirror.ts";
+import { stderr } from "../output/report.ts";
+import {
+  type AskedMirror,
+  findRelease,
+  type MirroredRelease,
+} from "./asked-mirror.ts";
 
-interface LockOptions {
+interface LockFlags extends MirrorFlags {
   /** Each is where a client is run. */
-  readonly directories: readonly string[];
-  /** Platforms whose h1 is requested; `zh:` is for all. */
-  readonly platforms: readonly Platform[];
+  readonly dir: readonly string[];
+  /** Whose h1 is requested; `zh:` is for all. */
+  readonly platform?: readonly string[];
   /** Writes nothing. */
-  readonly check: boolean;
+  readonly check?: boolean;
 }
 
 /**
- * `provender lock`: completes the dependency lock file of each directory.
- * Returns the exit status: 1 when something could not be found out, or with
- * `check` when something is missing; each such thing is named on standard error.
+ * `provender lock`: completes the dependency lock file of each directory, from the mirror that `--mirror` names, else that
+ * of the configuration, to which no proxy leads. Returns 1 when something could not be found out, or with `--check` when
+ * something is missing; each such thing is named on standard error.
  */
-export async function runLock(
-  options: LockOptions,
-  mirror: AskedMirror,
-  stderr: (text: string) => void,
-): Promise<number> {
+export async function lock(flags: LockFlags): Promise<number> {
+  refuseLoneAuthority(flags);
+  const configuration = loadConfiguration({ file: flags.config });
+  const { limits } = configuration;
+  const platforms = platformsOf(flags.platform, configuration);
+  const named =
+    flags.mirror === undefined
+      ? nameLocalMirror(configuration)
+      : nameMirror(flags.mirror, flags.ca);
+  const direct = { limits, proxy: { https: undefined, no: undefined } };
+  await using http = openNamed(
+    flags.mirror === undefined ? direct : configuration,
+    named,
+  );
+  await using hashing = closing(wireHashing());
+  const mirror = {
+    ...{ http, base: named.base, limits: originLimits(limits), hashing },
+    signal: untilStopped(),
+  };
   let isGood = true;
-  for (const directory of options.directories)
+  for (const directory of flags.dir)
     try {
-      const done = await lockDirectory(directory, options, mirror, stderr);
-      isGood &&= done;
+      const isDone = await lockDirectory(
+        ...([directory, platforms, flags.check === true, mirror] as const),
+      );
+      isGood &&= isDone;
     } catch (error) {
       if (!(error instanceof ProvenderError)) throw error;
       stderr(`${error.message}\n`);
@@ -49,9 +82,9 @@ export async function runLock(
 /** Returns whether all is well. */
 async function lockDirectory(
   directory: string,
-  { platforms, check }: LockOptions,
+  platforms: readonly Platform[],
+  check: boolean,
   mirror: AskedMirror,
-  stderr: (text: string) => void,
 ): Promise<boolean> {
   const path = join(directory, lockFileName);
   if (!(await stat(path).then(Boolean, () => false)))
@@ -59,10 +92,7 @@ async function lockDirectory(
       ...(["input", path, "it is not there"] as const),
       'run "init" of your client first',
     );
-  const file = await readDependencyLocks({
-    path,
-    text: await readInputFile(path),
-  });
+  const file = await readLockFile(path);
   // Clients read none of such a file, and writing it whole would lose entries.
   if (file.problems.length > 0) {
     for (const { message } of file.problems) stderr(`${message}\n`);
@@ -111,7 +141,7 @@ async function findHashes(
     problems.push(error);
   };
   try {
-    const release = await mirror.findRelease(lock);
+    const release = await findRelease(mirror, lock);
     const hashes = [...release.archiveHashes];
     const asked = platforms.map(formatPlatform);
     await Promise.all(

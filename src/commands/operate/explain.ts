@@ -1,18 +1,50 @@
 import { z } from "zod";
+import { loadConfiguration } from "../../config/load.ts";
 import { type ErrorCode, failure } from "../../errors/index.ts";
 import {
+  explain as explainHere,
   formatQuestion,
-  type WhyQuestion,
+  parseWhySpec,
   renderWhy,
   type Why,
 } from "../../mirror/why/why.ts";
-import type { HttpClient } from "../../origin/http/http-client.ts";
-import { askMirror } from "../lock/asked-mirror.ts";
+import { anyHostOf, hostsOf, onStore, untilStopped } from "../command.ts";
+import {
+  askMirror,
+  type MirrorFlags,
+  nameMirror,
+  openNamed,
+  refuseLoneAuthority,
+} from "../named-mirror.ts";
+import { stdout } from "../output/report.ts";
 
-/** Source of the explanation: this store's own mirror, or a running one. */
-type Explain = (question: WhyQuestion) => Promise<Why>;
+/** `provender explain SPEC`: why clients of this store, or of the mirror that `--mirror` names, get it or not; returns 0 when they do. */
+export async function explain(
+  flags: MirrorFlags & { readonly spec: string },
+): Promise<number> {
+  const { spec, mirror, ca, json = false } = flags;
+  refuseLoneAuthority(flags);
+  if (mirror === undefined)
+    return onStore(flags, async (opened) => {
+      const question = parseWhySpec(spec, hostsOf(opened.configuration));
+      return show(await explainHere(opened, question), json);
+    });
+  const named = nameMirror(mirror, ca);
+  const configuration = loadConfiguration({ file: flags.config });
+  const question = parseWhySpec(spec, anyHostOf(configuration));
+  await using http = openNamed(configuration, named);
+  const root = new URL(named.base.href.replace(/\/providers\/$/, "/"));
+  const path = `why/${formatQuestion(question)}`;
+  const answer = await askMirror(http, root, path, untilStopped());
+  const why = answerShape.safeParse(answer.value);
+  if (!why.success)
+    throw failure("origin-answer", answer.url.href, "it is no answer to why", {
+      cause: why.error,
+    });
+  return show({ ...why.data, code: why.data.code ?? undefined }, json);
+}
 
-const answer = z.object({
+const answerShape = z.object({
   version: z.literal(1),
   subject: z.string(),
   headline: z.string(),
@@ -21,47 +53,15 @@ const answer = z.object({
   reasons: z.array(z.string()).max(1_000),
 });
 
-/** A running mirror at `base`, its root. */
-export function explainFrom(
-  http: HttpClient,
-  base: URL,
-  signal: AbortSignal,
-): Explain {
-  return async (question) => {
-    const path = `why/${formatQuestion(question)}`;
-    const { url, value } = await askMirror(http, base, path, signal);
-    return readWhy(url, value);
-  };
-}
-
-function readWhy(url: URL, value: unknown): Why {
-  const parsed = answer.safeParse(value);
-  if (!parsed.success)
-    throw failure("origin-answer", url.href, "it is no answer to why", {
-      cause: parsed.error,
-    });
-  const { subject, verdict, headline, code, reasons } = parsed.data;
-  return { subject, verdict, headline, code: code ?? undefined, reasons };
-}
-
-/** Says why clients get what they get; resolves with the exit status: 0 when they are served. */
-export async function runExplain(
-  explain: Explain,
-  question: WhyQuestion,
-  json: boolean,
-  print: (text: string) => void,
-): Promise<number> {
-  const why = await explain(question);
-  print(json ? `${JSON.stringify(renderWhy(why), null, 2)}\n` : formatWhy(why));
-  return why.verdict === "served" ? 0 : 1;
-}
-
-/**
- * Formats the explanation without control characters, which a terminal could
- * execute.
- */
-function formatWhy({ subject, headline, code, reasons }: Why): string {
+/** Without control characters, which a terminal could execute. */
+function show(why: Why, json: boolean): number {
+  const { subject, verdict, headline, code, reasons } = why;
   const named = code === undefined ? "" : ` (${code})`;
-  const lines = [`${subject}: ${headline}${named}.`, ...reasons];
-  return lines.map((line) => `${line.replaceAll(/\p{C}/gu, "")}\n`).join("- ");
+  const lines = [`${subject}: ${headline}${named}.`, ...reasons].map(
+    (line) => `${line.replaceAll(/\p{C}/gu, "")}\n`,
+  );
+  stdout(
+    json ? `${JSON.stringify(renderWhy(why), null, 2)}\n` : lines.join("- "),
+  );
+  return verdict === "served" ? 0 : 1;
 }

@@ -1,28 +1,49 @@
+import { readFileSync } from "node:fs";
+import { isIP, isIPv6 } from "node:net";
+import { Agent, request } from "undici";
+import { z } from "zod";
+import { type Configuration, loadUsable } from "../../config/load.ts";
+import { isEveryAddress } from "../../server/tls/certificate-source.ts";
+import { layOutStore } from "../../store/layout.ts";
+import { actAsOwner } from "../../store/storage-owner.ts";
 import type { Sample } from "../../telemetry/metrics.ts";
+import { parseSamples } from "../../telemetry/samples.ts";
+import type { Flags } from "../command.ts";
+import { readLocalAuthority } from "../named-mirror.ts";
+import { formatDocument, stdout } from "../output/report.ts";
 import { formatAmount, formatRows, formatTable } from "../output/table.ts";
-import { formatDocument } from "../output/report.ts";
 
-/** A mirror; what only its own machine knows is undefined elsewhere. */
-interface StatusSubject {
-  /** URL for clients. */
-  readonly url?: string | undefined;
-  readonly pid?: number | undefined;
-  readonly directory?: string;
-  readonly policyMode?: string;
-}
+/** What a daemon leaves in its storage directory while it runs. */
+const announced = z.object({
+  pid: z.int(),
+  url: z.url(),
+  token: z.string(),
+});
 
-type Figures = ReturnType<typeof readFigures>;
+const readyAnswer = z.object({ status: z.literal("ready") });
+const refusal = z.object({ errors: z.array(z.string()) });
 
-/** Status as `status --json` shows it. */
-interface Status {
+/** Bytes of an answer; that of a mirror of many origins has some hundred thousand. */
+const largestAnswer = 16 * 1024 * 1024;
+/** Milliseconds that the daemon has for one answer. */
+const patience = 8_000;
+
+/** Status as `--json` shows it. */
+interface Status extends Figures {
   readonly running: boolean;
   readonly ready: boolean;
   /** Reasons why it is not running, not ready, or without figures. */
   readonly problems: readonly string[];
   /** What a person has to do something about. */
   readonly needs: readonly Need[];
-  readonly figures: Figures | undefined;
+  /** For clients. */
+  readonly url: string | null;
+  readonly pid: number | null;
+  readonly directory: string;
+  readonly policyMode: string | null;
 }
+
+type Figures = ReturnType<typeof readFigures>;
 
 interface Need {
   readonly what:
@@ -31,22 +52,105 @@ interface Need {
   readonly command: string;
 }
 
-/** `provender status`: returns the exit status, 1 when the mirror is not ready or something needs a person. */
-export function printStatus(
-  subject: StatusSubject,
-  status: Status,
-  json: boolean,
-  stdout: (text: string) => void,
-): number {
-  stdout(json ? formatJson(subject, status) : formatText(subject, status));
-  return status.ready && status.needs.length === 0 ? 0 : 1;
+/**
+ * `provender status`: asks the daemon of the storage directory for `/readyz` and `/metrics`. Returns 1 when the mirror is
+ * not ready or something needs a person.
+ */
+export async function status({ config, json = false }: Flags): Promise<number> {
+  const { configuration, problem } = loadUsable({ file: config });
+  const { directory, minFree } = configuration.storage;
+  const layout = layOutStore(directory);
+  actAsOwner(layout);
+  const policyMode = problem ? null : configuration.policy.mode;
+  const show = (found: Status) => {
+    stdout(json ? formatDocument(found) : formatStatus(found));
+    return found.ready && found.needs.length === 0 ? 0 : 1;
+  };
+  const showNone = (reason: string) =>
+    show({
+      ...{ running: false, ready: false, problems: [reason], needs: [] },
+      ...{ url: null, pid: null, directory, policyMode, ...readFigures([]) },
+    });
+  const absent = `No daemon works on ${directory}: start it with "provender serve" or its service.`;
+  const found = parse(announced, () => readFileSync(layout.daemon, "utf8"));
+  if (found === undefined && problem !== undefined) throw problem;
+  if (found === undefined) return showNone(absent);
+  const { url, pid } = found;
+  const ask = (path: string) => askDaemon(configuration, found, path);
+  try {
+    const readiness = await ask("/readyz");
+    const samples = parseSamples(await ask("/metrics"));
+    const ready = parse(readyAnswer, () => readiness) !== undefined;
+    const { errors = [readiness.slice(0, 200)] } =
+      parse(refusal, () => readiness) ?? {};
+    const problems = ready ? [] : errors;
+    const needs = findNeeds(
+      samples,
+      minFree,
+      new Date(),
+      problem !== undefined,
+    );
+    return show({
+      ...{ running: true, ready, problems, needs },
+      ...{ url, pid, directory, policyMode, ...readFigures(samples) },
+    });
+  } catch (error) {
+    if (problem !== undefined) throw problem;
+    const { code, message } = error as NodeJS.ErrnoException;
+    // A daemon that was killed leaves its announcement.
+    return showNone(
+      code === "ECONNREFUSED"
+        ? absent
+        : `The daemon at ${url}, process ${pid}, does not answer (${message}): look at its log.`,
+    );
+  }
 }
 
-/** Status of a mirror that does not run, or does not answer. */
-export function notRunning(problem: string): Status {
-  const problems = [problem];
-  const figures = undefined;
-  return { running: false, ready: false, problems, needs: [], figures };
+/** Asks on this machine, whatever clients find behind the daemon's name. */
+async function askDaemon(
+  configuration: Configuration,
+  { url: clients, token }: z.infer<typeof announced>,
+  path: string,
+): Promise<string> {
+  const { host: address } = configuration.listen;
+  const { host, hostname } = new URL(clients);
+  const url = new URL(path, clients);
+  if (isEveryAddress(address))
+    url.hostname = isIPv6(address) ? "[::1]" : "127.0.0.1";
+  const authority = readLocalAuthority(configuration);
+  const dispatcher = new Agent({
+    maxResponseSize: largestAnswer,
+    // What is configured here proves the daemon, under whatever names clients know it.
+    connect:
+      authority === undefined
+        ? {}
+        : {
+            servername:
+              isIP(hostname.replace(/^\[|\]$/g, "")) > 0 ? "" : hostname,
+            ca: [authority],
+            allowPartialTrustChain: true,
+            checkServerIdentity: () => undefined,
+          },
+  });
+  try {
+    const { body } = await request(url, {
+      dispatcher,
+      headers: { host, authorization: `Bearer ${token}` },
+      signal: AbortSignal.timeout(patience),
+    });
+    return await body.text();
+  } finally {
+    await dispatcher.destroy();
+  }
+}
+
+/** Undefined for a text in another form, and for none. */
+function parse<T>(shape: z.ZodType<T>, read: () => string): T | undefined {
+  try {
+    return shape.parse(JSON.parse(read()));
+  } catch {
+    return undefined;
+  }
 }
 
 /** Milliseconds before something expires in which a person is told. */
@@ -114,7 +218,7 @@ export function findNeeds(
   return needs;
 }
 
-/** Takes the figures of a status from the metrics of a daemon. */
+/** The figures of a status by the metrics of a daemon; without any, nothing is known. */
 export function readFigures(samples: readonly Sample[]) {
   const of = (name: string) =>
     samples.filter((one) => one.name === `provender_${name}`);
@@ -128,12 +232,15 @@ export function readFigures(samples: readonly Sample[]) {
   return {
     release: build === undefined ? null : String(build.labels.version),
     startedAt: momentOf(figure("start_time_seconds") ?? 0),
-    store: {
-      archives: figure("store_archives"),
-      bytes: figure("store_bytes"),
-      recordBytes: figure("store_record_bytes"),
-      freeBytes: figure("store_free_bytes"),
-    },
+    store:
+      samples.length === 0
+        ? null
+        : {
+            archives: figure("store_archives"),
+            bytes: figure("store_bytes"),
+            recordBytes: figure("store_record_bytes"),
+            freeBytes: figure("store_free_bytes"),
+          },
     origins: of("origin_last_success_timestamp_seconds").map(
       ({ labels: { origin }, value }) => ({
         origin: String(origin),
@@ -163,29 +270,9 @@ function momentOf(seconds: number): string | null {
   return seconds === 0 ? null : new Date(seconds * 1000).toISOString();
 }
 
-function formatJson(subject: StatusSubject, status: Status): string {
-  const { url = null, pid = null, directory = null } = subject;
-  const { figures, running, ready, problems, needs } = status;
-  const { policyMode = null } = subject;
-  const place = { url, pid, directory, policyMode };
-  const unknown = {
-    ...{ release: null, startedAt: null, store: null },
-    ...{ origins: [], suspendedHosts: null, alarms: [] },
-  };
-  const shown = figures ?? unknown;
-  return formatDocument({
-    running,
-    ready,
-    problems,
-    needs,
-    ...place,
-    ...shown,
-  });
-}
-
-function formatText(subject: StatusSubject, status: Status): string {
-  const { url, pid, directory, policyMode } = subject;
-  const { figures, running, ready, problems, needs } = status;
+/** The status for people: what needs them first. */
+export function formatStatus(status: Status): string {
+  const { running, ready, problems, needs, startedAt, store } = status;
   const condition = ready
     ? "ready"
     : running
@@ -193,24 +280,27 @@ function formatText(subject: StatusSubject, status: Status): string {
       : "not running";
   const state = [
     condition,
-    ...(pid === undefined ? [] : [`process ${pid}`]),
-    ...(figures?.startedAt ? [`since ${figures.startedAt}`] : []),
+    ...(status.pid === null ? [] : [`process ${status.pid}`]),
+    ...(startedAt === null ? [] : [`since ${startedAt}`]),
   ].join(", ");
-  const store = figures?.store;
-  const size = `${store?.archives ?? "?"} archives (${amount(store?.bytes)}), records ${amount(store?.recordBytes)}, ${amount(store?.freeBytes)} free`;
   const rows = [
     ["state", state],
-    ["address", url ?? ""],
-    ["release", figures?.release ?? ""],
-    ["directory", directory ?? ""],
-    ["policy", policyMode ?? ""],
-    ["store", figures === undefined ? "" : size],
+    ["address", status.url ?? ""],
+    ["release", status.release ?? ""],
+    ["directory", status.directory],
+    ["policy", status.policyMode ?? ""],
+    [
+      "store",
+      store === null
+        ? ""
+        : `${store.archives ?? "?"} archives (${amount(store.bytes)}), records ${amount(store.recordBytes)}, ${amount(store.freeBytes)} free`,
+    ],
   ].filter(([, value]) => value !== "");
   return [
     ...problems.map((problem) => `${problem}\n`),
     ...needs.map(({ sentence, command }) => `${sentence}: ${command}\n`),
     formatRows(rows),
-    figures === undefined ? "" : formatFigures(figures),
+    store === null ? "" : formatFigures(status),
   ].join("");
 }
 
@@ -252,6 +342,6 @@ function formatFigures({ origins, alarms }: Figures): string {
   return sections.map(formatTable).join("") + rest + quiet;
 }
 
-function amount(bytes: number | null | undefined): string {
-  return typeof bytes === "number" ? formatAmount(bytes) : "?";
+function amount(bytes: number | null): string {
+  return bytes === null ? "?" : formatAmount(bytes);
 }

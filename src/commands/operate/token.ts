@@ -1,12 +1,16 @@
 import { hash, randomBytes } from "node:crypto";
+import { z } from "zod";
 import { failure } from "../../errors/index.ts";
-import type { Output } from "../output/report.ts";
+import { stdout } from "../output/report.ts";
 
 /** `provender token NAME`: a token for a client, and what the configuration has to have of it. */
-export function runToken(
-  { name, expires }: { readonly name: string; readonly expires?: string },
-  { stdout }: Output,
-): number {
+export function token({
+  name,
+  expires,
+}: {
+  readonly name: string;
+  readonly expires?: string;
+}): number {
   if (!/^\S(?:.*\S)?$/.test(name))
     throw failure(
       "arguments",
@@ -14,30 +18,26 @@ export function runToken(
       `expected text, got ${JSON.stringify(name)}`,
       "give a name such as ci",
     );
-  if (expires !== undefined && !isDate(expires))
+  if (expires !== undefined && !z.iso.date().safeParse(expires).success)
     throw failure(
       "arguments",
       "--expires",
       `expected a date, got ${JSON.stringify(expires)}`,
       "give one such as 2027-01-31",
     );
-  const token = `provender_${randomBytes(32).toString("base64url")}`;
+  const secret = `provender_${randomBytes(32).toString("base64url")}`;
   const entry = [
     `name: ${JSON.stringify(name)}`,
-    `sha256: ${hash("sha256", token)}`,
+    `sha256: ${hash("sha256", secret)}`,
     ...(expires === undefined ? [] : [`expires: ${expires}`]),
   ];
   const lines = [
     "For the client; it is not shown again:",
-    token,
+    secret,
     'For "auth.tokens" in the configuration, which SIGHUP reads again:',
     `    - { ${entry.join(", ")} }`,
     "",
   ];
   stdout(lines.join("\n"));
   return 0;
-}
-
-function isDate(text: string): boolean {
-  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
 }

@@ -14,6 +14,12 @@ interface ProgressOutput {
   write(text: string): unknown;
 }
 
+/** Shows progress on standard error; a document on standard output stands alone. */
+export function showProgress(json = false): Progress {
+  const silent = { columns: undefined, write: () => undefined };
+  return new Progress(json ? silent : process.stderr);
+}
+
 /** Milliseconds between two updates of a terminal. */
 const refresh = 200;
 

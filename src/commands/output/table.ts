@@ -31,6 +31,11 @@ export function formatAmount(bytes: number): string {
   return `${index === 0 ? Math.round(amount) : amount.toFixed(1)} ${units[index] ?? ""}`;
 }
 
+/** A moment for people, in UTC, such as `2026-11-29T08:15`. */
+export function formatMinute(moment: Date | number): string {
+  return new Date(moment).toISOString().slice(0, 16);
+}
+
 /** Seconds for people, such as `45s`, `1m10s` or `2h05m`. */
 export function formatTime(seconds: number): string {
   const whole = Math.ceil(seconds);

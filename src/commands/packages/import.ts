@@ -1,21 +1,46 @@
 import { isSha256 } from "../../address/hash.ts";
+import { type Configuration, loadConfiguration } from "../../config/load.ts";
+import { failure } from "../../errors/index.ts";
 import {
   BundleFile,
   type BundleLimits,
 } from "../../mirror/bundles/bundle-file.ts";
-import { failure } from "../../errors/index.ts";
 import {
   importBundle,
   type ImportParts,
 } from "../../mirror/bundles/import-bundle.ts";
+import { largestProof } from "../../mirror/bundles/manifest.ts";
+import { originLimits } from "../../origin/guard/origin-settings.ts";
+import { type Flags, onStore } from "../command.ts";
+import { stderr } from "../output/report.ts";
+import { measureStore } from "./fetch.ts";
 
-interface ImportOptions {
+/** `provender import FILE`: returns 1 when some release was refused, and each is named with the reason. `sha256` is what `export` printed on the other side. */
+export async function importFile({
+  file,
+  sha256,
+  ...flags
+}: Flags & {
   readonly file: string;
-  readonly bundle: BundleFile;
-  readonly signal: AbortSignal;
+  readonly sha256?: string;
+}): Promise<number> {
+  const limits = bundleLimits(loadConfiguration({ file: flags.config }));
+  // As the user of the command: opening the store takes its owner's.
+  const bundle = await openBundle(file, sha256, limits, stderr);
+  return onStore(flags, async (mirror, signal) => {
+    await measureStore(mirror);
+    return takeBundle(mirror, { file, bundle, signal }, stderr);
+  });
 }
 
-/** Opens the bundle of `provender import`, and says where nothing vouches for the names in it. `sha256` is what `export` printed on the other side. */
+/** Size limits for the parts of a bundle, the same as for an origin's answers. */
+export function bundleLimits({ limits }: Configuration): BundleLimits {
+  const parts = originLimits(limits);
+  const { originJson: manifest, archive } = parts;
+  return { manifest, archive, proof: largestProof(parts) };
+}
+
+/** Says where nothing vouches for the names in the bundle. */
 export async function openBundle(
   file: string,
   sha256: string | undefined,
@@ -38,10 +63,18 @@ export async function openBundle(
   return bundle;
 }
 
-/** `provender import FILE`: returns the exit status, 1 when some release was refused, and each is named with the reason. Closes the bundle. */
-export async function runImport(
+/** Closes the bundle. */
+export async function takeBundle(
   parts: ImportParts,
-  { file, bundle, signal }: ImportOptions,
+  {
+    file,
+    bundle,
+    signal,
+  }: {
+    readonly file: string;
+    readonly bundle: BundleFile;
+    readonly signal: AbortSignal;
+  },
   stderr: (text: string) => void,
 ): Promise<number> {
   const done = { releases: 0, added: 0, present: 0, refused: 0 };
@@ -55,7 +88,13 @@ export async function runImport(
       done.releases++;
       done.added += one.added.length;
       done.present += one.present;
-      stderr(`${one.name}: ${describe(one)}\n`);
+      const added = `${one.added.length} archives imported`;
+      const present = `${one.present} ${one.added.length === 0 ? "archives " : ""}already there`;
+      const told = [
+        ...(one.added.length > 0 ? [added] : []),
+        ...(one.present > 0 || one.added.length === 0 ? [present] : []),
+      ];
+      stderr(`${one.name}: ${told.join(", ")}\n`);
       for (const sha256 of one.added) await parts.hashes.wait(sha256);
     }
   } catch (error) {
@@ -71,17 +110,4 @@ export async function runImport(
     );
   }
   return done.refused === 0 ? 0 : 1;
-}
-
-function describe({
-  added,
-  present,
-}: {
-  readonly added: readonly unknown[];
-  readonly present: number;
-}): string {
-  if (added.length === 0) return `${present} archives already there`;
-  return present === 0
-    ? `${added.length} archives imported`
-    : `${added.length} archives imported, ${present} already there`;
 }

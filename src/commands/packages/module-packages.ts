@@ -1,40 +1,38 @@
+import { posix } from "node:path";
 import {
   formatModuleAddress,
   type ModuleAddress,
 } from "../../address/module-address.ts";
 import type { Version } from "../../address/version.ts";
 import { failure, isFailure } from "../../errors/index.ts";
-import { readModuleFiles } from "../../mirror/modules/files.ts";
-import type { ModuleMirror } from "../../mirror/modules/module-mirror.ts";
+import {
+  type ModuleFiles,
+  readModuleFiles,
+} from "../../mirror/modules/files.ts";
 import {
   formatModuleRelease,
   type ModuleArchive,
   type ModuleReleaseAddress,
 } from "../../mirror/modules/release.ts";
-import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import {
   ArchiveRefused,
   moduleLimits,
 } from "../../verification/archives/limits.ts";
 import type { OpenArchive } from "../../verification/archives/open-archive.ts";
+import type { OpenMirror } from "../../wiring/open-mirror.ts";
 import {
-  isConfigurationFile,
-  openPackage,
+  type Folder,
   type FoundModule,
+  isConfigurationFile,
   type NotCarried,
   type OpenModule,
-} from "../inputs/modules.ts";
+} from "../inputs/configuration.ts";
+import { readInputBytes } from "../inputs/input-file.ts";
 import {
   chooseVersions,
-  newestOfModule,
+  newestOf,
   type VersionChoice,
 } from "./version-choice.ts";
-
-/** The mirror of modules, as far as commands need it. */
-export interface ModuleSupply {
-  readonly modules: ModuleMirror;
-  readonly blobs: BlobStore;
-}
 
 /** A module that is in the store. */
 export interface GatheredModule {
@@ -59,14 +57,14 @@ export function formatNotCarried({
 
 /** Brings modules into the store and reads what they call and require; each once. */
 export class ModulePackages {
-  readonly #supply: ModuleSupply;
+  readonly #mirror: OpenMirror;
   readonly #signal: AbortSignal;
   readonly #found = new Map<string, Promise<FoundModule>>();
   readonly #gathered = new Map<string, Omit<GatheredModule, "asked">>();
   readonly #asked = new Map<string, Set<string>>();
 
-  constructor(supply: ModuleSupply, signal: AbortSignal) {
-    this.#supply = supply;
+  constructor(mirror: OpenMirror, signal: AbortSignal) {
+    this.#mirror = mirror;
     this.#signal = signal;
   }
 
@@ -82,7 +80,7 @@ export class ModulePackages {
 
   readonly open: OpenModule = async (module, constraint, where) => {
     try {
-      const choice = newestOfModule(constraint);
+      const choice = newestOf({ kind: "module-constraint", constraint });
       const [version] = await this.choose(module, choice, where);
       return await this.get({ module, version }, where);
     } catch (error) {
@@ -98,7 +96,7 @@ export class ModulePackages {
   ): Promise<readonly [Version, ...Version[]]> {
     const name = formatModuleAddress(module);
     return chooseVersions(name, choice, where, async () => {
-      const { value } = await this.#supply.modules.listVersions(module);
+      const { value } = await this.#mirror.modules.listVersions(module);
       return value.versions;
     });
   }
@@ -120,7 +118,7 @@ export class ModulePackages {
     name: string,
     address: ModuleReleaseAddress,
   ): Promise<FoundModule> {
-    const { modules, blobs } = this.#supply;
+    const { modules, blobs } = this.#mirror;
     const stored = await modules.find(address);
     const archive = await modules.ensureArchive(address, this.#signal);
     if ("foreign" in archive)
@@ -137,6 +135,8 @@ export class ModulePackages {
   }
 }
 
+const isOfModule = (path: string) => isConfigurationFile(posix.basename(path));
+
 /** Reads the configuration in a module's archive, or returns the reason why it is not carried. */
 async function readModulePackage(
   name: string,
@@ -145,7 +145,7 @@ async function readModulePackage(
 ): Promise<FoundModule> {
   try {
     const content = await readModuleFiles(
-      ...([format, archive, moduleLimits, isConfigurationFile] as const),
+      ...([format, archive, moduleLimits, isOfModule] as const),
     );
     return content === undefined
       ? { because: `what it calls is not seen in a ${format}` }
@@ -155,4 +155,72 @@ async function readModulePackage(
     const { message } = error;
     throw failure("module-archive-refused", name, message, { cause: error });
   }
+}
+
+/** More links that follow one another are a circle. */
+const mostLinks = 40;
+
+/**
+ * Opens folders of a module's archive, which is not unpacked. `name` is HOSTNAME/NAMESPACE/NAME/SYSTEM VERSION, `top` the
+ * module's folder in it, where a `*` stands for the one folder of its name.
+ */
+function openPackage(
+  name: string,
+  { files, links }: ModuleFiles,
+  top: string,
+): Exclude<FoundModule, { readonly because: string }> {
+  const folders = new Map<string, string[]>([["", []]]);
+  for (const path of [...files.keys(), ...links.keys()]) {
+    for (let at = folderOf(path); !folders.has(at); at = folderOf(at))
+      folders.set(at, []);
+    folders.get(folderOf(path))?.push(posix.basename(path));
+  }
+  const shape = top.replaceAll(/[^\w/-]/g, "\\$&").replaceAll("\\*", "[^/]+");
+  const whole = new RegExp(`^${shape}$`);
+  const tops = [...folders.keys()].filter((folder) => whole.test(folder));
+  const own = tops.length === 1 ? (tops[0] ?? top) : top;
+  const open = (written: string): Folder => {
+    const path = followLinks(links, written);
+    const names = folders.get(path);
+    const missing = `no folder "${path}" is in it`;
+    if (names === undefined)
+      throw failure("input", name, missing, "see its caller");
+    const show = (file: string) => `${name}//${posix.join(path, file)}`;
+    const read = (file: string) => {
+      const bytes = files.get(followLinks(links, posix.join(path, file)));
+      if (bytes !== undefined) return readInputBytes(show(file), bytes);
+      const problem = "it is a link to nothing";
+      throw failure("input", show(file), problem, "tell its publisher");
+    };
+    return {
+      key: `${name}//${path}`,
+      names: names.filter((one) => !folders.has(posix.join(path, one))),
+      show,
+      read,
+      enter: (call) => open(posix.join(path, call)),
+    };
+  };
+  return { folder: (subdirectory) => open(posix.join(own, subdirectory)) };
+}
+
+/** Resolves links in a path; a folder is named without a slash at its end. */
+function followLinks(links: ModuleFiles["links"], path: string): string {
+  let parts = partsOf(path);
+  for (let left = mostLinks; left > 0; left--) {
+    const upTo = (at: number) => parts.slice(0, at + 1).join("/");
+    const at = parts.findIndex((_, index) => links.has(upTo(index)));
+    if (at < 0) break;
+    const target = partsOf(links.get(upTo(at)) ?? "");
+    parts = [...target, ...parts.slice(at + 1)];
+  }
+  return parts.join("/");
+}
+
+function partsOf(path: string): readonly string[] {
+  const parts = posix.normalize(path).split("/");
+  return parts.filter((part) => part !== "" && part !== ".");
+}
+
+function folderOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }

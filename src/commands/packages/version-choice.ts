@@ -1,15 +1,9 @@
-import {
-  formatModuleConstraint,
-  type ModuleConstraint,
-} from "../../address/module-constraint.ts";
+import { formatModuleConstraint } from "../../address/module-constraint.ts";
 import {
   selectVersions,
   type VersionSelection,
 } from "../../address/specs/provider-spec.ts";
-import {
-  formatVersionConstraint,
-  type VersionConstraint,
-} from "../../address/version-constraint.ts";
+import { formatVersionConstraint } from "../../address/version-constraint.ts";
 import type { Version } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
 
@@ -45,18 +39,15 @@ export function choiceOf(
     : { selection, isNewest };
 }
 
-/** Chooses the version that a client would install where nothing is locked. */
-export function newestOf(constraint: VersionConstraint): VersionChoice {
-  return constraint.length === 0
-    ? choiceOf({ kind: "latest", count: 1 }, true)
-    : choiceOf({ kind: "constraint", constraint }, true);
-}
-
-/** Chooses as `newestOf`, of a module; clients always ask for the list, in which `1.2.3` may be `1.2.3+build`. */
-export function newestOfModule(constraint: ModuleConstraint): VersionChoice {
-  return constraint.length === 0
-    ? choiceOf({ kind: "latest", count: 1 }, true)
-    : choiceOf({ kind: "module-constraint", constraint }, true);
+/**
+ * Chooses the version that a client would install where nothing is locked. Of a module, clients always ask for the list,
+ * in which `1.2.3` may be `1.2.3+build`.
+ */
+export function newestOf(
+  selection: Extract<VersionSelection, { readonly constraint: unknown }>,
+): VersionChoice {
+  const isAny = selection.constraint.length === 0;
+  return choiceOf(isAny ? { kind: "latest", count: 1 } : selection, true);
 }
 
 function describeSelection(selection: VersionSelection): string {

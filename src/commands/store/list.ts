@@ -1,53 +1,86 @@
-import type {
-  HeldModule,
-  HeldPackage,
-  HeldParts,
-  StoredArchive,
+import { formatModuleAddress } from "../../address/module-address.ts";
+import { formatPlatform } from "../../address/platform.ts";
+import { formatProviderAddress } from "../../address/provider-address.ts";
+import {
+  parseSelection,
+  selectVersions,
+} from "../../address/specs/provider-spec.ts";
+import { readEitherSpec } from "../../address/specs/spec.ts";
+import {
+  type HeldModule,
+  type HeldPackage,
+  listHeld,
 } from "../../mirror/upkeep/held.ts";
-import { formatAmount, formatTable } from "../output/table.ts";
+import type { OpenMirror } from "../../wiring/open-mirror.ts";
+import { anyHostOf, type Flags, onStore } from "../command.ts";
 import {
   describeError,
   formatDocument,
-  type Output,
+  stderr,
+  stdout,
 } from "../output/report.ts";
-import { findHeld, nameModule, namePackage, type SpecOptions } from "./held.ts";
+import { formatAmount, formatMinute, formatTable } from "../output/table.ts";
 
-/**
- * Runs `provender list [SPEC]`. Returns the exit status, 1 when a record is
- * damaged; each is named.
- */
-export async function runList(
-  parts: HeldParts,
-  { spec, hosts, json }: SpecOptions & { readonly spec: string | undefined },
-  output: Output,
-): Promise<number> {
-  const { packages, modules, problems } = await findHeld(parts, spec, hosts);
-  const document = {
-    packages: packages.map(describe),
-    modules: modules.map(describeModule),
-    problems: problems.map(describeError),
-  };
-  const text = `${formatPackages(packages)}${formatModules(modules)}`;
-  output.stdout(json ? formatDocument(document) : text);
-  for (const { message } of problems) output.stderr(`${message}\n`);
-  return problems.length > 0 ? 1 : 0;
+/** `provender list [SPEC]`: returns 1 when a record is damaged; each is named. */
+export function list({
+  spec,
+  json = false,
+  ...flags
+}: Flags & { readonly spec?: string }): Promise<number> {
+  return onStore(flags, async (mirror) => {
+    const { packages, modules, problems } = await findHeld(mirror, spec);
+    const document = {
+      packages: packages.map(describePackage),
+      modules: modules.map(describeModule),
+      problems: problems.map(describeError),
+    };
+    const text = `${formatPackages(packages)}${formatModules(modules)}`;
+    stdout(json ? formatDocument(document) : text);
+    for (const { message } of problems) stderr(`${message}\n`);
+    return problems.length > 0 ? 1 : 0;
+  });
 }
 
-function describe(held: HeldPackage) {
-  const { stored, firstSeen, signedBy } = held;
+/** What a SPEC names of what is recorded; other than where packages are fetched, one without a constraint means every version. */
+export function findHeld(mirror: OpenMirror, spec: string | undefined) {
+  if (spec === undefined) return listHeld(mirror, {});
+  const { chosen, ...named } = readEitherSpec(
+    spec,
+    anyHostOf(mirror.configuration),
+  );
+  const selection =
+    chosen === undefined
+      ? undefined
+      : parseSelection(chosen, "module" in named ? "module" : "provider");
+  return listHeld(mirror, {
+    providers: "module" in named ? [] : [named.provider],
+    modules: "module" in named ? [named.module] : [],
+    choose: (versions) =>
+      selection ? selectVersions(selection, versions) : versions,
+  });
+}
+
+function describePackage(held: HeldPackage) {
+  const { provider, version, platform, filename, sha256 } = held;
   return {
-    ...namePackage(held),
-    ...describeStored(stored),
-    firstSeen: firstSeen.toISOString(),
-    signedBy: signedBy ?? null,
+    provider: formatProviderAddress(provider),
+    version,
+    platform: formatPlatform(platform),
+    filename,
+    sha256,
+    ...describeStored(held),
+    firstSeen: held.firstSeen.toISOString(),
+    signedBy: held.signedBy ?? null,
   };
 }
 
 function describeModule(held: HeldModule) {
-  return { ...nameModule(held), ...describeStored(held.stored) };
+  const { module, version, sha256 = null, commit = null } = held;
+  const name = { module: formatModuleAddress(module), version };
+  return { ...name, sha256, commit, ...describeStored(held) };
 }
 
-function describeStored(stored: StoredArchive | undefined) {
+function describeStored({ stored }: HeldPackage | HeldModule) {
   return {
     stored: stored !== undefined,
     size: stored?.size ?? null,
@@ -56,50 +89,41 @@ function describeStored(stored: StoredArchive | undefined) {
 }
 
 function formatPackages(packages: readonly HeldPackage[]): string {
-  const rows = packages.map((held) => {
-    const { provider, version, platform } = namePackage(held);
-    const { stored, firstSeen, signedBy = "-" } = held;
-    return [
-      ...[provider, version, platform],
-      stored === undefined ? "listed" : formatAmount(stored.size),
-      minuteOf(firstSeen),
-      formatLastUse(stored),
-      signedBy,
-    ];
-  });
   const head = [
     ...["PROVIDER", "VERSION", "PLATFORM", "STORED"],
     ...["FIRST SEEN", "LAST USED", "SIGNED BY"],
   ];
+  const rows = packages.map(({ signedBy = "-", stored, ...held }) => [
+    formatProviderAddress(held.provider),
+    held.version,
+    formatPlatform(held.platform),
+    stored === undefined ? "listed" : formatAmount(stored.size),
+    formatMinute(held.firstSeen),
+    stored === undefined ? "-" : formatMinute(stored.usedAt),
+    signedBy,
+  ]);
   return `${formatTable([head, ...rows])}${sum(packages, "packages")}`;
 }
 
 function formatModules(modules: readonly HeldModule[]): string {
   if (modules.length === 0) return "";
-  const rows = modules.map((held) => {
-    const { module, version, commit } = nameModule(held);
-    const { stored, sha256 } = held;
-    const state = sha256 === undefined ? "by clients" : "listed";
-    const size = stored === undefined ? state : formatAmount(stored.size);
-    return [module, version, size, formatLastUse(stored), commit ?? "-"];
-  });
   const head = ["MODULE", "VERSION", "STORED", "LAST USED", "COMMIT"];
+  const rows = modules.map(({ stored, sha256, commit = "-", ...held }) => [
+    formatModuleAddress(held.module),
+    held.version,
+    stored === undefined
+      ? sha256 === undefined
+        ? "by clients"
+        : "listed"
+      : formatAmount(stored.size),
+    stored === undefined ? "-" : formatMinute(stored.usedAt),
+    commit,
+  ]);
   return `${formatTable([head, ...rows])}${sum(modules, "versions of modules")}`;
 }
 
-function sum(
-  all: readonly { readonly stored: StoredArchive | undefined }[],
-  what: string,
-): string {
+function sum(all: readonly (HeldPackage | HeldModule)[], what: string): string {
   const stored = all.flatMap((held) => held.stored ?? []);
   const bytes = stored.reduce((total, { size }) => total + size, 0);
   return `${all.length} ${what}, ${stored.length} of them stored (${formatAmount(bytes)}).\n`;
-}
-
-function formatLastUse(stored: StoredArchive | undefined): string {
-  return stored === undefined ? "-" : minuteOf(new Date(stored.usedAt));
-}
-
-function minuteOf(moment: Date): string {
-  return moment.toISOString().slice(0, 16);
 }

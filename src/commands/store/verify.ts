@@ -1,42 +1,38 @@
 import {
   inspectStore,
   type Inspection,
-  type InspectionParts,
 } from "../../mirror/upkeep/store-inspection.ts";
+import { type Flags, onStore } from "../command.ts";
+import { showProgress } from "../output/progress.ts";
+import { formatDocument, stdout } from "../output/report.ts";
 import { formatAmount, formatTable } from "../output/table.ts";
-import { formatDocument } from "../output/report.ts";
-import type { Progress } from "../output/progress.ts";
 
-interface VerifyOptions {
-  readonly repair: boolean;
-  readonly json: boolean;
-  readonly signal: AbortSignal;
-}
-
-/** `provender verify`: returns the exit status, 1 when something bad was found and is still there; each is named. */
-export async function runVerify(
-  parts: InspectionParts,
-  { repair, json, signal }: VerifyOptions,
-  progress: Progress,
-  stdout: (text: string) => void,
-): Promise<number> {
-  const item = { label: "archives", size: 0, received: 0 };
-  progress.expect(1);
-  progress.begin(item);
-  try {
-    const found = await inspectStore(parts, {
-      repair,
-      signal,
-      onSize: (bytes) => (item.size = bytes),
-      onHashed: (bytes) => (item.received += bytes),
-    });
-    progress.end(item, "hashed");
-    progress.close();
-    stdout(json ? formatDocument(found) : formatText(found, repair));
-    return found.findings.every(({ dropped }) => dropped) ? 0 : 1;
-  } finally {
-    progress.close();
-  }
+/** `provender verify`: returns 1 when something bad was found and is still there; each is named. */
+export function verify({
+  repair = false,
+  json = false,
+  ...flags
+}: Flags & { readonly repair?: boolean }): Promise<number> {
+  return onStore(flags, async (mirror, signal) => {
+    const progress = showProgress(json);
+    const item = { label: "archives", size: 0, received: 0 };
+    progress.expect(1);
+    progress.begin(item);
+    try {
+      const found = await inspectStore(mirror, {
+        repair,
+        signal,
+        onSize: (bytes) => (item.size = bytes),
+        onHashed: (bytes) => (item.received += bytes),
+      });
+      progress.end(item, "hashed");
+      progress.close();
+      stdout(json ? formatDocument(found) : formatText(found, repair));
+      return found.findings.every(({ dropped }) => dropped) ? 0 : 1;
+    } finally {
+      progress.close();
+    }
+  });
 }
 
 function formatText(
@@ -55,9 +51,8 @@ function formatText(
     "orphan",
     `good, ${formatAmount(size)}, and no record names it`,
   ]);
-  const rows = [...bad, ...unnamed];
   const head = ["KIND", "NAME", "STATE", "BECAUSE"];
-  const table = formatTable([head, ...rows]);
+  const table = formatTable([head, ...bad, ...unnamed]);
   const left = findings.filter(({ dropped }) => !dropped).length;
   const advice =
     left > 0 && !repair

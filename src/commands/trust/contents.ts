@@ -9,55 +9,33 @@ import {
   isModuleType,
   nameContent,
 } from "../../errors/index.ts";
-import {
-  formatRelease,
-  type ReleaseAddress,
-} from "../../mirror/releases/release.ts";
+import { formatRelease } from "../../mirror/releases/release.ts";
 import { listOffered } from "../../mirror/modules/records.ts";
 import { listRecorded } from "../../mirror/releases/records.ts";
 import { denied, findExclusion } from "../../mirror/trust/admission-rules.ts";
 import { needsDecision, type Candidate } from "../../trust/candidates.ts";
 import {
-  decide,
   findKeyDecision,
-  forget,
   listDecided,
-  type ContentDecision,
   type ReleaseName,
 } from "../../trust/decisions.ts";
 import { decideByRules } from "../../trust/policy.ts";
 import { isKnownHere } from "./keys.ts";
 import {
-  decidedNow,
-  recordDecision,
+  carryOut,
   stateAfter,
   touchedNothing,
   type Deed,
   type NamedContent,
   type TrustParts,
 } from "./decision.ts";
-import type { NamespaceTrust } from "../../trust/state.ts";
 
 interface KnownContent extends NamedContent {
   /** Undefined unless it is a candidate. */
   readonly reason: Candidate["reason"] | undefined;
 }
 
-/** A release that a decision is about, with what is known of it. */
-interface Subject {
-  readonly release: ReleaseAddress;
-  readonly name: ReleaseName;
-  readonly trust: NamespaceTrust;
-  readonly decided: readonly ContentDecision[];
-  /** By digest, candidates first. */
-  readonly contents: readonly KnownContent[];
-}
-
-const whichOnes = {
-  approve: "need a decision",
-  revoke: "are not revoked yet",
-  forget: "are decided on",
-};
+type Subject = Awaited<ReturnType<typeof readSubject>>;
 
 /**
  * `provender trust approve|revoke|forget SPEC@VERSION [DIGEST]`: clients get exactly one content of the release, or do
@@ -92,20 +70,17 @@ export async function decideContent(
     return touchedNothing;
   }
   if (deed === "approve") expectEffect(parts, subject, chosen);
-  const own = { ...name, sha256sums };
   const place = formatProviderAddress(release.provider);
-  await parts.trust.decide(
+  await carryOut(
+    parts,
     release.provider,
-    (decisions) =>
-      decision === undefined
-        ? forget(decisions, own)
-        : decide(decisions, { ...own, decision, ...decidedNow(parts) }),
-    () =>
-      recordDecision(parts, decision ?? "forgotten", {
-        ...(isModuleType(name.type) ? { module: place } : { provider: place }),
-        ...{ version: release.version, fingerprint: chosen.fingerprint },
-        detail: nameContent(release, sha256sums),
-      }),
+    deed,
+    { ...name, sha256sums },
+    {
+      ...(isModuleType(name.type) ? { module: place } : { provider: place }),
+      ...{ version: release.version, fingerprint: chosen.fingerprint },
+      detail: nameContent(release, sha256sums),
+    },
   );
   const was = earlier && quoteDecision(release.provider, earlier);
   parts.stdout(
@@ -120,33 +95,36 @@ const effects = {
   forget: "clients get what they would get without that decision",
 };
 
-async function readSubject(parts: TrustParts, spec: string): Promise<Subject> {
+const whichOnes = {
+  approve: "need a decision",
+  revoke: "are not revoked yet",
+  forget: "are decided on",
+};
+
+/** A release that a decision is about, with what is known of it: its contents by digest, candidates first. */
+async function readSubject(parts: TrustParts, spec: string) {
   const release = parseReleaseSpec(spec, parts.hosts);
   const { provider, version } = release;
-  const name = { type: provider.type, version };
+  const name: ReleaseName = { type: provider.type, version };
   const trust = await parts.trust.read(provider);
   const { list } = await parts.trust.readCandidates(provider);
   const recorded = await (isModuleType(provider.type)
     ? listOffered(parts.records, release)
     : listRecorded(parts.records, release));
   const decided = listDecided(trust.decisions, name);
-  const contents = new Map<string, KnownContent>();
-  for (const one of [
+  const known: readonly KnownContent[] = [
     ...list.filter((one) => one.version === version),
     ...recorded.filter(({ reason }) => reason !== undefined),
     ...recorded,
     ...decided.map(({ sha256sums }) => ({
       ...{ sha256sums, fingerprint: undefined, reason: undefined },
     })),
-  ])
-    if (!contents.has(one.sha256sums)) contents.set(one.sha256sums, one);
-  return {
-    release,
-    name,
-    trust,
-    decided,
-    contents: [...contents.values()],
-  };
+  ];
+  const contents = known.filter(
+    ({ sha256sums }, index) =>
+      known.findIndex((one) => one.sha256sums === sha256sums) === index,
+  );
+  return { release, name, trust, decided, contents };
 }
 
 /** Finds the content that is meant, or the only one that can be. Throws trust-decision with the command for each, since not exactly one was chosen. */

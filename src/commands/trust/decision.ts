@@ -4,8 +4,8 @@ import type { AdmissionRules } from "../../mirror/trust/admission-rules.ts";
 import type { TrustStore } from "../../mirror/trust/trust-store.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { AuditLog } from "../../store/database/audit-log.ts";
-import type { Decided, Decision } from "../../trust/decisions.ts";
-import type { Output } from "../output/report.ts";
+import type { AuditEntry } from "../../telemetry/audit-entry.ts";
+import { decide, type Decision, forget } from "../../trust/decisions.ts";
 
 /** A content of a release that can be decided on. */
 export interface NamedContent {
@@ -16,7 +16,8 @@ export interface NamedContent {
 }
 
 /** Parts of a command that decides on trust. */
-export interface TrustParts extends Output {
+export interface TrustParts {
+  readonly stdout: (text: string) => void;
   readonly trust: TrustStore;
   readonly rules: AdmissionRules;
   readonly audit: AuditLog;
@@ -31,30 +32,6 @@ export interface TrustParts extends Output {
   readonly now: () => Date;
 }
 
-/** Writes a decision into the audit log. Durable on return. */
-export async function recordDecision(
-  { audit, operator: { by, why } }: TrustParts,
-  event: "approved" | "revoked" | "forgotten",
-  facts: {
-    readonly provider?: string;
-    readonly module?: string;
-    readonly version?: string | undefined;
-    readonly fingerprint?: string | undefined;
-    readonly detail?: string;
-  },
-): Promise<void> {
-  const isOf = event === "approved" || event === "forgotten";
-  const verdict = isOf ? "accepted" : "refused";
-  await audit.record(
-    { event, verdict, ...facts, operator: by, because: why },
-    { durable: true },
-  );
-}
-
-export function decidedNow({ now, operator }: TrustParts): Decided {
-  return { at: now().toISOString(), ...operator };
-}
-
 /** What an operator does with a decision: makes one of two, or takes it back. */
 export type Deed = "approve" | "revoke" | "forget";
 
@@ -67,3 +44,32 @@ export const stateAfter = {
 
 /** Exit status of a decision that changed nothing, or not all that it names. */
 export const touchedNothing = 1;
+
+/** Makes the decision, or takes it back, and writes it into the audit log with these facts, in one transaction. */
+export async function carryOut(
+  { trust, audit, now, operator: { by, why } }: TrustParts,
+  namespace: Parameters<TrustStore["decide"]>[0],
+  deed: Deed,
+  subject: Parameters<typeof forget>[1],
+  facts: Partial<AuditEntry>,
+): Promise<void> {
+  const decision = stateAfter[deed];
+  const decided = { at: now().toISOString(), by, why };
+  await trust.decide(
+    namespace,
+    (decisions) =>
+      decision === undefined
+        ? forget(decisions, subject)
+        : decide(decisions, { ...subject, decision, ...decided }),
+    () =>
+      audit.record(
+        {
+          event: decision ?? "forgotten",
+          verdict: decision === "revoked" ? "refused" : "accepted",
+          ...facts,
+          ...{ operator: by, because: why },
+        },
+        { durable: true },
+      ),
+  );
+}

@@ -7,10 +7,7 @@ import {
 import { failure } from "../../errors/index.ts";
 import { listUnder } from "../../mirror/releases/records.ts";
 import { findExclusion } from "../../mirror/trust/admission-rules.ts";
-import type { Candidate } from "../../trust/candidates.ts";
 import {
-  decide,
-  forget,
   findKeyDecision,
   isSame,
   type KeyDecision,
@@ -21,8 +18,7 @@ import {
 import { findKnownKey, isKnownKey } from "../../trust/key-verdict.ts";
 import { parseFingerprint } from "../../verification/fingerprints.ts";
 import {
-  decidedNow,
-  recordDecision,
+  carryOut,
   stateAfter,
   touchedNothing,
   type Deed,
@@ -79,18 +75,10 @@ export async function decideKey(
   if (deed === "approve") expectEffect(parts, before, asked);
   const effect =
     deed === "forget" ? "" : await findEffect(parts, before, asked);
-  await parts.trust.decide(
-    scope,
-    (decisions) =>
-      decision === undefined
-        ? forget(decisions, key)
-        : decide(decisions, { ...key, decision, ...decidedNow(parts) }),
-    () =>
-      recordDecision(parts, decision ?? "forgotten", {
-        provider: formatTrustScope({ ...scope, version: null }),
-        ...{ version: version ?? undefined, fingerprint },
-      }),
-  );
+  await carryOut(parts, scope, deed, key, {
+    provider: formatTrustScope({ ...scope, version: null }),
+    ...{ version: version ?? undefined, fingerprint },
+  });
   const was = earlier === undefined ? unsaid : quoteDecision(scope, earlier);
   parts.stdout(
     `${fingerprint} is ${state} for ${subject}${effect}.\nBefore, it was ${was}.\n`,
@@ -101,40 +89,61 @@ export async function decideKey(
 
 /** Says what a decision does to releases here. Throws trust-decision for an approval that touches nothing. */
 async function findEffect(
-  parts: TrustParts,
-  before: NamespaceTrust,
-  asked: Asked,
+  { trust, records }: TrustParts,
+  { decisions }: NamespaceTrust,
+  { scope, fingerprint, deed, isKnown, earlier }: Asked,
 ): Promise<string> {
-  const { scope, fingerprint, deed, isKnown, earlier } = asked;
-  const { offered, isCandidate } = await findCandidates(parts, asked);
-  const served =
-    deed === "revoke"
-      ? await findServed(parts, before, asked, { offered, isCandidate })
-      : [];
-  const isFelt =
-    served.length + offered.length > 0 ||
-    isKnown ||
-    (deed === "revoke" && earlier !== undefined) ||
+  const { type } = scope;
+  const lists =
+    type === null
+      ? await trust.listCandidates(scope)
+      : [{ type, ...(await trust.readCandidates({ ...scope, type })) }];
+  const candidates = lists.flatMap(({ list, ...of }) =>
+    list.map((one) => ({ ...one, type: of.type })),
+  );
+  const offered = candidates.filter(
+    (one) => one.fingerprint === fingerprint && covers(scope, one),
+  );
+  const isOffered = async () =>
+    offered.length > 0 ||
     // The list of candidates is bounded, and can be lost.
     (
-      await listUnder(parts.records, scope, fingerprint, "offered", (one) =>
+      await listUnder(records, scope, fingerprint, "offered", (one) =>
         covers(scope, one),
       )
     ).length > 0;
-  if (deed === "revoke")
-    return isFelt
-      ? describeRefused(served)
-      : " in advance: nothing here is under it, and what comes under it will be refused";
-  if (!isFelt)
-    throw failure(
-      "trust-decision",
-      fingerprint,
-      `is not approved, since no release or candidate of ${formatTrustScope(scope)} here is under it`,
-      earlier === undefined
-        ? "check the address and the fingerprint, or approve it once it has signed a release"
-        : `run "provender trust forget --key ${fingerprint} --for ${formatTrustScope(scope)}", which takes back that it was ${quoteDecision(scope, earlier)}`,
+  if (deed === "revoke") {
+    // Thousands may be candidates, most of which were never admitted.
+    const names = new Set(candidates.map(nameRelease));
+    const signed = await listUnder(
+      ...([records, scope, fingerprint, "admitted"] as const),
+      (one) => covers(scope, one) && !names.has(nameRelease(one)),
     );
-  return "";
+    const approved = offered.filter(
+      (one) =>
+        findKeyDecision(decisions, "approved", one, one.fingerprint) !==
+          undefined || listApproved(decisions, one).includes(one.sha256sums),
+    );
+    const served = new Set([...signed, ...approved].map(nameRelease));
+    if (served.size > 0) {
+      const named = [...served].slice(0, mostNamed).join(", ");
+      const more = served.size - mostNamed;
+      const rest = more > 0 ? ` and ${more} more` : "";
+      return `: ${named}${rest} and later releases under it are refused from now on`;
+    }
+    return isKnown || earlier !== undefined || (await isOffered())
+      ? ": releases under it are refused"
+      : " in advance: nothing here is under it, and what comes under it will be refused";
+  }
+  if (isKnown || (await isOffered())) return "";
+  throw failure(
+    "trust-decision",
+    fingerprint,
+    `is not approved, since no release or candidate of ${formatTrustScope(scope)} here is under it`,
+    earlier === undefined
+      ? "check the address and the fingerprint, or approve it once it has signed a release"
+      : `run "provender trust forget --key ${fingerprint} --for ${formatTrustScope(scope)}", which takes back that it was ${quoteDecision(scope, earlier)}`,
+  );
 }
 
 /** A wider revocation, or the configuration, would leave the approval without effect. */
@@ -171,66 +180,8 @@ function expectEffect(
     );
 }
 
-interface Candidates {
-  /** Those under the key. */
-  readonly offered: readonly Offered[];
-  readonly isCandidate: (one: ReleaseName) => boolean;
-}
-
-/** Finds the candidates of the scope. */
-async function findCandidates(
-  { trust }: TrustParts,
-  { scope, fingerprint }: Asked,
-): Promise<Candidates> {
-  const { type } = scope;
-  const lists =
-    type === null
-      ? await trust.listCandidates(scope)
-      : [{ type, ...(await trust.readCandidates({ ...scope, type })) }];
-  const all = lists.flatMap(({ list, ...of }) =>
-    list.map((one) => ({ ...one, type: of.type })),
-  );
-  const offered = all.filter(
-    (one) => one.fingerprint === fingerprint && covers(scope, one),
-  );
-  const names = new Set(all.map(nameRelease));
-  return { offered, isCandidate: (one) => names.has(nameRelease(one)) };
-}
-
-/** Names the releases that were admitted under the key, and its candidates that were approved. */
-async function findServed(
-  parts: TrustParts,
-  { decisions }: NamespaceTrust,
-  asked: Asked,
-  { offered, isCandidate }: Candidates,
-): Promise<readonly string[]> {
-  // Thousands may be candidates, most of which were never admitted.
-  const { scope, fingerprint } = asked;
-  const signed = await listUnder(
-    ...([parts.records, scope, fingerprint, "admitted"] as const),
-    (one) => covers(scope, one) && !isCandidate(one),
-  );
-  const approved = offered.filter(
-    (one) =>
-      findKeyDecision(decisions, "approved", one, one.fingerprint) !==
-        undefined || listApproved(decisions, one).includes(one.sha256sums),
-  );
-  return [...new Set([...signed, ...approved].map(nameRelease))];
-}
-
-type Offered = Candidate & ReleaseName;
-
 function nameRelease({ type, version }: ReleaseName): string {
   return `${type} ${version}`;
-}
-
-/** Names what is refused from now on. */
-function describeRefused(served: readonly string[]): string {
-  if (served.length === 0) return ": releases under it are refused";
-  const named = served.slice(0, mostNamed).join(", ");
-  const more = served.length - mostNamed;
-  const rest = more > 0 ? ` and ${more} more` : "";
-  return `: ${named}${rest} and later releases under it are refused from now on`;
 }
 
 /** True for a key that counts without a decision: by first contact, or because the program knows it. */

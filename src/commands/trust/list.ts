@@ -1,6 +1,5 @@
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import type { Failure } from "../../errors/index.ts";
-import type { AdmissionRules } from "../../mirror/trust/admission-rules.ts";
 import {
   countDropped,
   explainPending,
@@ -11,76 +10,82 @@ import {
   findUndone,
   type UndoneDecision,
 } from "../../mirror/trust/undone-decisions.ts";
-import type {
-  ReadContact,
-  ReadNamespace,
-  TrustStore,
-} from "../../mirror/trust/trust-store.ts";
+import type { ReadContact } from "../../mirror/trust/trust-store.ts";
+import { findKnownKey } from "../../trust/key-verdict.ts";
+import type { NamespaceTrust } from "../../trust/state.ts";
+import { type Flags, onStore } from "../command.ts";
 import {
   describeError,
   formatDocument,
-  type Output,
+  stderr,
+  stdout,
 } from "../output/report.ts";
 import { formatTable } from "../output/table.ts";
-import { findKnownKey } from "../../trust/key-verdict.ts";
-import type { NamespaceTrust } from "../../trust/state.ts";
 
-/** `provender trust list`: prints what needs a decision, and which ones of the file `decisions` an older backup took back; with `all`, and in JSON, also keys, decisions and first contacts, by namespace. Returns the exit status, 1 when a record cannot be read; each is named. */
-export async function listTrust(
-  trust: TrustStore,
-  rules: AdmissionRules,
-  decisions: string,
-  { json, all }: { readonly json: boolean; readonly all: boolean },
-  output: Output,
-): Promise<number> {
-  const undone = await findUndone(decisions, trust);
-  const listed: ListedNamespace[] = [];
-  const unknown: UnknownTrust[] = [];
-  for await (const one of trust.readAll()) {
-    const { hostname, namespace } = one.namespace;
-    const name = `${hostname}/${namespace}`;
-    if ("problem" in one) {
-      unknown.push({ subject: name, problem: one.problem });
-      continue;
+/** A namespace as `trust list` shows it. */
+interface ListedNamespace {
+  /** HOSTNAME/NAMESPACE. */
+  readonly namespace: string;
+  readonly trust: NamespaceTrust;
+  readonly contacts: readonly Extract<
+    ReadContact,
+    { readonly contact: unknown }
+  >[];
+  readonly pending: readonly PendingDecision[];
+  readonly dropped: number;
+}
+
+/** Namespace or provider with unreadable records. */
+interface UnknownTrust {
+  /** HOSTNAME/NAMESPACE, or a provider of it. */
+  readonly subject: string;
+  readonly problem: Failure<"record-unreadable">;
+}
+
+/**
+ * `provender trust list`: prints what needs a decision, and which ones an older backup took back; with `--all`, and in
+ * JSON, also keys, decisions and first contacts, by namespace. Returns 1 when a record cannot be read; each is named.
+ */
+export function listTrust({
+  json = false,
+  all = false,
+  ...flags
+}: Flags & { readonly all?: boolean }): Promise<number> {
+  return onStore(flags, async ({ trust, admission, layout }) => {
+    const undone = await findUndone(layout.decisions, trust);
+    const listed: ListedNamespace[] = [];
+    const unknown: UnknownTrust[] = [];
+    for await (const one of trust.readAll()) {
+      const { hostname, namespace } = one.namespace;
+      const name = `${hostname}/${namespace}`;
+      if ("problem" in one) {
+        unknown.push({ subject: name, problem: one.problem });
+        continue;
+      }
+      const contacts = await trust.readContacts(one.namespace);
+      for (const lost of contacts)
+        if ("problem" in lost)
+          unknown.push({
+            subject: `${name}/${lost.type}`,
+            problem: lost.problem,
+          });
+      listed.push({
+        namespace: name,
+        trust: one.trust,
+        contacts: contacts.filter((contact) => "contact" in contact),
+        pending: listPending(one, admission.rules),
+        dropped: countDropped(one.candidates),
+      });
     }
-    const contacts = await trust.readContacts(one.namespace);
-    unknown.push(...listLost(name, contacts));
-    listed.push(describe(name, one, contacts, rules));
-  }
-  output.stdout(
-    json
-      ? formatJson(listed, undone, unknown)
-      : formatPending(listed, undone) +
-          (all ? formatTrust(listed, unknown) : ""),
-  );
-  for (const { problem } of unknown) output.stderr(`${problem.message}\n`);
-  return unknown.length > 0 ? 1 : 0;
-}
-
-function describe(
-  namespace: string,
-  read: Exclude<ReadNamespace, { readonly problem: unknown }>,
-  contacts: readonly ReadContact[],
-  rules: AdmissionRules,
-): ListedNamespace {
-  return {
-    namespace,
-    trust: read.trust,
-    contacts: contacts.filter((one) => "contact" in one),
-    pending: listPending(read, rules),
-    dropped: countDropped(read.candidates),
-  };
-}
-
-function listLost(
-  namespace: string,
-  contacts: readonly ReadContact[],
-): readonly UnknownTrust[] {
-  return contacts.flatMap((one) =>
-    "problem" in one
-      ? [{ subject: `${namespace}/${one.type}`, problem: one.problem }]
-      : [],
-  );
+    stdout(
+      json
+        ? formatJson(listed, undone, unknown)
+        : formatPending(listed, undone) +
+            (all ? formatTrust(listed, unknown) : ""),
+    );
+    for (const { problem } of unknown) stderr(`${problem.message}\n`);
+    return unknown.length > 0 ? 1 : 0;
+  });
 }
 
 function formatJson(
@@ -136,27 +141,6 @@ function describeInJson({
   };
 }
 
-/** A namespace as `trust list` shows it. */
-interface ListedNamespace {
-  readonly namespace: string;
-  readonly trust: NamespaceTrust;
-  readonly contacts: readonly Extract<
-    ReadContact,
-    { readonly contact: unknown }
-  >[];
-  readonly pending: readonly PendingDecision[];
-  readonly dropped: number;
-}
-
-/** Namespace or provider with unreadable records. */
-interface UnknownTrust {
-  /** HOSTNAME/NAMESPACE, or a provider of it. */
-  readonly subject: string;
-  readonly problem: Failure<"record-unreadable">;
-}
-
-type Row = readonly string[];
-
 /** Writes all that is known for people: tables by namespace. */
 function formatTrust(
   listed: readonly ListedNamespace[],
@@ -171,31 +155,33 @@ function formatTrust(
   ].join("\n");
 }
 
-function formatNamespace(listed: ListedNamespace): string {
-  const tables = [listKeys(listed), listContacts(listed), listContents(listed)];
-  return [`${listed.namespace}\n`, ...tables.map(formatTable)].join("");
-}
-
-function listKeys({
+function formatNamespace({
   namespace,
   trust: { firstKey, providerKeys, decisions },
-}: ListedNamespace): readonly Row[] {
+  contacts,
+}: ListedNamespace): string {
   const [hostname = "", name = ""] = namespace.split("/");
   const known = findKnownKey({ hostname, namespace: name });
   const { fingerprint = "none", type } = firstKey ?? {};
-  const first = known
-    ? [known, "known", "namespace", "-", "-", "this program knows it"]
-    : [fingerprint, "first key", "namespace", "-", "-"];
-  return [
+  const met = [
+    ...(type === undefined
+      ? []
+      : [
+          [
+            ...[fingerprint, "first key", "namespace", "-", "-"],
+            `first contact with ${type}`,
+          ],
+        ]),
+    ...providerKeys.map(({ fingerprint, type }) => [
+      ...[fingerprint, "first signer", type, "-", "-"],
+      "the first contact was unsigned",
+    ]),
+  ];
+  const keys = [
     ["KEY", "STATE", "FOR", "SINCE", "BY", "BECAUSE"],
-    ...(known ? [first] : []),
-    ...(type && !known ? [[...first, `first contact with ${type}`]] : []),
-    ...(known === undefined ? providerKeys : []).map(
-      ({ fingerprint, type }) => [
-        ...[fingerprint, "first signer", type, "-", "-"],
-        "the first contact was unsigned",
-      ],
-    ),
+    ...(known === undefined
+      ? met
+      : [[known, "known", "namespace", "-", "-", "this program knows it"]]),
     ...decisions.keys.map(
       ({ fingerprint, decision, at, by, why, ...scope }) => [
         ...[fingerprint, decision, nameScope(scope), dayOf(at)],
@@ -203,25 +189,20 @@ function listKeys({
       ],
     ),
   ];
-}
-
-function listContacts({ contacts }: ListedNamespace): readonly Row[] {
-  return [
+  const made = [
     ["FIRST CONTACT", "KEY", "SINCE", "BY", "NEWEST"],
     ...contacts.map(({ type, contact: { key, at, by, newest } }) => [
       ...[type, key ?? "none", dayOf(at.toISOString()), by, newest],
     ]),
   ];
-}
-
-function listContents({ trust }: ListedNamespace): readonly Row[] {
-  return [
+  const contents = [
     ["RELEASE", "STATE", "CONTENT", "SINCE", "BY", "BECAUSE"],
-    ...trust.decisions.contents.map((one) => [
+    ...decisions.contents.map((one) => [
       ...[`${one.type}@${one.version}`, one.decision, one.sha256sums],
       ...[dayOf(one.at), one.by ?? "-", one.why ?? "-"],
     ]),
   ];
+  return `${namespace}\n${[keys, made, contents].map(formatTable).join("")}`;
 }
 
 /** Writes what needs a decision. Commands stand below their row, whole, so that they can be copied. */
@@ -232,9 +213,11 @@ function formatPending(
   const pending = listed.flatMap((one) => one.pending);
   const dropped = listed.reduce((sum, one) => sum + one.dropped, 0);
   const rows = pending.map((one) => {
-    const { keyCommand } = one;
+    const { keyCommand, command, setting } = one;
+    const remedy =
+      command ?? `change "${setting}" in the configuration if it is good`;
     const key = keyCommand && `  ${keyCommand}  # all that this key signs\n`;
-    return `${formatProviderAddress(one.provider)} ${one.version}: ${explainPending(one)}, ${one.content}, since ${dayOf(one.since)}\n  ${nameRemedy(one)}\n${key ?? ""}`;
+    return `${formatProviderAddress(one.provider)} ${one.version}: ${explainPending(one)}, ${one.content}, since ${dayOf(one.since)}\n  ${remedy}\n${key ?? ""}`;
   });
   const more =
     dropped === 0 ? "" : `${dropped} more candidates are not kept.\n`;
@@ -247,10 +230,6 @@ function formatPending(
   return pending.length === 0
     ? `${lost.join("") || "Nothing needs a decision.\n"}${more}`
     : `${lost.join("")}NEEDS A DECISION: clients do not get these; "revoke" in place of "approve" refuses one for good.\n${rows.join("")}${more}`;
-}
-
-function nameRemedy({ command, setting }: PendingDecision): string {
-  return command ?? `change "${setting}" in the configuration if it is good`;
 }
 
 function nameScope({

@@ -25,7 +25,7 @@ import {
 } from "./manifest.ts";
 
 /** A module that clients may have and that is stored. */
-export interface ExportedModule {
+interface ExportedModule {
   readonly address: ModuleReleaseAddress;
   readonly archive: ModuleArchive;
   /** Bytes. */

@@ -4,10 +4,9 @@ import { formatPlatform } from "../../address/platform.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import { makeFolder, placeDocument, readShaped } from "./export-folder.ts";
 import {
-  byProvider,
   byVersion,
   placeArchive,
-  writeEach,
+  writeProviders,
   type ExportedPackage,
   type ExportParts,
   type FailedExport,
@@ -34,54 +33,41 @@ const layoutShape = z.looseObject({ manifests: z.array(descriptorShape) });
  * Writes an OCI image layout for each provider, as DIR/HOSTNAME/NAMESPACE/TYPE.
  * Each version is an artifact, whose tag is the version with `_` for each `+`.
  * New versions join existing ones. An existing version gets the platforms of
- * this export.
+ * this export. Contents first, the index last, so that it never names what is not there.
  */
 export function writeOciLayouts(
   directory: string,
-  parts: Omit<ExportParts, "providers">,
+  parts: ExportParts,
   packages: readonly ExportedPackage[],
   signal: AbortSignal,
 ): Promise<readonly FailedExport[]> {
-  return writeEach(byProvider(packages), (group, subject) =>
-    writeLayout(directory, subject.split("/"), parts, group, signal),
-  );
-}
-
-/** Contents first, the index last, so that it never names what is not there. */
-async function writeLayout(
-  directory: string,
-  name: readonly string[],
-  parts: Omit<ExportParts, "providers">,
-  packages: readonly ExportedPackage[],
-  signal: AbortSignal,
-): Promise<void> {
-  const storage = parts.layout.directory;
-  const folder = await makeFolder(directory, name, storage);
-  const blobs = await makeFolder(folder, ["blobs", "sha256"], storage);
-  const tagged: z.infer<typeof descriptorShape>[] = [];
-  for (const [version, group] of byVersion(packages)) {
-    const manifests: object[] = [];
-    for (const one of group) {
-      signal.throwIfAborted();
-      manifests.push(await writePackage(blobs, parts.blobs, one));
+  return writeProviders(directory, parts, packages, async (folder, group) => {
+    const place = ["blobs", "sha256"];
+    const blobs = await makeFolder(folder, place, parts.layout.directory);
+    const tagged: z.infer<typeof descriptorShape>[] = [];
+    for (const [version, exported] of byVersion(group)) {
+      const manifests: object[] = [];
+      for (const one of exported) {
+        signal.throwIfAborted();
+        manifests.push(await writePackage(blobs, parts.blobs, one));
+      }
+      const type = { mediaType: imageIndex, artifactType: providerArtifact };
+      const index = await put(blobs, { schemaVersion: 2, ...type, manifests });
+      const annotations = { [refName]: version.replaceAll("+", "_") };
+      tagged.push({ ...type, ...index, annotations });
     }
-    const artifactType = providerArtifact;
-    const type = { mediaType: imageIndex, artifactType };
-    const index = await put(blobs, { schemaVersion: 2, ...type, manifests });
-    const annotations = { [refName]: version.replaceAll("+", "_") };
-    tagged.push({ ...type, ...index, annotations });
-  }
-  const layout = { imageLayoutVersion: "1.0.0" };
-  await placeDocument(folder, "oci-layout", JSON.stringify(layout));
-  const tags = new Set(tagged.map((one) => one.annotations?.[refName]));
-  const what = "the index of a layout";
-  const found = await readShaped(folder, "index.json", layoutShape, what);
-  const kept = (found?.manifests ?? []).filter(
-    (one) => !tags.has(one.annotations?.[refName]),
-  );
-  const manifests = [...kept, ...tagged];
-  const index = { schemaVersion: 2, mediaType: imageIndex, manifests };
-  await placeDocument(folder, "index.json", JSON.stringify(index, null, 2));
+    const layout = { imageLayoutVersion: "1.0.0" };
+    await placeDocument(folder, "oci-layout", JSON.stringify(layout));
+    const tags = new Set(tagged.map((one) => one.annotations?.[refName]));
+    const what = "the index of a layout";
+    const found = await readShaped(folder, "index.json", layoutShape, what);
+    const kept = (found?.manifests ?? []).filter(
+      (one) => !tags.has(one.annotations?.[refName]),
+    );
+    const manifests = [...kept, ...tagged];
+    const index = { schemaVersion: 2, mediaType: imageIndex, manifests };
+    await placeDocument(folder, "index.json", JSON.stringify(index, null, 2));
+  });
 }
 
 /** Returns the descriptor of its manifest. */

@@ -11,7 +11,6 @@ import type {
   ProviderMirror,
 } from "../providers/provider-mirror.ts";
 import {
-  type MirroredPackage,
   renderIndex,
   renderVersion,
 } from "../providers/package-description.ts";
@@ -46,29 +45,27 @@ export interface FailedExport {
   readonly error: ProvenderError;
 }
 
-export function byProvider(
-  packages: readonly ExportedPackage[],
-): ReadonlyMap<string, readonly ExportedPackage[]> {
-  return Map.groupBy(packages, ({ request }) =>
-    formatProviderAddress(request.provider),
-  );
-}
-
 export function byVersion(
   packages: readonly ExportedPackage[],
 ): ReadonlyMap<Version, readonly ExportedPackage[]> {
   return Map.groupBy(packages, ({ request }) => request.address.version);
 }
 
-/** Writes one subject after the other; what fails of one takes nothing from the rest. Throws what is not foreseen. */
-export async function writeEach<T>(
-  all: Iterable<readonly [subject: string, one: T]>,
-  write: (one: T, subject: string) => Promise<void>,
+/** Writes each provider into its folder, DIR/HOSTNAME/NAMESPACE/TYPE; what fails of one takes nothing from the rest. Throws what is not foreseen. */
+export async function writeProviders(
+  directory: string,
+  { layout }: ExportParts,
+  packages: readonly ExportedPackage[],
+  write: (folder: string, group: readonly ExportedPackage[]) => Promise<void>,
 ): Promise<readonly FailedExport[]> {
   const failed: FailedExport[] = [];
-  for (const [subject, one] of all)
+  const providers = Map.groupBy(packages, ({ request }) =>
+    formatProviderAddress(request.provider),
+  );
+  for (const [subject, group] of providers)
     try {
-      await write(one, subject);
+      const name = subject.split("/");
+      await write(await makeFolder(directory, name, layout.directory), group);
     } catch (error) {
       if (!(error instanceof ProvenderError)) throw error;
       failed.push({ subject, error });
@@ -97,43 +94,35 @@ export function writeTree(
   packages: readonly ExportedPackage[],
   signal: AbortSignal,
 ): Promise<readonly FailedExport[]> {
-  return writeEach(byProvider(packages), (group) =>
-    writeProvider(directory, parts, group, signal),
-  );
-}
-
-async function writeProvider(
-  directory: string,
-  parts: ExportParts,
-  packages: readonly ExportedPackage[],
-  signal: AbortSignal,
-): Promise<void> {
-  const [first] = packages;
-  if (first === undefined) return;
-  const { hostname, namespace, type } = first.request.provider;
-  const storage = parts.layout.directory;
-  const name = [hostname, namespace, type];
-  const folder = await makeFolder(directory, name, storage);
-  for (const { found } of packages) {
-    signal.throwIfAborted();
-    await placeArchive(folder, found.filename, found.sha256, parts.blobs);
-  }
-  const read = <T>(name: string, shape: z.ZodType<T>) =>
-    readShaped(folder, name, shape, "a mirror's document");
-  const place = (name: string, document: object) =>
-    placeDocument(folder, name, formatDocument(document));
-  const releases = byVersion(packages);
-  for (const [version, group] of releases) {
-    const there = await read(`${version}.json`, versionShape);
-    const described = await describe(parts, group);
-    const { archives } = versionShape.parse(renderVersion(described));
-    const joined = { ...there?.archives, ...archives };
-    await place(`${version}.json`, { ...there, archives: joined });
-  }
-  const there = await read("index.json", indexShape);
-  const { versions } = indexShape.parse(renderIndex([...releases.keys()]));
-  const joined = { ...versions, ...there?.versions };
-  await place("index.json", { ...there, versions: joined });
+  return writeProviders(directory, parts, packages, async (folder, group) => {
+    for (const { found } of group) {
+      signal.throwIfAborted();
+      await placeArchive(folder, found.filename, found.sha256, parts.blobs);
+    }
+    const read = <T>(name: string, shape: z.ZodType<T>) =>
+      readShaped(folder, name, shape, "a mirror's document");
+    // As Go's MarshalIndent writes it for Terraform: two spaces, sorted keys, no line end.
+    const place = (name: string, document: object) =>
+      placeDocument(folder, name, JSON.stringify(sortKeys(document), null, 2));
+    const releases = byVersion(group);
+    for (const [version, exported] of releases) {
+      const there = await read(`${version}.json`, versionShape);
+      // As the daemon does, with an h1 for every archive that has one.
+      const [first] = exported;
+      const all = first ? await parts.providers.describePackages(first) : [];
+      const names = exported.map(({ found }) => formatPlatform(found.platform));
+      const own = all.filter(({ platform }) =>
+        names.includes(formatPlatform(platform)),
+      );
+      const { archives } = versionShape.parse(renderVersion(own));
+      const joined = { ...there?.archives, ...archives };
+      await place(`${version}.json`, { ...there, archives: joined });
+    }
+    const there = await read("index.json", indexShape);
+    const { versions } = indexShape.parse(renderIndex([...releases.keys()]));
+    const joined = { ...versions, ...there?.versions };
+    await place("index.json", { ...there, versions: joined });
+  });
 }
 
 /** Places an archive in the folder. A file with the right content stays. */
@@ -148,27 +137,6 @@ export async function placeArchive(
     if (!(await blobs.giveOut(sha256, path)))
       throw failure("export-failed", filename, "it left the store meanwhile");
   });
-}
-
-/** As the daemon does, with an h1 for every archive that has one. */
-async function describe(
-  { providers }: ExportParts,
-  group: readonly ExportedPackage[],
-): Promise<readonly MirroredPackage[]> {
-  const [first] = group;
-  const described = first ? await providers.describePackages(first) : [];
-  const names = group.map(({ found }) => formatPlatform(found.platform));
-  return described.filter(({ platform }) =>
-    names.includes(formatPlatform(platform)),
-  );
-}
-
-/**
- * Formats as Go's MarshalIndent does for Terraform: two spaces, sorted keys, no
- * line end.
- */
-function formatDocument(written: object): string {
-  return JSON.stringify(sortKeys(written), null, 2);
 }
 
 function sortKeys(value: unknown): unknown {

@@ -44,7 +44,7 @@ export interface ImportParts {
   readonly admission: Admission;
   readonly modules: ModuleMirror;
   readonly blobs: BlobStore;
-  readonly retention: { readonly reserve: Reserve };
+  readonly reserve: Reserve;
   readonly settlements: Settlements;
   readonly events: TrustEvents;
   readonly clock: Clock;
@@ -138,7 +138,7 @@ async function* attempt(
  * evictions.
  */
 async function expectRoom(
-  { blobs, retention }: ImportParts,
+  { blobs, reserve }: ImportParts,
   bundle: BundleFile,
   digests: ReadonlySet<Sha256>,
 ): Promise<void> {
@@ -148,7 +148,7 @@ async function expectRoom(
     if ((await blobs.size(sha256)) !== size) bytes += size;
   }
   if (bytes === 0) return;
-  const room = await retention.reserve(bytes, () => 0);
+  const room = await reserve(bytes, () => 0);
   room?.release();
   if (room === undefined)
     throw refuseForRoom(`the ${bytes} bytes of the bundle`);
@@ -161,13 +161,16 @@ async function importRelease(
   signal: AbortSignal,
 ): Promise<Imported> {
   const { request, packages } = judged;
-  const { address, entry } = request;
+  const { address, entry, provider } = request;
   const { catalog, settlements } = parts;
   // Those before it may have taken long.
   await entry.renew();
-  const known = await catalog.peekRelease(address);
-  const next = takeBundled(known, judged);
-  const by = await findGrounds(parts, judged);
+  const next = takeBundled(await catalog.peekRelease(address), judged);
+  const contact = await entry.findContact(provider.type);
+  if (contact === undefined) throw new Error("first contact was not written");
+  // The bundle stands for the list that its sender had.
+  const list = await catalog.peekVersions(provider);
+  const by = { contact, list: limitVersions(list, address.version) };
   const served = settlements.preview(request, next, by);
   // A refusal comes before any archive is stored.
   if (!packages.every(({ sha256 }) => served.has(sha256)))
@@ -183,17 +186,6 @@ async function importRelease(
   }
   await settle(parts, judged, next, by);
   return { added, present: packages.length - added.length };
-}
-
-/** The bundle stands for the list that its sender had. */
-async function findGrounds(
-  { catalog }: ImportParts,
-  { request: { address, entry, provider } }: JudgedRelease,
-): Promise<SettledBy> {
-  const contact = await entry.findContact(provider.type);
-  if (contact === undefined) throw new Error("first contact was not written");
-  const list = await catalog.peekVersions(provider);
-  return { contact, list: limitVersions(list, address.version) };
 }
 
 /** Admits the release, as one that an origin offers. Throws its refusal, and release-conflict where other content is pinned. */
@@ -220,15 +212,13 @@ async function settle(
 
 /** Hashed again while it is copied, because the bundle may have changed since it was verified. */
 async function storeArchive(
-  { blobs, hashes, retention }: ImportParts,
+  { blobs, hashes, reserve }: ImportParts,
   bundle: BundleFile,
   sha256: TrustedSha256,
   signal: AbortSignal,
 ): Promise<void> {
-  const reserve: Reserve = (...asked) => retention.reserve(...asked);
-  const store = { blobs, reserve };
   const named = { subject: "the archive", size: bundle.sizeOf(sha256) };
-  await receiveWhole(store, named, async (spool, append) => {
+  await receiveWhole({ blobs, reserve }, named, async (spool, append) => {
     for await (const piece of bundle.read(sha256)) {
       signal.throwIfAborted();
       await append(piece);
@@ -366,33 +356,24 @@ export async function makeContacts(
     formatProviderAddress(request.provider),
   );
   for (const releases of providers.values()) {
-    const [version] = orderCandidates(releases.map(versionOf));
-    const newest = releases.find((one) => versionOf(one) === version);
+    const versions = releases.map(({ request }) => request.address.version);
+    const [version] = orderCandidates(versions);
+    const newest = releases.find((_, index) => versions[index] === version);
     if (newest === undefined) continue;
     const { request, evidence } = newest;
     const { entry, provider, address } = request;
     await entry.renew();
     if ((await entry.findContact(provider.type)) !== undefined) continue;
+    const published = releases.flatMap(({ evidence: { proof, signedBy } }) => [
+      ...readKeyNames(proof.keys).keys(),
+      ...(signedBy === undefined ? [] : [signedBy]),
+    ]);
     await writeContact(events, request, {
-      id: randomUUID(),
-      at: clock.now(),
-      by: "bundle",
-      versions: new Set(releases.map(versionOf)),
-      published: new Set(releases.flatMap(listKeys)),
-      key: evidence.signedBy,
-      newest: address.version,
+      ...{ id: randomUUID(), at: clock.now(), by: "bundle" },
+      ...{ versions: new Set(versions), published: new Set(published) },
+      ...{ key: evidence.signedBy, newest: address.version },
     });
   }
-}
-
-function versionOf({ request }: JudgedRelease) {
-  return request.address.version;
-}
-
-function listKeys({ evidence }: JudgedRelease): readonly string[] {
-  const { proof, signedBy } = evidence;
-  const named = [...readKeyNames(proof.keys).keys()];
-  return signedBy === undefined ? named : [...named, signedBy];
 }
 
 /** Decides on one module as if an origin had offered it now, and says whether it is known already. Throws what `ModuleMirror.judge` throws, and bundle-incomplete. */

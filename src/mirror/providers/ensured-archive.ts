@@ -32,7 +32,7 @@ interface EnsureOptions {
 }
 
 /** The parts of the mirror that bring an archive into the store without a reader. */
-export interface ArchiveEnsurer {
+interface ArchiveEnsurer {
   readonly providers: ProviderMirror;
   readonly hashes: PackageHashes;
 }

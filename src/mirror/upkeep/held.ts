@@ -6,17 +6,19 @@ import type { ProviderAddress } from "../../address/provider-address.ts";
 import { newestFirst, type Version } from "../../address/version.ts";
 import { type Failure, isFailure } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
-import type { ModuleTrustRecords } from "../modules/records.ts";
+import type { RecordStore } from "../../store/records/record-store.ts";
+import { ModuleTrustRecords } from "../modules/records.ts";
 import type { ModuleReleaseAddress } from "../modules/release.ts";
 import { findServed } from "../modules/pins.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import type { TrustStore } from "../trust/trust-store.ts";
+import { listUsed, type UsedBlob } from "./eviction-order.ts";
 
-export interface HeldParts {
+interface HeldParts {
   readonly blobs: BlobStore;
+  readonly records: RecordStore;
   readonly releases: ReleaseRecords;
-  readonly modules: ModuleTrustRecords;
   readonly trust: Pick<TrustStore, "read">;
 }
 
@@ -28,7 +30,7 @@ export interface HeldPackage extends ReleaseAddress {
   readonly firstSeen: Date;
   /** Fingerprint of the primary key that it was admitted under. */
   readonly signedBy: string | undefined;
-  readonly stored: StoredArchive | undefined;
+  readonly stored: UsedBlob | undefined;
 }
 
 /** Version of a module as clients get it; its archive may be stored. */
@@ -37,38 +39,44 @@ export interface HeldModule extends ModuleReleaseAddress {
   readonly sha256: Sha256 | undefined;
   /** Commit of a git source. */
   readonly commit: string | undefined;
-  readonly stored: StoredArchive | undefined;
+  readonly stored: UsedBlob | undefined;
 }
 
-/** Selects versions by the addresses of their providers and modules; absent ones mean all. */
-export interface HeldQuestion {
-  readonly providers?: readonly ProviderAddress[] | undefined;
+/** Absent addresses mean all. */
+interface HeldQuestion {
+  readonly providers?: readonly ProviderAddress[];
   readonly modules?: readonly ModuleAddress[];
-  readonly choose: (versions: readonly Version[]) => readonly Version[];
+  readonly choose?: (versions: readonly Version[]) => readonly Version[];
 }
-
-type Stored = ReadonlyMap<Sha256, StoredArchive>;
 
 /**
  * Lists packages and modules by address, the newest version first, with the
  * errors of unreadable records.
  */
 export async function listHeld(
-  parts: HeldParts,
-  { choose, ...asked }: HeldQuestion,
+  { blobs, records, releases, trust }: HeldParts,
+  { providers, modules, choose = (versions) => versions }: HeldQuestion,
 ) {
-  const { releases, modules } = parts;
-  const stored = await findStored(parts.blobs);
+  const moduleRecords = new ModuleTrustRecords(records);
+  const used = await Array.fromAsync(listUsed(blobs));
+  const stored = new Map(used.map((one) => [one.sha256, one]));
   const packages = await gather(
-    asked.providers ?? (await releases.listProviders()),
+    providers ?? (await releases.listProviders()),
     async (provider) => choose(newestFirst(await releases.list(provider))),
     (provider, version) =>
-      describePackages(parts, { provider, version }, stored),
+      describePackages(releases, { provider, version }, stored),
   );
   const versions = await gather(
-    asked.modules ?? (await modules.listModules()),
-    async (module) => choose(newestFirst(await modules.listVersions(module))),
-    (module, version) => describeModule(parts, { module, version }, stored),
+    modules ?? (await moduleRecords.listModules()),
+    async (module) =>
+      choose(newestFirst(await moduleRecords.listVersions(module))),
+    async (module, version): Promise<readonly HeldModule[]> => {
+      const address = { module, version };
+      const served = await findServed(moduleRecords, trust, address);
+      const { sha256, commit } = served?.archive ?? {};
+      const archive = sha256 === undefined ? undefined : stored.get(sha256);
+      return [{ ...address, sha256, commit, stored: archive }];
+    },
   );
   return {
     packages: packages.found,
@@ -97,9 +105,9 @@ async function gather<Address, T>(
 }
 
 async function describePackages(
-  { releases }: HeldParts,
+  releases: ReleaseRecords,
   address: ReleaseAddress,
-  stored: Stored,
+  stored: ReadonlyMap<Sha256, UsedBlob>,
 ): Promise<readonly HeldPackage[]> {
   const pinned = await releases.readPinned(address);
   if (pinned === undefined) return [];
@@ -113,36 +121,4 @@ async function describePackages(
       const facts = { platform, filename, sha256, firstSeen, signedBy };
       return { ...address, ...facts, stored: stored.get(sha256) };
     });
-}
-
-async function describeModule(
-  { modules: records, trust }: HeldParts,
-  address: ModuleReleaseAddress,
-  stored: Stored,
-): Promise<readonly HeldModule[]> {
-  const served = await findServed(records, trust, address);
-  const { sha256, commit } = served?.archive ?? {};
-  const archive = sha256 === undefined ? undefined : stored.get(sha256);
-  return [{ ...address, sha256, commit, stored: archive }];
-}
-
-export interface StoredArchive {
-  /** Bytes. */
-  readonly size: number;
-  /** Milliseconds since 1970; when it was stored, where it was not used since. */
-  readonly usedAt: number;
-}
-
-/** Every archive on disk. */
-async function findStored(
-  blobs: BlobStore,
-): Promise<ReadonlyMap<Sha256, StoredArchive>> {
-  const uses = await blobs.usage.read();
-  const found = new Map<Sha256, StoredArchive>();
-  for await (const { sha256, size, writtenAt } of blobs.list()) {
-    if (sha256 === undefined) continue;
-    const usedAt = Math.max(Math.trunc(writtenAt), uses.get(sha256) ?? 0);
-    found.set(sha256, { size, usedAt });
-  }
-  return found;
 }

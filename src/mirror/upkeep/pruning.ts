@@ -32,6 +32,9 @@ export interface PrunePlan extends BlobCount {
   readonly excess: number;
 }
 
+/** Records that are read at once. */
+const atOnce = 8;
+
 /** An import stores archives before it writes the records that name them; milliseconds. */
 const orphanAfter = 60 * 60 * 1000;
 
@@ -47,7 +50,12 @@ export async function planPrune(
   const { blobs, records } = parts;
   const total = await countBlobs(blobs.list());
   const recordBytes = await records.measure();
-  const names = await readNamedArchives(parts);
+  const names = new Map<Sha256, string>();
+  const keys = await Array.fromAsync(records.listAll());
+  await pLimit(atOnce).map(keys, async (key) => {
+    for (const [digest, name] of await readNames(parts, key))
+      names.set(digest, name);
+  });
   const order = await orderByUse(blobs, await listIrreplaceable(parts));
   // Without any name the records are lost, and the archives are what is left.
   const isOrphan = ({ sha256, usedAt }: UsedBlob) =>
@@ -71,22 +79,6 @@ export async function planPrune(
   ];
   const excess = Math.max(0, left);
   return { ...total, recordBytes, removed, excess };
-}
-
-/** Records that are read at once. */
-const atOnce = 8;
-
-/** The archives that records name, each with its file name. */
-async function readNamedArchives(
-  parts: Pick<PruneParts, "records" | "releases">,
-): Promise<ReadonlyMap<Sha256, string>> {
-  const names = new Map<Sha256, string>();
-  const keys = await Array.fromAsync(parts.records.listAll());
-  await pLimit(atOnce).map(keys, async (key) => {
-    for (const [digest, name] of await readNames(parts, key))
-      names.set(digest, name);
-  });
-  return names;
 }
 
 /** Known names of archives, on disk and in memory. */

@@ -64,10 +64,11 @@ export class Retention {
     announced: number | undefined,
     written: () => number,
   ): Promise<Room | undefined> {
-    const fits = await this.#turn(() => this.#couldFit(announced ?? 0)).catch(
-      () => false,
-    );
-    if (!fits) return undefined;
+    const couldFit = async () => {
+      const missing = await this.#findMissing(announced ?? 0);
+      return missing <= 0 || (await this.#listLeaving(missing)) !== undefined;
+    };
+    if (!(await this.#turn(couldFit).catch(() => false))) return undefined;
     const held: Held = { size: 0, written };
     this.#held.add(held);
     return {
@@ -83,14 +84,17 @@ export class Retention {
   /** Counts what is stored. */
   async measure(): Promise<StoreUse> {
     const measured = await this.measureArchives();
-    const recordBytes = await this.#parts.measureRecords();
+    const { measureRecords, blobs } = this.#parts;
+    const recordBytes = await measureRecords();
     this.#recordBytes = recordBytes;
-    return { ...measured, recordBytes, freeBytes: await this.#measureFree() };
+    const { bytes: freeBytes } = await blobs.measureFree();
+    return { ...measured, recordBytes, freeBytes };
   }
 
   /** Without the records. */
   async measureArchives(): Promise<BlobCount> {
     const at = performance.now();
+    this.#isOutdated = false;
     this.#measured = await countBlobs(this.#parts.blobs.list());
     this.#measuredAt = at;
     return this.#measured;
@@ -120,7 +124,7 @@ export class Retention {
    * first one.
    */
   async readFigures(): Promise<StoreUse | undefined> {
-    const freeBytes = await this.#measureFree();
+    const { bytes: freeBytes } = await this.#parts.blobs.measureFree();
     const recordBytes = this.#recordBytes;
     return this.#measured && { ...this.#measured, recordBytes, freeBytes };
   }
@@ -142,23 +146,13 @@ export class Retention {
     if ((free.files ?? Infinity) < leastFiles) return Infinity;
     const overFree = bytes + this.#outstanding() + minFree - free.bytes;
     if (maxSize === Infinity) return Math.max(0, overFree);
-    if (this.#measured === undefined || this.#isOutdated) await this.#recount();
+    if (this.#measured === undefined || this.#isOutdated)
+      await this.measureArchives();
     // What other processes removed leaves room.
     const isOld = performance.now() - this.#measuredAt > countedFor;
-    if (isOld && this.#excess() + bytes > 0) await this.#recount();
+    if (isOld && this.#excess() + bytes > 0) await this.measureArchives();
     const overSize = this.#excess() + bytes;
     return Math.max(0, overFree, bytes > maxSize ? Infinity : overSize);
-  }
-
-  async #recount(): Promise<void> {
-    this.#isOutdated = false;
-    await this.measureArchives();
-  }
-
-  /** Evicts nothing. */
-  async #couldFit(bytes: number): Promise<boolean> {
-    const missing = await this.#findMissing(bytes);
-    return missing <= 0 || (await this.#listLeaving(missing)) !== undefined;
   }
 
   /** False when that much cannot leave. */
@@ -202,7 +196,7 @@ export class Retention {
   #excess(): number {
     const { maxSize = Infinity } = this.#parts.limits;
     const { bytes = 0 } = this.#measured ?? {};
-    return bytes + this.#recordBytes + this.#reserved() - maxSize;
+    return bytes + this.#recordBytes + sumOf([...this.#held]) - maxSize;
   }
 
   /** Bytes that are promised and that the disk does not have yet. */
@@ -211,13 +205,5 @@ export class Retention {
       (sum, { size, written }) => sum + Math.max(0, size - written()),
       0,
     );
-  }
-
-  #reserved(): number {
-    return sumOf([...this.#held]);
-  }
-
-  async #measureFree(): Promise<number> {
-    return (await this.#parts.blobs.measureFree()).bytes;
   }
 }

@@ -11,7 +11,7 @@ import type { ReleaseRecords } from "../releases/records.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import { sumOf } from "./eviction-order.ts";
 
-export interface InspectionParts {
+interface InspectionParts {
   readonly blobs: BlobStore;
   readonly records: RecordStore;
   readonly releases: ReleaseRecords;
@@ -69,9 +69,10 @@ export async function inspectStore(
   const keys = await Array.fromAsync(parts.records.listAll());
   await turn.map(keys, async (key) => {
     signal.throwIfAborted();
-    const { problems, digests } = await judgeRecord(parts, key, options);
+    const judged = await judgeRecord(parts, key, options.repair);
+    const { digests, problem, dropped } = judged;
     for (const digest of digests) named.add(digest);
-    for (const { text: problem, dropped } of problems)
+    if (problem !== undefined)
       findings.push({ kind: "record", name: key.join("/"), problem, dropped });
   });
   const orphans: { sha256: Sha256; size: number }[] = [];
@@ -108,85 +109,51 @@ async function inspectFile(
   return { kind: "archive", name: sha256, problem, dropped: repair };
 }
 
-interface RecordJudgement {
-  /** The archives that the record names. */
-  readonly digests: readonly Sha256[];
-  readonly problems: readonly RecordProblem[];
-}
-
-interface RecordProblem {
-  readonly text: string;
-  /** It is gone by now, and is made again when it is asked for. */
-  readonly dropped: boolean;
-}
-
-interface JudgingParts {
-  readonly records: RecordStore;
-  readonly releases: ReleaseRecords;
-}
-
 /**
- * Reads a record as a request would, and verifies the evidence of a release again. `repair` deletes a damaged record
- * that can be rebuilt; damaged pinned checksums and decisions stay as they are.
+ * Reads a record as a request would, and verifies the evidence of a release again: which is kept where none holds now,
+ * because it may hold again. `repair` deletes a damaged record that can be rebuilt; damaged pinned checksums and
+ * decisions stay as they are.
  */
 async function judgeRecord(
-  parts: JudgingParts,
+  { records, releases }: Omit<InspectionParts, "blobs">,
   key: RecordKey,
-  { repair }: { readonly repair: boolean },
-): Promise<RecordJudgement> {
-  const { records } = parts;
+  repair: boolean,
+): Promise<{
+  /** The archives that the record names. */
+  readonly digests: readonly Sha256[];
+  readonly problem?: string | undefined;
+  readonly dropped: boolean;
+}> {
   try {
-    if ((await records.read(key, asItIs)) !== undefined)
-      return await judgeBody(parts, key);
-    if (repair) await records.remove(key);
-    const text = "it is damaged, and is computed again";
-    return { digests: [], problems: [{ text, dropped: repair }] };
+    if ((await records.read(key, asItIs)) === undefined) {
+      if (repair) await records.remove(key);
+      const problem = "it is damaged, and is computed again";
+      return { digests: [], problem, dropped: repair };
+    }
+    const digests = [...(await readNames({ records, releases }, key)).keys()];
+    const address = readReleaseKey(key);
+    const found = address && (await releases.read(address));
+    const { pinned, evidence = [] } = found?.value.trust ?? {};
+    const isServable = evidence.some(({ fault }) => fault === undefined);
+    const fault = pinned && !isServable ? evidence.at(-1)?.fault : undefined;
+    return { digests, problem: fault?.message, dropped: false };
   } catch (error) {
-    const text = (error as Error).message;
-    return { digests: [], problems: [{ text, dropped: false }] };
+    const problem = (error as Error).message;
+    return { digests: [], problem, dropped: false };
   }
-}
-
-async function judgeBody(
-  { records, releases }: JudgingParts,
-  key: RecordKey,
-): Promise<RecordJudgement> {
-  if (namesArchives(key)) {
-    const digests = readDigests(await records.read(key, asItIs));
-    return { digests, problems: [] };
-  }
-  const address = readReleaseKey(key);
-  return address === undefined
-    ? { digests: [], problems: [] }
-    : judgeRelease(releases, address);
 }
 
 /** The archives that a record names, with their names; nothing is judged. */
 export async function readNames(
-  { records, releases }: JudgingParts,
+  { records, releases }: Omit<InspectionParts, "blobs">,
   key: RecordKey,
 ): Promise<ReadonlyMap<Sha256, string>> {
-  if (namesArchives(key)) {
+  if (key[0] === "module_releases" || key[0] === "module_pins") {
     const digests = readDigests(await records.read(key, asItIs));
     return new Map(digests.map((digest) => [digest, key.join("/")]));
   }
   const address = readReleaseKey(key);
   return address === undefined ? new Map() : releases.readDigests(address);
-}
-
-/** Finds a pinned release of which no evidence holds now; evidence is kept, because it may hold again. */
-async function judgeRelease(
-  releases: ReleaseRecords,
-  address: ReleaseAddress,
-): Promise<RecordJudgement> {
-  const digests = [...(await releases.readDigests(address)).keys()];
-  const { pinned, evidence = [] } =
-    (await releases.read(address))?.value.trust ?? {};
-  const isServable = evidence.some(({ fault }) => fault === undefined);
-  const fault = evidence.at(-1)?.fault;
-  if (pinned === undefined || isServable || fault === undefined)
-    return { digests, problems: [] };
-  return { digests, problems: [{ text: fault.message, dropped: false }] };
 }
 
 /** Undefined also for names that no release has. */
@@ -197,11 +164,6 @@ function readReleaseKey(key: RecordKey): ReleaseAddress | undefined {
     provider: providerAddress(hostname, namespace, type),
     version: parseVersion(version),
   }));
-}
-
-/** True for a module's release. */
-function namesArchives([table]: RecordKey): boolean {
-  return table === "module_releases" || table === "module_pins";
 }
 
 const asItIs = (body: unknown): unknown => body;

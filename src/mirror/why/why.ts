@@ -31,6 +31,7 @@ import { listDecided } from "../../trust/decisions.ts";
 import { decideByRules, type Policy } from "../../trust/policy.ts";
 import type { Answer } from "../cache/metadata-cache.ts";
 import type { ModuleMirror } from "../modules/module-mirror.ts";
+import type { ModuleReleaseAddress } from "../modules/release.ts";
 import {
   justNow,
   type ProviderMirror,
@@ -61,6 +62,8 @@ export interface Why {
   /** Sentences for people, the cause first; nothing in them is a secret. */
   readonly reasons: readonly string[];
 }
+
+type Told = Omit<Why, "subject">;
 
 /** What answers clients, and what is known beside its answers. */
 interface Mirror {
@@ -100,27 +103,24 @@ export async function explain(
   mirror: Mirror,
   question: WhyQuestion,
 ): Promise<Why> {
-  const subject = formatQuestion(question, " ");
   const { version } = question;
   const answer =
     version === undefined
-      ? explainNewest(mirror, subject, question)
-      : explainVersion(mirror, subject, { ...question, version });
-  const why = await answer.catch((error: unknown) =>
-    explainError(subject, error),
-  );
+      ? explainNewest(mirror, question)
+      : explainVersion(mirror, { ...question, version });
+  const told = await answer.catch(explainError);
   const candidates = await tellCandidates(mirror, question);
   const isReporting = mirror.admission.rules.mode === "report";
   const more = isReporting ? [onlyReports] : [];
-  return { ...why, reasons: [...why.reasons, ...candidates, ...more] };
+  const reasons = [...told.reasons, ...candidates, ...more];
+  return { subject: formatQuestion(question, " "), ...told, reasons };
 }
 
 /** What becomes of clients that name no version. */
 async function explainNewest(
   mirror: Mirror,
-  subject: string,
   question: WhyQuestion,
-): Promise<Why> {
+): Promise<Told> {
   const { providers, modules } = mirror;
   const asked = { maxAge: justNow };
   const answer = await ("provider" in question
@@ -129,29 +129,18 @@ async function explainNewest(
   const { versions, leftOut } = answer.value;
   const released = versions.find((one) => semver.prerelease(one) === null);
   const chosen = released ?? versions[0];
-  if (chosen === undefined)
-    return {
-      ...{ subject, verdict: "absent", headline: titles.absent },
-      ...{
-        code: "not-found",
-        reasons: ["Its registry lists no version of it."],
-      },
-    };
+  if (chosen === undefined) {
+    const reasons = ["Its registry lists no version of it."];
+    const headline = titles.absent;
+    return { verdict: "absent", headline, code: "not-found", reasons };
+  }
   const one = { ...question, version: chosen };
-  const why = await explainVersion(mirror, subject, one).catch(
-    (error: unknown) => explainError(subject, error),
-  );
+  const why = await explainVersion(mirror, one).catch(explainError);
   const reasons = [...why.reasons, ...tellListed(answer, why.verdict)];
   if (released === undefined) {
     const headline =
       "It has no version but prereleases, which clients have to name";
-    return {
-      subject,
-      verdict: "absent",
-      headline,
-      code: "no-version",
-      reasons,
-    };
+    return { verdict: "absent", headline, code: "no-version", reasons };
   }
   // Not to all platforms, maybe.
   const outcome = why.headline.startsWith(titles.served)
@@ -164,20 +153,18 @@ async function explainNewest(
 
 function explainVersion(
   mirror: Mirror,
-  subject: string,
   question: WhyQuestion & { readonly version: Version },
-): Promise<Why> {
+): Promise<Told> {
   return "provider" in question
-    ? explainRelease(mirror, subject, question)
-    : explainModule(mirror, subject, question);
+    ? explainRelease(mirror, question)
+    : explainModule(mirror, question);
 }
 
 /** What clients get of a release: the decision, then an archive that is not stored. */
 async function explainRelease(
   { providers, standings, admission, trust }: Mirror,
-  subject: string,
   address: ReleaseAddress,
-): Promise<Why> {
+): Promise<Told> {
   const rule = tellRule(admission.rules.policy, address);
   try {
     const asked = { absentFor: justNow };
@@ -209,8 +196,8 @@ async function explainRelease(
     );
     const bad = wrong ?? failed[0];
     if (bad === undefined)
-      return serve(subject, facts.concat(isStored ? [] : unseen, rules));
-    const why = explainError(subject, bad.error);
+      return serve(facts.concat(isStored ? [] : unseen, rules));
+    const why = explainError(bad.error);
     // What the registry offers in its place becomes a candidate, which people can decide on.
     if (failed.some(({ error }) => isFailure(error, "checksum-conflict")))
       await providers
@@ -220,9 +207,9 @@ async function explainRelease(
     if (!isStored || wrong !== undefined)
       return { ...why, headline, reasons: [...why.reasons, ...facts] };
     const missing = `${bad.filename} is not stored: ${why.reasons.join(" ")}`;
-    return { ...serve(subject, [...facts, missing, ...rules]), headline };
+    return { ...serve([...facts, missing, ...rules]), headline };
   } catch (error) {
-    const why = explainError(subject, error);
+    const why = explainError(error);
     const refusals = await standings.refused.list(address.provider);
     const since = refusals.get(address.version)?.since.toISOString();
     const isListed = why.code === "not-found" && since !== undefined;
@@ -253,20 +240,15 @@ function tellPlatforms(
 
 async function explainModule(
   { modules }: Mirror,
-  subject: string,
-  { module, version }: ModuleQuestion,
-): Promise<Why> {
+  { module, version }: ModuleReleaseAddress,
+): Promise<Told> {
   const answer = await modules.findLocation({ module, version });
   const how =
     answer.value.kind === "archive"
       ? "The mirror keeps its archive."
       : "It is passed through: the mirror cannot fetch from where its registry leads, so clients are sent there.";
-  return serve(subject, [how, ...tellStale(answer)]);
+  return serve([how, ...tellStale(answer)]);
 }
-
-type ModuleQuestion = Extract<WhyQuestion, { module: ModuleAddress }> & {
-  readonly version: Version;
-};
 
 /** Names candidates, each with the command that takes it. */
 async function tellCandidates(
@@ -337,13 +319,13 @@ export function tellRule(
   return `${formatProviderAddress(provider)} ${version} is ${verb} by ${rule}${line ?? ""}${age}.`;
 }
 
-function serve(subject: string, reasons: readonly string[]): Why {
+function serve(reasons: readonly string[]): Told {
   const headline = titles.served;
-  return { subject, verdict: "served", headline, code: undefined, reasons };
+  return { verdict: "served", headline, code: undefined, reasons };
 }
 
 /** The row of the error table, but no path of the machine, which is for its operator alone. */
-export function explainError(subject: string, error: unknown): Why {
+export function explainError(error: unknown): Told {
   if (!(error instanceof ProvenderError)) throw error;
   const { code } = error;
   const isOperators = /^(?:store-(?!full)|record-|stored-|database-)/.test(
@@ -377,7 +359,7 @@ export function explainError(subject: string, error: unknown): Why {
   const headline = isFailure(error, "not-stored")
     ? "It is not stored here"
     : titles[verdict];
-  return { subject, verdict, headline, code, reasons };
+  return { verdict, headline, code, reasons };
 }
 
 /** The document that commands and the page give in JSON. */

@@ -2,10 +2,7 @@ import { symlinkSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 import { formatVersionConstraint } from "../../../src/address/version-constraint.ts";
-import {
-  findRoots,
-  readRootDirectory,
-} from "../../../src/commands/inputs/configuration.ts";
+import { findRoots } from "../../../src/commands/inputs/configuration.ts";
 import { makeDirectory } from "../storage.ts";
 
 /** No module is had of any registry. */
@@ -29,6 +26,17 @@ function run(source: string, name = "x"): string {
 
 function jsonRun(source: string): string {
   return JSON.stringify({ run: { x: { module: { source } } } });
+}
+
+/** What one directory is as a root. */
+async function readRootDirectory(
+  directory: string,
+  open: Parameters<typeof findRoots>[1],
+) {
+  const { roots } = await findRoots(directory, open);
+  const root = roots.find((one) => one.directory === directory);
+  if (root === undefined) throw new Error("it is none");
+  return root;
 }
 
 /** Reads a directory with these files; returns its root's requirements and problems. */

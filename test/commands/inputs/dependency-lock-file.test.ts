@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { readDependencyLocks } from "../../../src/commands/inputs/parser.ts";
+import { parseLockFile } from "../../../src/commands/inputs/parser.ts";
 import { canonical, widget, wild } from "./lock-files.ts";
 
 function parse(text: string) {
-  return readDependencyLocks({ path: "lock.hcl", text });
+  return parseLockFile("lock.hcl", text);
 }
 
 const good = 'version = "1.0.0"\n';

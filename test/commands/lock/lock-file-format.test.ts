@@ -1,7 +1,7 @@
 import fc from "../../seeded.ts";
 import { describe, expect, it } from "vitest";
 import { parseVersion } from "../../../src/address/version.ts";
-import { readDependencyLocks } from "../../../src/commands/inputs/parser.ts";
+import { parseLockFile } from "../../../src/commands/inputs/parser.ts";
 import {
   formatLockFile,
   type LockEntry,
@@ -18,8 +18,7 @@ async function complete(
   text: string,
   ...added: readonly LockEntry[]
 ): Promise<string> {
-  const file = { path: "lock.hcl", text };
-  const { locks, problems } = await readDependencyLocks(file);
+  const { locks, problems } = await parseLockFile("lock.hcl", text);
   expect(problems).toEqual([]);
   const entries = locks.map((lock) => {
     const more = added.filter((one) => one.name === lock.name);

@@ -12,7 +12,7 @@ import { bearer } from "../../client-token.ts";
 import { eventually } from "../../scenes/provider-requests.ts";
 import {
   findNeeds,
-  printStatus,
+  formatStatus,
   readFigures,
 } from "../../../src/commands/operate/status.ts";
 import { expectDocument } from "../documents.ts";
@@ -124,21 +124,11 @@ describe("provender status", () => {
       ...["disk", "reload", "decisions", "decisions", "origins"],
       ...["certificate", "token"],
     ]);
-    let text = "";
-    const status = { running: true, ready: true, problems: [], needs };
-    const subject = {
-      url: "https://a/",
-      pid: 1,
-      directory: "/",
-      policyMode: "",
-    };
-    const code = printStatus(
-      subject,
-      { ...status, figures: readFigures(wrong) },
-      false,
-      (printed) => void (text += printed),
-    );
-    expect(code).toBe(1);
+    const text = formatStatus({
+      ...{ running: true, ready: true, problems: [], needs },
+      ...{ url: "https://a/", pid: 1, directory: "/", policyMode: "" },
+      ...readFigures(wrong),
+    });
     const lines = text.trimEnd().split("\n");
     expect(lines.length).toBeLessThanOrEqual(25);
     expect(lines[0]).toMatch(/^The disk has 0 B free.*: provender doctor$/);

@@ -112,7 +112,6 @@ async function prepare({ type, by, scope }: Row, minimumAge: number) {
     operator: { by: "root", why: undefined },
     now: () => clock.now(),
     stdout: (text) => void (printed += text),
-    stderr: (text) => void (printed += text),
   };
   return {
     mirror,

@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import { globSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
+  bundleLimits,
   openBundle,
-  runImport,
+  takeBundle,
 } from "../../../src/commands/packages/import.ts";
 import { loadConfiguration } from "../../../src/config/load.ts";
-import { wireBundleLimits } from "../../../src/wiring/commands/store.ts";
 import type { Core } from "../../../src/wiring/core.ts";
 import type { Authority } from "../../fakes/authority.ts";
 import type { Registry } from "../../fakes/registry.ts";
@@ -183,12 +183,12 @@ export async function exportBundle(
 export async function importHere(core: Core, site: Site, bytes: Buffer) {
   const file = join(scratch("tampered"), "bundle.tar");
   writeFileSync(file, bytes);
-  const limits = wireBundleLimits(loadConfiguration({ file: site.configFile }));
+  const limits = bundleLimits(loadConfiguration({ file: site.configFile }));
   const { signal } = new AbortController();
   let said = "";
   const say = (text: string) => void (said += text);
   const status = await openBundle(file, undefined, limits, say)
-    .then((bundle) => runImport(core, { file, bundle, signal }, say))
+    .then((bundle) => takeBundle(core, { file, bundle, signal }, say))
     .catch((error: unknown) => {
       said += (error as Error).message;
       return 1;

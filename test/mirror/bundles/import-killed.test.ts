@@ -15,7 +15,7 @@ import { parseProviderAddress } from "../../../src/address/provider-address.ts";
 import { parseVersion } from "../../../src/address/version.ts";
 import { loadConfiguration } from "../../../src/config/load.ts";
 import { ensureArchive } from "../../../src/mirror/providers/ensured-archive.ts";
-import { openMirror } from "../../../src/wiring/commands/store.ts";
+import { openMirror } from "../../../src/wiring/open-mirror.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry } from "../../fakes/registry.ts";
 import { program } from "../../running-mirror.ts";

@@ -15,7 +15,7 @@ import {
 } from "./bundles.ts";
 import { readFileSync } from "node:fs";
 import { loadConfiguration } from "../../../src/config/load.ts";
-import { openMirror } from "../../../src/wiring/commands/store.ts";
+import { openMirror } from "../../../src/wiring/open-mirror.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry } from "../../fakes/registry.ts";
 import type { Release } from "../../fakes/release.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loadConfiguration } from "../../../src/config/load.ts";
-import { openMirror } from "../../../src/wiring/commands/store.ts";
+import { openMirror } from "../../../src/wiring/open-mirror.ts";
 import type { Core } from "../../../src/wiring/core.ts";
 import { tarGz, zip } from "../../fakes/module-archive.ts";
 import {

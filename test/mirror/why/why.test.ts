@@ -58,13 +58,13 @@ describe("the answer to an error", () => {
     ],
     [failure("store-unusable", "/var/canary", "canary"), "failing"],
   ])("has its code and no path of the machine: %s", (error, verdict) => {
-    const why = explainError("a/b/c", error);
-    expect(why).toMatchObject({ subject: "a/b/c", verdict, code: error.code });
+    const why = explainError(error);
+    expect(why).toMatchObject({ verdict, code: error.code });
     expect(why.reasons.join()).not.toMatch(/canary/);
   });
 
   it("is none for what no code foresaw", () => {
     const flaw = new TypeError("a flaw");
-    expect(() => explainError("a/b/c", flaw)).toThrow(flaw);
+    expect(() => explainError(flaw)).toThrow(flaw);
   });
 });

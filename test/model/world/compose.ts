@@ -120,7 +120,5 @@ const storedBlobs = {
     size: () => Promise.resolve(1),
     usage: { begin: () => () => undefined },
   },
-  retention: {
-    reserve: () => Promise.resolve({ release: () => undefined }),
-  },
+  reserve: () => Promise.resolve({ release: () => undefined }),
 };

@@ -131,7 +131,6 @@ export class MemoryRim {
       now: () => this.machine.clock.now(),
       // A command that reaches no origin.
       lookUp: () => Promise.resolve([]),
-      stderr: () => undefined,
     };
   }
 

@@ -1,13 +1,14 @@
 import { loadConfiguration } from "../../config/load.ts";
 import type { Daemon } from "../../server/daemon.ts";
 import { wireDaemon } from "../../wiring/daemon.ts";
-import type { Flags } from "../flags.ts";
+import type { Flags } from "../command.ts";
 import { version } from "../version.ts";
 
 const failed = 1;
 /** Milliseconds beyond those that answers have to finish. */
 const closing = 5_000;
 
+/** `provender serve`. */
 export async function serve({ config: file }: Flags): Promise<number> {
   return run(await wireDaemon(() => loadConfiguration({ file }), version));
 }

@@ -1,24 +1,24 @@
 import { createReadStream } from "node:fs";
 import { open, rm, stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
-import { formatAmount } from "../../commands/output/table.ts";
-import type { Output } from "../../commands/output/report.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { failure, ProvenderError } from "../../errors/index.ts";
 import { backUpDatabase } from "../../store/database/database.ts";
 import { describeFailure } from "../../store/file-failure.ts";
 import { stagingPath } from "../../store/layout.ts";
 import { openStorageDirectory } from "../../store/storage-directory.ts";
-import type { Flags } from "../flags.ts";
+import type { Flags } from "../command.ts";
+import { stdout } from "../output/report.ts";
+import { formatAmount } from "../output/table.ts";
 
 /**
  * `provender backup FILE`: a consistent copy of the database, also beside a daemon. The file must not be there; it is
  * made as the user of the command, before that becomes the owner of the store.
  */
-export async function backUp(
-  { file: path, config }: Flags & { readonly file: string },
-  { stdout }: Output,
-): Promise<number> {
+export async function backup({
+  file: path,
+  config,
+}: Flags & { readonly file: string }): Promise<number> {
   const { storage, database } = loadConfiguration({ file: config });
   if (database.url !== undefined) throw failure("backup-elsewhere");
   try {

@@ -13,21 +13,22 @@ import {
   formatModuleRelease,
   type ModuleReleaseAddress,
 } from "../../mirror/modules/release.ts";
+import { justNow } from "../../mirror/providers/provider-mirror.ts";
+import type { OpenMirror } from "../../wiring/open-mirror.ts";
+import { type Flags, hostsOf, platformsOf } from "../command.ts";
 import {
-  justNow,
-  type ProviderMirror,
-} from "../../mirror/providers/provider-mirror.ts";
-import { findRoots } from "../inputs/configuration.ts";
-import type { ProviderLock } from "../inputs/dependency-lock-file.ts";
-import type { InputText } from "../inputs/input-file.ts";
-import {
+  findRoots,
   followModules,
   type NotCarried,
   readModule,
   type Requirement,
-} from "../inputs/modules.ts";
-import { readDependencyLocks } from "../inputs/parser.ts";
-import type { GatheredModule, ModulePackages } from "./module-packages.ts";
+} from "../inputs/configuration.ts";
+import type {
+  DependencyLockFile,
+  ProviderLock,
+} from "../inputs/dependency-lock-file.ts";
+import { readLockFile } from "../inputs/parser.ts";
+import { type GatheredModule, ModulePackages } from "./module-packages.ts";
 import {
   choiceOf,
   chooseVersions,
@@ -35,17 +36,22 @@ import {
   type VersionChoice,
 } from "./version-choice.ts";
 
-/** What the arguments and flags of a command name. */
-export interface SelectionInput {
-  readonly specs: readonly string[];
+/** The packages that a command works on. */
+export interface SelectionFlags extends Flags {
+  readonly spec: readonly string[];
   /** SPECs of modules. */
-  readonly modules: readonly string[];
-  /** Files of SPECs. */
-  readonly lockFiles: readonly InputText[];
+  readonly module?: readonly string[];
   /** They are searched. */
-  readonly directories: readonly string[];
-  readonly platforms: readonly Platform[];
-  readonly hosts: SpecHosts;
+  readonly directory?: readonly string[];
+  readonly lockFile?: readonly string[];
+  readonly platform?: readonly string[];
+}
+
+/** Reads the lock files as the user of the command: opening the store takes its owner's. */
+export function readLockFiles({
+  lockFile = [],
+}: SelectionFlags): Promise<readonly DependencyLockFile[]> {
+  return Promise.all(lockFile.map(readLockFile));
 }
 
 export interface WantedPackage {
@@ -95,28 +101,31 @@ interface Requests {
 /** Lists of versions that are asked for at once. */
 const listings = 16;
 
-/** Selects the packages of the input, each once. Exactly named versions cost no look-up. */
+/** Selects the packages of the flags and lock files, each once, and fetches called modules for those that they require. Exactly named versions cost no look-up. */
 export async function selectPackages(
-  input: SelectionInput,
-  mirror: Pick<ProviderMirror, "listVersions">,
-  modules: ModulePackages,
+  flags: SelectionFlags,
+  lockFiles: readonly DependencyLockFile[],
+  mirror: OpenMirror,
+  signal: AbortSignal,
 ): Promise<Selection> {
-  const read = await readRequests(input, modules);
+  const { configuration, providers } = mirror;
+  const platforms = platformsOf(flags.platform, configuration);
+  const modules = new ModulePackages(mirror, signal);
+  const hosts = hostsOf(configuration);
+  const read = await readRequests(flags, lockFiles, hosts, modules);
   const wanted = new Map<string, WantedPackage>();
   const problems = [...read.problems];
   await pLimit(listings).map(read.requests, async (request) => {
     const { provider, choice, where, hashes = [] } = request;
     const name = formatProviderAddress(provider);
     try {
-      const versions = await chooseVersions(
-        ...([name, choice, where] as const),
-        async () => {
-          const asked = { maxAge: justNow };
-          return (await mirror.listVersions(provider, asked)).value.versions;
-        },
-      );
+      const list = async () => {
+        const asked = { maxAge: justNow };
+        return (await providers.listVersions(provider, asked)).value.versions;
+      };
+      const versions = await chooseVersions(name, choice, where, list);
       for (const version of versions)
-        for (const platform of input.platforms) {
+        for (const platform of platforms) {
           const key = `${name} ${version} ${formatPlatform(platform)}`;
           const known = wanted.get(key);
           const isOneOfMany = versions.length > 1;
@@ -140,22 +149,26 @@ export async function selectPackages(
   return { packages, modules: modules.gathered, notCarried, problems };
 }
 
-/** Reads the requests, and fetches called modules for those that they require. */
 async function readRequests(
-  { specs, lockFiles, directories, hosts, ...input }: SelectionInput,
+  { spec: specs, module: moduleSpecs = [], directory = [] }: SelectionFlags,
+  lockFiles: readonly DependencyLockFile[],
+  hosts: SpecHosts,
   modules: ModulePackages,
 ): Promise<Requests> {
-  const ways = [specs, lockFiles, directories, input.modules];
+  const ways = [specs, lockFiles, directory, moduleSpecs];
   if (ways.every((way) => way.length === 0))
     throw failure(
       "nothing-asked",
       "fetch",
       "SPECs, --lock-file or --directory, or modules with --module",
     );
-  const requests = specs.map((spec) => requestOf(spec, hosts));
-  const named = input.modules.map((spec) => ({
-    ...parseModuleSpec(spec, hosts),
-    where: spec,
+  const requests = specs.map((spec) => {
+    const { address: provider, selection } = parseProviderSpec(spec, hosts);
+    return { provider, choice: choiceOf(selection), where: spec };
+  });
+  const named = moduleSpecs.map((where) => ({
+    ...parseModuleSpec(where, hosts),
+    where,
   }));
   const found = await Promise.all([
     ...named.map(async ({ address: module, selection, where }) => {
@@ -175,13 +188,12 @@ async function readRequests(
         return { problems: [error] };
       }
     }),
-    ...lockFiles.map(async (file) => {
-      const { locks, problems } = await readDependencyLocks(file);
-      return { requests: locks.map(requestOfLock), problems };
-    }),
-    ...directories.map((path) => readDirectory(path, modules)),
+    ...directory.map((path) => readDirectory(path, modules)),
   ]);
-  return join([{ requests }, ...found]);
+  const locked = lockFiles.map(({ locks, problems }) => {
+    return { requests: locks.map(requestOfLock), problems };
+  });
+  return join([{ requests }, ...locked, ...found]);
 }
 
 function join(parts: readonly Partial<Requests>[]): Requests {
@@ -192,11 +204,6 @@ function join(parts: readonly Partial<Requests>[]): Requests {
   };
 }
 
-function requestOf(spec: string, hosts: SpecHosts): PackageRequest {
-  const { address, selection } = parseProviderSpec(spec, hosts);
-  return { provider: address, choice: choiceOf(selection), where: spec };
-}
-
 /** A locked version is what clients install. */
 function requestOfLock(lock: ProviderLock): PackageRequest {
   const { provider, version, hashes, where } = lock;
@@ -205,7 +212,8 @@ function requestOfLock(lock: ProviderLock): PackageRequest {
 
 function requestOfRequirement(required: Requirement): PackageRequest {
   const { provider, constraint, where } = required;
-  return { provider, choice: newestOf(constraint), where };
+  const choice = newestOf({ kind: "constraint", constraint });
+  return { provider, choice, where };
 }
 
 async function requestsOfModule(

@@ -1,6 +1,6 @@
-import type { Configuration, S3Configuration } from "../../config/load.ts";
-import { Bucket } from "../../store/bucket/bucket.ts";
-import type { Telemetry } from "../telemetry.ts";
+import type { Configuration, S3Configuration } from "../config/load.ts";
+import { Bucket } from "../store/bucket/bucket.ts";
+import type { Telemetry } from "./telemetry.ts";
 
 /** Opens the bucket behind the disk, which many daemons may share; undefined without one. One that does not answer has no archives until it does. */
 export function openArchiveBucket(

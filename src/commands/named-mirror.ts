@@ -2,10 +2,29 @@ import { readFileSync } from "node:fs";
 import { hostname as machineName } from "node:os";
 import { findHostToken } from "../config/environment.ts";
 import type { Configuration } from "../config/load.ts";
-import { failure } from "../errors/index.ts";
+import { failure, type Failure, isFailure } from "../errors/index.ts";
+import type { HttpClient } from "../origin/http/http-client.ts";
 import { formatMirrorUrl } from "../server/web/client-instructions.ts";
 import { layOutStore } from "../store/layout.ts";
 import { wireNamedHost } from "../wiring/clients.ts";
+import { closing } from "../wiring/open-mirror.ts";
+import type { Flags } from "./command.ts";
+
+/** Options of commands that ask a running mirror where one is named. */
+export interface MirrorFlags extends Flags {
+  readonly mirror?: string;
+  readonly ca?: string;
+}
+
+export function refuseLoneAuthority({ mirror, ca }: MirrorFlags): void {
+  if (mirror === undefined && ca !== undefined)
+    throw failure(
+      "configuration",
+      "--ca",
+      "it is for --mirror only",
+      "leave it out",
+    );
+}
 
 /** A running mirror that a command asks. */
 interface NamedMirror {
@@ -50,17 +69,52 @@ export function readLocalAuthority({
 const patience = 20_000;
 
 /** Opens a client for a mirror. */
-export function openMirror(
+export function openNamed(
   configuration: Pick<Configuration, "proxy" | "limits">,
   named: NamedMirror,
-) {
-  const { base } = named;
+): HttpClient & AsyncDisposable {
   const limits = {
     ...configuration.limits,
     ...{ firstByte: patience, answer: patience },
   };
-  const http = wireNamedHost({ ...configuration, limits }, base, named);
-  return { base, http, [Symbol.asyncDispose]: () => http.close() };
+  return closing(
+    wireNamedHost({ ...configuration, limits }, named.base, named),
+  );
+}
+
+/** Asks a mirror for the document at a path from its base. */
+export async function askMirror(
+  http: HttpClient,
+  base: URL,
+  path: string,
+  signal: AbortSignal,
+) {
+  try {
+    return await http.fetchJson(new URL(path, base), signal);
+  } catch (error) {
+    throw isFailure(error, "origin-credentials")
+      ? wantToken(base, error)
+      : error;
+  }
+}
+
+/** Makes the error of a command whose mirror wants a token, or refuses the one that it got. */
+export function wantToken(
+  { origin, host }: URL,
+  cause?: Failure<"origin-credentials">,
+): Failure<"origin-credentials"> {
+  const words = cause?.words;
+  const name = host.replaceAll("-", "__").replaceAll(".", "_");
+  return failure(
+    "origin-credentials",
+    origin,
+    words === undefined
+      ? "wants a token, and got none or one that it does not take"
+      : `refuses the token that it got because ${words}`,
+    `set TF_TOKEN_${name} to one that it knows`,
+    words,
+    { cause },
+  );
 }
 
 /** The URL of the configuration's own mirror, as clients have it. */

@@ -4,9 +4,6 @@ import { access, readdir, rm, statfs, writeFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { dirname } from "node:path";
 import { EnvHttpProxyAgent, request } from "undici";
-import { wantToken } from "../../commands/lock/asked-mirror.ts";
-import { formatDocument } from "../../commands/output/report.ts";
-import { formatAmount } from "../../commands/output/table.ts";
 import { inTime } from "../../concurrency/in-time.ts";
 import {
   loadConfiguration,
@@ -25,17 +22,26 @@ import { checkStoreVersion } from "../../store/storage-directory.ts";
 import { actAsOwner } from "../../store/storage-owner.ts";
 import { settingsOf } from "../../wiring/clients.ts";
 import { wireRules } from "../../wiring/core.ts";
-import { refuseLoneAuthority, type MirrorFlags } from "../flags.ts";
-import { nameMirror } from "../mirror-access.ts";
+import {
+  type MirrorFlags,
+  nameMirror,
+  refuseLoneAuthority,
+  wantToken,
+} from "../named-mirror.ts";
+import { formatDocument } from "../output/report.ts";
+import { formatAmount } from "../output/table.ts";
 import { describeShared, listServed } from "./config.ts";
 
-/** A sentence on what was found, and one on what to do where it is wrong. */
-interface Check {
-  readonly check:
-    "configuration" | "storage" | "certificate" | "origin" | "mirror";
+/** What a check found, in a sentence, and one on what to do where it is wrong. */
+interface Found {
   readonly state: "ok" | "warn" | "fail";
   readonly found: string;
   readonly remedy: string | null;
+}
+
+interface Check extends Found {
+  readonly check:
+    "configuration" | "storage" | "certificate" | "origin" | "mirror";
 }
 
 /** Milliseconds for each check, within which what is under way ends by itself. */
@@ -74,7 +80,7 @@ async function examine({
   } catch (error) {
     if (!isFailure(error, "configuration")) throw error;
     const remedy = `Correct it until "provender config" finds it good.`;
-    return [fail("configuration", error.message, remedy)];
+    return [{ check: "configuration", ...fail(error.message, remedy) }];
   }
   if (mirror !== undefined) {
     const named = nameMirror(mirror, ca);
@@ -87,10 +93,12 @@ async function examine({
   const source = configuration.source ?? "What is built in";
   const { tls, names } = configuration.listen;
   return [
-    good(
-      "configuration",
-      `${source} can be used. It serves ${listServed(configuration.origins)}.`,
-    ),
+    {
+      check: "configuration",
+      ...good(
+        `${source} can be used. It serves ${listServed(configuration.origins)}.`,
+      ),
+    },
     // First, since root acts as the owner of the storage from there on, as the daemon does.
     await limit("storage", () => examineStorage(configuration)),
     ...(await Promise.all([
@@ -107,44 +115,45 @@ async function examine({
   ];
 }
 
+/** Makes a check within its time; an error of ours fails it. */
 async function limit(
   check: Check["check"],
-  examine: (signal: AbortSignal) => Promise<Check>,
+  examine: (signal: AbortSignal) => Promise<Found>,
 ): Promise<Check> {
-  return inTime(examine(AbortSignal.timeout(deadline)), patience, () =>
+  const examining = examine(AbortSignal.timeout(deadline)).catch(explain);
+  const found = await inTime(examining, patience, () =>
     fail(
-      check,
       `Looking took longer than ${patience / 1000} s.`,
       "Look at the machine, its disk and its network, and try again.",
     ),
   );
+  return { check, ...found };
 }
 
-function good(check: Check["check"], found: string): Check {
-  return { check, state: "ok", found, remedy: null };
+function good(found: string): Found {
+  return { state: "ok", found, remedy: null };
 }
 
-function warn(check: Check["check"], found: string, remedy: string): Check {
-  return { check, state: "warn", found, remedy };
+function warn(found: string, remedy: string): Found {
+  return { state: "warn", found, remedy };
 }
 
-function fail(check: Check["check"], found: string, remedy: string): Check {
-  return { check, state: "fail", found, remedy };
+function fail(found: string, remedy: string): Found {
+  return { state: "fail", found, remedy };
 }
 
-/** Fails a check by an error of ours; throws any other. */
-function failBy(check: Check["check"], error: unknown): Check {
+function explain(error: unknown): Found {
   if (!(error instanceof ProvenderError)) throw error;
-  const { sentence, remedy: text = "look at what is named there" } = error;
-  const remedy = `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
-  return fail(check, `${sentence}.`, remedy);
+  const { sentence, remedy = "look at what is named there" } = error;
+  const upper = remedy.charAt(0).toUpperCase() + remedy.slice(1);
+  return fail(`${sentence}.`, `${upper}.`);
 }
 
 /** Bytes that are written to see whether the disk takes them. */
 const sample = 64 * 1024;
 
 /** The storage directory as the daemon's user finds it, and the database and bucket of its own; root acts as its owner from here on. Makes nothing that is not there. */
-async function examineStorage(configuration: Configuration): Promise<Check> {
+async function examineStorage(configuration: Configuration): Promise<Found> {
   const { minFree } = configuration.storage;
   const layout = layOutStore(configuration.storage.directory);
   const { directory, blobs, staging } = layout;
@@ -162,7 +171,6 @@ async function examineStorage(configuration: Configuration): Promise<Check> {
     const left = `${directory} can be written, and its disk has ${formatAmount(bavail * bsize)} left`;
     if (bavail * bsize < minFree || (files > 0 && ffree === 0))
       return fail(
-        "storage",
         `${left}, ${ffree} files and less than ${formatAmount(minFree)} ("storage.minFree").`,
         `Make room there, or set "storage.maxSize"; until then archives that are not stored are refused, unless older ones can leave for them.`,
       );
@@ -170,11 +178,10 @@ async function examineStorage(configuration: Configuration): Promise<Check> {
       await writeFile(file, Buffer.alloc(sample), { flush: true });
     const shared = await describeShared(configuration);
     const found = [left, ...shared.split("\n").filter(Boolean)];
-    return good("storage", found.map((one) => `${one}.`).join(" "));
+    return good(found.map((one) => `${one}.`).join(" "));
   } catch (error) {
-    if (error instanceof ProvenderError) return failBy("storage", error);
+    if (error instanceof ProvenderError) throw error;
     return fail(
-      "storage",
       `${directory} cannot be read and written (${describeFailure(error)}).`,
       "Give it to the user of the daemon with chown -R and chmod -R u+rwX, and look at how its disk is mounted.",
     );
@@ -194,30 +201,25 @@ const renewal = 14 * 24 * 60 * 60 * 1000;
 async function examineCertificate(
   paths: Parameters<typeof loadCertificateFiles>[0],
   names: readonly string[],
-): Promise<Check> {
+): Promise<Found> {
   const now = new Date();
-  try {
-    const { certificate } = await loadCertificateFiles(paths, now);
-    const parsed = new X509Certificate(certificate);
-    const missing = names.filter((name) =>
-      isIP(name) === 0
-        ? parsed.checkHost(name) === undefined
-        : parsed.checkIP(name) === undefined,
+  const { certificate } = await loadCertificateFiles(paths, now);
+  const parsed = new X509Certificate(certificate);
+  const missing = names.filter((name) =>
+    isIP(name) === 0
+      ? parsed.checkHost(name) === undefined
+      : parsed.checkIP(name) === undefined,
+  );
+  if (missing.length > 0)
+    return fail(
+      `The certificate is not for ${missing.join(", ")} of "listen.names": it names ${parsed.subjectAltName ?? "nothing"}.`,
+      "Get one that names all of them.",
     );
-    if (missing.length > 0)
-      return fail(
-        "certificate",
-        `The certificate is not for ${missing.join(", ")} of "listen.names": it names ${parsed.subjectAltName ?? "nothing"}.`,
-        "Get one that names all of them.",
-      );
-    const expires = parsed.validToDate;
-    const until = `The certificate is good until ${expires.toISOString()}.`;
-    return expires.getTime() - now.getTime() < renewal
-      ? warn("certificate", until, "Renew it before then.")
-      : good("certificate", until);
-  } catch (error) {
-    return failBy("certificate", error);
-  }
+  const expires = parsed.validToDate;
+  const until = `The certificate is good until ${expires.toISOString()}.`;
+  return expires.getTime() - now.getTime() < renewal
+    ? warn(until, "Renew it before then.")
+    : good(until);
 }
 
 /** Asks as the daemon does, by a client of its own: a registry for its discovery, or a folder for its names. */
@@ -225,32 +227,26 @@ async function examineOrigin(
   { proxy, limits }: Configuration,
   origin: OriginConfiguration,
   signal: AbortSignal,
-): Promise<Check> {
+): Promise<Found> {
   const { hostname, url, directory } = origin;
-  try {
-    if (directory !== undefined) {
-      await new OriginFolder(directory).list([]);
-      return good("origin", `${hostname} (folder) can be asked.`);
-    }
-    const settings = settingsOf(origin, origin.token?.secret, proxy);
-    const http = new HttpClient(settings, originLimits(limits));
-    const { value } = await http
-      .fetchJson(new URL(".well-known/terraform.json", url), signal)
-      .finally(() => http.close());
-    const services = value as Record<string, unknown> | null;
-    const isRegistry = ["providers.v1", "modules.v1"].some(
-      (name) => typeof services?.[name] === "string",
-    );
-    if (isRegistry)
-      return good("origin", `${hostname} (registry) can be asked.`);
-    return fail(
-      "origin",
-      `${hostname} names neither providers.v1 nor modules.v1, so that it has nothing for clients.`,
-      `Correct the origin's "url", or ask who runs ${hostname}.`,
-    );
-  } catch (error) {
-    return failBy("origin", error);
+  if (directory !== undefined) {
+    await new OriginFolder(directory).list([]);
+    return good(`${hostname} (folder) can be asked.`);
   }
+  const settings = settingsOf(origin, origin.token?.secret, proxy);
+  const http = new HttpClient(settings, originLimits(limits));
+  const { value } = await http
+    .fetchJson(new URL(".well-known/terraform.json", url), signal)
+    .finally(() => http.close());
+  const services = value as Record<string, unknown> | null;
+  const isRegistry = ["providers.v1", "modules.v1"].some(
+    (name) => typeof services?.[name] === "string",
+  );
+  if (isRegistry) return good(`${hostname} (registry) can be asked.`);
+  return fail(
+    `${hostname} names neither providers.v1 nor modules.v1, so that it has nothing for clients.`,
+    `Correct the origin's "url", or ask who runs ${hostname}.`,
+  );
 }
 
 /** Address that only provender refuses, and without a request to any origin. */
@@ -264,7 +260,7 @@ async function examineMirror(
   { base, ca, token }: ReturnType<typeof nameMirror>,
   proxy: Configuration["proxy"],
   signal: AbortSignal,
-): Promise<Check> {
+): Promise<Found> {
   const tls = { ca: [...trustedCertificates(ca)] };
   const dispatcher = new EnvHttpProxyAgent({
     ...{ connect: tls, requestTls: tls, proxyTls: tls },
@@ -283,28 +279,25 @@ async function examineMirror(
   try {
     const { code, phrase } = await ask(probe);
     if (code === "token-needed" || code === "token-refused")
-      return failBy("mirror", wantToken(base));
+      return explain(wantToken(base));
     if (code !== "malformed-address")
       return fail(
-        "mirror",
         `What answers at ${base.href} is not provender's network mirror.`,
         "Give the URL that the mirror prints at its start, which ends in /providers/, and look at what is in front of it.",
       );
     const ready = await ask("../readyz");
     if (ready.code !== undefined)
       return fail(
-        "mirror",
         ready.errors.join(" "),
         `Run "provender doctor" on the mirror's machine.`,
       );
     // Clients print the phrase of a status, which HTTP/2 has not and proxies may replace.
     return phrase === "" || phrase === "Bad Request"
       ? warn(
-          "mirror",
           `${base.href} is a mirror, and what is in front of it drops the reasons of refusals, so that clients print none.`,
           `Let that speak HTTP/1.1 with clients and pass the reason on; until then "provender explain" says why something is refused.`,
         )
-      : good("mirror", `${base.href} is a mirror, and ready.`);
+      : good(`${base.href} is a mirror, and ready.`);
   } catch (error) {
     return explainUnreachable(base, error);
   } finally {
@@ -312,17 +305,15 @@ async function examineMirror(
   }
 }
 
-function explainUnreachable({ origin }: URL, error: unknown): Check {
+function explainUnreachable({ origin }: URL, error: unknown): Found {
   const { code = "", message } = error as NodeJS.ErrnoException;
   const reason = code === "" ? message : code;
   return /CERT|SIGNATURE/.test(code)
     ? fail(
-        "mirror",
         `The certificate of ${origin} is not trusted under this name now (${reason}).`,
         `Give the mirror's CA with --ca, which "provender client-config --pem" prints there, use a name that is in the certificate, and renew an expired one.`,
       )
     : fail(
-        "mirror",
         `${origin} does not answer as a mirror does (${reason}).`,
         `Correct the name and the port, start the mirror, and look at its log, at "listen" there, DNS, HTTPS_PROXY and firewalls.`,
       );

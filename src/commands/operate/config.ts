@@ -4,19 +4,16 @@ import { formatConfiguration } from "../../config/shown.ts";
 import { failure, isFailure } from "../../errors/index.ts";
 import { loadCertificateFiles } from "../../server/tls/certificate.ts";
 import { wireRules } from "../../wiring/core.ts";
-import type { Output } from "../../commands/output/report.ts";
-import type { Flags } from "../flags.ts";
 import { probePostgres } from "../../store/database/postgres.ts";
-import { wireBucket } from "../../wiring/store/archive-bucket.ts";
+import { wireBucket } from "../../wiring/archive-bucket.ts";
+import type { Flags } from "../command.ts";
+import { stderr, stdout } from "../output/report.ts";
 
 /**
  * `provender config`: reads every file that the configuration names, asks its database server and its bucket, and prints
  * every key with the line that its value comes from.
  */
-export async function showConfiguration(
-  { config }: Flags,
-  { stdout, stderr }: Output,
-): Promise<number> {
+export async function showConfiguration({ config }: Flags): Promise<number> {
   const configuration = loadConfiguration({ file: config });
   wireRules(configuration);
   const certificate = await describeCertificate(configuration);

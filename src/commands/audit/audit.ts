@@ -9,70 +9,58 @@ import {
 } from "../../address/version-constraint.ts";
 import { isVersion } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
-import type {
-  AuditLog,
-  AuditQuestion,
-} from "../../store/database/audit-log.ts";
+import type { AuditQuestion } from "../../store/database/audit-log.ts";
 import {
   escapeUnit,
   formatAuditEntry,
   type WrittenEntry,
 } from "../../telemetry/audit-entry.ts";
+import { anyHostOf, type Flags, onStore } from "../command.ts";
+import { print } from "../output/report.ts";
 
-interface AuditOptions {
-  readonly json: boolean;
-  readonly now: Date;
-  readonly hosts: SpecHosts;
-}
-
-/** The question as it is typed; an omitted field selects all. */
-interface TypedQuestion extends Pick<
-  AuditQuestion,
-  "event" | "verdict" | "asker"
-> {
+interface AuditFlags
+  extends Flags, Pick<AuditQuestion, "event" | "verdict" | "asker"> {
   /** `[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT]`, or `[HOSTNAME/]NAMESPACE/NAME/SYSTEM[@CONSTRAINT]`. */
-  readonly spec?: string | undefined;
+  readonly spec?: string;
   /** The first moment. */
-  readonly since?: string | undefined;
+  readonly since?: string;
   /** The first moment after. */
-  readonly until?: string | undefined;
+  readonly until?: string;
   /** How many of the newest. */
-  readonly n?: string | undefined;
+  readonly n?: string;
 }
 
 /** Characters that are printed at once. */
 const gathered = 2 ** 16;
 
-/**
- * `provender audit`: prints the entries that are asked for by time, as it reads them.
- * `print` resolves when its text was taken, with false when it has no reader any longer.
- */
-export async function printAudit(
-  audit: AuditLog,
-  { spec, since, until, n, ...typed }: TypedQuestion,
-  { json, now, hosts }: AuditOptions,
-  print: (text: string) => Promise<boolean>,
-): Promise<void> {
-  const { constraint, ...subject } = readSubject(spec, hosts);
-  const question = {
-    ...{ ...typed, ...subject },
-    since: since === undefined ? undefined : parseMoment(since, now),
-    until: until === undefined ? undefined : parseMoment(until, now),
-  };
-  const most = n === undefined ? undefined : parseCount(n);
-  const entries = select(audit.read(question), constraint, most);
-  let text = json ? '{"version":1,"entries":[' : "";
-  let isFirst = true;
-  for await (const entry of entries) {
-    text += json
-      ? `${isFirst ? "" : ","}\n${formatAuditEntry(entry, new Date(entry.at))}`
-      : `${formatEntry(entry)}\n`;
-    isFirst = false;
-    if (text.length < gathered) continue;
-    if (!(await print(text))) return;
-    text = "";
-  }
-  await print(json ? `${text}\n]}\n` : text);
+/** `provender audit`: prints the entries that are asked for by time, as it reads them; an omitted flag selects all. */
+export function audit(flags: AuditFlags): Promise<number> {
+  return onStore(flags, async ({ telemetry, configuration }) => {
+    const { spec, since, until, n, json = false } = flags;
+    const { event, verdict, asker } = flags;
+    const hosts = anyHostOf(configuration);
+    const { constraint, ...subject } = readSubject(spec, hosts);
+    const question = {
+      ...{ event, verdict, asker, ...subject },
+      since: since === undefined ? undefined : parseMoment(since),
+      until: until === undefined ? undefined : parseMoment(until),
+    };
+    const most = n === undefined ? undefined : parseCount(n);
+    const entries = select(telemetry.audit.read(question), constraint, most);
+    let text = json ? '{"version":1,"entries":[' : "";
+    let isFirst = true;
+    for await (const entry of entries) {
+      text += json
+        ? `${isFirst ? "" : ","}\n${formatAuditEntry(entry, new Date(entry.at))}`
+        : `${formatEntry(entry)}\n`;
+      isFirst = false;
+      if (text.length < gathered) continue;
+      if (!(await print(text))) return 0;
+      text = "";
+    }
+    await print(json ? `${text}\n]}\n` : text);
+    return 0;
+  });
 }
 
 /** The entries of these versions, and with `most` the newest of them alone. */
@@ -83,7 +71,9 @@ async function* select(
 ): AsyncGenerator<WrittenEntry> {
   const newest: WrittenEntry[] = [];
   for await (const entry of entries) {
-    if (constraint !== undefined && !isOf(constraint, entry.version)) continue;
+    const { version = "" } = entry;
+    if (constraint && !(isVersion(version) && isAllowed(constraint, version)))
+      continue;
     if (most === undefined) yield entry;
     else if (newest.push(entry) > most) newest.shift();
   }
@@ -126,43 +116,31 @@ const dated =
   /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)?)?$/;
 
 /** Reads a moment. Without a zone it is UTC, and a duration is that long ago. */
-function parseMoment(text: string, now: Date): string {
+function parseMoment(text: string): string {
   const found = dated.exec(text);
   const zone = text.includes("T") && found?.[1] === undefined ? "Z" : "";
-  const moment =
-    found === null ? now.getTime() - durationOf(text) : Date.parse(text + zone);
-  if (!Number.isNaN(moment)) return new Date(Math.max(0, moment)).toISOString();
-  throw failure(
-    "malformed-address",
-    "time",
-    text,
-    "2026-11-21, 2026-11-21T10:00:00Z, or how long ago, such as 30m, 12h or 7d",
-  );
-}
-
-function durationOf(text: string): number {
   try {
-    return parseDuration(text);
+    const moment =
+      found === null
+        ? Date.now() - parseDuration(text)
+        : Date.parse(text + zone);
+    return new Date(Math.max(0, moment)).toISOString();
   } catch {
-    return NaN;
+    throw failure(
+      "malformed-address",
+      "time",
+      text,
+      "2026-11-21, 2026-11-21T10:00:00Z, or how long ago, such as 30m, 12h or 7d",
+    );
   }
 }
 
 function readSubject(spec: string | undefined, hosts: SpecHosts) {
   if (spec === undefined) return { constraint: undefined };
-  const named = readEitherSpec(spec, hosts);
-  const { chosen } = named;
-  const constraint = chosen === undefined ? undefined : readConstraint(chosen);
+  const { chosen = "all", ...named } = readEitherSpec(spec, hosts);
+  const text = chosen.trim();
+  const constraint = text === "all" ? undefined : parseVersionConstraint(text);
   return "module" in named
     ? { module: formatModuleAddress(named.module), constraint }
     : { provider: formatProviderAddress(named.provider), constraint };
-}
-
-function readConstraint(chosen: string): VersionConstraint | undefined {
-  const text = chosen.trim();
-  return text === "all" ? undefined : parseVersionConstraint(text);
-}
-
-function isOf(constraint: VersionConstraint, version = ""): boolean {
-  return isVersion(version) && isAllowed(constraint, version);
 }

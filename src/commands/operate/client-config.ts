@@ -7,18 +7,17 @@ import {
 } from "../../server/web/client-instructions.ts";
 import { layOutStore } from "../../store/layout.ts";
 import { actAsOwner } from "../../store/storage-owner.ts";
-import type { Flags } from "../flags.ts";
-import { findUrl, readOwnAuthority } from "../mirror-access.ts";
-import type { Output } from "../../commands/output/report.ts";
+import type { Flags } from "../command.ts";
+import { findUrl, readOwnAuthority } from "../named-mirror.ts";
+import { stderr, stdout } from "../output/report.ts";
 
 const options = ["tofu", "github", "gitlab", "docker", "terragrunt"] as const;
 
 /** `provender client-config`: what clients paste, for the kinds of them that are named, else the blocks and the CA. */
-export function showClientConfig(
+export function clientConfig(
   flags: Flags & { readonly pem?: true } & Partial<
       Readonly<Record<(typeof options)[number], true>>
     >,
-  { stdout, stderr }: Output,
 ): number {
   const configuration = loadConfiguration({ file: flags.config });
   const authority = readAuthority(configuration);

@@ -1,0 +1,172 @@
+import pLimit from "p-limit";
+import { formatArchiveHash } from "../../address/hash.ts";
+import { formatPlatform } from "../../address/platform.ts";
+import { formatProviderAddress } from "../../address/provider-address.ts";
+import { untilAborted } from "../../concurrency/in-time.ts";
+import {
+  failure,
+  isAbsence,
+  isFailure,
+  ProvenderError,
+} from "../../errors/index.ts";
+import { ensureArchive } from "../../mirror/providers/ensured-archive.ts";
+import type { AdmittedPackage } from "../../mirror/providers/provider-mirror.ts";
+import type { ReleasePackage } from "../../mirror/releases/release.ts";
+import type { OpenMirror } from "../../wiring/open-mirror.ts";
+import type { DependencyLockFile } from "../inputs/dependency-lock-file.ts";
+import {
+  type ProgressItem,
+  type Progress,
+  showProgress,
+} from "../output/progress.ts";
+import {
+  type Selection,
+  type SelectionFlags,
+  selectPackages,
+  type WantedPackage,
+} from "./selection.ts";
+
+/**
+ * Result for one package. `absent`: one of many versions is not made for the
+ * platform. `missing`: a check does not find it. `evicted`: it made room for others of the same run.
+ */
+export interface FetchedPackage {
+  readonly wanted: WantedPackage;
+  readonly outcome:
+    | "stored"
+    | "fetched"
+    | "evicted"
+    | "missing"
+    | "absent"
+    | "failed"
+    | "interrupted";
+  readonly admitted?: AdmittedPackage;
+  readonly size?: number | undefined;
+  readonly h1?: string | undefined;
+  readonly error?: Error;
+}
+
+interface FetchOptions {
+  /** Nothing new is begun once it is aborted. */
+  readonly signal: AbortSignal;
+  /** Reads what is stored too, so that what the disk damaged is fetched again. */
+  readonly inspects?: boolean;
+  /** The mirror fetches nothing: what it holds is asked for. */
+  readonly checks?: boolean;
+}
+
+/** Packages that are looked at at once; the mirror bounds the downloads itself. */
+const atOnce = 32;
+
+const nothingSelected: Selection = {
+  ...{ packages: [], modules: [], notCarried: [], problems: [] },
+};
+
+/** Brings what is asked for into the store; an interruption leaves out what was not begun. */
+export async function fetchSelected(
+  flags: SelectionFlags,
+  lockFiles: readonly DependencyLockFile[],
+  mirror: OpenMirror,
+  options: FetchOptions,
+) {
+  const { signal } = options;
+  const progress = showProgress(flags.json);
+  let selection = nothingSelected;
+  let results: readonly FetchedPackage[] = [];
+  try {
+    const selecting = selectPackages(flags, lockFiles, mirror, signal);
+    selection = await untilAborted(selecting, signal);
+    progress.expect(selection.packages.length);
+    results = await pLimit(atOnce).map(selection.packages, (wanted) =>
+      fetchPackage(wanted, mirror, progress, options),
+    );
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    progress.close();
+  }
+  return { ...selection, results };
+}
+
+/** Room is made by what is stored. */
+export async function measureStore({
+  retention,
+  configuration,
+}: OpenMirror): Promise<void> {
+  if (configuration.storage.maxSize !== undefined) await retention.measure();
+}
+
+/** `HOSTNAME/NAMESPACE/TYPE VERSION OS_ARCH`. */
+export function formatWanted(wanted: WantedPackage): string {
+  const { provider, version, platform } = wanted;
+  return `${formatProviderAddress(provider)} ${version} ${formatPlatform(platform)}`;
+}
+
+/** Brings one package into the store and compares it with the lock files. */
+async function fetchPackage(
+  wanted: WantedPackage,
+  mirror: OpenMirror,
+  progress: Progress,
+  { signal, inspects = false, checks = false }: FetchOptions,
+): Promise<FetchedPackage> {
+  const label = formatWanted(wanted);
+  let item: ProgressItem = { label, size: 0, received: 0 };
+  const fetchAndCompare = async (): Promise<FetchedPackage> => {
+    signal.throwIfAborted();
+    const { provider, version, platform } = wanted;
+    const address = { provider, version };
+    const admitted = await mirror.providers.recallPackage(address, platform);
+    const { found } = admitted;
+    const zh = formatArchiveHash(found.sha256);
+    // Refused before anything is fetched: what no h1 could make right.
+    const mayFit = (hash: string) => hash === zh || !hash.startsWith("zh:");
+    expectLocked(wanted, found, [zh], mayFit);
+    signal.throwIfAborted();
+    const archive = await ensureArchive(mirror, admitted, { inspects, signal });
+    const outcome = archive.outcome === "hit" ? "stored" : "fetched";
+    if (outcome === "fetched") {
+      item = {
+        label,
+        get size() {
+          return archive.size;
+        },
+        get received() {
+          return archive.received;
+        },
+      };
+      progress.begin(item);
+    }
+    const h1 = await archive.done;
+    const known = h1 === undefined ? [zh] : [h1, zh];
+    expectLocked(wanted, found, known, (hash) => known.includes(hash));
+    return { wanted, outcome, admitted, size: archive.size, h1 };
+  };
+  const result = await fetchAndCompare().catch(
+    (error: unknown): FetchedPackage => {
+      if (signal.aborted) return { wanted, outcome: "interrupted" };
+      if (checks && isFailure(error, "not-stored"))
+        return { wanted, outcome: "missing" };
+      if (isAbsence(error) && wanted.isOneOfMany)
+        return { wanted, outcome: "absent" };
+      // Such as ENOSPC.
+      const isSystems = error instanceof Error && "syscall" in error;
+      if (error instanceof ProvenderError || isSystems)
+        return { wanted, outcome: "failed", error };
+      throw error;
+    },
+  );
+  progress.end(item, result.outcome);
+  return result;
+}
+
+/** Requires a hash of each lock file to fit. */
+function expectLocked(
+  { locks }: WantedPackage,
+  { filename }: ReleasePackage,
+  known: readonly string[],
+  fits: (hash: string) => boolean,
+): void {
+  for (const { where, hashes } of locks)
+    if (!hashes.some(fits))
+      throw failure("lock-mismatch", filename, where, hashes, known);
+}

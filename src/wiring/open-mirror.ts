@@ -1,0 +1,46 @@
+import type { Configuration } from "../config/load.ts";
+import type { StoreLayout } from "../store/layout.ts";
+import { openStorageDirectory } from "../store/storage-directory.ts";
+import { openArchiveBucket } from "./archive-bucket.ts";
+import { type Core, wireCore, wireRules } from "./core.ts";
+import { type Telemetry, wireTelemetry } from "./telemetry.ts";
+
+/** An open store with its origins, beside a daemon or without one. */
+export interface OpenMirror extends Core {
+  readonly configuration: Configuration;
+  readonly layout: StoreLayout;
+  readonly telemetry: Telemetry;
+}
+
+/** Opens the mirror for a command, beside a daemon and other commands or without them. */
+export async function openMirror(
+  configuration: Configuration,
+): Promise<OpenMirror & AsyncDisposable> {
+  const rules = wireRules(configuration);
+  const layout = await openStorageDirectory(configuration.storage.directory);
+  // Standard error belongs to the command.
+  const log = { ...configuration.log, level: "error" } as const;
+  const telemetry = wireTelemetry({ ...configuration, log }, layout);
+  const bucket = openArchiveBucket(configuration, telemetry);
+  const core = wireCore(configuration, rules, layout, telemetry, {
+    bucket,
+    close: async (kept) => {
+      await kept.nearest?.drain();
+      await kept.close();
+      await bucket?.close();
+      await telemetry.close();
+    },
+  });
+  return closing(Object.assign(core, { configuration, layout, telemetry }));
+}
+
+/** Closed at the end of the block that uses it. */
+export function closing<T extends { close(): Promise<unknown> }>(
+  one: T,
+): T & AsyncDisposable {
+  return Object.assign(one, {
+    [Symbol.asyncDispose]: async () => {
+      await one.close();
+    },
+  });
+}
