@@ -88,7 +88,7 @@ export const groups: Readonly<Record<string, Group>> = {
       "test/origin/http/{origin-secrets,http-client,resume,retries}.test.ts",
       "test/origin/git/{folder-watch,bounded-process}.test.ts",
       "test/telemetry/{logger,live-numbers}.test.ts",
-      "test/verification/archives/{threads,archive-budget}.test.ts",
+      "test/verification/archives/threads.test.ts",
     ],
   },
   long: {

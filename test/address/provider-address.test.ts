@@ -40,6 +40,8 @@ test.each([
   "acme_/aws",
   "_acme/aws",
   "hashicorp/-aws",
+  "hashicorp/.aws",
+  ".acme/aws",
   "hashicorp/aws-",
   "hashicorp/..",
   "hashicorp/a.b",

@@ -75,7 +75,10 @@ describe("computes the same h1 however the zip is made", () => {
     ["stored", zipBytes([{ ...executable, deflate: false }])],
     ["with a comment", zipBytes([executable], { comment: Buffer.from("hi") })],
     ["with a data descriptor", zipBytes([{ ...executable, flags: 8 }])],
-    ["with another local name", zipBytes([{ ...executable, localName: "b" }])],
+    [
+      "with another local name",
+      zipBytes([{ ...executable, local: { name: "b" } }]),
+    ],
     ["zip64", zip64Bytes([executable])],
     [
       "after bytes that belong to no entry",
