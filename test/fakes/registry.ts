@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Authority } from "./authority.ts";
+import type { Authority, IssuedCertificate } from "./authority.ts";
 import { Catalog } from "./catalog.ts";
 import { delayed, type Fault } from "./faults.ts";
 import { fileReply } from "./file-reply.ts";
@@ -60,9 +60,7 @@ export async function startRegistry(
   const names = new Set([host, "127.0.0.1", "localhost"]);
   if (hostname !== undefined) names.add(hostname);
   const certificate = await authority.issue([...names]);
-  return Registry.start(options, (answer) =>
-    startListener(certificate, { host, port }, answer),
-  );
+  return Registry.start(options, certificate, { host, port });
 }
 
 /** An origin registry over HTTPS: discovery, `providers.v1`, and the files it names. */
@@ -80,22 +78,21 @@ export class Registry {
   readonly #catalog = new Catalog();
   #listener: Listener | undefined;
 
-  private constructor(options: RegistryOptions) {
-    this.host = options.host ?? "127.0.0.1";
+  private constructor(options: RegistryOptions, host: string) {
+    this.host = host;
     this.latencyMs = options.latencyMs;
     this.bytesPerSecond = options.bytesPerSecond;
   }
 
   static async start(
     options: RegistryOptions,
-    listen: (
-      answer: (request: IncomingMessage, response: ServerResponse) => void,
-    ) => Promise<Listener>,
+    certificate: IssuedCertificate,
+    where: { readonly host: string; readonly port: number },
   ): Promise<Registry> {
-    const registry = new Registry(options);
-    registry.#listener = await listen((request, response) => {
-      void registry.#answer(request, response).catch((error: unknown) => {
-        response.destroy();
+    const registry = new Registry(options, where.host);
+    registry.#listener = await startListener(certificate, where, (...asked) => {
+      void registry.#answer(...asked).catch((error: unknown) => {
+        asked[1].destroy();
         throw error;
       });
     });
@@ -200,7 +197,7 @@ export class Registry {
     );
     const reply = this.#paced(this.#replyTo(open.logged), open.logged);
     const scripted = this.#script.apply(reply, open.logged);
-    await sendReply(scripted, response, open.sent);
+    await sendReply(scripted, response);
   }
 
   #replyTo(request: LoggedRequest): Reply {

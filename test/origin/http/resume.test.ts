@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
 import { ProvenderError } from "../../../src/errors/index.ts";
 import { barrier } from "../../fakes/barrier.ts";
@@ -161,7 +162,13 @@ describe("an archive that is cut is given up", () => {
     ["403", faults.status(403)],
     ["429", faults.status(429)],
     ["a page for people", faults.html],
-    ["an encoding", faults.header("Content-Encoding", "gzip")],
+    [
+      "an encoding",
+      faults.all(
+        faults.body(gzipSync("the rest")),
+        faults.header("Content-Encoding", "gzip"),
+      ),
+    ],
     ["a redirect to a private address", faults.redirect("https://10.0.0.1/")],
   ])("when its rest is answered with %s", async (_, fault) => {
     home.script("other", [faults.cut(100_000), fault]);
