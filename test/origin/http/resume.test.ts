@@ -137,19 +137,12 @@ describe("an archive that is cut is given up", () => {
   });
 
   it.each([
-    "bytes 0-499999/500000",
-    "bytes 99999-499999/500000",
-    "bytes 100001-499999/500000",
-    "bytes 100000-499998/500000",
-    "bytes 100000-499999/500001",
-    "bytes 100000-500000/500001",
-    "bytes 100000-499999/*",
-    "bytes */500000",
-    "bytes 100000-1/500000",
-    "bytes -400000/500000",
-    "items 100000-499999/500000",
-    "bytes 1e5-499999/500000",
-    "",
+    ...["bytes 0-499999/500000", "bytes 99999-499999/500000"],
+    ...["bytes 100001-499999/500000", "bytes 100000-499998/500000"],
+    ...["bytes 100000-499999/500001", "bytes 100000-500000/500001"],
+    ...["bytes 100000-499999/*", "bytes */500000", "bytes 100000-1/500000"],
+    ...["bytes -400000/500000", "items 100000-499999/500000"],
+    ...["bytes 1e5-499999/500000", ""],
   ])("when the answer to its rest says it is %j", async (text) => {
     home.script("other", range(text));
     await expect(receive()).rejects.toThrow(/its range is not the rest/);
