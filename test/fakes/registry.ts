@@ -76,12 +76,13 @@ export class Registry {
   bytesPerSecond: number | undefined;
   readonly #script = new FaultScript();
   readonly #catalog = new Catalog();
-  #listener: Listener | undefined;
+  readonly #listener: Listener;
 
-  private constructor(options: RegistryOptions, host: string) {
-    this.host = host;
+  private constructor(options: RegistryOptions, listener: Listener) {
+    this.host = options.host ?? "127.0.0.1";
     this.latencyMs = options.latencyMs;
     this.bytesPerSecond = options.bytesPerSecond;
+    this.#listener = listener;
   }
 
   static async start(
@@ -89,18 +90,18 @@ export class Registry {
     certificate: IssuedCertificate,
     where: { readonly host: string; readonly port: number },
   ): Promise<Registry> {
-    const registry = new Registry(options, where.host);
-    registry.#listener = await startListener(certificate, where, (...asked) => {
+    const listener = await startListener(certificate, where, (...asked) => {
       void registry.#answer(...asked).catch((error: unknown) => {
         asked[1].destroy();
         throw error;
       });
     });
+    const registry = new Registry(options, listener);
     return registry;
   }
 
   get port(): number {
-    return this.#listening.port;
+    return this.#listener.port;
   }
 
   /** `https://HOST:PORT/`. */
@@ -115,7 +116,7 @@ export class Registry {
 
   /** TCP connections accepted since the start. */
   get connections(): number {
-    return this.#listening.connections;
+    return this.#listener.connections;
   }
 
   /**
@@ -173,16 +174,11 @@ export class Registry {
   }
 
   stop(): Promise<void> {
-    return this.#listening.stop();
+    return this.#listener.stop();
   }
 
   restart(): Promise<void> {
-    return this.#listening.restart();
-  }
-
-  get #listening(): Listener {
-    if (this.#listener === undefined) throw new Error("not listening yet");
-    return this.#listener;
+    return this.#listener.restart();
   }
 
   async #answer(
