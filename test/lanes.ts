@@ -58,7 +58,6 @@ export const groups: Readonly<Record<string, Group>> = {
     holds: "what openssl, skopeo, nginx and shells say of what is made",
     needs: ["openssl", "skopeo", "nginx", "zsh", "fish"],
     files: [
-      "test/server/tls/self-signed-certificate.test.ts",
       "test/mirror/bundles/export-oci.test.ts",
       "test/server/protocols/every-url.test.ts",
       "test/main/help.test.ts",
@@ -88,7 +87,7 @@ export const groups: Readonly<Record<string, Group>> = {
       "test/origin/http/{origin-secrets,http-client,resume,retries}.test.ts",
       "test/origin/git/{folder-watch,bounded-process}.test.ts",
       "test/telemetry/{logger,live-numbers}.test.ts",
-      "test/verification/archives/{threads,archive-budget}.test.ts",
+      "test/verification/archives/threads.test.ts",
     ],
   },
   long: {

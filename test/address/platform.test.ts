@@ -16,18 +16,9 @@ test.each(["linux_amd64", "windows_386", "arbitrary_os", "darwin_arm64"])(
 );
 
 test.each([
-  "",
-  "_",
-  "linux",
-  "linux_",
-  "_amd64",
-  "linux__amd64",
-  "too_many_notes",
-  "Linux_amd64",
-  "linux_amd64 ",
-  "linux_amd64\n",
-  "linux-amd64",
-  "linux_../..",
+  ...["", "_", "linux", "linux_", "_amd64", "linux__amd64", "too_many_notes"],
+  ...["Linux_amd64", "linux_amd64 ", "linux_amd64\n", "linux-amd64"],
+  ...["linux_../.."],
   `linux_${"a".repeat(33)}`,
 ])("refuses %j as a platform", (text) => {
   expect(() => parsePlatform(text)).toThrow(failing("malformed-address"));

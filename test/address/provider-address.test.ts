@@ -26,26 +26,11 @@ test.each([
 });
 
 test.each([
-  "",
-  "aws",
-  "/",
-  "hashicorp/",
-  "/aws",
-  "//aws",
-  "/hashicorp/aws",
-  "a/b/c/d",
-  "hashicorp/aws/",
-  "Hashicorp/aws",
-  "hashicorp/a_ws",
-  "acme_/aws",
-  "_acme/aws",
-  "hashicorp/-aws",
-  "hashicorp/aws-",
-  "hashicorp/..",
-  "hashicorp/a.b",
-  "hashicorp/aws\n",
-  "hashicorp/%61ws",
-  "hashicorp/ aws",
+  ...["", "aws", "/", "hashicorp/", "/aws", "//aws", "/hashicorp/aws"],
+  ...["a/b/c/d", "hashicorp/aws/", "Hashicorp/aws", "hashicorp/a_ws"],
+  ...["acme_/aws", "_acme/aws", "hashicorp/-aws", "hashicorp/.aws"],
+  ...[".acme/aws", "hashicorp/aws-", "hashicorp/..", "hashicorp/a.b"],
+  ...["hashicorp/aws\n", "hashicorp/%61ws", "hashicorp/ aws"],
   `hashicorp/${longest}a`,
 ])("refuses %j as a provider address", (text) => {
   expect(() => parseProviderAddress(text)).toThrow(

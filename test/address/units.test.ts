@@ -19,16 +19,8 @@ describe("sizes", () => {
   });
 
   it.each([
-    "",
-    "KiB",
-    "5KB",
-    "5 MiB",
-    "1.5GiB",
-    "-1",
-    "5mib",
-    "1e3",
-    "9000000000TiB",
-    "99999999999999999",
+    ...["", "KiB", "5KB", "5 MiB", "1.5GiB", "-1", "5mib", "1e3"],
+    ...["9000000000TiB", "99999999999999999"],
   ])("refuses %j", (text) => {
     expect(() => parseSize(text)).toThrow(RangeError);
   });

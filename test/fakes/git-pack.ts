@@ -102,30 +102,20 @@ function line(text: string): string {
   return (text.length + 4).toString(16).padStart(4, "0") + text;
 }
 
+/** The type and size of an object (gitformat-pack). */
 function headerOf(type: number, size: number): Buffer {
-  const bytes = [(type << 4) | (size % 16)];
-  for (
-    let rest = Math.floor(size / 16);
-    rest > 0;
-    rest = Math.floor(rest / 128)
-  )
-    bytes.push(rest % 128);
-  return Buffer.from(
-    bytes.map((byte, at) => (at < bytes.length - 1 ? byte | 128 : byte)),
-  );
+  const rest = Math.floor(size / 16);
+  const first = (type << 4) | (size % 16);
+  if (rest === 0) return Buffer.of(first);
+  return Buffer.concat([Buffer.of(first | 128), lengthOf(rest)]);
 }
 
+/** Seven bits in a byte, the least significant first. */
 function lengthOf(value: number): Buffer {
-  const bytes = [value % 128];
-  for (
-    let rest = Math.floor(value / 128);
-    rest > 0;
-    rest = Math.floor(rest / 128)
-  )
-    bytes.push(rest % 128);
-  return Buffer.from(
-    bytes.map((byte, at) => (at < bytes.length - 1 ? byte | 128 : byte)),
-  );
+  const rest = Math.floor(value / 128);
+  const first = value % 128;
+  if (rest === 0) return Buffer.of(first);
+  return Buffer.concat([Buffer.of(first | 128), lengthOf(rest)]);
 }
 
 /**

@@ -28,9 +28,10 @@ export class FakeModuleRegistry {
   readonly #documents = new Map<string, string>();
   readonly #redirects = new Map<string, string>();
   readonly #git: GitBackend | undefined;
-  #listener: Listener | undefined;
+  readonly #listener: Listener;
 
-  private constructor(git: GitBackend | undefined) {
+  private constructor(listener: Listener, git: GitBackend | undefined) {
+    this.#listener = listener;
     this.#git = git;
   }
 
@@ -38,18 +39,18 @@ export class FakeModuleRegistry {
     authority,
     git,
   }: ModuleRegistryOptions): Promise<FakeModuleRegistry> {
-    const registry = new FakeModuleRegistry(git);
     const certificate = await authority.issue(["127.0.0.1", "localhost"]);
     const where = { host: "127.0.0.1", port: 0 };
-    registry.#listener = await startListener(certificate, where, (req, res) => {
+    const listener = await startListener(certificate, where, (req, res) => {
       void registry.#answer(req, res);
     });
+    const registry = new FakeModuleRegistry(listener, git);
     return registry;
   }
 
   /** `https://HOST:PORT/`. */
   get url(): string {
-    return `https://127.0.0.1:${this.#listening.port}/`;
+    return `https://127.0.0.1:${this.#listener.port}/`;
   }
 
   /** The base of `modules.v1`, for a `host` block. */
@@ -88,16 +89,11 @@ export class FakeModuleRegistry {
   }
 
   stop(): Promise<void> {
-    return this.#listening.stop();
+    return this.#listener.stop();
   }
 
   restart(): Promise<void> {
-    return this.#listening.restart();
-  }
-
-  get #listening(): Listener {
-    if (this.#listener === undefined) throw new Error("not listening yet");
-    return this.#listener;
+    return this.#listener.restart();
   }
 
   async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {

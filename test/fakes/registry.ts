@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Authority } from "./authority.ts";
+import type { Authority, IssuedCertificate } from "./authority.ts";
 import { Catalog } from "./catalog.ts";
 import { delayed, type Fault } from "./faults.ts";
 import { fileReply } from "./file-reply.ts";
@@ -60,9 +60,7 @@ export async function startRegistry(
   const names = new Set([host, "127.0.0.1", "localhost"]);
   if (hostname !== undefined) names.add(hostname);
   const certificate = await authority.issue([...names]);
-  return Registry.start(options, (answer) =>
-    startListener(certificate, { host, port }, answer),
-  );
+  return Registry.start(options, certificate, { host, port });
 }
 
 /** An origin registry over HTTPS: discovery, `providers.v1`, and the files it names. */
@@ -78,32 +76,32 @@ export class Registry {
   bytesPerSecond: number | undefined;
   readonly #script = new FaultScript();
   readonly #catalog = new Catalog();
-  #listener: Listener | undefined;
+  readonly #listener: Listener;
 
-  private constructor(options: RegistryOptions) {
+  private constructor(options: RegistryOptions, listener: Listener) {
     this.host = options.host ?? "127.0.0.1";
     this.latencyMs = options.latencyMs;
     this.bytesPerSecond = options.bytesPerSecond;
+    this.#listener = listener;
   }
 
   static async start(
     options: RegistryOptions,
-    listen: (
-      answer: (request: IncomingMessage, response: ServerResponse) => void,
-    ) => Promise<Listener>,
+    certificate: IssuedCertificate,
+    where: { readonly host: string; readonly port: number },
   ): Promise<Registry> {
-    const registry = new Registry(options);
-    registry.#listener = await listen((request, response) => {
-      void registry.#answer(request, response).catch((error: unknown) => {
-        response.destroy();
+    const listener = await startListener(certificate, where, (...asked) => {
+      void registry.#answer(...asked).catch((error: unknown) => {
+        asked[1].destroy();
         throw error;
       });
     });
+    const registry = new Registry(options, listener);
     return registry;
   }
 
   get port(): number {
-    return this.#listening.port;
+    return this.#listener.port;
   }
 
   /** `https://HOST:PORT/`. */
@@ -118,7 +116,7 @@ export class Registry {
 
   /** TCP connections accepted since the start. */
   get connections(): number {
-    return this.#listening.connections;
+    return this.#listener.connections;
   }
 
   /**
@@ -176,16 +174,11 @@ export class Registry {
   }
 
   stop(): Promise<void> {
-    return this.#listening.stop();
+    return this.#listener.stop();
   }
 
   restart(): Promise<void> {
-    return this.#listening.restart();
-  }
-
-  get #listening(): Listener {
-    if (this.#listener === undefined) throw new Error("not listening yet");
-    return this.#listener;
+    return this.#listener.restart();
   }
 
   async #answer(
@@ -200,7 +193,7 @@ export class Registry {
     );
     const reply = this.#paced(this.#replyTo(open.logged), open.logged);
     const scripted = this.#script.apply(reply, open.logged);
-    await sendReply(scripted, response, open.sent);
+    await sendReply(scripted, response);
   }
 
   #replyTo(request: LoggedRequest): Reply {

@@ -46,11 +46,10 @@ export function jsonReply(status: number, document: unknown): Reply {
   return reply(status, "application/json", JSON.stringify(document));
 }
 
-/** Sends it; `sent` hears of every piece of the body. Resolves when all is said. */
+/** Sends it. Resolves when all is said. */
 export async function sendReply(
   reply: Reply,
   response: ServerResponse,
-  sent: (bytes: number) => void,
 ): Promise<void> {
   const gone = new AbortController();
   response.once("close", () => gone.abort());
@@ -60,7 +59,7 @@ export async function sendReply(
     else {
       writeHead(reply, response);
       if (response.req.method === "HEAD") response.end();
-      else await sendBody(reply, response, sent, gone.signal);
+      else await sendBody(reply, response, gone.signal);
     }
   } catch (error) {
     if (!gone.signal.aborted) throw error;
@@ -85,7 +84,6 @@ function writeHead(reply: Reply, response: ServerResponse): void {
 async function sendBody(
   reply: Reply,
   response: ServerResponse,
-  sent: (bytes: number) => void,
   gone: AbortSignal,
 ): Promise<void> {
   const cut = typeof reply.cut === "number" ? reply.cut : undefined;
@@ -97,7 +95,6 @@ async function sendBody(
     const next = pieceEnd(at, end, reply);
     if (!response.write(reply.body.subarray(at, next)))
       await once(response, "drain", { signal: gone });
-    sent(next - at);
     at = next;
     await keepPace(at, started, reply.bytesPerSecond, gone);
   }

@@ -22,12 +22,12 @@ export interface SignerOptions {
 }
 
 /** Deterministic signatures of a hash that every client accepts. */
-const config = {
+export const config = {
   preferredHashAlgorithm: openpgp.enums.hash.sha256,
   v6Keys: false,
   nonDeterministicSignaturesViaNotation: false,
 };
-const keyCreated = new Date("2020-01-01T00:00:00Z");
+export const keyCreated = new Date("2020-01-01T00:00:00Z");
 const releaseSigned = new Date("2024-01-01T00:00:00Z");
 
 /** A new key each time; `defaultSigner` shares one. */
@@ -54,8 +54,7 @@ export async function createSigner(
     fingerprint,
     keyId: fingerprint.slice(-16),
     armoredPublicKey: publicKey.armor(),
-    sign: (document, signedAt = releaseSigned) =>
-      sign(privateKey, document, signedAt),
+    sign: (document, signedAt) => sign(privateKey, document, signedAt),
   };
 }
 
@@ -67,18 +66,17 @@ export function defaultSigner(): Promise<Signer> {
   return shared;
 }
 
-async function sign(
+/** By this subkey, where one is named. */
+export async function sign(
   signingKeys: openpgp.PrivateKey,
   document: Uint8Array,
-  date: Date,
+  date = releaseSigned,
+  subkey?: openpgp.KeyID,
 ): Promise<Uint8Array> {
   const signature: unknown = await openpgp.sign({
     message: await openpgp.createMessage({ binary: document }),
-    signingKeys,
-    detached: true,
-    format: "binary",
-    date,
-    config,
+    ...{ signingKeys, detached: true, format: "binary", date, config },
+    ...(subkey && { signingKeyIDs: [subkey] }),
   });
   return signature as Uint8Array;
 }

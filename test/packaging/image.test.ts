@@ -60,10 +60,8 @@ describe.skipIf(!canUnpack)("the container image", () => {
   it.skipIf(!canInspect)(
     "is read by skopeo, and names its commit",
     async () => {
-      const { stdout } = await run("skopeo", [
-        "inspect",
-        `oci-archive:${image}`,
-      ]);
+      const asked = ["inspect", `oci-archive:${image}`];
+      const { stdout } = await run("skopeo", asked);
       const { Labels } = JSON.parse(stdout) as {
         Labels: Record<string, string>;
       };
@@ -74,17 +72,10 @@ describe.skipIf(!canUnpack)("the container image", () => {
   );
 
   it("has no shell and runs as user 10001", async () => {
-    const { stdout } = await run("find", [
-      join(bundle, "rootfs"),
-      "-type",
-      "f",
-      "-perm",
-      "/111",
-    ]);
-    const names = stdout
-      .trim()
-      .split("\n")
-      .map((path) => path.slice(join(bundle, "rootfs").length));
+    const programs = ["-type", "f", "-perm", "/111", "-printf", "/%P\\n"];
+    const root = join(bundle, "rootfs");
+    const { stdout } = await run("find", [root, ...programs]);
+    const names = stdout.trim().split("\n");
     expect(
       names.filter((name) => !/^\/(?:lib|lib64)\//.test(name)).sort(),
     ).toEqual(["/usr/lib/provender/app/main.js", "/usr/lib/provender/node"]);
@@ -126,14 +117,9 @@ describe.skipIf(!canUnpack)("the container image", () => {
       ];
       writeFileSync(file, JSON.stringify(config));
       mkdirSync(join(bundle, "run"));
-      const name = `provender-test-${process.pid}`;
       const runc = [
-        "--root",
-        join(bundle, "run"),
-        "run",
-        "--bundle",
-        bundle,
-        name,
+        ...["--root", join(bundle, "run"), "run", "--bundle", bundle],
+        `provender-test-${process.pid}`,
       ];
       const readyAfter = async () => {
         const started = await startServing("runc", runc);

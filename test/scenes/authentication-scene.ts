@@ -1,9 +1,7 @@
 import { formatTicket } from "../../src/server/access/archive-ticket.ts";
 import { bearer, issueToken } from "../client-token.ts";
-import { createAuthority } from "../fakes/authority.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
+import type { Registry } from "../fakes/registry.ts";
 import type { Release } from "../fakes/release.ts";
-import { originsOf } from "../origins.ts";
 import {
   startMirror,
   type Answer,
@@ -13,6 +11,7 @@ import {
 import { readRecord } from "../store/stores.ts";
 import { awaitLine } from "./log-lines.ts";
 import { reconfigure } from "./provider-requests.ts";
+import { startOrigin } from "./world.ts";
 
 export const host = "registry.terraform.io";
 export const folder = `/providers/${host}/acme/widget/`;
@@ -33,31 +32,26 @@ export class AuthenticationScene {
   readonly registry: Registry;
   readonly mirror: RunningMirror;
   readonly release: Release;
-  readonly origins: Readonly<Record<string, unknown>>;
 
   private constructor(
     registry: Registry,
     mirror: RunningMirror,
     release: Release,
-    origins: Readonly<Record<string, unknown>>,
   ) {
     this.registry = registry;
     this.mirror = mirror;
     this.release = release;
-    this.origins = origins;
   }
 
   static async start(): Promise<AuthenticationScene> {
-    const authority = await createAuthority();
-    const registry = await startRegistry({ authority });
+    const { registry, config } = await startOrigin();
     const platforms = ["linux_amd64", "darwin_arm64"];
     const more = { platforms, size: 30_000 };
     const release = await registry.publish({ version: "1.0.0", ...more });
     await registry.publish({ version: "2.0.0", ...more });
     await registry.publish({ type: "gadget", version: "1.0.0", ...more });
-    const origins = originsOf(authority, registry);
-    const mirror = await startMirror({ config: { ...origins, auth } });
-    return new AuthenticationScene(registry, mirror, release, origins);
+    const mirror = await startMirror({ config: { ...config, auth } });
+    return new AuthenticationScene(registry, mirror, release);
   }
 
   withToken(path: string, options: GetOptions = {}): Promise<Answer> {

@@ -1,5 +1,10 @@
 import * as openpgp from "openpgp";
-import type { Signer } from "../fakes/signing.ts";
+import {
+  config,
+  keyCreated as created,
+  sign,
+  type Signer,
+} from "../fakes/signing.ts";
 
 /** A publisher whose primary key certifies what signs and can be revoked. */
 export interface CertifiedSigner extends Signer {
@@ -11,14 +16,7 @@ export interface CertifiedSigner extends Signer {
   expired(): Promise<Signer>;
 }
 
-const config = {
-  preferredHashAlgorithm: openpgp.enums.hash.sha256,
-  v6Keys: false,
-  nonDeterministicSignaturesViaNotation: false,
-};
-const created = new Date("2020-01-01T00:00:00Z");
 const ended = new Date("2025-01-01T00:00:00Z");
-const signed = new Date("2024-01-01T00:00:00Z");
 
 export async function createCertifiedSigner(
   name: string,
@@ -44,8 +42,7 @@ function asSigner(name: string, key: openpgp.PrivateKey): CertifiedSigner {
     fingerprint,
     keyId: fingerprint.slice(-16),
     armoredPublicKey: key.toPublic().armor(),
-    sign: (document, date = signed) =>
-      sign(key, subkey.getKeyID(), document, date),
+    sign: (document, date) => sign(key, document, date, subkey.getKeyID()),
   };
   return {
     ...signer,
@@ -71,29 +68,11 @@ function asSigner(name: string, key: openpgp.PrivateKey): CertifiedSigner {
         privateKey: key,
         userIDs: [{ name, email: "publisher@example.com" }],
         keyExpirationTime: (ended.getTime() - created.getTime()) / 1000,
-        date: signed,
+        date: new Date("2024-01-01T00:00:00Z"),
         format: "object",
         config,
       });
       return { ...signer, armoredPublicKey: publicKey.armor() };
     },
   };
-}
-
-async function sign(
-  signingKeys: openpgp.PrivateKey,
-  signingKeyID: openpgp.KeyID,
-  document: Uint8Array,
-  date: Date,
-): Promise<Uint8Array> {
-  const signature: unknown = await openpgp.sign({
-    message: await openpgp.createMessage({ binary: document }),
-    signingKeys,
-    signingKeyIDs: [signingKeyID],
-    detached: true,
-    format: "binary",
-    date,
-    config,
-  });
-  return signature as Uint8Array;
 }

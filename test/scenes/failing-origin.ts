@@ -4,10 +4,9 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { expect } from "vitest";
-import { createAuthority } from "../fakes/authority.ts";
 import * as faults from "../fakes/faults.ts";
 import type { Fault } from "../fakes/faults.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
+import type { Registry } from "../fakes/registry.ts";
 import type { Release } from "../fakes/release.ts";
 import { endWithFile } from "../file-end.ts";
 import { originsOf } from "../origins.ts";
@@ -17,6 +16,7 @@ import {
   type RunningMirror,
 } from "../running-mirror.ts";
 import { awaitHit } from "./log-lines.ts";
+import { startOrigin } from "./world.ts";
 
 /** The token of the origin, and what is signed into its URLs. */
 export const secret = "not-for-anybody-else";
@@ -43,8 +43,7 @@ export interface FailingOrigin {
 }
 
 export async function startFailingOrigin(): Promise<FailingOrigin> {
-  const authority = await createAuthority();
-  const registry = await startRegistry({ authority });
+  const { authority, registry } = await startOrigin();
   const canary = await startCanary();
   const mirror = await startMirror({
     config: {

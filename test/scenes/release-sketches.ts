@@ -1,6 +1,3 @@
-import { createHash } from "node:crypto";
-import { formatArchiveName } from "../../src/address/archive-name.ts";
-import { parsePlatform } from "../../src/address/platform.ts";
 import { providerAddress } from "../../src/address/provider-address.ts";
 import { parseVersion } from "../../src/address/version.ts";
 import {
@@ -24,6 +21,7 @@ import {
   unknownRelease,
   type KnownRelease,
 } from "../../src/mirror/releases/known-release.ts";
+import { sha256Of, writeChecksums } from "./test-registry.ts";
 
 export const address = {
   provider: providerAddress("registry.terraform.io", "acme", "thing"),
@@ -51,9 +49,7 @@ export interface Sketch {
 }
 
 /** The digest that a letter of a sketch stands for. */
-export function digestOf(letter: string): string {
-  return createHash("sha256").update(letter).digest("hex");
-}
+export const digestOf: (letter: string) => string = sha256Of;
 
 /** A judge to whom every signature is good, and by this key. */
 export function judgeFor(by: string): SignatureJudge {
@@ -101,11 +97,7 @@ export async function sketch({
   content = "linux=a",
 }: Sketch): Promise<Release> {
   const { provider, version } = address;
-  const lines = pairs(content).map(([name, letter]) => {
-    const filename = formatArchiveName(provider, version, parsePlatform(name));
-    return `${digestOf(letter)}  ${filename}\n`;
-  });
-  const document = Buffer.from(lines.join(""));
+  const document = writeChecksums(provider, version, { content });
   const signature = Buffer.from("signature");
   const proof = { document, signature, keys: ["KEYS"], profile } as const;
   const now = new Date("2026-01-01T00:00:00Z");
@@ -126,14 +118,4 @@ export async function sketch({
     places: new Map(),
     keyLabels: [],
   };
-}
-
-function pairs(text: string): readonly (readonly [string, string])[] {
-  return text
-    .split(" ")
-    .filter((pair) => pair !== "")
-    .map((pair) => {
-      const [name = "", letter = ""] = pair.split("=");
-      return [`${name}_amd64`, letter];
-    });
 }

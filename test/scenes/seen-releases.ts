@@ -1,15 +1,12 @@
 import { blobOf } from "../running-mirror.ts";
 import { existsSync } from "node:fs";
 import { expect } from "vitest";
-import { createAuthority, type Authority } from "../fakes/authority.ts";
-import {
-  startRegistry,
-  type PublishOptions,
-  type Registry,
-} from "../fakes/registry.ts";
+import type { Authority } from "../fakes/authority.ts";
+import type { PublishOptions, Registry } from "../fakes/registry.ts";
 import type { Release } from "../fakes/release.ts";
 import { startMirror, type RunningMirror } from "../running-mirror.ts";
 import { originsOf } from "../origins.ts";
+import { startOrigin } from "./world.ts";
 import {
   digestsIn,
   eventually,
@@ -43,8 +40,7 @@ export class SeenReleases {
   }
 
   static async start(): Promise<SeenReleases> {
-    const authority = await createAuthority();
-    const registry = await startRegistry({ authority });
+    const { authority, registry } = await startOrigin();
     const config = configure(authority, registry, {});
     const mirror = await startMirror({ config });
     return new SeenReleases(authority, registry, mirror);

@@ -1,10 +1,5 @@
 import { expect } from "vitest";
-import { createAuthority } from "../fakes/authority.ts";
-import {
-  startRegistry,
-  type PublishOptions,
-  type Registry,
-} from "../fakes/registry.ts";
+import type { PublishOptions, Registry } from "../fakes/registry.ts";
 import type { Release } from "../fakes/release.ts";
 import { createSigner, type Signer } from "../fakes/signing.ts";
 import {
@@ -22,6 +17,7 @@ import {
   type AuditLine,
   type ProviderRequests,
 } from "./provider-requests.ts";
+import { startOrigin } from "./world.ts";
 
 type Settings = Readonly<Record<string, unknown>>;
 
@@ -89,8 +85,7 @@ export class TrustScene {
   static async start(
     options: Pick<MirrorOptions, "user"> = {},
   ): Promise<TrustScene> {
-    const authority = await createAuthority();
-    const registry = await startRegistry({ authority });
+    const { authority, registry } = await startOrigin();
     const unsigned = { signatures: "when-published" };
     const config = {
       origins: {

@@ -1,13 +1,14 @@
-import { createAuthority, type Authority } from "../fakes/authority.ts";
+import type { Authority } from "../fakes/authority.ts";
 import { all, alteredByte, json, onlyFor, status } from "../fakes/faults.ts";
 import { FakeModuleRegistry } from "../fakes/module-registry.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
+import type { Registry } from "../fakes/registry.ts";
 import { createSigner, type Signer } from "../fakes/signing.ts";
 import { issueToken } from "../client-token.ts";
 import { originsOf } from "../origins.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import { awaitHit } from "./log-lines.ts";
 import { eventually, requestsFor, runCommand } from "./provider-requests.ts";
+import { startOrigin } from "./world.ts";
 
 export const host = "registry.terraform.io";
 const moduleHost = "modules.example.com";
@@ -224,8 +225,7 @@ export class WhyScene {
   }
 
   static async start(): Promise<WhyScene> {
-    const authority = await createAuthority();
-    const registry = await startRegistry({ authority });
+    const { authority, registry } = await startOrigin();
     const modules = await FakeModuleRegistry.start({ authority });
     modules.publish("acme/far/aws", "1.0.0", "hg::https://hg.example.com/far");
     modules.publish("acme/denied/aws", "1.0.0", "hg::https://hg.example.com/d");

@@ -4,9 +4,7 @@ import type { Answer } from "../running-mirror.ts";
 import {
   awaitAudit,
   outcomeOf,
-  readAudit,
   requestsFor,
-  runCommand,
   type AuditLine,
 } from "../scenes/provider-requests.ts";
 import { startWorld } from "../scenes/world.ts";
@@ -138,25 +136,6 @@ describe("the audit log", () => {
     expect(lines.filter(({ event }) => event === "refused")).toMatchObject([
       { ...facts, reason: "key-refused" },
       { ...facts, reason: "key-refused" },
-    ]);
-  });
-
-  it("has what an operator decided beside the daemon", async () => {
-    const { status } = await runCommand(
-      mirror,
-      "trust",
-      "approve",
-      "acme/demo@2.0.0",
-    );
-    expect(status).toBe(0);
-    const lines = readAudit(mirror).filter(({ event }) => event === "approved");
-    expect(lines).toMatchObject([
-      {
-        verdict: "accepted",
-        provider: provider("demo"),
-        version: "2.0.0",
-        fingerprint: stranger.fingerprint,
-      },
     ]);
   });
 

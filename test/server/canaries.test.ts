@@ -3,16 +3,14 @@ import { expect, it } from "vitest";
 import { makeRouter, type RoutedParts } from "../../src/server/app.ts";
 import { layOutStore } from "../../src/store/layout.ts";
 import { bearer, issueToken } from "../client-token.ts";
-import { createAuthority } from "../fakes/authority.ts";
 import { alteredByte, onlyFor } from "../fakes/faults.ts";
 import { Issuer } from "../fakes/issuer.ts";
 import { startLooseBucket } from "../fakes/loose-bucket.ts";
 import { tarGz } from "../fakes/module-archive.ts";
 import { FakeModuleRegistry } from "../fakes/module-registry.ts";
-import { startRegistry } from "../fakes/registry.ts";
-import { originsOf } from "../origins.ts";
 import { scratch, startMirror, type Answer } from "../running-mirror.ts";
 import { awaitLine } from "../scenes/log-lines.ts";
+import { startOrigin } from "../scenes/world.ts";
 import { askDatabase, readRecord } from "../store/stores.ts";
 
 const host = "registry.terraform.io";
@@ -28,13 +26,11 @@ const given = {
   bucketKey: "CANARYBUCKETKEY",
 };
 
-const authority = await createAuthority();
-const registry = await startRegistry({ authority });
+const { authority, registry, config } = await startOrigin();
 const modules = await FakeModuleRegistry.start({ authority });
 const bucket = await startLooseBucket();
 const issuer = await Issuer.start(authority);
-const { origins } = originsOf(authority, registry);
-const [own] = Object.values(origins) as [{ ca: string }];
+const [own] = Object.values(config.origins) as [{ ca: string }];
 const { ca } = own;
 const directory = scratch("canary-store");
 const { bucketKey: accessKeyId, bucketSecret, ...tokens } = given;

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { startMirror, type RunningMirror } from "../running-mirror.ts";
 import { awaitLine } from "../scenes/log-lines.ts";
-import { countAlarms } from "../scenes/provider-requests.ts";
 import { openConnection, readToEnd } from "../scenes/raw-connection.ts";
 
 const started: RunningMirror[] = [];
@@ -67,14 +66,6 @@ it("finishes the answers under way before it ends", async () => {
   expect(await answer).toMatch(/^HTTP\/1\.1 (200|503) /);
 });
 
-it("shows the alarm in the metrics from the start", async () => {
-  const mirror = await startFlawed("");
-  const { body } = await mirror.get("/metrics");
-  expect(body.toString()).toContain(
-    'provender_alarms_total{kind="unexpected-error"} 0',
-  );
-});
-
 describe("a request that no code foresaw the end of", () => {
   const throwing = (when: string) => `{
     const { stringify } = JSON;
@@ -122,14 +113,4 @@ describe("a request that no code foresaw the end of", () => {
       expect(mirror.process.exitCode).toBe(null);
     },
   );
-
-  it("is counted among the alarms", async () => {
-    const mirror = await startFlawed("", throwing('value?.status === "ok"'));
-    expect(await countAlarms(mirror, "unexpected-error")).toBe(0);
-    await mirror.get("/healthz");
-    expect(await countAlarms(mirror, "unexpected-error")).toBe(1);
-    // A refusal is no unexpected error.
-    await mirror.get("/nothing");
-    expect(await countAlarms(mirror, "unexpected-error")).toBe(1);
-  });
 });

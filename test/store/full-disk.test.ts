@@ -1,11 +1,8 @@
 import { blobOf } from "../running-mirror.ts";
 import { existsSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority, type Authority } from "../fakes/authority.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
+import { afterAll, describe, expect, it } from "vitest";
 import type { Release } from "../fakes/release.ts";
-import { originsOf } from "../origins.ts";
 import {
   startMirror,
   type Answer,
@@ -13,6 +10,7 @@ import {
   scratch,
 } from "../running-mirror.ts";
 import { digest, sha256Of } from "../scenes/failing-origin.ts";
+import { startOrigin } from "../scenes/world.ts";
 import { spawnSync } from "node:child_process";
 
 /** Small file system of its own. */
@@ -38,17 +36,10 @@ const MiB = 1024 * 1024 * scale;
 const disk = `${64 * MiB}`;
 const clients = 20;
 
-let authority: Authority;
-let registry: Registry;
+const { registry, config: origins } = await startOrigin();
 const disks: SmallDisk[] = [];
 let names = 0;
-
-beforeAll(async () => {
-  authority = await createAuthority();
-  registry = await startRegistry({ authority });
-});
-afterAll(async () => {
-  await registry.stop();
+afterAll(() => {
   for (const mounted of disks) mounted.unmount();
 });
 
@@ -70,7 +61,7 @@ const start = (directory: string, storage: Record<string, unknown> = {}) =>
   startMirror({
     directory,
     config: {
-      ...originsOf(authority, registry),
+      ...origins,
       listen: { port: 0, tls: "off" },
       storage: { directory, minFree: 4 * MiB, ...storage },
       freshness: { versions: "0" },

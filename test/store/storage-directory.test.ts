@@ -19,15 +19,6 @@ import { scratch } from "../running-mirror.ts";
 import { makeLayout } from "./stores.ts";
 import { endingWithTests } from "../child-process.ts";
 
-it("clears staging of all that killed processes left", async () => {
-  const layout = await makeLayout();
-  writeFileSync(join(layout.staging, "archive-left"), "x");
-  mkdirSync(join(layout.staging, "packing"));
-  writeFileSync(join(layout.staging, "packing", "file"), "x");
-  expect(await sweepStaging(layout)).toBe(2);
-  expect(readdirSync(layout.staging)).toEqual([]);
-});
-
 it("leaves what other processes use in staging, until it is a day old", async () => {
   const layout = await makeLayout();
   const code = "setInterval(() => undefined, 1000)";

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { answeredCodes } from "../../src/server/http/error-response.ts";
 import { requestKind } from "../../src/server/requests/request-log.ts";
 import { parseSamples } from "../../src/telemetry/samples.ts";
-import { Metrics, type Sample } from "../../src/telemetry/metrics.ts";
+import { Metrics } from "../../src/telemetry/metrics.ts";
 import {
   alarms,
   type Definition,
@@ -11,8 +11,9 @@ import {
 
 const all: readonly Definition[] = Object.values(definitions);
 
-it("has a series of every alarm, reason and outcome before anything happened", async () => {
-  const { text } = await new Metrics(new Date()).render();
+it("has a series of every alarm, reason and outcome before anything happened, and counts in it", async () => {
+  const metrics = new Metrics(new Date());
+  const { text } = await metrics.render();
   const series = [
     ...Object.keys(alarms).map((kind) => `alarms_total{kind="${kind}"}`),
     'archives_total{outcome="evicted"}',
@@ -22,15 +23,10 @@ it("has a series of every alarm, reason and outcome before anything happened", a
     'config_reloads_total{result="failed"}',
   ];
   for (const name of series) expect(text).toContain(`provender_${name} 0\n`);
-});
-
-it("counts an alarm in its series", async () => {
-  const metrics = new Metrics(new Date());
-  for (const kind of Object.keys(alarms) as (keyof typeof alarms)[])
-    metrics.countAlarm(kind);
-  const { text } = await metrics.render();
-  for (const kind of Object.keys(alarms) as (keyof typeof alarms)[])
-    expect(text).toContain(`provender_alarms_total{kind="${kind}"} 1\n`);
+  metrics.countAlarm("archive-tampered");
+  expect((await metrics.render()).text).toContain(
+    'provender_alarms_total{kind="archive-tampered"} 1\n',
+  );
 });
 
 it("takes no word of a registry for a label", async () => {
@@ -76,30 +72,23 @@ it("counts refusals and failures apart, by codes that are there from the start",
   const metrics = new Metrics(new Date());
   metrics.expectCodes("refusals", answeredCodes.refusals);
   metrics.expectCodes("failures", answeredCodes.failures);
-  const request = { kind: "index", milliseconds: 1, bytes: 1 } as const;
-  metrics.countRequest({
-    ...request,
-    outcome: "refused",
-    status: 451,
-    code: "policy-denied",
-  });
-  metrics.countRequest({
-    ...request,
-    outcome: "failed",
-    status: 502,
-    code: "origin-status",
-  });
-  metrics.countRequest({
-    ...request,
-    outcome: "not-found",
-    status: 404,
-    code: "not-found",
-  });
+  for (const [outcome, status, code] of [
+    ["refused", 451, "policy-denied"],
+    ["failed", 502, "origin-status"],
+    ["not-found", 404, "not-found"],
+  ] as const)
+    metrics.countRequest({
+      ...{ kind: "index", milliseconds: 1, bytes: 1 },
+      ...{ outcome, status, code },
+    });
   const { text } = await metrics.render();
-  expect(text).toContain('provender_refusals_total{code="policy-denied"} 1\n');
-  expect(text).toContain('provender_refusals_total{code="key-refused"} 0\n');
-  expect(text).toContain('provender_failures_total{code="origin-status"} 1\n');
-  expect(text).toContain('provender_failures_total{code="internal"} 0\n');
+  for (const line of [
+    'refusals_total{code="policy-denied"} 1',
+    'refusals_total{code="key-refused"} 0',
+    'failures_total{code="origin-status"} 1',
+    'failures_total{code="internal"} 0',
+  ])
+    expect(text).toContain(`provender_${line}\n`);
   expect(text).not.toContain('code="not-found"');
 });
 
@@ -109,14 +98,17 @@ it("counts every answer once, whenever its numbers are read", async () => {
     metrics.countRequest({
       ...{ kind: "index", outcome, status, milliseconds: 3, bytes: 10 },
     });
-  const readSamples = async () => parseSamples((await metrics.render()).text);
-  const read = async () => ({
-    requests: sum(await readSamples(), "provender_requests_total"),
-    bytes: sum(await readSamples(), "provender_sent_bytes_total"),
-  });
+  const read = async () => {
+    const samples = parseSamples((await metrics.render()).text);
+    return ["requests_total", "sent_bytes_total"].map((metric) =>
+      samples
+        .filter(({ name }) => name === `provender_${metric}`)
+        .reduce((total, { value }) => total + value, 0),
+    );
+  };
   for (const status of [200, 200, 304]) answer("hit", status);
-  expect(await read()).toEqual({ requests: 3, bytes: 30 });
-  expect(await read()).toEqual({ requests: 3, bytes: 30 });
+  expect(await read()).toEqual([3, 30]);
+  expect(await read()).toEqual([3, 30]);
   answer("fetched", 200);
   answer("hit", 200);
   const { text } = await metrics.render();
@@ -128,11 +120,5 @@ it("counts every answer once, whenever its numbers are read", async () => {
     'request_seconds_count{kind="index",outcome="hit"} 4',
   ])
     expect(text).toContain(`provender_${line}\n`);
-  expect(await read()).toEqual({ requests: 5, bytes: 50 });
+  expect(await read()).toEqual([5, 50]);
 });
-
-function sum(samples: readonly Sample[], metric: string): number {
-  return samples
-    .filter(({ name }) => name === metric)
-    .reduce((total, { value }) => total + value, 0);
-}

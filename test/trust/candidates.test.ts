@@ -6,6 +6,7 @@ import {
   noCandidates,
   type Candidate,
 } from "../../src/trust/candidates.ts";
+import type { Decisions } from "../../src/trust/decisions.ts";
 import { E, K, keyDecision, start } from "./releases.ts";
 
 function candidate(with_: Partial<Candidate> = {}): Candidate {
@@ -87,75 +88,55 @@ describe("a candidate needs a decision", () => {
     ...{ keys: decided, contents: [] },
   });
 
-  it.each([
-    ["until anything is decided", true, keys(), {}],
-    [
-      "no longer once its content is approved",
-      false,
-      contents("e".repeat(64)),
-      {},
-    ],
-    [
-      "no longer once its content is revoked",
-      false,
-      contents("e".repeat(64), "revoked"),
-      {},
-    ],
-    [
-      "although another content is approved",
-      true,
-      contents("f".repeat(64)),
-      {},
-    ],
-    [
-      "no longer once its key is approved",
-      false,
-      keys(keyDecision(E, "approved")),
-      {},
-    ],
-    [
-      "no longer once its key is approved for the release",
-      false,
-      keys(keyDecision(E, "approved", { version: "2.0.0" })),
-      {},
-    ],
-    [
-      "no longer once its revoked key is approved",
-      false,
-      keys(keyDecision(E, "approved")),
-      { reason: "revoked" },
-    ],
-    [
-      "no longer once the revocation of its key is taken back",
-      false,
-      keys(),
-      { reason: "revoked" },
-    ],
-    [
-      "no longer once the revocation of its content is taken back",
-      false,
-      keys(),
-      { reason: "revoked-content" },
-    ],
-    [
-      "although another key is approved",
-      true,
-      keys(keyDecision(K, "approved")),
-      {},
-    ],
-    [
-      "no longer once its key is revoked",
-      false,
-      keys(keyDecision(E, "revoked")),
-      {},
-    ],
-    [
-      "although its key is approved, when its content is other than the pinned one",
-      true,
-      keys(keyDecision(E, "approved")),
-      { reason: "other-content" },
-    ],
-  ] as const)("%s", (_, expected, decisions, with_) => {
+  type Case = readonly [boolean, Decisions, Partial<Candidate>?];
+
+  it.each(
+    Object.entries<Case>({
+      "until anything is decided": [true, keys()],
+      "no longer once its content is approved": [
+        false,
+        contents("e".repeat(64)),
+      ],
+      "no longer once its content is revoked": [
+        false,
+        contents("e".repeat(64), "revoked"),
+      ],
+      "although another content is approved": [true, contents("f".repeat(64))],
+      "no longer once its key is approved": [
+        false,
+        keys(keyDecision(E, "approved")),
+      ],
+      "no longer once its key is approved for the release": [
+        false,
+        keys(keyDecision(E, "approved", { version: "2.0.0" })),
+      ],
+      "no longer once its revoked key is approved": [
+        false,
+        keys(keyDecision(E, "approved")),
+        { reason: "revoked" },
+      ],
+      "no longer once the revocation of its key is taken back": [
+        false,
+        keys(),
+        { reason: "revoked" },
+      ],
+      "no longer once the revocation of its content is taken back": [
+        false,
+        keys(),
+        { reason: "revoked-content" },
+      ],
+      "although another key is approved": [
+        true,
+        keys(keyDecision(K, "approved")),
+      ],
+      "no longer once its key is revoked": [
+        false,
+        keys(keyDecision(E, "revoked")),
+      ],
+      "although its key is approved, when its content is other than the pinned one":
+        [true, keys(keyDecision(E, "approved")), { reason: "other-content" }],
+    }),
+  )("%s", (_, [expected, decisions, with_]) => {
     const one = candidate(with_);
     expect(needsDecision(decisions, "aws", one)).toBe(expected);
   });

@@ -38,6 +38,30 @@ const releaseOf = (text: string, { published = [K], signedBy = K } = {}) => ({
 const knowsE = {
   rules: { newKeys: "accept-first", pins: undefined, knownKey: E },
 } as const;
+const pinning = (...keys: readonly string[]) => ({
+  rules: { newKeys: "accept-first", pins: new Set(keys) } as const,
+});
+/** Keys that became providers' own, by the first release that each signed. */
+type OwnKey = readonly [type: string, version: string, fingerprint: string];
+const own = (...keys: readonly OwnKey[]) => ({
+  namespace: namespace({
+    providerKeys: keys.map(([type, version, fingerprint]) => ({
+      ...{ type, version, fingerprint },
+    })),
+  }),
+});
+/** The same after a first contact without keys. */
+const ownAfter = (...keys: readonly OwnKey[]) => ({
+  ...unsignedContact,
+  namespace: { ...own(...keys).namespace, firstKey: undefined },
+});
+const pinnedBy = (...known: readonly Evidence[]) => ({
+  release: {
+    pinned: pinned("linux=a"),
+    evidence: known,
+    published: new Set([K, K2, E]),
+  },
+});
 
 type Row = readonly [
   what: string,
@@ -53,27 +77,11 @@ const rows: readonly Row[] = [
   ["a key that is revoked for the namespace and approved for the provider", "no: revoked", evidence(), decide(keyDecision(K, "revoked", { type: null }), keyDecision(K, "approved"))],
   ["a key that is revoked for another provider", "known", evidence(), decide(keyDecision(K, "revoked", { type: "other" }))],
   ["a key that is revoked for another version", "known", evidence(), decide(keyDecision(K, "revoked", { version: "3.0.0" }))],
-  [
-    "a pinned key that is revoked",
-    "no: revoked",
-    evidence(),
-    {
-      ...decide(keyDecision(K, "revoked")),
-      rules: { newKeys: "accept-first", pins: new Set([K]) },
-    },
-  ],
-  ["a key that the configuration names", "configured", evidence(byE), { rules: { newKeys: "accept-first", pins: new Set([E]) } }],
-  ["a known key beside those that the configuration names", "no: not-pinned", evidence(), { rules: { newKeys: "accept-first", pins: new Set([E]) } }],
-  [
-    "an approved key beside those that the configuration names",
-    "no: not-pinned",
-    evidence(byE),
-    {
-      ...decide(keyDecision(E, "approved")),
-      rules: { newKeys: "accept", pins: new Set([K]) },
-    },
-  ],
-  ["no signature where the configuration names keys", "no: not-pinned", unsigned({ exemption: "signatures-off" }), { rules: { newKeys: "accept-first", pins: new Set([K]) } }],
+  ["a pinned key that is revoked", "no: revoked", evidence(), { ...decide(keyDecision(K, "revoked")), ...pinning(K) }],
+  ["a key that the configuration names", "configured", evidence(byE), pinning(E)],
+  ["a known key beside those that the configuration names", "no: not-pinned", evidence(), pinning(E)],
+  ["an approved key beside those that the configuration names", "no: not-pinned", evidence(byE), { ...decide(keyDecision(E, "approved")), rules: { newKeys: "accept", pins: new Set([K]) } }],
+  ["no signature where the configuration names keys", "no: not-pinned", unsigned({ exemption: "signatures-off" }), pinning(K)],
   ["any key where only named ones are taken", "no: not-pinned", evidence(), { rules: { newKeys: "refuse", pins: undefined } }],
   ["a key that is approved for the provider", "approved", evidence(byE), decide(keyDecision(E, "approved"))],
   ["a key that is approved for the namespace", "approved", evidence(byE), decide(keyDecision(E, "approved", { type: null }))],
@@ -84,7 +92,7 @@ const rows: readonly Row[] = [
   ["a key that the program knows, revoked", "no: revoked", evidence(byE), { ...knowsE, ...decide(keyDecision(E, "revoked")) }],
   ["the key of first contact where the program knows another", "no: unknown", evidence(), knowsE],
   ["the key of first contact where the program knows another, for a release that existed then", "no: unknown", evidence(), { ...knowsE, ...existing }],
-  ["a provider's own key where the program knows another", "no: unknown", evidence(), { ...knowsE, namespace: namespace({ providerKeys: [{ type: "aws", version: "2.0.0", fingerprint: K }] }) }],
+  ["a provider's own key where the program knows another", "no: unknown", evidence(), { ...knowsE, ...own(["aws", "2.0.0", K]) }],
   ["the first signer after an unsigned contact where the program knows another", "no: unknown", evidence(), { ...knowsE, ...unsignedContact }],
   ["an approved key where the program knows another", "approved", evidence(), { ...knowsE, ...decide(keyDecision(K, "approved")) }],
   ["a key that the configuration names where the program knows another", "configured", evidence(), { rules: { newKeys: "accept-first", pins: new Set([K]), knownKey: E } }],
@@ -93,79 +101,18 @@ const rows: readonly Row[] = [
   ["no signature where the program knows a key and signatures are off", "signatures-off", unsigned({ exemption: "signatures-off" }), knowsE],
   ["the key of the provider's first contact", "known", evidence({ signedBy: K2 }), { contact: contact({ key: K2 }) }],
   ["the first key of the namespace", "known", evidence(), { contact: contact({ key: K2 }) }],
-  [
-    "a key that became the provider's own",
-    "known",
-    evidence(byE),
-    {
-      ...unsignedContact,
-      namespace: namespace({
-        firstKey: undefined,
-        providerKeys: [{ type: "aws", version: "1.0.0", fingerprint: E }],
-      }),
-    },
-  ],
-  [
-    "a key that became the provider's own by this release",
-    "first-key!",
-    evidence(byE),
-    {
-      ...unsignedContact,
-      namespace: namespace({
-        firstKey: undefined,
-        providerKeys: [{ type: "aws", version: "2.0.0", fingerprint: E }],
-      }),
-    },
-  ],
-  [
-    "a key that became another provider's own",
-    "no: unknown",
-    evidence(byE),
-    {
-      namespace: namespace({ providerKeys: [{ type: "gcp", version: "1.0.0", fingerprint: E }] }),
-    },
-  ],
+  ["a key that became the provider's own", "known", evidence(byE), ownAfter(["aws", "1.0.0", E])],
+  ["a key that became the provider's own by this release", "first-key!", evidence(byE), ownAfter(["aws", "2.0.0", E])],
+  ["a key that became another provider's own", "no: unknown", evidence(byE), own(["gcp", "1.0.0", E])],
   ["another key over the pinned digests, while the registry publishes it", "same-digests!", evidence(byE), releaseOf("linux=a", { published: [K, E] })],
   ["another key over fewer of the pinned digests", "same-digests!", evidence(byE), releaseOf("linux=a darwin=b", { published: [E] })],
   ["another key over the pinned digests, which the registry does not publish", "no: unknown", evidence(byE), releaseOf("linux=a")],
   ["another key over the pinned digests and one more", "no: unknown", evidence({ ...byE, content: content("linux=a darwin=b") }), releaseOf("linux=a", { published: [E] })],
   ["another key over other digests", "no: unknown", evidence({ ...byE, content: content("linux=c") }), releaseOf("linux=a", { published: [E] })],
   ["another key over nothing", "no: unknown", evidence({ ...byE, content: content("") }), releaseOf("linux=a", { published: [E] })],
-  [
-    "another key over the pinned digests, whose own key an operator revoked",
-    "no: unknown",
-    evidence(byE),
-    {
-      ...releaseOf("linux=a", { published: [E] }),
-      ...decide(keyDecision(K, "revoked")),
-    },
-  ],
-  [
-    "another key over the pinned digests, where only other checksums of the pinned key are left",
-    "no: unknown",
-    evidence(byE),
-    {
-      release: {
-        pinned: pinned("linux=a"),
-        evidence: [evidence({ content: content("linux=b") })],
-        published: new Set([K, E]),
-      },
-    },
-  ],
-  [
-    "another key over the pinned digests, whose own key is revoked while a known one signed the same checksums",
-    "no: unknown",
-    evidence(byE),
-    {
-      ...decide(keyDecision(K, "revoked")),
-      contact: contact({ key: K2 }),
-      release: {
-        pinned: pinned("linux=a"),
-        evidence: [evidence(), evidence({ signedBy: K2 })],
-        published: new Set([K, K2, E]),
-      },
-    },
-  ],
+  ["another key over the pinned digests, whose own key an operator revoked", "no: unknown", evidence(byE), { ...releaseOf("linux=a", { published: [E] }), ...decide(keyDecision(K, "revoked")) }],
+  ["another key over the pinned digests, where only other checksums of the pinned key are left", "no: unknown", evidence(byE), pinnedBy(evidence({ content: content("linux=b") }))],
+  ["another key over the pinned digests, whose own key is revoked while a known one signed the same checksums", "no: unknown", evidence(byE), { ...decide(keyDecision(K, "revoked")), contact: contact({ key: K2 }), ...pinnedBy(evidence(), evidence({ signedBy: K2 })) }],
   ["an old key over a version that existed", "existed!", evidence(byE), existing],
   ["an old key that was published at first contact", "existed", evidence(byE), { ...existing, contact: contact({ published: new Set([K, E]) }) }],
   ["a key over a version that existed, dated a moment after", "existed!", evidence({ ...byE, signedAt: later(day) }), existing],
@@ -175,33 +122,8 @@ const rows: readonly Row[] = [
   ["the old key of a pinned version again", "existed!", evidence({ ...byE, content: content("linux=a darwin=b") }), { ...existing, ...releaseOf("linux=a", { signedBy: E }) }],
   ["a back-dated key over a version that is pinned under another", "no: unknown", evidence({ ...byE, content: content("linux=a darwin=b") }), { ...existing, ...releaseOf("linux=a") }],
   ["the first signer after an unsigned first contact", "first-key!", evidence(byE), unsignedContact],
-  [
-    "the second signer after an unsigned first contact",
-    "no: unknown",
-    evidence(byE),
-    {
-      ...unsignedContact,
-      namespace: namespace({
-        firstKey: undefined,
-        providerKeys: [{ type: "aws", version: "1.0.0", fingerprint: K2 }],
-      }),
-    },
-  ],
-  [
-    "the second signer, of whom only another release or provider became the first",
-    "no: unknown",
-    evidence(byE),
-    {
-      ...unsignedContact,
-      namespace: namespace({
-        firstKey: undefined,
-        providerKeys: [
-          { type: "gcp", version: "2.0.0", fingerprint: E },
-          { type: "aws", version: "2.0.0", fingerprint: K2 },
-        ],
-      }),
-    },
-  ],
+  ["the second signer after an unsigned first contact", "no: unknown", evidence(byE), ownAfter(["aws", "1.0.0", K2])],
+  ["the second signer, of whom only another release or provider became the first", "no: unknown", evidence(byE), ownAfter(["gcp", "2.0.0", E], ["aws", "2.0.0", K2])],
   ["an unknown key where all are taken", "new!", evidence(byE), { rules: { newKeys: "accept", pins: undefined } }],
   ["an unknown key", "no: unknown", evidence(byE)],
   ["no signature where signatures are off", "signatures-off", unsigned({ exemption: "signatures-off" })],
@@ -210,24 +132,8 @@ const rows: readonly Row[] = [
   ["no signature over a later version of an unsigned provider", "unsigned", unsigned(), unsignedContact],
   ["no signature over a later version of a signed provider", "no: unknown", unsigned()],
   ["no signature over a later version, where all keys are taken", "no: unknown", unsigned(), { rules: { newKeys: "accept", pins: undefined } }],
-  [
-    "no signature once the provider has a key of its own",
-    "no: unknown",
-    unsigned(),
-    {
-      ...unsignedContact,
-      namespace: namespace({ providerKeys: [{ type: "aws", version: "1.0.0", fingerprint: K }] }),
-    },
-  ],
-  [
-    "no signature where another provider has a key of its own",
-    "unsigned",
-    unsigned(),
-    {
-      ...unsignedContact,
-      namespace: namespace({ providerKeys: [{ type: "gcp", version: "1.0.0", fingerprint: K }] }),
-    },
-  ],
+  ["no signature once the provider has a key of its own", "no: unknown", unsigned(), { ...unsignedContact, ...own(["aws", "1.0.0", K]) }],
+  ["no signature where another provider has a key of its own", "unsigned", unsigned(), { ...unsignedContact, ...own(["gcp", "1.0.0", K]) }],
   ["no signature over a version that is pinned as signed", "no: unknown", unsigned(), { ...existing, ...releaseOf("linux=a") }],
 ];
 

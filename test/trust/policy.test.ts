@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { moduleAddress } from "../../src/address/module-address.ts";
 import { parseProviderAddress } from "../../src/address/provider-address.ts";
 import { parseVersionConstraint } from "../../src/address/version-constraint.ts";
 import { parseVersion } from "../../src/address/version.ts";
-import { failure } from "../../src/errors/index.ts";
 import { failing } from "../scenes/failing.ts";
 import {
   decideByRules,
@@ -11,7 +11,6 @@ import {
   readRule,
   type PolicySettings,
 } from "../../src/trust/policy.ts";
-import { statusOf } from "../../src/server/http/error-response.ts";
 
 const day = 86_400_000;
 const random = parseProviderAddress("hashicorp/random");
@@ -21,7 +20,7 @@ function policyOf(
     action: "allow" | "deny",
     match: string,
     versions?: string | undefined,
-    minimumAge?: number,
+    minimumAge?: number | undefined,
   ])[],
   settings: Partial<PolicySettings> = {},
 ) {
@@ -197,6 +196,8 @@ describe("a prerelease does not escape the minimum age of its range", () => {
   test("and the highest of several holds, a higher one of the last rule included", () => {
     const rules = [ranged, ["allow", "*/*/*", ">= 2", 9 * day]] as const;
     expect(decide(policyOf(rules), "3.1.0-rc1").minimumAge).toBe(30 * day);
+    const same = policyOf([["allow", "*/*/*", ">= 2", 9]], { minimumAge: 9 });
+    expect(decide(same, "3.1.0-rc1").minimumAgeRule).toBe("policy.minimumAge");
     const later = policyOf(rules, { minimumAge: 60 * day });
     expect(decide(later, "3.1.0-rc1")).toMatchObject({
       minimumAge: 60 * day,
@@ -249,50 +250,28 @@ test("refuses a rule with a malformed pattern, rather than one that never matche
   );
 });
 
-test("refusals are 451 and say which key decided and what to do", () => {
-  const denied = failure(
-    "policy-denied",
-    "example.com/a/b",
-    "1.0.0",
-    "policy.rules[2]",
-    { because: undefined, contact: undefined },
+test.each([
+  ["the age for all, which is of providers, is none of it", [], 0],
+  ["a rule for it gives it an age", [["*/*/*/*", 1]], 1],
+  ["the first rule for it counts", [["*/*/*/*", 9, "< 2"], ["*/*/*/*"]], 9],
+  ["a rule for other versions gives it none", [["*/*/*/*", 9, ">= 2"]], 0],
+  ["a rule without one gives it none", [["*/*/*/*"]], 0],
+  [
+    "rules for others give it none",
+    [
+      ["*/other/*/*", 9],
+      ["*/*/*", 9],
+    ],
+    0,
+  ],
+] as const)("of a version of a module: %s", (_, rules, age) => {
+  const network = moduleAddress("example.com", "acme", "network", "aws");
+  const policy = policyOf(
+    rules.map(([match, minimumAge, versions]) => [
+      ...(["allow", match, versions, minimumAge] as const),
+    ]),
+    { minimumAge: 9 },
   );
-  expect(statusOf(denied)).toBe(451);
-  expect(denied.message).toBe(
-    'example.com/a/b 1.0.0 is denied by "policy.rules[2]" of this mirror: use another version, or ask the mirror\'s operator to allow it.',
-  );
-  const wholly = failure(
-    "policy-denied",
-    "example.com/a/b",
-    undefined,
-    "policy.default",
-    { because: "use c/b", contact: "#platform" },
-  );
-  expect(wholly.message).toBe(
-    'example.com/a/b is denied by "policy.default" of this mirror (use c/b): use another provider, or ask #platform to allow it.',
-  );
-  const when = new Date("2026-11-28T10:00:00Z");
-  const young = failure(
-    "too-young",
-    "example.com/a/b",
-    "1.0.0",
-    "policy.minimumAge",
-    when,
-    { because: undefined, contact: undefined },
-  );
-  expect(statusOf(young)).toBe(451);
-  expect(young.message).toBe(
-    'example.com/a/b 1.0.0 is held back by "policy.minimumAge" of this mirror until 2026-11-28T10:00:00.000Z: use an older version, or ask the mirror\'s operator to allow it.',
-  );
-  const undated = failure(
-    "too-young",
-    "example.com/a/b",
-    "1.0.0",
-    "policy.minimumAge",
-    undefined,
-    { because: undefined, contact: "#platform" },
-  );
-  expect(undated.message).toMatch(
-    /because nothing says how old it is: use an older version, or ask #platform to/,
-  );
+  const decided = decideByRules(policy, network, parseVersion("1.0.0"));
+  expect(decided.minimumAge).toBe(age);
 });

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { decideByAge, type AgeTerms } from "../../src/trust/age.ts";
 import type { KeyDecision } from "../../src/trust/decisions.ts";
 import { addEvidence, settle } from "../../src/trust/settle.ts";
-import { byE, ask, tell, kindsOf } from "./asking.ts";
+import { ageOf, isCandidate } from "../../src/trust/standing.ts";
+import { approve, ask, kindsOf, read, tell } from "./asking.ts";
 import {
-  content,
   day,
   E,
   evidence,
@@ -18,260 +19,356 @@ import {
   unsigned,
 } from "./releases.ts";
 
-describe("a release that nothing is known of", () => {
-  it("is pinned when its evidence is acceptable, with one line in the audit log", () => {
-    const settled = ask([evidence()]);
-    expect(tell(settled)).toBe("served linux=a by K");
-    expect(settled.release.pinned).toMatchObject({
-      content: content("linux=a"),
-      signedBy: K,
-    });
-    expect(kindsOf(settled)).toEqual(["pinned", "accepted: known"]);
-  });
+type Asked = Parameters<typeof ask>[1];
+/** `given => told` by what it shows, with other terms than usual where it needs them. */
+type Rows = Readonly<Record<string, string | readonly [string, Asked]>>;
 
-  it("has nothing more to write once that is noted", () => {
-    const { release } = ask([evidence()]);
-    const again = settle(question({ release }));
-    expect(again.release).toBe(release);
-    expect(again.events).toEqual([]);
-  });
+/** What is served, what is pinned then, and what people hear. */
+function story(given: string, asked?: Asked): string {
+  const settled = ask(read(given), asked);
+  const pins = [...(settled.release.pinned?.content ?? [])].map(
+    ([platform, sha256]) => `${platform}=${sha256[0]}`,
+  );
+  const heard = kindsOf(settled).join(", ");
+  return `${tell(settled)} | ${pins.join(" ")} | ${heard}`;
+}
 
-  it("is not pinned by an offer that is not admitted", () => {
-    const settled = ask([byE("linux=e")]);
-    expect(tell(settled)).toBe("refused: unknown");
-    expect(settled.release.pinned).toBeUndefined();
-    expect(kindsOf(settled)).toEqual(["candidate: unknown"]);
-  });
+const first = { pinned: pinned("linux=a") };
+const rules = { newKeys: "accept-first", pins: undefined } as const;
+const decided = (...keys: readonly KeyDecision[]) => ({
+  namespace: namespace({ decisions: { keys, contents: [] } }),
+});
+/** On a day, where a list showed the version at the start, or never. */
+const under = (days: number, on: number, seenAt?: Date) => ({
+  minimumAge: days * day,
+  ...{ isUnlisted: false, seenAt, now: later(on * day) },
+});
+const young = { age: under(3, 1, start) };
 
-  it("is the publisher's own, after any refusal", () => {
-    const { release } = ask([byE("linux=e")]);
-    const offered = addEvidence(release, evidence(), () => false);
-    const settled = settle(question({ release: offered }));
-    expect(tell(settled)).toBe("served linux=a by K");
-    expect(kindsOf(settled)).toEqual(["pinned", "accepted: known", "healed"]);
-    expect(settled.release.evidence.map(({ signedBy }) => signedBy)).toEqual([
-      K,
-    ]);
-  });
+const unknown: Rows = {
+  "is empty without evidence": " => empty |  | ",
+  "is pinned by acceptable evidence":
+    "K linux=a => served linux=a by K | linux=a | pinned, accepted: known",
+  "is not pinned by an offer that is not admitted":
+    "E linux=e => refused: unknown |  | candidate: unknown",
+  "is the publisher's own, after any refusal":
+    "E:unknown linux=e; K linux=a => served linux=a by K | linux=a | pinned, accepted: known, healed",
+  "is pinned by the newest of several offers":
+    "K linux=a; K linux=b => served linux=b by K | linux=b | pinned, accepted: known, healed",
+  "is no candidate while it is too young": [
+    "K linux=a => refused: age |  | ",
+    young,
+  ],
+  "is pinned once it is old enough": [
+    "K linux=a => served linux=a by K | linux=a | pinned, accepted: known",
+    { age: under(3, 4, start) },
+  ],
+  "is pinned by the newest offer that is old enough, each by its own date": [
+    "K linux=a; K@1 linux=b => served linux=a by K | linux=a | pinned, accepted: known, candidate: other-content",
+    { age: under(3, 3) },
+  ],
+  "is not pinned by an offer that is too young by its own date": [
+    "K@1 linux=b => refused: age |  | ",
+    { age: under(3, 3) },
+  ],
+  "is pinned although it is too young where the policy only reports": [
+    "K linux=a => served linux=a by K | linux=a | pinned, accepted: known",
+    { ...young, enforcesAge: false },
+  ],
+  "says that its signature does not hold":
+    "K! linux=a => refused: signature |  | ",
+  "names nothing where a network mirror names no digest":
+    "- => served  |  | pinned, accepted: signatures-off",
+};
 
-  it("is pinned by the newest offer of several", () => {
-    const newer = evidence({ content: content("linux=b") });
-    expect(tell(ask([evidence(), newer]))).toBe("served linux=b by K");
-  });
+const wide = { pinned: pinned("linux=a darwin=b"), published: [K, E] };
+const own = `K#${wide.pinned.sha256sums} linux=a`;
 
-  it("is not pinned while it is too young, and becomes no candidate", () => {
-    const age = {
-      minimumAge: 3 * day,
-      isUnlisted: false,
-      seenAt: start,
-      now: later(day),
-    };
-    const young = ask([evidence()], { age });
-    expect(tell(young)).toBe("refused: age");
-    expect(young.release.pinned).toBeUndefined();
-    expect(young.events).toEqual([]);
-    const old = ask([evidence()], { age: { ...age, now: later(4 * day) } });
-    expect(tell(old)).toBe("served linux=a by K");
-  });
+const pins: Rows = {
+  "stays, for any offer under any key": [
+    "K linux=a; K linux=b => served linux=a by K | linux=a | accepted: known, candidate: other-content",
+    first,
+  ],
+  "has no candidate by an offer whose signature never held": [
+    "K:known linux=a; E! linux=e => served linux=a by K | linux=a | ",
+    first,
+  ],
+  "gains platforms by an acceptable key that agrees": [
+    "K linux=a; K linux=a darwin=b => served darwin=b by K, linux=a by K | linux=a darwin=b | accepted: known, accepted: known",
+    first,
+  ],
+  "gains none by evidence whose signature does not hold": [
+    "K linux=a; K! linux=a darwin=b => served linux=a by K | linux=a | accepted: known",
+    first,
+  ],
+  "gains none by a key that is acceptable for the pinned digests alone": [
+    "K linux=a; E linux=a darwin=e => served linux=a by K | linux=a | accepted: known, candidate: unknown",
+    { ...first, published: [K, E] },
+  ],
+  "keeps the digest that a platform had first when it was added": [
+    "K linux=a; K linux=a darwin=b; K darwin=c => served darwin=b by K, linux=a by K | linux=a darwin=b | accepted: known, accepted: known, candidate: other-content",
+    wide,
+  ],
+  "is served by the union of what good evidence names": [
+    "K linux=a; K darwin=b; K! windows=c => served darwin=b by K, linux=a by K | linux=a darwin=b windows=c | accepted: known, accepted: known",
+    { pinned: pinned("linux=a darwin=b windows=c") },
+  ],
+  "is refused while its only signature is taken away, which is told": [
+    "K!:known linux=a => refused: signature | linux=a | lost",
+    first,
+  ],
+  "is refused so without another word": [
+    "K!:signature linux=a => refused: signature | linux=a | ",
+    first,
+  ],
+  "comes back with its signature": [
+    "K:signature linux=a => served linux=a by K | linux=a | accepted: known",
+    first,
+  ],
+  "is served by another signer of the same digests, with an alarm": [
+    "K! linux=a; 2 linux=a => served linux=a by 2 | linux=a | accepted: same-digests!",
+    { ...first, published: [K2] },
+  ],
+  "counts as known since it was pinned, however late it is signed again": [
+    "K@4 linux=a => served linux=a by K | linux=a | accepted: known",
+    { ...first, age: under(3, 4) },
+  ],
+  "has other contents dropped once the origin offers it again": [
+    "E:other-content linux=e; K:known linux=a => served linux=a by K | linux=a | healed",
+    first,
+  ],
+  "has a platform that another key added while that key is acceptable": [
+    `${own}; E linux=a darwin=b => served darwin=b by E, linux=a by E | linux=a darwin=b | accepted: known, accepted: new!`,
+    { ...wide, rules: { ...rules, newKeys: "accept" } },
+  ],
+  "does not have it when that key is acceptable no longer": [
+    `${own}; E linux=a darwin=b => served linux=a by K | linux=a darwin=b | accepted: known, candidate: unknown`,
+    wide,
+  ],
+  "has it where the first key signed it, too": [
+    `${own}; K linux=a darwin=b; E linux=a darwin=b => served darwin=b by E, linux=a by E | linux=a darwin=b | accepted: known, accepted: known, accepted: same-digests!`,
+    wide,
+  ],
+};
 
-  it("is pinned by the newest offer that is old enough, each by its own date", () => {
-    const age = {
-      ...{ minimumAge: 3 * day, isUnlisted: false, seenAt: undefined },
-      now: later(3 * day),
-    };
-    const young = evidence({
-      ...{ content: content("linux=b"), signedAt: later(day) },
-    });
-    const { release } = ask([evidence(), young], { age });
-    expect(release.pinned?.content).toEqual(content("linux=a"));
-    const { pinned: none } = ask([young], { age }).release;
-    expect(none).toBeUndefined();
-  });
+const offered = approve("E linux=e");
+const approved = { ...first, ...offered };
+const { decisions } = offered.namespace;
+const revoked = { ...decisions, keys: [keyDecision(E, "revoked")] };
 
-  it("is pinned although it is too young where the policy only reports", () => {
-    const age = {
-      ...{ minimumAge: 3 * day, isUnlisted: false },
-      ...{ seenAt: start, now: later(day) },
-    };
-    const settled = ask([evidence()], { age, enforcesAge: false });
-    expect(tell(settled)).toBe("served linux=a by K");
-    expect(settled.standing).toMatchObject({ age: { old: false } });
-  });
+const approvals: Rows = {
+  "is served in place of the pinned one, under any key, and pins nothing": [
+    "K linux=a; E linux=e => served linux=e by E | linux=a | accepted: known, accepted: approved",
+    approved,
+  ],
+  "is reported as approved, without an alarm": [
+    "K:known linux=a; E linux=e => served linux=e by E | linux=a | accepted: approved",
+    approved,
+  ],
+  "makes no key known": [
+    "E linux=f => refused: unknown |  | candidate: unknown",
+    { ...offered, name: { type: "aws", version: "3.0.0" } },
+  ],
+  "is exactly that: another content of the same key beside it is a candidate": [
+    "K linux=a; E linux=e; E linux=f => served linux=e by E | linux=a | accepted: known, accepted: approved, candidate: other-content",
+    approved,
+  ],
+  "gives way to a newer approval": [
+    "K linux=a; E linux=e; E linux=f => served linux=f by E | linux=a | accepted: known, accepted: approved, accepted: approved",
+    { ...first, ...approve("E linux=e", "E linux=f") },
+  ],
+  "gains no platforms by its own key": [
+    "K linux=a; E linux=e; E linux=e darwin=e => served linux=e by E | linux=a | accepted: known, accepted: approved, candidate: other-content",
+    approved,
+  ],
+  "gains none by an acceptable key": [
+    "E linux=e; K linux=e darwin=k => served linux=e by K | linux=a | accepted: approved, candidate: other-content",
+    approved,
+  ],
+  "leaves the pinned one in place under a key that an operator revoked": [
+    "K linux=a; E linux=e => served linux=a by K | linux=a | accepted: known, candidate: other-content",
+    { ...first, namespace: namespace({ decisions: revoked }) },
+  ],
+  "leaves the pinned one in place under a key that pins exclude": [
+    "K linux=a; E linux=e => served linux=a by K | linux=a | accepted: configured, candidate: other-content",
+    { ...approved, rules: { ...rules, pins: new Set([K]) } },
+  ],
+  "is served under a key that pins name": [
+    "E linux=e => served linux=e by E | linux=a | accepted: approved",
+    { ...approved, rules: { ...rules, pins: new Set([K, E]) } },
+  ],
+  "is not served where only named keys are taken": [
+    "E linux=e => refused: not-pinned |  | candidate: not-pinned",
+    { ...offered, rules: { ...rules, newKeys: "refuse" } },
+  ],
+  "is not served before it was offered": [
+    "K linux=a => served linux=a by K | linux=a | accepted: known",
+    approved,
+  ],
+  "is served by an acceptable key over the same digests where its own signature does not hold":
+    [
+      "E! linux=e; K#again linux=e => served linux=e by K | linux=a | candidate: other-content",
+      approved,
+    ],
+  "is not served so by a key that is not acceptable": [
+    "E! linux=e; E#again linux=e; K linux=a => served linux=a by K | linux=a | accepted: known, healed",
+    approved,
+  ],
+  "is not stood for by evidence that does not name it": [
+    "E! linux=e; K darwin=b; K linux=a => served darwin=b by K, linux=a by K | darwin=b linux=a | accepted: known, accepted: known",
+    approved,
+  ],
+};
 
-  it("says that its signature does not hold", () => {
-    const settled = ask([evidence({ isGood: false })]);
-    expect(tell(settled)).toBe("refused: signature");
-    expect(settled.release.pinned).toBeUndefined();
-    const wide = evidence({
-      content: content("linux=a darwin=b"),
-      isGood: false,
-    });
-    const first = ask([evidence(), wide], { pinned: pinned("linux=a") });
-    expect(first.release.pinned?.content).toEqual(content("linux=a"));
-  });
+const refusals: Rows = {
+  "is about the pinned content where some evidence names it": [
+    "K! linux=a; E linux=e => refused: signature | linux=a | candidate: other-content",
+    first,
+  ],
+  "is else about the other content": [
+    "E linux=e => refused: other-content | linux=a | candidate: other-content",
+    first,
+  ],
+  "is about the newest evidence whose signature holds": [
+    "K linux=a; E! linux=a => refused: revoked | linux=a | candidate: revoked",
+    { ...first, ...decided(keyDecision(K, "revoked")) },
+  ],
+  "is one where a network mirror named no digest, and no evidence holds": [
+    "-! => refused: signature |  | ",
+    { pinned: pinned("", undefined) },
+  ],
+  "is none without evidence, also of what is pinned": [
+    " => empty | linux=a | ",
+    first,
+  ],
+};
 
-  it("is empty without evidence", () => {
-    expect(tell(ask([]))).toBe("empty");
+describe.each([
+  ["a release that nothing is known of", unknown],
+  ["what is pinned", pins],
+  ["an approved content", approvals],
+  ["a refusal", refusals],
+])("%s", (_, rows) => {
+  it.each(Object.entries(rows))("%s", (_what, row) => {
+    const [text, asked] = typeof row === "string" ? [row] : row;
+    const [given = "", told] = text.split(" => ");
+    expect(story(given, asked)).toBe(told);
   });
 });
 
-describe("pinned checksums", () => {
-  const first = { pinned: pinned("linux=a") };
-
-  it("stay, for any offer under any key", () => {
-    const settled = ask(
-      [evidence(), evidence({ content: content("linux=b") })],
-      first,
-    );
-    expect(tell(settled)).toBe("served linux=a by K");
-    expect(kindsOf(settled)).toContain("candidate: other-content");
-    expect(settled.release.pinned).toBe(first.pinned);
+it("nothing more is written where nothing is new", () => {
+  const { release } = ask(read("K linux=a"));
+  expect(release.pinned?.signedBy).toBe(K);
+  expect(settle(question({ release })).release).toBe(release);
+  const known = question({
+    release: {
+      ...{ ...first, published: new Set([K]) },
+      evidence: read("K:known linux=a; E! linux=e"),
+    },
   });
+  expect(settle(known).release).toBe(known.release);
+});
 
-  it("have no candidate by an offer whose signature never held", () => {
-    const never = { ...byE("linux=e"), isGood: false };
-    const known = { ...evidence(), noted: "known" as const };
-    const release = {
-      ...{ evidence: [known, never], published: new Set([K]), ...first },
-    };
-    const settled = settle(question({ release }));
-    expect(settled.events).toEqual([]);
-    expect(settled.release).toBe(release);
-  });
+it("candidates are dropped once a release is served as it is offered", () => {
+  const { release } = ask(read("E linux=e"));
+  const again = addEvidence(release, evidence(), () => false);
+  const settled = settle(question({ release: again }));
+  expect(kindsOf(settled)).toEqual(["pinned", "accepted: known", "healed"]);
+  expect(settled.release.evidence.map(({ signedBy }) => signedBy)).toEqual([K]);
+  const healed = ask(read("E:other-content linux=e; K:known linux=a"), first);
+  expect(healed.release.evidence).toHaveLength(1);
+});
 
-  it("gain platforms by an acceptable key that agrees", () => {
-    const wider = evidence({ content: content("linux=a darwin=b") });
-    expect(tell(ask([evidence(), wider], first))).toBe(
-      "served darwin=b by K, linux=a by K",
-    );
-  });
+it.each([
+  ["names the most archives", "K linux=a darwin=b; K linux=a", 0],
+  ["names the most and came last", "K linux=a; K linux=a darwin=b", 1],
+  ["came last of two that name as many", "K#one linux=a; K linux=a", 1],
+])("the evidence that %s speaks for a release", (_, given, at) => {
+  const known = read(given);
+  expect(ask(known).standing).toMatchObject({ evidence: known[at] });
+});
 
-  it("gain none by a key that is acceptable for the pinned digests alone", () => {
-    const settled = ask([evidence(), byE("linux=a darwin=e")], {
-      ...first,
-      published: [K, E],
+it("the evidence for an approved content is its own, even if others name more", () => {
+  const { standing } = ask(read("E linux=e; K linux=a darwin=b"), approved);
+  expect(standing).toMatchObject({ evidence: { signedBy: E } });
+});
+
+describe("the age of a release", () => {
+  it("is said of what is refused or only reported", () => {
+    const age = under(9, 1);
+    const [lost] = read("K! linux=a");
+    const { standing } = ask(read("K! linux=a"), { age });
+    expect(standing).toMatchObject({
+      ...{
+        kind: "refused",
+        age: ageOf({ age }, lost ? [lost] : [], undefined),
+      },
     });
-    expect(tell(settled)).toBe("served linux=a by K");
-    expect(settled.release.pinned?.content).toEqual(content("linux=a"));
+    const reported = ask(read("K linux=a"), { ...young, enforcesAge: false });
+    expect(reported.standing).toMatchObject({ age: { old: false } });
   });
 
-  it("keep the digest that a platform had first when it is added", () => {
-    const wider = evidence({ content: content("linux=a darwin=b") });
-    const { release } = ask([evidence(), wider], first);
-    const other = evidence({ content: content("darwin=c") });
-    const again = settle(
-      question({ release: addEvidence(release, other, () => true) }),
-    );
-    expect(tell(again)).toBe("served darwin=b by K, linux=a by K");
+  const ageAt = (terms: Partial<AgeTerms>, pinnedAt?: Date) =>
+    ageOf({ age: { ...under(3, 2), ...terms } }, [unsigned()], pinnedAt);
+
+  it("counts without a date from when it was pinned, or from when a list showed it, if that was later", () => {
+    expect(ageAt({ now: later(3 * day) }, start)).toEqual({ old: true });
+    const availableAt = later(3 * day);
+    expect(ageAt({}, start)).toEqual({ old: false, availableAt });
+    const shown = { old: false, availableAt: later(4 * day) };
+    expect(ageAt({ seenAt: later(day) }, start)).toEqual(shown);
   });
 
-  it("are served by the union of what good evidence names", () => {
-    const wide = { pinned: pinned("linux=a darwin=b windows=c") };
-    const one = evidence({ content: content("linux=a") });
-    const two = evidence({ content: content("darwin=b") });
-    const bad = evidence({ content: content("windows=c"), isGood: false });
-    expect(tell(ask([one, two, bad], wide))).toBe(
-      "served darwin=b by K, linux=a by K",
-    );
+  it("is that of the version where nothing else has a date", () => {
+    const { age } = young;
+    expect(ageAt(age)).toEqual(decideByAge(age, undefined));
   });
+});
 
-  it("are refused while their only signature is taken away, and come back with it", () => {
-    const noted = evidence({ noted: "known" });
-    const lost = ask([{ ...noted, isGood: false }], first);
-    expect(tell(lost)).toBe("refused: signature");
-    expect(kindsOf(lost)).toEqual(["lost"]);
-    expect(kindsOf(ask([...lost.release.evidence], first))).toEqual([]);
-    const back = ask([{ ...noted, noted: "signature" }], first);
-    expect(tell(back)).toBe("served linux=a by K");
-  });
-
-  it("are served by another signer of the same digests", () => {
-    const again = evidence({ signedBy: K2 });
-    const settled = ask([evidence({ isGood: false }), again], {
-      ...first,
-      published: [K2],
-    });
-    expect(tell(settled)).toBe("served linux=a by 2");
-    expect(settled.events).toContainEqual(
-      expect.objectContaining({ because: "same-digests", alarms: true }),
-    );
-  });
-
-  it("are refused under a key that an operator revoked, and served again once that is undone", () => {
-    const revoked = namespace({
-      decisions: { keys: [keyDecision(K, "revoked")], contents: [] },
-    });
-    expect(tell(ask([evidence()], { ...first, namespace: revoked }))).toBe(
-      "refused: revoked",
-    );
-    expect(tell(ask([evidence()], first))).toBe("served linux=a by K");
-  });
-
-  it("count as known since they were pinned, however late they are signed again", () => {
-    const age = {
-      ...{ minimumAge: 3 * day, isUnlisted: false, seenAt: undefined },
-      now: later(4 * day),
-    };
-    const again = evidence({ signedAt: later(4 * day) });
-    expect(tell(ask([again], { ...first, age }))).toBe("served linux=a by K");
-  });
-
-  it("drop other contents once the origin offers them again", () => {
-    const other = { ...byE("linux=e"), noted: "other-content" as const };
-    const settled = ask([other, { ...evidence(), noted: "known" }], first);
-    expect(kindsOf(settled)).toEqual(["healed"]);
-    expect(settled.release.evidence).toHaveLength(1);
-  });
-
-  it("name nothing where a network mirror names no digest", () => {
-    const bare = unsigned({
-      content: content(""),
-      exemption: "signatures-off",
-    });
-    expect(tell(ask([bare]))).toBe("served ");
-  });
+it.each([
+  ...[...["revoked", "revoked-content", "not-pinned"], "unknown"].map(
+    (noted) => [noted, true] as const,
+  ),
+  ["other-content", true] as const,
+  ...[undefined, "known", "signature", "approved"].map(
+    (noted) => [noted, false] as const,
+  ),
+])("what was noted as %s was a candidate: %s", (noted, isOne) => {
+  expect(isCandidate(noted as Parameters<typeof isCandidate>[0])).toBe(isOne);
 });
 
 describe("the first key after an unsigned first contact", () => {
   const { contact, name } = question();
   const askFirst = (
-    by: readonly string[],
+    by: string,
     known: readonly string[] = [],
     type = name.type,
     keys: readonly KeyDecision[] = [],
   ) =>
-    ask(
-      by.map((one) => evidence({ id: one, signedBy: one })),
-      {
-        contact: { ...contact, key: undefined },
-        namespace: namespace({
-          firstKey: undefined,
-          providerKeys: known.map((fingerprint) => ({
-            ...{ ...name, type, fingerprint },
-          })),
-          decisions: { keys, contents: [] },
-        }),
-      },
-    );
+    ask(read(by), {
+      contact: { ...contact, key: undefined },
+      namespace: namespace({
+        firstKey: undefined,
+        providerKeys: known.map((fingerprint) => ({
+          ...{ ...name, type, fingerprint },
+        })),
+        decisions: { keys, contents: [] },
+      }),
+    });
 
   it("becomes the provider's own before its release is pinned, under any key of another provider", () => {
-    expect(askFirst([E]).firstSigner).toBe(E);
-    expect(askFirst([E], [K2], "gcp").firstSigner).toBe(E);
-    expect(askFirst([E], [E]).firstSigner).toBeUndefined();
+    expect(askFirst("E linux=a").firstSigner).toBe(E);
+    expect(askFirst("E linux=a", [K2], "gcp").firstSigner).toBe(E);
+    const again = askFirst("E linux=a", [E]);
+    expect(again.firstSigner).toBeUndefined();
+    expect(kindsOf(again)).toEqual(["pinned", "accepted: first-key!"]);
   });
 
-  it("is reported once it is the provider's own", () => {
-    const kinds = kindsOf(askFirst([E], [E]));
-    expect(kinds).toEqual(["pinned", "accepted: first-key"]);
-  });
-
-  it("is the one of two signers of a release that was offered last", () => {
-    expect(askFirst([K, E]).firstSigner).toBe(E);
-    expect(askFirst([E, K]).firstSigner).toBe(K);
-  });
-
-  it("is none that was revoked", () => {
+  it("is the one of two signers of a release that was offered last, and none that was revoked", () => {
+    expect(askFirst("K linux=a; E linux=a").firstSigner).toBe(E);
+    expect(askFirst("E linux=a; K linux=a").firstSigner).toBe(K);
     const keys = [keyDecision(E, "revoked")];
-    expect(askFirst([K, E], [], name.type, keys).firstSigner).toBe(K);
+    const revoked = askFirst("K linux=a; E linux=a", [], name.type, keys);
+    expect(revoked.firstSigner).toBe(K);
   });
 });

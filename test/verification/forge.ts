@@ -109,19 +109,10 @@ export interface ForgedSignature {
   readonly unhashed?: readonly Subpacket[];
   /** The issuer fingerprint is left out. */
   readonly anonymous?: boolean;
-  readonly hash?: number;
+  readonly hash?: keyof typeof hashNames;
 }
 
-const hashNames: Readonly<Record<number, string>> = {
-  2: "sha1",
-  8: "sha256",
-  9: "sha384",
-  10: "sha512",
-  11: "sha224",
-  12: "sha3-256",
-  14: "sha3-512",
-};
-const saltOctets: Readonly<Record<number, number>> = { 9: 24, 10: 32, 14: 32 };
+const hashNames = { 2: "sha1", 8: "sha256" } as const;
 
 export function forgeKey(
   createdAt: number,
@@ -181,16 +172,13 @@ export function forgeSignature(
     number(area.length, octets),
     area,
   ]);
-  const salt =
-    version === 6 ? Buffer.alloc(saltOctets[hash] ?? 16, 7) : Buffer.of();
+  const salt = Buffer.alloc(version === 6 ? 16 : 0, 7);
   const octetsSigned = Buffer.concat([
     ...[salt, signed, head],
     Buffer.of(version, 0xff),
     number(head.length, 4),
   ]);
-  const digest = createHash(hashNames[hash] ?? "")
-    .update(octetsSigned)
-    .digest();
+  const digest = createHash(hashNames[hash]).update(octetsSigned).digest();
   const unhashed = writeSubpackets(forged.unhashed ?? []);
   return Buffer.concat([
     head,
@@ -198,7 +186,7 @@ export function forgeSignature(
     unhashed,
     digest.subarray(0, 2),
     version === 6 ? Buffer.concat([Buffer.of(salt.length), salt]) : Buffer.of(),
-    computeSignature(key, octetsSigned, digest, hash),
+    computeSignature(key, octetsSigned, digest, hashNames[hash]),
   ]);
 }
 
@@ -206,11 +194,11 @@ function computeSignature(
   { algorithm, privateKey }: ForgedKey,
   signed: Buffer,
   digest: Buffer,
-  hash: number,
+  hash: string,
 ): Buffer {
   if (algorithm >= 27) return sign(null, digest, privateKey);
   const key = { key: privateKey, dsaEncoding: "ieee-p1363" as const };
-  const raw = sign(hashNames[hash], signed, key);
+  const raw = sign(hash, signed, key);
   if (algorithm <= 3) return mpi(raw);
   const half = raw.length / 2;
   return Buffer.concat([mpi(raw.subarray(0, half)), mpi(raw.subarray(half))]);

@@ -26,19 +26,31 @@ const b = "b".repeat(64);
 const document = Buffer.from(`${a}  ${name}\n`);
 const now = new Date("2026-06-01T00:00:00Z");
 
+const signer = await createSigner({ algorithm: "ed25519" });
+const profile = "terraform" as const;
+
+/** Asks whether what was signed vouches for a document. */
+async function verify(
+  signed: Buffer,
+  claimed = signed,
+  decide: (asked: SignatureQuestion) => Promise<SignatureDecision> = (asked) =>
+    decideSignature(asked),
+) {
+  const signature = await signer.sign(signed);
+  const keys = [signer.armoredPublicKey];
+  const asked = { document: claimed, signature, keys, profile, now };
+  return { asked, sums: verifySignedChecksums({ subject, ...asked }, decide) };
+}
+
 describe("a digest is trusted", () => {
   it("when the document that names it was signed, and who and when is kept", async () => {
-    const signer = await createSigner({ algorithm: "ed25519" });
-    const signature = await signer.sign(document);
-    const keys = [signer.armoredPublicKey];
-    const profile = "terraform";
-    const claim = { subject, document, signature, keys, profile, now } as const;
-    const asked: SignatureQuestion[] = [];
-    const checksums = await verifySignedChecksums(claim, (question) => {
-      asked.push(question);
+    const questions: SignatureQuestion[] = [];
+    const { asked, sums } = await verify(document, document, (question) => {
+      questions.push(question);
       return decideSignature(question);
     });
-    expect(asked).toEqual([{ document, signature, keys, profile, now }]);
+    const checksums = await sums;
+    expect(questions).toEqual([asked]);
     expect(checksums).toMatchObject({
       release,
       signedBy: signer.fingerprint,
@@ -50,45 +62,23 @@ describe("a digest is trusted", () => {
   });
 
   it("and the warning of the decision is kept", async () => {
-    const accepted: SignatureDecision = {
-      accepted: true,
-      signedBy: "K" as never,
-      createdAt: now,
-      warning: "old",
-    };
-    const signature = Buffer.of();
-    const claim = { subject, document, signature, keys: [], now } as const;
-    const checksums = await verifySignedChecksums(
-      { ...claim, profile: "terraform" },
-      () => Promise.resolve(accepted),
+    const accepted = { accepted: true, signedBy: "K" as never } as const;
+    const decision = { ...accepted, createdAt: now, warning: "old" };
+    const { sums } = await verify(document, document, () =>
+      Promise.resolve(decision),
     );
-    expect(checksums).toMatchObject({ signedBy: "K", warning: "old" });
+    expect(await sums).toMatchObject({ signedBy: "K", warning: "old" });
   });
 
   it("not when the signature is over something else", async () => {
-    const signer = await createSigner({ algorithm: "ed25519" });
-    const signature = await signer.sign(Buffer.from(`${b}  ${name}\n`));
-    const keys = [signer.armoredPublicKey];
-    const claim = { subject, document, signature, keys, now } as const;
-    const asked = verifySignedChecksums(
-      { ...claim, profile: "terraform" },
-      decideSignature,
-    );
-    await expect(asked).rejects.toThrow(failing("signature-refused"));
-    await expect(asked).rejects.toMatchObject({ reason: "bad-signature" });
+    const { sums } = await verify(Buffer.from(`${b}  ${name}\n`), document);
+    await expect(sums).rejects.toThrow(failing("signature-refused"));
+    await expect(sums).rejects.toMatchObject({ reason: "bad-signature" });
   });
 
   it("without any digest where what was signed is no such document", async () => {
-    const signer = await createSigner({ algorithm: "ed25519" });
-    const text = Buffer.from("signed\n");
-    const signature = await signer.sign(text);
-    const keys = [signer.armoredPublicKey];
-    const claim = { subject, document: text, signature, keys, now } as const;
-    const { sha256ByFilename } = await verifySignedChecksums(
-      { ...claim, profile: "terraform" },
-      decideSignature,
-    );
-    expect(sha256ByFilename.size).toBe(0);
+    const { sums } = await verify(Buffer.from("signed\n"));
+    expect((await sums).sha256ByFilename.size).toBe(0);
   });
 
   it.each(["signatures-off", "unsigned-when-published"] as const)(

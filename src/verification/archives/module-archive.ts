@@ -123,7 +123,7 @@ const kinds: Readonly<Record<string, ArchiveMember["kind"]>> = {
 };
 
 /** Reads the members of a tar.gz. */
-export async function readTarMembers(
+async function readTarMembers(
   archive: OpenArchive,
   limits: ArchiveLimits,
   visit: Visit,
@@ -182,7 +182,7 @@ async function* bound(
 const longestTarget = 4096;
 
 /** Reads the members of a zip. */
-export async function readZipMembers(
+async function readZipMembers(
   archive: OpenArchive,
   limits: ArchiveLimits,
   visit: Visit,

@@ -55,20 +55,11 @@ test("takes the hostname that is given, and registry.terraform.io without one", 
 });
 
 test.each([
-  "",
-  "null",
-  "@1.0",
-  "hashicorp/null@",
-  "hashicorp/null@latest",
-  "hashicorp/null@latest:0",
-  "hashicorp/null@latest:-1",
-  "hashicorp/null@latest:1.5",
-  "hashicorp/null@latest: 1",
-  "hashicorp/null@ALL",
-  "hashicorp/null@all, 1.0",
-  "hashicorp/null @1.0",
-  "hashicorp/null@1.0@2.0",
-  "a/b/c/d@1.0",
+  ...["", "null", "@1.0", "hashicorp/null@", "hashicorp/null@latest"],
+  ...["hashicorp/null@latest:0", "hashicorp/null@latest:-1"],
+  ...["hashicorp/null@latest:1.5", "hashicorp/null@latest: 1"],
+  ...["hashicorp/null@ALL", "hashicorp/null@all, 1.0", "hashicorp/null @1.0"],
+  ...["hashicorp/null@1.0@2.0", "a/b/c/d@1.0"],
 ])("refuses %j as a SPEC", (spec) => {
   expect(() => parseProviderSpec(spec, hosts)).toThrow(
     failing("malformed-address"),

@@ -1,5 +1,5 @@
 import { existsSync, renameSync, symlinkSync } from "node:fs";
-import { mkdir, rename, rm } from "node:fs/promises";
+import { mkdir, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { tarGz, zip } from "../../fakes/module-archive.ts";
@@ -22,58 +22,46 @@ import {
 /** A folder that stands for a registry, wherever it lies, with the keys of `acme`; paths are below it. */
 interface ServedFolder {
   readonly mirror: RunningMirror;
-  /** Writes files; existing ones at the path are removed first. */
+  /** Writes files; a new folder appears whole. */
   write(path: string, files: Files): Promise<void>;
-  remove(path: string): Promise<void>;
   /** Names the path for operators. */
   show(path: string): string;
 }
 
 const sums = (type: string) => `terraform-provider-${type}_2.0.0_SHA256SUMS`;
 
-/**
- * Faults of version 2.0.0 of a provider by name, with the reason in the log.
- */
-const unfit: Readonly<
-  Record<string, [(files: Files, type: string) => void, string]>
-> = {
-  unsummed: [
-    (files, type) => void Reflect.deleteProperty(files, sums(type)),
-    "it has no",
-  ],
-  unsigned: [
-    (files, type) => void Reflect.deleteProperty(files, `${sums(type)}.sig`),
-    "it has no",
-  ],
+type Edit = (files: Files, type: string) => Promise<void> | void;
+
+const lose =
+  (name: (type: string) => string): Edit =>
+  (files, type) =>
+    void Reflect.deleteProperty(files, name(type));
+const manifestOf = (type: string) =>
+  `terraform-provider-${type}_2.0.0_manifest.json`;
+
+/** Faults of version 2.0.0 of a provider by name, with the reason in the log. */
+const unfit: Readonly<Record<string, [Edit, string]>> = {
+  unsummed: [lose(sums), "it has no"],
+  unsigned: [lose((type) => `${sums(type)}.sig`), "it has no"],
   renamed: [
     (files, type) => {
-      files[sums(type)] = String(files[sums(type)]).replaceAll(
-        "2.0.0",
-        "2.0.1",
-      );
+      const text = String(files[sums(type)]);
+      files[sums(type)] = text.replaceAll("2.0.0", "2.0.1");
     },
     "lists no archive",
   ],
   undescribed: [
-    (files, type) =>
-      Reflect.deleteProperty(
-        files,
-        `terraform-provider-${type}_2.0.0_manifest.json`,
-      ),
+    lose(manifestOf),
     "manifest.json yet, which is terraform-registry-manifest.json",
   ],
   unmanifested: [
-    (files, type) => {
-      files[`terraform-provider-${type}_2.0.0_manifest.json`] = "{}";
-    },
+    (files, type) => void (files[manifestOf(type)] = "{}"),
     "no manifest",
   ],
 };
 
 /** Faults for which every client is refused. */
-const refused: Readonly<
-  Record<string, (files: Files, type: string) => Promise<void> | void>
-> = {
+const refused: Readonly<Record<string, Edit>> = {
   stranger: async (files, type) => {
     const stranger = await createSigner();
     files[`${sums(type)}.sig`] = await stranger.sign(
@@ -96,7 +84,7 @@ const put = (folder: ServedFolder, release: Release) =>
 async function putBoth(
   folder: ServedFolder,
   type: string,
-  edit: (files: Files, type: string) => Promise<void> | void,
+  edit: Edit,
 ): Promise<void> {
   await put(folder, await makeDist({ type, version: "1.0.0", platforms }));
   const files = filesOf(await makeDist({ type, version: "2.0.0", platforms }));
@@ -152,7 +140,6 @@ async function serveDirectory(): Promise<ServedFolder> {
     mirror: await startMirror({ config: { origins } }),
     show,
     write: (path, files) => putFolder(show(path), files),
-    remove: (path) => rm(show(path), { recursive: true }),
   };
 }
 

@@ -89,22 +89,45 @@ describe("a list of versions", () => {
   });
 });
 
-describe("the key __proto__", () => {
-  it("changes no object but is a name like any other", () => {
-    const filename = "terraform-provider-b_1.0.0_linux_amd64.zip";
-    const hostile = `{"polluted":true,"hashes":["zh:${"a".repeat(64)}"]}`;
-    const text = `{"os":"linux","arch":"amd64","filename":"${filename}",
-      "download_url":"a","shasums_url":"b","shasum":"${"a".repeat(64)}",
-      "__proto__":${hostile},"constructor":{"prototype":${hostile}}}`;
-    const found = bindPackage(
-      url,
-      parsePackageAnswer(url, parse(text)),
-      providerAddress("registry.terraform.io", "a", "b"),
-      parseVersion("1.0.0"),
-      linux,
+const found = {
+  ...{ os: "linux", arch: "amd64", shasum: "a".repeat(64) },
+  filename: "terraform-provider-b_1.0.0_linux_amd64.zip",
+  ...{ download_url: "a", shasums_url: "b" },
+};
+const bind = (answer: unknown) =>
+  bindPackage(
+    url,
+    parsePackageAnswer(url, answer),
+    providerAddress("registry.terraform.io", "a", "b"),
+    parseVersion("1.0.0"),
+    linux,
+  );
+
+describe("a package", () => {
+  it.each([
+    { os: "darwin" },
+    { os: 5 },
+    { shasum: "a".repeat(63) },
+    { shasum: undefined },
+    { filename: "terraform-provider-b_1.0.1_linux_amd64.zip" },
+    { filename: null },
+    { download_url: "https://" },
+    { download_url: {} },
+    { shasums_url: ["b"] },
+    { signing_keys: { gpg_public_keys: {} } },
+  ])("that is not the one that was asked for is refused: %j", (change) => {
+    expect(bind(found)).toMatchObject({ shasum: found.shasum });
+    expect(() => bind({ ...found, ...change })).toThrow(
+      failing("origin-answer"),
     );
+  });
+
+  it("has no key __proto__ but as a name like any other", () => {
+    const hostile = `{"polluted":true,"hashes":["zh:${"a".repeat(64)}"]}`;
+    const more = `"__proto__":${hostile},"constructor":{"prototype":${hostile}}`;
+    const bound = bind(parse(JSON.stringify(found).replace("{", `{${more},`)));
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
-    expect(Object.getPrototypeOf(found)).toBe(Object.prototype);
+    expect(Object.getPrototypeOf(bound)).toBe(Object.prototype);
   });
 });
 

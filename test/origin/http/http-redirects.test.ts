@@ -11,6 +11,16 @@ function urlOf(path: string, registry = home): URL {
   return new URL(path, registry.url);
 }
 
+/** Asks for a path of home that leads to another place. */
+function follow(
+  location: string,
+  settings: Parameters<typeof clientOf>[0] = {},
+  status = 302,
+) {
+  home.script("other", [faults.redirect(location, status)]);
+  return clientOf(settings).fetchJson(urlOf("/old"), never);
+}
+
 describe("a redirect", () => {
   it("is followed ten times and not eleven, and the last URL is reported", async () => {
     const client = clientOf();
@@ -26,30 +36,22 @@ describe("a redirect", () => {
   });
 
   it.each([301, 302, 303, 307, 308])("may have the status %i", async (code) => {
-    home.script("other", [faults.redirect("/document", code)]);
-    const client = clientOf();
-    const answer = await client.fetchJson(urlOf("/old"), never);
-    expect(answer.value).toEqual({ a: 1 });
+    const { value } = await follow("/document", {}, code);
+    expect(value).toEqual({ a: 1 });
   });
 
   it.each([300, 304, 305, 306])(
     "is not followed with the status %i",
     async (code) => {
-      home.script("other", [faults.redirect("/document", code)]);
-      const client = clientOf();
-      await expect(client.fetchJson(urlOf("/old"), never)).rejects.toThrow(
-        `status ${code}`,
-      );
+      const asked = follow("/document", {}, code);
+      await expect(asked).rejects.toThrow(`status ${code}`);
     },
   );
 
   it.each(["https://", "https://[::1", "//"])(
     "to %j leads nowhere",
     async (location) => {
-      home.script("other", [faults.redirect(location)]);
-      const client = clientOf();
-      const asked = client.fetchJson(urlOf("/old"), never);
-      await expect(asked).rejects.toThrow(/Location/);
+      await expect(follow(location)).rejects.toThrow(/Location/);
     },
   );
 
@@ -69,24 +71,17 @@ describe("a redirect", () => {
   });
 
   it("to a name that leads to the loopback is not followed", async () => {
-    const client = clientOf({
-      configured: new Set([`127.0.0.1:${home.port}`]),
-    });
-    home.script("other", [faults.redirect("https://localhost/")]);
-    await expect(client.fetchJson(urlOf("/old"), never)).rejects.toThrow(
+    const configured = new Set([`127.0.0.1:${home.port}`]);
+    await expect(follow("https://localhost/", { configured })).rejects.toThrow(
       /leads to an address that is not public/,
     );
   });
 
   it("to a private address is followed with allowPrivateAddresses", async () => {
-    const client = clientOf({ allowPrivateAddresses: true });
-    home.script("other", [
-      faults.redirect(`https://localhost:${other.port}/document`),
-    ]);
-    const answer = await client.fetchJson(urlOf("/old"), never);
-    expect(answer.value).toEqual({ a: 1 });
+    const place = `https://localhost:${other.port}/document`;
+    const { value } = await follow(place, { allowPrivateAddresses: true });
+    expect(value).toEqual({ a: 1 });
     expect(other.requests.count()).toBe(1);
-    await client.close();
   });
 });
 
@@ -94,9 +89,7 @@ describe("the origin's token", () => {
   const settings = { token: "sesame", allowPrivateAddresses: true };
 
   it("goes to the origin's own scheme, host and port, redirected or not", async () => {
-    home.script("other", [faults.redirect("/document")]);
-    const client = clientOf(settings);
-    await client.fetchJson(urlOf("/old"), never);
+    await follow("/document", settings);
     const sent = home.requests.list().map(({ headers }) => headers);
     expect(sent.map(({ authorization }) => authorization)).toEqual([
       "Bearer sesame",
@@ -112,10 +105,8 @@ describe("the origin's token", () => {
       () => home,
     ],
   ])("does not go to %s, asked or redirected", async (_, target, reached) => {
-    const client = clientOf(settings);
-    await client.fetchJson(new URL(target()), never);
-    home.script("other", [faults.redirect(target())]);
-    await client.fetchJson(urlOf("/old"), never);
+    await clientOf(settings).fetchJson(new URL(target()), never);
+    await follow(target(), settings);
     const last = reached().requests.list("other").at(-1);
     const first = reached().requests.list("other")[0];
     expect(last?.path).toBe("/document");
@@ -156,10 +147,8 @@ describe("a login in a URL", () => {
   });
 
   it("of a redirect goes to where it leads", async () => {
-    const client = clientOf(open);
-    const target = urlOf("/document", other).href.replace("//", "//me:secret@");
-    home.script("other", [faults.redirect(target)]);
-    await client.fetchJson(urlOf("/old"), never);
+    const target = urlOf("/document", other).href;
+    await follow(target.replace("//", "//me:secret@"), open);
     const [last] = other.requests.list();
     expect(last?.headers.authorization).toBe(basic("me:secret"));
   });

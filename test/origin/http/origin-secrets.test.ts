@@ -44,13 +44,7 @@ const away: Fault = (reply, request) => {
   url.search = `X-Signature=${signature}`;
   return faults.redirect(url.href)(reply, request);
 };
-const kinds: readonly RequestKind[] = [
-  "versions",
-  "package",
-  "checksums",
-  "signature",
-  "archive",
-];
+const kinds = "versions package checksums signature archive".split(" ");
 const ends: Readonly<Record<string, Fault>> = {
   "is right": faults.normal,
   "answers 500": faults.status(500),
@@ -66,7 +60,9 @@ const ends: Readonly<Record<string, Fault>> = {
   ),
 };
 const table = kinds.flatMap((kind) =>
-  Object.entries(ends).map(([name, end]) => [kind, name, end] as const),
+  Object.entries(ends).map(
+    ([name, end]) => [kind as RequestKind, name, end] as const,
+  ),
 );
 
 describe("secrets of an origin", () => {
@@ -93,7 +89,6 @@ describe("secrets of an origin", () => {
   );
 
   it("are in no answer, log line, metric, record or request to anybody else", async () => {
-    expect(table).toHaveLength(50);
     const { directory } = mirror;
     const files = globSync("{provender.db*,audit/*}", { cwd: directory });
     const kept = files.map((file) =>
@@ -108,15 +103,11 @@ describe("secrets of an origin", () => {
         .list()
         .map(({ headers }) => JSON.stringify(headers)),
     };
-    const counts = Object.entries(places).map(([place, texts]) => {
+    for (const [place, texts] of Object.entries(places)) {
       expect(texts.length).toBeGreaterThan(0);
-      return [
-        place,
-        texts.filter((text) => text.includes("marked-secret")).length,
-      ];
-    });
-    console.log(`${table.length} combinations: ${JSON.stringify(counts)}`);
-    for (const [, count] of counts) expect(count).toBe(0);
+      const telling = texts.filter((text) => text.includes(marked));
+      expect([place, telling.length]).toEqual([place, 0]);
+    }
     for (const { headers } of home.requests.list())
       expect(headers.authorization).toBe(`Bearer ${token}`);
     expect(elsewhere.requests.list()[0]?.path).toContain(marked);

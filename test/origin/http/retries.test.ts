@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { ProvenderError } from "../../../src/errors/index.ts";
 import { failing } from "../../scenes/failing.ts";
@@ -50,7 +51,13 @@ it.each<[string, Fault]>([
     faults.status(503, { headers: { "Retry-After": "1" } }),
   ],
   ["a page for people", faults.html],
-  ["an encoding", faults.header("Content-Encoding", "gzip")],
+  [
+    "an encoding",
+    faults.all(
+      faults.body(gzipSync(gzipSync("{}"))),
+      faults.header("Content-Encoding", "gzip, gzip"),
+    ),
+  ],
   ["what is no JSON", faults.notJson()],
   ["too much", faults.body("x".repeat(200_000))],
   ["a redirect to where it may not go", faults.redirect("https://10.0.0.1/")],

@@ -1,23 +1,15 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { failing } from "../../scenes/failing.ts";
 import { ServiceDiscovery } from "../../../src/origin/registries/service-discovery.ts";
-import { createAuthority } from "../../fakes/authority.ts";
 import { barrier } from "../../fakes/barrier.ts";
 import * as faults from "../../fakes/faults.ts";
-import { startRegistry } from "../../fakes/registry.ts";
-import { makeClient, never } from "../clients.ts";
+import { makeClient, never, startHome } from "../clients.ts";
 
 const services = { "providers.v1": "/v1/providers/" };
 
-const authority = await createAuthority();
-const ca = authority.caPem;
-const registry = await startRegistry({ authority });
+const { ca, home: registry } = await startHome();
 
-afterEach(() => {
-  registry.heal();
-  registry.requests.clear();
-  registry.services = services;
-});
+afterEach(() => void (registry.services = services));
 
 function discover(freshFor = 60_000, url = registry.url): ServiceDiscovery {
   return new ServiceDiscovery(makeClient(url, ca), new URL(url), freshFor);

@@ -143,93 +143,77 @@ describe("an access token", () => {
     expect(await verdict(await sign(changes))).toBe(reason);
   });
 
-  it("has every claim that is asked for, with a value that is taken", async () => {
-    const rules = { repository_owner: ["acme"], ref: ["refs/heads/*"] };
-    issuer = makeIssuer(published.url, new Map(Object.entries(rules)));
-    const own = { repository_owner: "acme", ref: "refs/heads/main" };
-    expect(await verdict(await sign(own))).toBe("someone");
-    for (const [name, value] of [
-      ["repository_owner", "acme-x"],
-      ["repository_owner", undefined],
-      ["ref", "refs/tags/v1"],
-    ] as const)
-      expect(await verdict(await sign({ ...own, [name]: value }))).toBe(
-        `its claim "${name}" has no value that this mirror takes`,
-      );
+  it("has every claim that is asked for", async () => {
+    issuer = makeIssuer(published.url, new Map([["ref", ["refs/heads/*"]]]));
+    const refused = 'its claim "ref" has no value that this mirror takes';
+    expect(await verdict(await sign({ ref: "refs/heads/a" }))).toBe("someone");
+    expect(await verdict(await sign({ ref: "refs/tags/v1" }))).toBe(refused);
   });
 
-  it.each(["logout+jwt"])("of type %s is refused", async (typ) => {
-    const token = await sign({}, { typ });
-    expect(await verdict(token)).toBe("it is no access token");
-  });
-
-  it("with alg none is refused, signed and unsigned, and its issuer is not asked", async () => {
-    const unsigned = new UnsecuredJWT(claims()).encode();
-    const [, payload = "", signature = ""] = (await sign()).split(".");
-    const header = (alg: string) =>
-      base64url.encode(JSON.stringify({ alg, kid: "first" }));
-    const refused = "its algorithm is none with a public key";
-    expect(await verdict(unsigned)).toBe(refused);
-    for (const alg of ["none", "None", "NONE"])
-      for (const end of ["", signature])
-        expect(await verdict(`${header(alg)}.${payload}.${end}`)).toBe(refused);
-    expect(published.requests).toEqual([]);
-  });
-
-  it.each(["HS256"])(
-    "with %s and the public key as its secret is refused",
-    async (alg) => {
-      const [, payload = ""] = (await sign()).split(".");
-      const header = base64url.encode(JSON.stringify({ alg, kid: "first" }));
-      const jwk = JSON.stringify(key.publicJwk);
-      for (const secret of [key.publicPem, key.publicPem.trim(), jwk]) {
-        const hmac = createHmac(alg.replace("HS", "sha"), secret);
-        const signature = hmac.update(`${header}.${payload}`).digest();
-        const token = `${header}.${payload}.${base64url.encode(signature)}`;
-        const refused = "its algorithm is none with a public key";
-        expect(await verdict(token)).toBe(refused);
-      }
-    },
-  );
-
-  it("with another algorithm than its key's is refused", async () => {
-    published.keys = [other];
-    const token = await sign({}, { alg: "RS256", kid: "second" });
-    expect(await verdict(token)).toBe("its issuer has no such key");
-  });
-
-  it("that names an unknown key, or brings its own, is refused", async () => {
-    const refused = "its issuer has no such key";
-    const unknown = await sign({}, { kid: "unknown" }, other);
-    expect(await verdict(unknown)).toBe(refused);
-    const own = { jwk: other.publicJwk, jku: "https://evil.example/" };
-    expect(await verdict(await sign({}, own, other))).toBe(refused);
-  });
-
-  it("under a known name with another key is refused", async () => {
-    const stranger = await createIssuerKey("first", "RS256");
-    expect(await verdict(await sign({}, {}, stranger))).toBe(
+  it.each<[string, () => Promise<string>, string]>([
+    [
+      "of type logout+jwt",
+      () => sign({}, { typ: "logout+jwt" }),
+      "it is no access token",
+    ],
+    [
+      "with another algorithm than its key's",
+      () => {
+        published.keys = [other];
+        return sign({}, { alg: "RS256", kid: "second" });
+      },
+      "its issuer has no such key",
+    ],
+    [
+      "that names an unknown key",
+      () => sign({}, { kid: "unknown" }, other),
+      "its issuer has no such key",
+    ],
+    [
+      "that brings its own key",
+      () =>
+        sign({}, { jwk: other.publicJwk, jku: "https://evil.example/" }, other),
+      "its issuer has no such key",
+    ],
+    [
+      "with another payload",
+      async () => {
+        const [header, , signature] = (await sign()).split(".");
+        const payload = JSON.stringify({ ...claims(), sub: "another" });
+        return `${header}.${base64url.encode(payload)}.${signature}`;
+      },
       "its signature is not that of its issuer",
-    );
+    ],
+    [
+      "under a known name with another key",
+      async () => sign({}, {}, await createIssuerKey("first", "RS256")),
+      "its signature is not that of its issuer",
+    ],
+  ])("%s is refused", async (_, make, reason) => {
+    expect(await verdict(await make())).toBe(reason);
   });
 
-  it("that was changed is refused wherever it was changed", async () => {
-    const token = await sign();
-    const [header = "", payload = "", signature = ""] = token.split(".");
-    const another = base64url.encode(
-      JSON.stringify({ ...claims(), sub: "another" }),
+  it("with alg none, or a hash and the public key as its secret, is refused, and its issuer is not asked", async () => {
+    const [, payload = "", signature = ""] = (await sign()).split(".");
+    const start = (alg: string) => {
+      const header = JSON.stringify({ alg, kid: "first" });
+      return `${base64url.encode(header)}.${payload}`;
+    };
+    const unsigned = ["none", "None", "NONE"].flatMap((alg) =>
+      ["", signature].map((end) => `${start(alg)}.${end}`),
     );
-    const flipped = signature.startsWith("A") ? "B" : "A";
-    const edits = [
-      `${header}.${another}.${signature}`,
-      `${header}.${payload}.${flipped}${signature.slice(1)}`,
-      `${header}.${payload}.${signature.slice(4)}`,
-      `${header}.${payload}.`,
-    ];
-    for (const edited of edits)
-      expect(await verdict(edited)).toBe(
-        "its signature is not that of its issuer",
+    const jwk = JSON.stringify(key.publicJwk);
+    const hashed = [key.publicPem, key.publicPem.trim(), jwk].map((secret) => {
+      const begun = start("HS256");
+      const made = createHmac("sha256", secret).update(begun).digest();
+      return `${begun}.${base64url.encode(made)}`;
+    });
+    const bare = new UnsecuredJWT(claims()).encode();
+    for (const token of [bare, ...unsigned, ...hashed])
+      expect(await verdict(token)).toBe(
+        "its algorithm is none with a public key",
       );
+    expect(published.requests).toEqual([]);
   });
 
   it("without the name of its key is good while its issuer has one key", async () => {

@@ -54,12 +54,9 @@ describe("a signed archive URL", () => {
   });
 
   it.each([
-    ["with another expiry", /\/(\d+)\./, "/9999999999999."],
-    ["with another holder", /(\/\d+)\.[\w-]+\./, "$1.c29tZWJvZHk."],
     ["with another signature", /\.[\w-]{43}\//, `.${"A".repeat(43)}/`],
     ["without a signature", /\.[\w-]{43}\//, "/"],
     ["of a document", fileOf("1.0.0"), "1.0.0.json"],
-    ["of a list", fileOf("1.0.0"), "index.json"],
   ])("%s is refused", async (_, from, to) => {
     const path = await scene.signedPath("1.0.0");
     const edited = path.replace(from, to);

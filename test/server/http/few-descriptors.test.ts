@@ -1,9 +1,7 @@
 import { spawnSync } from "node:child_process";
-import { expect, it, onTestFinished } from "vitest";
-import { createAuthority } from "../../fakes/authority.ts";
-import { startRegistry } from "../../fakes/registry.ts";
-import { originsOf } from "../../origins.ts";
+import { expect, it } from "vitest";
 import { startMirror } from "../../running-mirror.ts";
+import { startOrigin } from "../../scenes/world.ts";
 
 const archives = 100;
 const hasLimits = spawnSync("prlimit", ["--version"]).status === 0;
@@ -13,9 +11,7 @@ it.runIf(hasLimits)(
   "with 256 descriptors serves 100 clients of 100 archives, cold",
   { timeout: 120_000 },
   async () => {
-    const authority = await createAuthority();
-    const registry = await startRegistry({ authority });
-    onTestFinished(() => registry.stop());
+    const { registry, config } = await startOrigin();
     const releases = [];
     for (let n = 0; n < archives; n++)
       releases.push(
@@ -23,10 +19,9 @@ it.runIf(hasLimits)(
       );
     const mirror = await startMirror({
       // As long as it takes: this counts descriptors, not time.
-      config: originsOf(authority, registry),
+      config,
       limits: { answer: 60_000, firstByte: 60_000 },
     });
-    onTestFinished(() => mirror.kill());
     const pid = String(mirror.process.pid);
     const limited = spawnSync("prlimit", ["--pid", pid, "--nofile=256:256"]);
     expect(limited.status).toBe(0);

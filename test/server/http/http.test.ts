@@ -1,9 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { startWorld } from "../../scenes/world.ts";
 
-const base = "/providers/registry.terraform.io/acme/demo/";
-const warm = "terraform-provider-demo_1.2.3_linux_amd64.zip";
-const cold = "terraform-provider-demo_1.2.3_darwin_arm64.zip";
+const name = "registry.terraform.io/acme/demo/";
+const base = `/providers/${name}`;
+const warm = `${base}terraform-provider-demo_1.2.3_linux_amd64.zip`;
+const cold = `${base}terraform-provider-demo_1.2.3_darwin_arm64.zip`;
+const registryBase = `/v1/providers/${name}`;
+const sums = `${registryBase}1.2.3/terraform-provider-demo_1.2.3_SHA256SUMS`;
+const documents = [
+  ...[`${base}index.json`, `${base}1.2.3.json`, `${registryBase}versions`],
+  `${registryBase}1.2.3/download/linux/amd64`,
+];
 
 const { registry, mirror } = await startWorld();
 const release = await registry.publish({
@@ -13,14 +20,14 @@ const release = await registry.publish({
   size: 200_000,
 });
 const content = release.archive("linux_amd64").bytes;
-await mirror.get(base + warm);
+await mirror.get(warm);
 
 function get(document: string, headers: Readonly<Record<string, string>> = {}) {
-  return mirror.get(base + document, { headers });
+  return mirror.get(document, { headers });
 }
 
 function head(document: string) {
-  return mirror.get(base + document, { method: "HEAD" });
+  return mirror.get(document, { method: "HEAD" });
 }
 
 async function tagOf(document: string): Promise<string> {
@@ -28,7 +35,7 @@ async function tagOf(document: string): Promise<string> {
   return headers.etag ?? "";
 }
 
-describe.each(["index.json", "1.2.3.json"])("%s", (document) => {
+describe.each(documents)("%s", (document) => {
   it("is exactly application/json, without parameters", async () => {
     const { status, headers } = await get(document);
     expect(status).toBe(200);
@@ -46,24 +53,27 @@ describe.each(["index.json", "1.2.3.json"])("%s", (document) => {
   });
 });
 
-describe.each(["index.json", "1.2.3.json", warm, cold])("%s", (document) => {
-  it("has a strong tag", async () => {
-    expect(await tagOf(document)).toMatch(/^"[\x21\x23-\x7e]+"$/);
-  });
+describe.each([...documents, sums, `${sums}.sig`, warm, cold])(
+  "%s",
+  (document) => {
+    it("has a strong tag", async () => {
+      expect(await tagOf(document)).toMatch(/^"[\x21\x23-\x7e]+"$/);
+    });
 
-  it("is not sent again to a client that has it", async () => {
-    const tag = await tagOf(document);
-    for (const held of [tag, `"other", ${tag}`, `W/${tag}`, "*"]) {
-      const answer = await get(document, { "If-None-Match": held });
-      expect({ held, status: answer.status }).toEqual({ held, status: 304 });
-      expect(answer.body).toHaveLength(0);
-      expect(answer.headers.etag).toBe(tag);
-    }
-  });
-});
+    it("is not sent again to a client that has it", async () => {
+      const tag = await tagOf(document);
+      for (const held of [tag, `"other", ${tag}`, `W/${tag}`, "*"]) {
+        const answer = await get(document, { "If-None-Match": held });
+        expect({ held, status: answer.status }).toEqual({ held, status: 304 });
+        expect(answer.body).toHaveLength(0);
+        expect(answer.headers.etag).toBe(tag);
+      }
+    });
+  },
+);
 
 it("sends a document to a client that has another one", async () => {
-  const answer = await get("index.json", { "If-None-Match": '"other"' });
+  const answer = await get(`${base}index.json`, { "If-None-Match": '"other"' });
   expect(answer.status).toBe(200);
 });
 
@@ -153,7 +163,7 @@ describe("an archive", () => {
   });
 
   it("is described whole on HEAD with a range", async () => {
-    const { status, headers } = await mirror.get(base + warm, {
+    const { status, headers } = await mirror.get(warm, {
       method: "HEAD",
       headers: { Range: "bytes=0-9" },
     });

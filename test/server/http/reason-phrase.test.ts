@@ -33,6 +33,10 @@ describe("the reason phrase of a refusal", () => {
       for (const see of [undefined, page, `${page}/${"1".repeat(300)}`]) {
         const phrase = formatReasonPhrase(anyError(code, text), see);
         expect(phrase).toMatch(/^[A-Z][\x20-\x7e]{9,199}$/);
+        // Every refusal that a client can meet has its cause.
+        expect(phrase.startsWith("The mirror failed")).toBe(
+          statusOf(anyError(code, text)) === 500,
+        );
         expect(phrase).not.toMatch(/[<>"&;%\\]|a=b|alert\(1\)</);
       }
   });
@@ -59,15 +63,6 @@ describe("the reason phrase of a refusal", () => {
       expect(JSON.parse(body)).toMatchObject({ code });
     },
   );
-
-  it("names the cause of every refusal that a client can meet", () => {
-    for (const code of errorCodes) {
-      const error = anyError(code, "x");
-      const unnamed = formatReasonPhrase(undefined, undefined);
-      if (statusOf(error) !== 500)
-        expect(formatReasonPhrase(error, undefined), code).not.toBe(unnamed);
-    }
-  });
 
   it.each([
     [

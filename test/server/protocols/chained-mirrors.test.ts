@@ -1,11 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { issueToken } from "../../client-token.ts";
-import { createAuthority } from "../../fakes/authority.ts";
 import { tarGz } from "../../fakes/module-archive.ts";
-import { startRegistry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
 import { startMirror } from "../../running-mirror.ts";
 import { makeModuleScene } from "../../scenes/module-scene.ts";
+import { startOrigin } from "../../scenes/world.ts";
 import {
   digestsIn,
   readAudit,
@@ -16,8 +15,7 @@ const host = "registry.opentofu.org";
 const modules = "modules.example.com";
 const { token, configured } = issueToken("edge");
 
-const authority = await createAuthority();
-const registry = await startRegistry({ authority });
+const { authority, registry } = await startOrigin();
 const scene = await makeModuleScene();
 /** Takes unsigned releases, and lets only clients with a token in. */
 const central = await startMirror({

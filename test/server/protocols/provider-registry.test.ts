@@ -84,21 +84,6 @@ describe("the provider registry façade", () => {
     }
   });
 
-  it("answers HEAD and If-None-Match at every URL of its own", async () => {
-    const demo = new RegistryRequests(mirror, "demo");
-    for (const path of ["versions", ...demo.pathsOf("1.2.3")]) {
-      const got = await demo.get(path);
-      const head = await demo.get(path, { method: "HEAD" });
-      expect([head.status, head.body.length]).toEqual([200, 0]);
-      expect(head.headers["content-length"]).toBe(`${got.body.length}`);
-      const tag = got.headers.etag ?? "";
-      expect(tag).toMatch(/^"[^"]+"$/);
-      const headers = { "If-None-Match": tag };
-      const again = await demo.get(path, { headers });
-      expect([again.status, again.body.length]).toEqual([304, 0]);
-    }
-  });
-
   it("answers 404 for what the origin does not have, 400 for what is no address", async () => {
     const demo = new RegistryRequests(mirror, "demo");
     const statuses = new Map([

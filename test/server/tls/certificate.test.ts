@@ -1,9 +1,9 @@
 import { generateKeyPairSync } from "node:crypto";
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createSecureContext } from "node:tls";
-import { afterAll, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
+import { scratch } from "../../running-mirror.ts";
 import { failing } from "../../scenes/failing.ts";
 import {
   issueCertificate,
@@ -17,14 +17,13 @@ import {
 const now = new Date("2026-03-01T00:00:00Z");
 const day = 24 * 60 * 60 * 1000;
 
-const directory = await mkdtemp(join(tmpdir(), "provender-certificate-"));
+const directory = scratch("certificate");
 const paths = {
   certificate: join(directory, "site.pem"),
   key: join(directory, "site.key"),
 };
 const authority = await makeAuthority("test", now);
 const issued = await issueCertificate(authority, ["localhost"], now);
-afterAll(() => rm(directory, { recursive: true, force: true }));
 beforeEach(async () => {
   await rm(paths.key, { force: true });
   await give(issued.certificate + authority.certificate, issued.key);
@@ -59,46 +58,56 @@ it("says which file is missing", async () => {
   );
 });
 
-it("says which file is not what it should be", async () => {
-  await give(issued.certificate, "no key");
-  expect(await refusal()).toMatch(`${paths.key}: is not a private key`);
-  await give("no certificate", issued.key);
-  expect(await refusal()).toMatch(`${paths.certificate}: is not a certificate`);
+const { privateKey: locked } = generateKeyPairSync("ec", {
+  namedCurve: "P-256",
+  publicKeyEncoding: { type: "spki", format: "pem" },
+  privateKeyEncoding: {
+    ...{ type: "pkcs8", format: "pem" },
+    ...{ cipher: "aes-256-cbc", passphrase: "secret" },
+  },
 });
+const damaged = authority.certificate.replace(/\n[^-].{20}/, "\nAAAAAAAAAA");
 
-it("refuses a key with a passphrase", async () => {
-  const { privateKey } = generateKeyPairSync("ec", {
-    namedCurve: "P-256",
-    publicKeyEncoding: { type: "spki", format: "pem" },
-    privateKeyEncoding: {
-      type: "pkcs8",
-      format: "pem",
-      cipher: "aes-256-cbc",
-      passphrase: "secret",
-    },
-  });
-  await give(issued.certificate, privateKey);
-  expect(await refusal()).toMatch("give PEM without a passphrase");
-});
-
-it("refuses a key of another certificate", async () => {
-  await give(issued.certificate, authority.key);
-  expect(await refusal()).toMatch(
+it.each([
+  [
+    "no key",
+    issued.certificate,
+    "no key",
+    `${paths.key}: is not a private key`,
+  ],
+  [
+    "no certificate",
+    "no certificate",
+    issued.key,
+    `${paths.certificate}: is not a certificate`,
+  ],
+  [
+    "a key with a passphrase",
+    issued.certificate,
+    locked,
+    "give PEM without a passphrase",
+  ],
+  [
+    "a key of another certificate",
+    issued.certificate,
+    authority.key,
     `${paths.key}: this key does not belong to the first certificate in ${paths.certificate}`,
-  );
-});
-
-it("refuses a chain that does not start with the server's certificate", async () => {
-  await give(authority.certificate + issued.certificate, issued.key);
-  expect(await refusal()).toMatch("give the server's own certificate first");
-});
-
-it("refuses a chain whose second certificate is damaged", async () => {
-  const damaged = authority.certificate.replace(/\n[^-].{20}/, "\nAAAAAAAAAA");
-  await give(`${issued.certificate}\n${damaged}`, issued.key);
-  expect(await refusal()).toMatch(
+  ],
+  [
+    "a chain that does not start with the server's certificate",
+    authority.certificate + issued.certificate,
+    issued.key,
+    "give the server's own certificate first",
+  ],
+  [
+    "a chain whose second certificate is damaged",
+    `${issued.certificate}\n${damaged}`,
+    issued.key,
     `${paths.certificate}: cannot be used for TLS`,
-  );
+  ],
+])("refuses %s", async (_, certificate, key, reason) => {
+  await give(certificate, key);
+  expect(await refusal()).toMatch(reason);
 });
 
 it("refuses a certificate that has expired", async () => {

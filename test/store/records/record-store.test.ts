@@ -110,21 +110,6 @@ describe("change", () => {
     await store.change(key, asItIs, (before) => ({ before }));
     expect(await store.read(key, asItIs)).toEqual({ before: body });
   });
-
-  it("is seen whole or not at all", async () => {
-    const stores = await make();
-    const store = stores.open();
-    const bodies = times(6, (n) => ({ n, padding: "x".repeat(n * 1000) }));
-    await store.swap(key, 0, bodies[0]);
-    const writing = Promise.all(
-      bodies.map((next) => store.change(key, asItIs, () => next)),
-    );
-    const seen = await Promise.all(
-      times(6, () => stores.open().read(key, asItIs)),
-    );
-    await writing;
-    for (const value of seen) expect(bodies).toContainEqual(value);
-  });
 });
 
 describe("a record", () => {

@@ -1,21 +1,212 @@
-import { gzipSync } from "node:zlib";
-import { expect, it } from "vitest";
+import { crc32, deflateRawSync, gzipSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
 import type { ArchiveFormat } from "../../../src/address/module-archive-name.ts";
 import { failing } from "../../scenes/failing.ts";
 import {
   readMembers,
   verifyModuleArchive,
 } from "../../../src/verification/archives/module-archive.ts";
-import { main } from "./sound-tars.ts";
 import { limits, withArchive } from "./own-reading.ts";
-import { tarBytes, tarGzBytes } from "./tar-bytes.ts";
-import { zipBytes } from "./zip-bytes.ts";
+import {
+  end,
+  long,
+  main,
+  pax,
+  tarBytes,
+  tarGzBytes,
+  type TarPart,
+} from "./tar-bytes.ts";
+import { zip64Bytes, zipBytes, type ZipPart } from "./zip-bytes.ts";
 
-const xz = Buffer.from("\xfd7zXZ\0", "latin1");
-const zip = zipBytes([{ name: "main.tf", content: "# main\n" }]);
-const mebibytes = (count: number) => Buffer.alloc(count << 20);
-const otherKind = "it is not of the kind that its name says";
-const outside = tarGzBytes([{ name: "../main.tf" }]);
+/** The members with what they hold, or why the archive is refused. */
+function read(format: ArchiveFormat, bytes: Buffer): Promise<string> {
+  return withArchive(bytes, async (archive) => {
+    const contents: Buffer[][] = [];
+    const reading = readMembers(format, archive, limits, () => {
+      const content: Buffer[] = [];
+      contents.push(content);
+      return (piece) => content.push(Buffer.from(piece));
+    });
+    const members = await reading.catch((error: unknown) => error as Error);
+    if (members instanceof Error) return `refused: ${members.message}`;
+    const told = members.map((member, at) => {
+      const target = member.target ? ` -> ${member.target}` : "";
+      const text = Buffer.concat(contents[at] ?? []).toString();
+      const content = text.length < 20 ? text.trim() : `${text.length} octets`;
+      return `${member.kind} ${member.name}${target} ${content}`.trim();
+    });
+    return told.join(", ");
+  });
+}
+
+const empty: TarPart = { name: "a" };
+const gnu = "ustar  \0";
+const directory = (more: Partial<TarPart> = {}): TarPart => ({
+  ...{ name: "modules/", type: "5" },
+  ...more,
+});
+const nothing = Buffer.of();
+/** What `main` is read as. */
+const plain = "file main.tf # main";
+const raised = (at: number, bytes: string) =>
+  tarBytes([{ ...main, at: [[at, bytes]] }]);
+
+it.each<[string, Buffer, string]>([
+  ["no members", tarBytes([]), "refused: it is empty"],
+  [
+    "two files",
+    tarBytes([main, { ...empty, content: "x".repeat(1e5) }]),
+    "file main.tf # main, file a 100000 octets",
+  ],
+  ["no end", tarBytes([main], nothing), plain],
+  ["one block of zeros", tarBytes([main], Buffer.alloc(512)), plain],
+  ["ten kilobytes of zeros", tarBytes([main], Buffer.alloc(10_240)), plain],
+  [
+    "members after an end",
+    tarBytes([empty, end, main]),
+    "file a, file main.tf # main",
+  ],
+  ["a contiguous file", tarBytes([{ ...main, type: "7" }]), plain],
+  [
+    "a name twice",
+    tarBytes([main, main]),
+    "file main.tf # main, file main.tf # main",
+  ],
+  ["a directory", tarBytes([directory()]), "directory modules/"],
+  [
+    "an old form",
+    tarBytes([
+      { ...main, magic: "", at: [[257, "\0".repeat(255)]] },
+      directory({ type: "\0", magic: "" }),
+    ]),
+    "file main.tf # main, directory modules/",
+  ],
+  [
+    "long names of GNU",
+    tarBytes([
+      long(`${"l".repeat(150)}.tf`),
+      { ...main, magic: gnu },
+      long("target".repeat(30), "K"),
+      { name: "link", type: "2", link: "x", magic: gnu },
+    ]),
+    `file ${"l".repeat(150)}.tf # main, symbolic link link -> ${"target".repeat(30)}`,
+  ],
+  [
+    "the names of git",
+    tarBytes([
+      pax({ comment: "0123456789abcdef" }, "g"),
+      directory({ name: "module-1.0/" }),
+      pax({ path: `module-1.0/${"p".repeat(200)}.tf` }),
+      main,
+    ]),
+    `directory module-1.0/, file module-1.0/${"p".repeat(200)}.tf # main`,
+  ],
+  [
+    "times and attributes",
+    tarBytes([
+      pax({
+        ...{ mtime: "1700000000.123456789", atime: "-1.5", uname: "é" },
+        ...{ uid: "3000000", "SCHILY.xattr.user.x": "a=b\n" },
+      }),
+      main,
+    ]),
+    plain,
+  ],
+  [
+    "a prefix",
+    tarBytes([{ ...main, prefix: "module-1.0/a" }]),
+    "file module-1.0/a/main.tf # main",
+  ],
+  [
+    "a name that is cut inside a letter",
+    tarBytes([
+      pax({ path: "aé.tf" }),
+      { ...main, name: Buffer.from([0x61, 0xc3]) },
+    ]),
+    "file aé.tf # main",
+  ],
+  [
+    "numbers with spaces",
+    tarBytes([{ ...main, size: "         7 \0", mode: "   644 \0" }]),
+    plain,
+  ],
+  ["a large owner", raised(108, "\x80\0\0\0\0\x2d\xc6\xc0"), plain],
+  ["a time before 1970", raised(136, `${"\xff".repeat(11)}\xf0`), plain],
+  [
+    "modes with their types",
+    tarBytes([
+      directory({ mode: "0040755\0" }),
+      { ...main, mode: "0100644\0" },
+    ]),
+    "directory modules/, file main.tf # main",
+  ],
+  [
+    "links inside",
+    tarBytes([
+      { name: "a/link", type: "2", link: "../main.tf" },
+      { name: "hard", type: "1", link: "main.tf" },
+    ]),
+    "symbolic link a/link -> ../main.tf, hard link hard -> main.tf",
+  ],
+  [
+    "a name outside",
+    tarBytes([{ name: "../main.tf" }]),
+    'refused: a member is named "../main.tf"',
+  ],
+  [
+    "a cut header",
+    tarBytes([main], Buffer.alloc(300)),
+    "refused: Unexpected end of data",
+  ],
+  [
+    "cut content",
+    tarBytes([main], nothing).subarray(0, -1),
+    "refused: Unexpected end of data",
+  ],
+  [
+    "content of a directory",
+    tarBytes([directory({ content: "x" })]),
+    "refused: a directory has content",
+  ],
+  [
+    "content of a hard link",
+    tarBytes([{ ...empty, type: "1", link: "b", content: "x" }]),
+    "refused: a hard link has content",
+  ],
+  [
+    "attributes of a sparse file",
+    tarBytes([pax({ "GNU.sparse.realsize": "9".repeat(18) }), empty]),
+    "refused: it has a sparse file",
+  ],
+  [
+    "too many attributes",
+    tarBytes([pax({ comment: "c".repeat(65_536) }), empty]),
+    "refused: a member has too many attributes",
+  ],
+  [
+    "a character device",
+    tarBytes([{ ...empty, type: "3" }]),
+    "refused: it has a character-device",
+  ],
+  [
+    "a block device",
+    tarBytes([{ ...empty, type: "4" }]),
+    "refused: it has a block-device",
+  ],
+  ["a pipe", tarBytes([{ ...empty, type: "6" }]), "refused: it has a fifo"],
+  [
+    "an old sparse file",
+    tarBytes([{ ...empty, type: "S" }]),
+    "refused: it has a member of an unknown type",
+  ],
+  [
+    "what nobody knows",
+    tarBytes([{ ...empty, type: "X" }]),
+    "refused: it has a member of an unknown type",
+  ],
+])("a tar with %s: %#", async (_what, tar, told) => {
+  expect(await read("tar.gz", gzipSync(tar))).toBe(told);
+});
 
 /** With an extra field, a name, a comment and a checksum of the header. */
 const withHeader = (gzip: Buffer) =>
@@ -24,98 +215,251 @@ const withHeader = (gzip: Buffer) =>
     Buffer.from("abcname\0comment\0##", "latin1"),
     gzip.subarray(10),
   ]);
+const good = tarGzBytes([main]);
 const behind = (text: string) =>
-  Buffer.concat([tarGzBytes([main]), Buffer.from(text, "latin1")]);
+  Buffer.concat([good, Buffer.from(text, "latin1")]);
+const outside = tarGzBytes([{ name: "../main.tf" }]);
+const [half, rest] = [0, 700].map((from) =>
+  gzipSync(tarBytes([main]).subarray(from, from === 0 ? 700 : undefined)),
+);
+const zeros = (mebibytes: number) => ({
+  ...{ name: "a", content: Buffer.alloc(mebibytes << 20) },
+});
 
-it.each<[string, ArchiveFormat, Buffer, string | readonly string[]]>([
-  ["a tar", "tar.gz", tarGzBytes([main]), ["main.tf"]],
-  ["a zip", "zip", zip, ["main.tf"]],
-  ["an xz archive", "tar.xz", Buffer.concat([xz, Buffer.of(1)]), []],
-  ["a bzip2 archive", "tar.bz2", Buffer.from("BZh9"), []],
-  ["a bzip2 archive for xz", "tar.xz", Buffer.from("BZh91AY"), otherKind],
-  ["an xz archive for bzip2", "tar.bz2", xz, otherKind],
-  ["half a beginning", "tar.xz", xz.subarray(0, 3), otherKind],
-  ["nothing", "tar.bz2", Buffer.of(), otherKind],
-  ["a zip for a tar", "tar.gz", zip, otherKind],
-  ["a tar for a zip", "zip", tarGzBytes([main]), "signature not found"],
-  ["no members", "tar.gz", tarGzBytes([]), "it is empty"],
-  ["no entries", "zip", zipBytes([]), "it is empty"],
-  ["a name outside", "tar.gz", outside, 'a member is named "../main.tf"'],
-  ["bytes behind its end", "tar.gz", behind("\0\0more"), ["main.tf"]],
-  ["a text behind its end", "tar.gz", behind("<!-- a -->\n"), ["main.tf"]],
-  [
-    "the start of another behind",
-    "tar.gz",
-    behind("\x1f\x8b\x08x"),
-    ["main.tf"],
-  ],
-  ["half a magic behind", "tar.gz", behind("\x1f"), ["main.tf"]],
-  ["much behind its end", "tar.gz", behind("x".repeat(3 << 20)), ["main.tf"]],
-  [
-    "names in its header",
-    "tar.gz",
-    withHeader(tarGzBytes([main])),
-    ["main.tf"],
-  ],
-  ["zeros behind its end", "tar.gz", behind("\0".repeat(1000)), ["main.tf"]],
-  [
-    "two members",
-    "tar.gz",
-    Buffer.concat([
-      gzipSync(tarBytes([main]).subarray(0, 700)),
-      gzipSync(tarBytes([main]).subarray(700)),
-    ]),
-    ["main.tf"],
-  ],
+it.each<[string, Buffer, string]>([
+  ["names in its header", withHeader(good), plain],
+  ["bytes behind its end", behind("\0\0more"), plain],
+  ["a text behind its end", behind("<!-- a -->\n"), plain],
+  ["the start of another behind", behind("\x1f\x8b\x08x"), plain],
+  ["half a magic behind", behind("\x1f"), plain],
+  ["much behind its end", behind("x".repeat(3 << 20)), plain],
+  ["zeros behind its end", behind("\0".repeat(1000)), plain],
+  ["two members", Buffer.concat([half ?? nothing, rest ?? nothing]), plain],
   [
     "a second member that leads outside",
-    "tar.gz",
-    Buffer.concat([gzipSync(tarBytes([main], Buffer.of())), outside]),
-    'a member is named "../main.tf"',
+    Buffer.concat([gzipSync(tarBytes([main], nothing)), outside]),
+    'refused: a member is named "../main.tf"',
   ],
   [
     "a second member that is cut",
-    "tar.gz",
-    Buffer.concat([tarGzBytes([main]), outside.subarray(0, -1)]),
-    "unexpected end of file",
+    Buffer.concat([good, outside.subarray(0, -1)]),
+    "refused: unexpected end of file",
+  ],
+  ["its end cut", good.subarray(0, -9), "refused: unexpected end of file"],
+  [
+    "a wrong checksum",
+    Buffer.concat([good.subarray(0, -8), Buffer.alloc(8)]),
+    "refused: incorrect data check",
   ],
   [
-    "zeros behind the tar",
-    "tar.gz",
-    gzipSync(Buffer.concat([tarBytes([main]), Buffer.alloc(20480)])),
-    ["main.tf"],
-  ],
-  ["a name twice", "tar.gz", tarGzBytes([main, main]), ["main.tf", "main.tf"]],
-  [
-    "only what does no harm",
-    "tar.gz",
-    gzipSync(tarBytes([{ name: "a", content: mebibytes(1) }], Buffer.of())),
-    ["a"],
+    "what does no harm",
+    gzipSync(tarBytes([zeros(1)], nothing)),
+    "file a 1048576 octets",
   ],
   [
     "200 times its size",
-    "tar.gz",
-    tarGzBytes([{ name: "a", content: mebibytes(4) }]),
-    "it expands to more than 200 times its size",
+    tarGzBytes([zeros(4)]),
+    "refused: it expands to more than 200 times its size",
   ],
-])(
-  "an archive with %s, as %s, is looked through",
-  async (_what, format, bytes, expected) => {
-    const listed = withArchive(bytes, (archive) =>
-      readMembers(format, archive, limits),
-    );
-    if (typeof expected === "string")
-      await expect(listed).rejects.toThrow(expected);
-    else expect((await listed).map(({ name }) => name)).toEqual(expected);
-  },
-);
+])("a gzip with %s: %#", async (_what, gzip, told) => {
+  expect(await read("tar.gz", gzip)).toBe(told);
+});
+
+const zipped: ZipPart = {
+  ...{ name: "main.tf", content: "# main\n", deflate: true },
+  attributes: 0o100644 * 0x10000,
+};
+const one = (lie: Partial<ZipPart>) => zipBytes([{ ...zipped, ...lie }]);
+const folder = { content: "", deflate: false };
+const link = { attributes: 0xa1ff0000 };
+
+function field(id: number, data: Buffer): Buffer {
+  const head = Buffer.alloc(4);
+  head.writeUInt16LE(id, 0);
+  head.writeUInt16LE(data.length, 2);
+  return Buffer.concat([head, data]);
+}
+
+/** A data descriptor of what `zipped` holds, whose sizes have so many octets. */
+function described(octets: 4 | 8, hasSignature: boolean): Buffer {
+  const { content } = zipped;
+  const bytes = Buffer.alloc(8 + 2 * octets);
+  bytes.writeUInt32LE(0x08074b50, 0);
+  bytes.writeUInt32LE(crc32(content), 4);
+  bytes.writeUInt32LE(deflateRawSync(content).length, 8);
+  bytes.writeUInt32LE(content.length, 8 + octets);
+  return one({ flags: 8, described: bytes.subarray(hasSignature ? 0 : 4) });
+}
+
+const path = Buffer.alloc(5, 1);
+path.writeUInt32LE(crc32("main.tf"), 1);
+const sizes = Buffer.alloc(16);
+[7, 9].forEach((size, at) => sizes.writeUInt32LE(size, at * 8));
+
+it.each<[string, Buffer, string]>([
+  ["no entries", zipBytes([]), "refused: it is empty"],
+  ["a file", one({}), plain],
+  ["stored content", one({ deflate: false }), plain],
+  ["an empty file", one(folder), "file main.tf"],
+  ["another name before its content", one({ local: { name: "other" } }), plain],
+  [
+    "a folder of Unix",
+    one({ ...folder, attributes: 0x41ed0000 }),
+    "directory main.tf",
+  ],
+  [
+    "a folder of DOS",
+    one({ ...folder, attributes: 0x10, host: 0 }),
+    "directory main.tf",
+  ],
+  [
+    "a folder by its name",
+    one({ ...folder, name: "a/", attributes: 0 }),
+    "directory a/",
+  ],
+  ["attributes of DOS", one({ attributes: 0x20, host: 0 }), plain],
+  [
+    "a link inside",
+    one({ ...link, content: "README" }),
+    "symbolic link main.tf -> README",
+  ],
+  [
+    "a link by the longest way",
+    one({ ...link, content: `${"./".repeat(2044)}main.tf` }),
+    `symbolic link main.tf -> ${"./".repeat(2044)}main.tf`,
+  ],
+  ["a data descriptor", one({ flags: 8 }), plain],
+  [
+    "nothing before the content",
+    one({ flags: 8, local: { size: 0, rawBytes: 0, crc32: 0 } }),
+    plain,
+  ],
+  ["a descriptor without a signature", described(4, false), plain],
+  ["a descriptor of 64 bits", described(8, true), plain],
+  ["one of 64 bits without a signature", described(8, false), plain],
+  ["a name in UTF-8", one({ name: "é.tf", flags: 0x800 }), "file é.tf # main"],
+  [
+    "a Unicode path that is the name",
+    one({
+      extra: field(0x7075, Buffer.concat([path, Buffer.from("main.tf")])),
+    }),
+    plain,
+  ],
+  ["times of Unix", one({ extra: field(0x5455, Buffer.alloc(5)) }), plain],
+  ["a directory of 64 bits", zip64Bytes([zipped]), plain],
+  [
+    "sizes of 64 bits in both headers",
+    one({
+      extra: field(1, sizes),
+      local: { size: -1 >>> 0, rawBytes: -1 >>> 0, extra: field(1, sizes) },
+    }),
+    plain,
+  ],
+  ["a comment", zipBytes([zipped], { comment: Buffer.from("hi") }), plain],
+  [
+    "a device",
+    one({ attributes: 0x21a40000 }),
+    "refused: it has a device or a pipe",
+  ],
+  [
+    "a link with a long target",
+    one({ ...link, content: "x".repeat(4097) }),
+    "refused: a link has a target that is too long",
+  ],
+  ["a wrong CRC", one({ crc32: 1 }), "refused: the CRC of an entry is wrong"],
+])("a zip with %s: %#", async (_what, bytes, told) => {
+  expect(await read("zip", bytes)).toBe(told);
+});
+
+const xz = Buffer.from("\xfd7zXZ\0", "latin1");
+const otherKind = "refused: it is not of the kind that its name says";
+
+it.each<[string, ArchiveFormat, Buffer, string]>([
+  ["an xz archive", "tar.xz", Buffer.concat([xz, Buffer.of(1)]), ""],
+  ["a bzip2 archive", "tar.bz2", Buffer.from("BZh9"), ""],
+  ["a bzip2 archive", "tar.xz", Buffer.from("BZh91AY"), otherKind],
+  ["an xz archive", "tar.bz2", xz, otherKind],
+  ["half a beginning", "tar.xz", xz.subarray(0, 3), otherKind],
+  ["nothing", "tar.bz2", nothing, otherKind],
+  ["a zip", "tar.gz", one({}), otherKind],
+  [
+    "a tar",
+    "zip",
+    good,
+    "refused: End of central directory record signature not found. Either not a zip file, or file is truncated.",
+  ],
+])("%s as %s: %#", async (_what, format, bytes, told) => {
+  expect(await read(format, bytes)).toBe(told);
+});
+
+describe("all of an archive is bounded", () => {
+  const many = <T>(count: number, make: (at: number) => readonly T[]) =>
+    Array.from({ length: count }, (_, at) => make(at)).flat();
+  const named = (at: number) => `${at}${"x".repeat(4000)}`;
+  const tooLong = "refused: its names are too long or too deep together";
+
+  it.each<[string, ArchiveFormat, Buffer, string]>([
+    [
+      "its members",
+      "tar.gz",
+      tarGzBytes(many(1001, (at) => [{ name: `${at}` }])),
+      "refused: it has more than 1000 members",
+    ],
+    [
+      "its global headers",
+      "tar.gz",
+      tarGzBytes([...many(70, () => [pax({ a: "b" }, "g")]), main]),
+      "refused: a member has too many attributes",
+    ],
+    [
+      "an attribute",
+      "tar.gz",
+      tarGzBytes([pax({ path: "x".repeat(70_000) }), main]),
+      "refused: a member has too many attributes",
+    ],
+    [
+      "the text of its names",
+      "tar.gz",
+      tarGzBytes(many(150, (at) => [long(named(at)), main])),
+      tooLong,
+    ],
+    [
+      "the parts of its links",
+      "tar.gz",
+      tarGzBytes(
+        many(200, (at) => [
+          long(`${at}/${"a/".repeat(200)}b`),
+          { ...empty, type: "2", link: "x" },
+        ]),
+      ),
+      tooLong,
+    ],
+    [
+      "the names of a zip",
+      "zip",
+      zipBytes(many(150, (at) => [{ name: named(at), content: "" }])),
+      tooLong,
+    ],
+  ])("%s", async (_what, format, bytes, told) => {
+    expect(await read(format, bytes)).toBe(told);
+  });
+});
+
+it("ends with the fault of who visits", async () => {
+  const visited = withArchive(tarGzBytes([main, empty]), (archive) =>
+    readMembers("tar.gz", archive, limits, ({ name }) => {
+      throw new Error(`not ${name}`);
+    }),
+  );
+  await expect(visited).rejects.toThrow("not main.tf");
+});
 
 it("a module's archive is refused with the archive's reason, or not at all", async () => {
   const verify = (bytes: Buffer) =>
     withArchive(bytes, (archive) =>
       verifyModuleArchive("a module", "tar.gz", archive, limits),
     );
-  await verify(tarGzBytes([main]));
+  await verify(good);
   const refusal = await verify(outside).catch((error: unknown) => error);
   expect(refusal).toEqual(failing("module-archive-refused"));
   expect(refusal).toMatchObject({
@@ -124,7 +468,7 @@ it("a module's archive is refused with the archive's reason, or not at all", asy
 });
 
 it("a disk that fails is not the archive's fault", async () => {
-  await withArchive(tarGzBytes([main]), async ({ fd, size }) => {
+  await withArchive(good, async ({ fd, size }) => {
     const longer = { fd, size: size + 1000 };
     const verified = verifyModuleArchive("a module", "tar.gz", longer, limits);
     await expect(verified).rejects.toMatchObject({ code: "EIO" });

@@ -41,7 +41,7 @@ describe("refuses", () => {
     [
       "a wrong CRC in the data descriptor",
       "CRC",
-      one({ flags: 8, describedCrc32: 1 }),
+      one({ flags: 8, described: Buffer.alloc(16, "PK\x07\x08") }),
     ],
     ["more content than announced", "size", one({ size: text.length - 1 })],
     ["less content than announced", "size", one({ size: text.length + 1 })],

@@ -17,6 +17,7 @@ export interface TarPart {
 }
 
 export const end = Buffer.alloc(1024);
+export const main: TarPart = { name: "main.tf", content: "# main\n" };
 
 /** A tar made block by block, so that hostile shapes can be made too. */
 export function tarBytes(

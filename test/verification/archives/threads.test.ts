@@ -1,7 +1,7 @@
-import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { open, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { scratch } from "../../running-mirror.ts";
 import { failing } from "../../scenes/failing.ts";
 import { hashPackage } from "../../../src/verification/archives/package-hash.ts";
 import { ArchiveThreads } from "../../../src/verification/archives/threads.ts";
@@ -9,32 +9,29 @@ import { zipBytes, type ZipPart } from "./zip-bytes.ts";
 
 const limits = { entries: 4096, expandedBytes: 2 ** 33, ratio: 200 };
 
-const directory = await mkdtemp(join(tmpdir(), "package-hash-threads-"));
-afterAll(() => rm(directory, { recursive: true }));
+const directory = scratch("threads");
+
+/** Threads until the test is over. */
+function start(deadlineMs = 20_000, threads = 1): ArchiveThreads {
+  const started = new ArchiveThreads({ threads, limits, deadlineMs });
+  onTestFinished(() => started.close());
+  return started;
+}
 
 async function opened(name: string, bytes: Buffer) {
   const path = join(directory, name);
   await writeFile(path, bytes);
   const file = await open(path);
-  return {
-    fd: file.fd,
-    size: bytes.length,
-    [Symbol.asyncDispose]: () => file.close(),
-  };
+  onTestFinished(() => file.close());
+  return { fd: file.fd, size: bytes.length };
 }
 
 test("gives each of many archives the h1 that hashPackage gives it", async () => {
-  const threads = new ArchiveThreads({
-    threads: 2,
-    limits,
-    deadlineMs: 20_000,
-  });
-  await using stack = new AsyncDisposableStack();
-  stack.defer(() => threads.close());
+  const threads = start(20_000, 2);
   const archives = [];
   for (let n = 0; n < 7; n++) {
     const bytes = zipBytes([{ name: "n", content: String(n), deflate: true }]);
-    archives.push(stack.use(await opened(`many-${n}`, bytes)));
+    archives.push(await opened(`many-${n}`, bytes));
   }
   const hashes = await Promise.all(archives.map((a) => threads.hash(a)));
   const expected = await Promise.all(
@@ -45,15 +42,10 @@ test("gives each of many archives the h1 that hashPackage gives it", async () =>
 });
 
 test("an unhashable archive stays one across the threads, with its reason", async () => {
-  const threads = new ArchiveThreads({
-    threads: 1,
-    limits,
-    deadlineMs: 20_000,
-  });
-  await using stack = new AsyncDisposableStack();
-  stack.defer(() => threads.close());
-  const archive = stack.use(
-    await opened("directory", zipBytes([{ name: "a/", content: "" }])),
+  const threads = start();
+  const archive = await opened(
+    "directory",
+    zipBytes([{ name: "a/", content: "" }]),
   );
   const refusal = await threads.hash(archive).catch((error: unknown) => error);
   expect(refusal).toEqual(failing("archive-unhashable"));
@@ -61,14 +53,8 @@ test("an unhashable archive stays one across the threads, with its reason", asyn
 });
 
 test("a fault of the disk stays one across the threads", async () => {
-  const threads = new ArchiveThreads({
-    threads: 1,
-    limits,
-    deadlineMs: 20_000,
-  });
-  await using stack = new AsyncDisposableStack();
-  stack.defer(() => threads.close());
-  const { fd } = stack.use(await opened("short", Buffer.alloc(10)));
+  const threads = start();
+  const { fd } = await opened("short", Buffer.alloc(10));
   const fault = await threads
     .hash({ fd, size: 1000 })
     .catch((error: unknown) => error);
@@ -77,14 +63,9 @@ test("a fault of the disk stays one across the threads", async () => {
 });
 
 test("ends a thread that overruns its deadline, and goes on with another one", async () => {
-  const deadlineMs = 1000;
-  const threads = new ArchiveThreads({ threads: 1, limits, deadlineMs });
-  await using stack = new AsyncDisposableStack();
-  stack.defer(() => threads.close());
-  const endless = stack.use(await openSparse());
-  const small = stack.use(
-    await opened("small", zipBytes([{ name: "a", content: "a" }])),
-  );
+  const threads = start(1000);
+  const endless = await openSparse();
+  const small = await opened("small", zipBytes([{ name: "a", content: "a" }]));
   const [overrun, next] = await Promise.allSettled([
     threads.hash(endless),
     threads.hash(small),
@@ -102,12 +83,8 @@ test("ends a thread that overruns its deadline, and goes on with another one", a
 });
 
 test("rejects what waits and what is under way when it closes, which it tells from then on", async () => {
-  const threads = new ArchiveThreads({
-    threads: 1,
-    limits,
-    deadlineMs: 20_000,
-  });
-  await using sparse = await openSparse();
+  const threads = start();
+  const sparse = await openSparse();
   const before = process.cpuUsage();
   const waiting = Array.from({ length: 50 }, () => threads.hash(sparse));
   const outcomes = Promise.allSettled(waiting);
@@ -135,9 +112,6 @@ async function openSparse() {
   const file = await open(join(directory, `sparse-${Math.random()}`), "w+");
   await file.write(bytes, 0, headerBytes, 0);
   await file.write(bytes, headerBytes, undefined, headerBytes + hole);
-  return {
-    fd: file.fd,
-    size: hole + bytes.length,
-    [Symbol.asyncDispose]: () => file.close(),
-  };
+  onTestFinished(() => file.close());
+  return { fd: file.fd, size: hole + bytes.length };
 }

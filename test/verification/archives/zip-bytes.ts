@@ -11,7 +11,6 @@ export interface ZipPart {
   readonly size?: number;
   readonly raw?: Buffer;
   readonly rawBytes?: number;
-  readonly localName?: string;
   readonly extra?: Buffer;
   /** The system that it was made on; Unix by default. */
   readonly host?: number;
@@ -20,8 +19,6 @@ export interface ZipPart {
   /** Instead of the data descriptor, or where none belongs. */
   readonly described?: Buffer;
   readonly attributes?: number;
-  /** Put into the data descriptor instead of the CRC; flags must have bit 3. */
-  readonly describedCrc32?: number;
   /** Offset of the local header that the directory gives. */
   readonly headerStart?: number;
 }
@@ -31,7 +28,6 @@ export interface ZipShape {
   readonly comment?: Buffer;
   readonly afterDirectory?: Buffer;
   readonly entryCount?: number;
-  readonly diskEntries?: number;
   readonly directoryBytes?: number;
   readonly directoryStart?: number;
   readonly after?: Buffer;
@@ -55,7 +51,6 @@ export function zipBytes(
     shape.afterDirectory ?? Buffer.alloc(0),
     endRecord({
       entryCount: shape.entryCount ?? parts.length,
-      diskEntries: shape.diskEntries ?? shape.entryCount ?? parts.length,
       directoryBytes: shape.directoryBytes ?? length(directory),
       directoryStart: shape.directoryStart ?? length(files),
       comment: shape.comment ?? Buffer.alloc(0),
@@ -110,7 +105,7 @@ function zip64End(end: {
 }
 
 function localFile(part: ZipPart): Buffer {
-  const name = Buffer.from(part.localName ?? part.name);
+  const name = Buffer.from(part.local?.name ?? part.name);
   const extra = part.local?.extra ?? Buffer.alloc(0);
   const header = Buffer.alloc(30);
   header.writeUInt32LE(0x04034b50, 0);
@@ -126,7 +121,7 @@ function descriptor(part: ZipPart): Buffer {
   if (((part.flags ?? 0) & 8) === 0) return Buffer.alloc(0);
   const bytes = Buffer.alloc(16);
   bytes.writeUInt32LE(0x08074b50, 0);
-  bytes.writeUInt32LE(part.describedCrc32 ?? crc32(part.content), 4);
+  bytes.writeUInt32LE(crc32(part.content), 4);
   bytes.writeUInt32LE(rawOf(part).length, 8);
   bytes.writeUInt32LE(Buffer.from(part.content).length, 12);
   return bytes;
@@ -167,14 +162,13 @@ function rawOf(part: ZipPart): Buffer {
 
 function endRecord(end: {
   readonly entryCount: number;
-  readonly diskEntries: number;
   readonly directoryBytes: number;
   readonly directoryStart: number;
   readonly comment: Buffer;
 }): Buffer {
   const bytes = Buffer.alloc(22);
   bytes.writeUInt32LE(0x06054b50, 0);
-  bytes.writeUInt16LE(end.diskEntries, 8);
+  bytes.writeUInt16LE(end.entryCount, 8);
   bytes.writeUInt16LE(end.entryCount, 10);
   bytes.writeUInt32LE(end.directoryBytes, 12);
   bytes.writeUInt32LE(end.directoryStart, 16);

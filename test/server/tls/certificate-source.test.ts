@@ -1,0 +1,310 @@
+import "reflect-metadata";
+import { KeyObject, X509Certificate } from "node:crypto";
+import { once } from "node:events";
+import {
+  chmod,
+  mkdir,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  writeFile,
+} from "node:fs/promises";
+import { createServer, request } from "node:https";
+import type { AddressInfo } from "node:net";
+import { dirname } from "node:path";
+import type { TLSSocket } from "node:tls";
+import * as x509 from "@peculiar/x509";
+import { beforeEach, describe, expect, it } from "vitest";
+import {
+  certificateNames,
+  isEveryAddress,
+  loadSelfSigned,
+} from "../../../src/server/tls/certificate-source.ts";
+import { layOutStore } from "../../../src/store/layout.ts";
+import { scratch } from "../../running-mirror.ts";
+import { failing } from "../../scenes/failing.ts";
+
+// Certificates count in whole seconds.
+const now = new Date(Math.floor(Date.now() / 1000) * 1000);
+const later = (days: number) => new Date(now.getTime() + days * 86_400_000);
+const names = certificateNames("127.0.0.1", "mirror");
+
+let { tls } = layOutStore(scratch("tls"));
+beforeEach(() => void ({ tls } = layOutStore(scratch("tls"))));
+
+const load = (given: readonly string[] = names, at = now) =>
+  loadSelfSigned(tls, given, at);
+const readPair = () =>
+  Promise.all(
+    [tls.authority, tls.certificate].map((path) =>
+      readFile(path, "utf8").catch(() => undefined),
+    ),
+  );
+
+/** What another start makes again, by the files before and after it. */
+async function remake(given: readonly string[] = names, at = now) {
+  const [authority, leaf] = await readPair();
+  await load(given, at);
+  const [newAuthority, newLeaf] = await readPair();
+  if (authority !== newAuthority) return "ca-and-leaf";
+  return leaf === newLeaf ? "nothing" : "leaf";
+}
+
+describe("the first start", () => {
+  it("makes a CA that signs only leaves, for ten years, named after the machine", async () => {
+    const made = await load();
+    expect(made.caFile).toBe(tls.authority);
+    const pem = await readFile(tls.authority, "utf8");
+    const ca = new X509Certificate(pem);
+    expect(ca.subject).toBe("CN=provender CA mirror");
+    expect(ca.validToDate.getUTCFullYear() - now.getUTCFullYear()).toBe(10);
+    expect(ca.publicKey.asymmetricKeyDetails?.namedCurve).toBe("prime256v1");
+    const { extensions } = new x509.X509Certificate(pem);
+    expect(extensions).toContainEqual(
+      expect.objectContaining({ ca: true, pathLength: 0, critical: true }),
+    );
+    const { keyCertSign, cRLSign } = x509.KeyUsageFlags;
+    expect(extensions).toContainEqual(
+      expect.objectContaining({
+        usages: keyCertSign | cRLSign,
+        critical: true,
+      }),
+    );
+  });
+
+  it("makes a certificate of at most 397 days for servers, with every name", async () => {
+    const made = await load();
+    const leaf = new X509Certificate(made.certificate);
+    const life = leaf.validToDate.getTime() - leaf.validFromDate.getTime();
+    expect(life / 86_400_000).toBeLessThanOrEqual(397);
+    expect(leaf.keyUsage).toEqual(["1.3.6.1.5.5.7.3.1"]);
+    expect(leaf.ca).toBe(false);
+    expect(leaf.subjectAltName).toBe(
+      "DNS:mirror, DNS:localhost, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1",
+    );
+    expect(made.expires).toEqual(leaf.validToDate);
+    // Strict clients find the issuer by its key.
+    const ca = new x509.X509Certificate(await readFile(tls.authority, "utf8"));
+    const own = ca.getExtension(x509.SubjectKeyIdentifierExtension);
+    const issuer = new x509.X509Certificate(made.certificate).getExtension(
+      x509.AuthorityKeyIdentifierExtension,
+    );
+    expect(own?.keyId).toMatch(/^[\da-f]{40}$/);
+    expect(issuer?.keyId).toBe(own?.keyId);
+  });
+
+  it("writes private keys that only their owner can read, and no leftovers", async () => {
+    await load();
+    for (const path of [tls.authorityKey, tls.key])
+      expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect((await stat(tls.directory)).mode & 0o777).toBe(0o700);
+    expect((await readdir(tls.directory)).sort()).toEqual([
+      ...["ca-key.pem", "ca.pem", "certificate.pem", "key.pem"],
+    ]);
+  });
+
+  it("cuts the CA's name at 64 characters", async () => {
+    await load(["m".repeat(63)]);
+    const { subject } = new X509Certificate(await readFile(tls.authority));
+    expect(subject).toBe(`CN=provender CA ${"m".repeat(64 - 13)}`);
+  });
+});
+
+describe("a client that trusts only the CA", () => {
+  it.each(["127.0.0.1", "localhost"])("connects to %s", async (host) => {
+    expect(await connect(host)).toBe(true);
+  });
+
+  it("is refused by a name that the certificate is not for", async () => {
+    await expect(connect("127.0.0.1", "elsewhere.example")).rejects.toThrow(
+      /does not match certificate/,
+    );
+  });
+
+  async function connect(host: string, servername?: string): Promise<boolean> {
+    const { certificate, key } = await load();
+    const server = createServer({ cert: certificate, key }, (_, answer) =>
+      answer.end(),
+    );
+    server.listen(0, host);
+    await once(server, "listening");
+    try {
+      const { port } = server.address() as AddressInfo;
+      const ca = await readFile(tls.authority);
+      const where = {
+        host,
+        port,
+        ca,
+        agent: false,
+        ...(servername && { servername }),
+      };
+      const asked = request(where).end();
+      const [response] = (await once(asked, "response")) as [
+        { socket: TLSSocket; resume(): void },
+      ];
+      response.resume();
+      return response.socket.authorized;
+    } finally {
+      server.close();
+      server.closeAllConnections();
+    }
+  }
+});
+
+describe("a later start", () => {
+  it("keeps both as they are", async () => {
+    const first = await load();
+    expect(await load(names, later(1))).toEqual(first);
+  });
+
+  it("renews the certificate in its last 30 days and keeps the CA", async () => {
+    const first = await load();
+    expect(await remake(names, later(396 - 30))).toBe("nothing");
+    expect(await remake(names, later(396 - 29))).toBe("leaf");
+    const renewed = await load(names, later(396 - 29));
+    expect(renewed.key).not.toBe(first.key);
+    const leaf = new X509Certificate(renewed.certificate);
+    const ca = new X509Certificate(await readFile(tls.authority));
+    expect(leaf.verify(ca.publicKey)).toBe(true);
+  });
+
+  it.each<[string, readonly string[], readonly string[], string, number]>([
+    ["a CA in its last 30 days", names, names, "ca-and-leaf", 3651 - 29],
+    ["a certificate from the future", names, names, "leaf", -100],
+    ["another name", names, [...names, "mirror.example.com"], "leaf", 0],
+    ["one name less", names, names.slice(1), "leaf", 0],
+    ["a changed name", names, ["other", ...names.slice(1)], "leaf", 0],
+    ["an added IPv6 address", names, [...names, "fd00::12"], "leaf", 0],
+    ["a wildcard", ["*.example.com"], ["a.example.com"], "leaf", 0],
+  ])("makes anew for %s", async (_, before, given, made, days) => {
+    await load(before);
+    expect(await remake(given, later(days))).toBe(made);
+    expect(await remake(given, later(days))).toBe("nothing");
+  });
+});
+
+describe("damage", () => {
+  const nonsense =
+    "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+
+  it.each([
+    ["authority", "ca-and-leaf"],
+    ["authorityKey", "ca-and-leaf"],
+    ["certificate", "leaf"],
+    ["key", "leaf"],
+  ] as const)("or loss of %s makes %s", async (file, made) => {
+    await load();
+    await writeFile(tls[file], nonsense);
+    expect(await remake()).toBe(made);
+    await rm(tls[file]);
+    expect(await remake()).toBe(made);
+    expect(await remake()).toBe("nothing");
+  });
+
+  it("by a key of another certificate is seen", async () => {
+    const { key } = await load();
+    await load(["other"]);
+    await writeFile(tls.key, key);
+    expect(await remake(["other"])).toBe("leaf");
+  });
+
+  it("by a pair of another CA is seen", async () => {
+    const { certificate, key } = await load();
+    await rm(tls.authority);
+    await load();
+    await writeFile(tls.certificate, certificate);
+    await writeFile(tls.key, key);
+    expect(await remake()).toBe("leaf");
+  });
+
+  it("by a leaf in the CA's place is seen", async () => {
+    const { certificate, key } = await load();
+    await writeFile(tls.authority, certificate);
+    await writeFile(tls.authorityKey, key);
+    expect(await remake()).toBe("ca-and-leaf");
+  });
+
+  it("by a malformed self-signed certificate is seen", async () => {
+    await load();
+    const curve = { name: "ECDSA", namedCurve: "P-256" };
+    const keys = await crypto.subtle.generateKey(curve, true, [
+      ...(["sign", "verify"] as const),
+    ]);
+    const none = await x509.X509CertificateGenerator.createSelfSigned({
+      ...{ keys, notAfter: later(100) },
+    });
+    const key = KeyObject.from(keys.privateKey);
+    await writeFile(tls.authority, none.toString("pem"));
+    const pem = key.export({ type: "pkcs8", format: "pem" });
+    await writeFile(tls.authorityKey, pem);
+    expect(await remake()).toBe("ca-and-leaf");
+  });
+});
+
+describe("what must not be answered with a new CA", () => {
+  it("is a private key that everybody can read", async () => {
+    await load();
+    const ca = await readFile(tls.authority);
+    await chmod(tls.authorityKey, 0o604);
+    await expect(load()).rejects.toThrow(failing("configuration"));
+    expect(await readFile(tls.authority)).toEqual(ca);
+  });
+
+  it("is a file that cannot be read for another reason than absence", async () => {
+    await load();
+    const key = await readFile(tls.authorityKey);
+    await rm(tls.authority);
+    await mkdir(tls.authority);
+    await expect(load()).rejects.toThrow(failing("store-unusable"));
+    expect(await readFile(tls.authorityKey)).toEqual(key);
+  });
+
+  it.skipIf(process.getuid?.() === 0)(
+    "is a file without permission (skipped for root, who may read all)",
+    async () => {
+      await load();
+      await chmod(tls.authority, 0o000);
+      await expect(load()).rejects.toThrow(failing("store-unusable"));
+    },
+  );
+
+  it("is a storage directory that is a file", async () => {
+    await writeFile(dirname(tls.directory), "");
+    await expect(load()).rejects.toThrow(failing("store-unusable"));
+  });
+});
+
+const loopback = ["localhost", "127.0.0.1", "::1"];
+
+it.each([
+  ["127.0.0.1", "Mirror", ["mirror", ...loopback]],
+  ["0.0.0.0", "mirror", ["mirror", ...loopback]],
+  ["::", "mirror", ["mirror", ...loopback]],
+  ["0:0:0:0:0:0:0:0", "mirror", ["mirror", ...loopback]],
+  ["10.1.2.3", "mirror", ["mirror", ...loopback, "10.1.2.3"]],
+  ["FD00:0:0::0012", "mirror", ["mirror", ...loopback, "fd00::12"]],
+  ["fe80::1%eth0", "mirror", ["mirror", ...loopback, "fe80::1"]],
+  ["mirror.example.com.", "m", ["m", ...loopback, "mirror.example.com"]],
+  ["127.0.0.1", "build_host", ["build_host", ...loopback]],
+  ["127.0.0.1", "not a name", loopback],
+  ["127.0.0.1", "a, DNS:b", loopback],
+  ["127.0.0.1", "*", loopback],
+  ["127.0.0.1", "", loopback],
+])("listening on %s, a machine called %j has %j", (host, machine, names) => {
+  expect(certificateNames(host, machine)).toEqual(names);
+});
+
+it("a certificate has what it was given first, in the form that certificates have, and each name once", () => {
+  const given = ["Mirror.Example.com.", "192.0.2.10", "FD00:0::1", "mirror"];
+  expect(certificateNames("0.0.0.0", "mirror", given)).toEqual([
+    ...["mirror.example.com", "192.0.2.10", "fd00::1", "mirror", ...loopback],
+  ]);
+});
+
+it.each([
+  ...["0.0.0.0", "::", "::0", "0::0"].map((host) => [host, true] as const),
+  ...loopback.map((host) => [host, false] as const),
+])("%s is every address: %s", (host, every) => {
+  expect(isEveryAddress(host)).toBe(every);
+});
