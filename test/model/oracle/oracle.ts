@@ -106,7 +106,16 @@ export class Oracle implements Known {
 
   noteAcceptable(name: ReleaseName): void {
     for (const text of this.shown.of(name))
-      text.wasAcceptable ||= findReason(this, text) !== undefined;
+      text.wasAcceptable ||=
+        findReason(this, text) !== undefined &&
+        !this.#takenBack.isKnown(name, text.signed.signer);
+  }
+
+  /** Notes that a mirror that asked for a release at `since` has answered: it knows what is taken back. */
+  noteAnswered(name: ReleaseName, since: number): void {
+    for (const text of this.shown.of(name))
+      if (this.isTakenBack(text, since))
+        this.#takenBack.noteKnown(name, text.signed.signer);
   }
 
   /** True where the registry publishes the signer as good now, or never took it back. */
