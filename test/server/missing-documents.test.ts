@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { hang, onlyFor, status, type Fault } from "../fakes/faults.ts";
@@ -127,12 +127,11 @@ it("a version that came out this minute is found by whoever asks in person, and 
   expect(fetched.stderr).toContain("1 fetched");
 });
 
-/** A directory with a configuration that takes the newest version of it. */
-function requiringAny(type: string): string {
+/** A directory where an init locked this version. */
+function locking(type: string, version: string): string {
   const directory = scratch(type);
-  const required = `${type} = { source = "${host}/acme/${type}", version = ">= 1.0" }`;
-  const text = `terraform {\n  required_providers {\n    ${required}\n  }\n}\n`;
-  writeFileSync(join(directory, "main.tf"), text);
+  const text = `provider "${host}/acme/${type}" {\n  version = "${version}"\n}\n`;
+  writeFileSync(join(directory, ".terraform.lock.hcl"), text);
   return directory;
 }
 
@@ -141,18 +140,16 @@ function lock(mirror: RunningMirror, ...args: readonly string[]) {
   return runCommand(mirror, "lock", ...asked, ...args);
 }
 
-it("a release without documents is not what prefetch, lock and offline mirrors choose", async () => {
+it("a release without documents is not what prefetch and offline mirrors choose, and lock names it", async () => {
   await publish("chosen", { checksums: status(404) });
   const mirror = await start();
-  const directory = requiringAny("chosen");
   const platform = ["--platform", "linux_amd64"];
-  const wanted = ["--directory", directory];
-  const fetched = await runCommand(mirror, "prefetch", ...platform, ...wanted);
+  const newest = "acme/chosen";
+  const fetched = await runCommand(mirror, "prefetch", ...platform, newest);
   expect(fetched.status).toBe(0);
-  const locked = await lock(mirror, ...platform, directory);
-  expect(locked.status).toBe(0);
-  const text = readFileSync(join(directory, ".terraform.lock.hcl"), "utf8");
-  expect(text).toContain('version     = "1.1.0"');
+  const locked = await lock(mirror, ...platform, locking("chosen", "2.0.0"));
+  expect(locked.stderr).toContain(`${host}/acme/chosen 2.0.0`);
+  expect(locked.status).toBe(1);
   await mirror.stop();
   const offline = await start({ offline: true }, mirror.directory);
   expect(await listed(offline, "chosen")).toEqual(["1.1.0"]);
@@ -164,7 +161,7 @@ it("a version that was verified here stays when its documents are gone, also in 
     freshness: { versions: "0" },
   });
   const ask = requestsFor(mirror, "verified");
-  const directory = requiringAny("verified");
+  const directory = locking("verified", "2.0.0");
   const platform = ["--platform", "linux_amd64"];
   const locked = await lock(mirror, ...platform, directory);
   expect(locked.status).toBe(0);
