@@ -11,7 +11,10 @@ import {
   planBundle,
   writeBundle,
 } from "../../mirror/bundles/export-bundle.ts";
-import { expectOutside } from "../../mirror/bundles/export-folder.ts";
+import {
+  expectOutside,
+  listStored,
+} from "../../mirror/bundles/export-folder.ts";
 import { writeOciLayouts } from "../../mirror/bundles/export-oci.ts";
 import {
   type ExportedPackage,
@@ -43,6 +46,10 @@ interface ExportOptions {
   readonly limits: BundleLimits;
 }
 
+type ExportedStore = Omit<ExportParts, "stored"> & {
+  readonly layout: { readonly directory: string };
+};
+
 /**
  * `provender export --to PATH`: fetches what is not stored, as prefetch does, and writes what could be had. Returns the
  * exit status: 1 when something is missing, and each such thing is named. Throws nothing-asked, malformed-address and
@@ -50,7 +57,7 @@ interface ExportOptions {
  */
 export async function runExport(
   { input, to, since, limits }: ExportOptions,
-  parts: Prefetching & { readonly store: ExportParts },
+  parts: Prefetching & { readonly store: ExportedStore },
   stderr: (text: string) => void,
 ): Promise<number> {
   const { store, signal } = parts;
@@ -64,12 +71,14 @@ export async function runExport(
       ] as const),
       "give a file that ends in .tar with --to",
     );
-  await expectOutside(store.layout.directory, to);
+  const stored = await listStored(store.layout.directory);
+  await expectOutside(stored, to);
   const { ready, modules, notCarried, problems } = await gather(input, parts);
   let failed: readonly FailedExport[] = [];
   if (!isBundle) {
     const write = to.endsWith(".oci") ? writeOciLayouts : writeTree;
-    failed = await write(to, store, ready, signal);
+    const { providers, blobs } = store;
+    failed = await write(to, { providers, blobs, stored }, ready, signal);
   } else if (ready.length + modules.length > 0 || problems.length === 0) {
     // Nothing takes the place of an earlier bundle when nothing could be had.
     const plan = planBundle(ready, modules, since);
@@ -114,7 +123,7 @@ const atOnce = 32;
 
 async function gather(
   input: SelectionInput,
-  parts: Prefetching & { readonly store: ExportParts },
+  parts: Prefetching & { readonly store: ExportedStore },
 ): Promise<{
   readonly ready: readonly ExportedPackage[];
   readonly modules: readonly ExportedModule[];
@@ -152,7 +161,7 @@ async function gather(
  */
 async function describe(
   { wanted, admitted, outcome, error }: PrefetchedPackage,
-  store: ExportParts,
+  store: ExportedStore,
 ): Promise<ExportedPackage | string | undefined> {
   if (outcome === "absent" || outcome === "interrupted") return undefined;
   const failed = (reason: string) => `${formatWanted(wanted)}: ${reason}`;

@@ -55,9 +55,9 @@ async function writeLayout(
   packages: readonly ExportedPackage[],
   signal: AbortSignal,
 ): Promise<void> {
-  const storage = parts.layout.directory;
-  const folder = await makeFolder(directory, name, storage);
-  const blobs = await makeFolder(folder, ["blobs", "sha256"], storage);
+  const { stored } = parts;
+  const folder = await makeFolder(directory, name, stored);
+  const blobs = await makeFolder(folder, ["blobs", "sha256"], stored);
   const tagged: z.infer<typeof descriptorShape>[] = [];
   for (const [version, group] of byVersion(packages)) {
     const manifests: object[] = [];

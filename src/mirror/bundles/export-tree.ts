@@ -21,6 +21,7 @@ import {
   placeDocument,
   placeFile,
   readShaped,
+  type Stored,
 } from "./export-folder.ts";
 
 /**
@@ -30,8 +31,8 @@ import {
 export interface ExportParts {
   readonly providers: ProviderMirror;
   readonly blobs: BlobStore;
-  /** The storage directory, which no export writes into. */
-  readonly layout: { readonly directory: string };
+  /** No export writes there. */
+  readonly stored: Stored;
 }
 
 /** A package that clients may have and that is stored. */
@@ -111,9 +112,8 @@ async function writeProvider(
   const [first] = packages;
   if (first === undefined) return;
   const { hostname, namespace, type } = first.request.provider;
-  const storage = parts.layout.directory;
   const name = [hostname, namespace, type];
-  const folder = await makeFolder(directory, name, storage);
+  const folder = await makeFolder(directory, name, parts.stored);
   for (const { found } of packages) {
     signal.throwIfAborted();
     await placeArchive(folder, found.filename, found.sha256, parts.blobs);
