@@ -65,7 +65,7 @@ describe.runIf(canBeOthers)("the users of commands", () => {
     }
     for (const [uid, verb] of [
       [user, "revoke"],
-      [0, "approve"],
+      [0, "forget"],
     ] as const)
       expect(as(uid, uid, "trust", verb, ...key).stderr).not.toContain(
         "belongs to the user",
