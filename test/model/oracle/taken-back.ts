@@ -18,10 +18,8 @@ export class TakenBack {
     now: number,
   ): void {
     const id = idOf(name, signer);
-    if (!isTakenBack) {
-      this.#since.delete(id);
-      this.#known.delete(id);
-    } else if (!this.#since.has(id)) this.#since.set(id, now);
+    if (!isTakenBack) this.#since.delete(id);
+    else if (!this.#since.has(id)) this.#since.set(id, now);
     if (isTakenBack) this.#ever.add(id);
   }
 
@@ -38,6 +36,11 @@ export class TakenBack {
   /** Notes that the mirror knows: it answered after it had asked. */
   noteKnown(name: ReleaseName, signer: KeyName | undefined): void {
     this.#known.add(idOf(name, signer));
+  }
+
+  /** Notes that the signer is published as good. */
+  noteGood(name: ReleaseName, signer: KeyName | undefined): void {
+    this.#known.delete(idOf(name, signer));
   }
 
   /** True until the signer is good again: what it signed can be admitted by no decision. */

@@ -1,13 +1,18 @@
 import { Random } from "../random.ts";
-import type { Action, KeyScopeName } from "../world/actions.ts";
-import { platforms } from "../world/documents.ts";
+import type { Action, KeyScopeName, OfferLie } from "../world/actions.ts";
+import { platforms, type ReleaseName } from "../world/documents.ts";
 import type { KeyName } from "../world/toy-keys.ts";
 
 const name = { type: "a", version: "1.0.0" };
+const beside = { type: "a", version: "1.1.0" };
+const coming = { type: "a", version: "9.0.0" };
 
 /** Longer than a date may be ahead, so that nothing new looks as old as first contact. */
 const later: Action = { kind: "pass", milliseconds: 26 * 3_600_000 };
-const asked: readonly Action[] = [later, ask(name.type, name.version)];
+const asked: readonly Action[] = [later, ask("a", "1.0.0")];
+const other: readonly Action[] = [ask("a", "1.1.0")];
+const seen: readonly Action[] = [later, ask("a", "9.0.0")];
+const approve: Action = { kind: "approve", ...name, which: 0, isPrinted: true };
 
 function ask(type: string, version: string): Action {
   const face = "version";
@@ -24,7 +29,13 @@ function ask(type: string, version: string): Action {
 type Decide = (
   key: KeyName,
   decision: "approved" | "revoked" | "undecided",
+  about?: ReleaseName,
 ) => Action;
+
+const rotate: Action = { kind: "rotate" };
+const lie: Pick<OfferLie, "kind" | "signer" | "dated" | "keys"> = {
+  ...{ kind: "offer", signer: "E1", dated: "now", keys: "beside" },
+};
 
 /** Turns of events that chance hardly brings about. */
 const plays: Readonly<
@@ -38,22 +49,43 @@ const plays: Readonly<
     ...[...asked, decide("K1", "revoked")],
     ...[{ kind: "widen", ...name, variant } as const, ...asked],
     { kind: "keys", key: "K1", state: "revoked" },
-    ...[...asked, ...asked, decide("K1", "undecided")],
-    ...[
-      { kind: "rotate" } as const,
-      { kind: "sign-again", ...name, variant } as const,
-    ],
+    ...[...asked, ...asked, decide("K1", "undecided"), rotate],
+    { kind: "sign-again", ...name, variant },
     ...[...asked, ...asked],
+  ],
+  /** The same before anything of the release was admitted; the key that succeeds it makes the release anew. */
+  9: (decide, variant) => [
+    ...[...asked, decide("K1", "revoked", coming)],
+    ...[{ kind: "publish", ...coming, variant } as const, ...seen],
+    { kind: "keys", key: "K1", state: "revoked" },
+    ...[...seen, ...seen, decide("K1", "undecided", coming), ...seen],
+    ...[rotate, { kind: "retire" } as const],
+    ...[{ kind: "recreate", ...coming, variant } as const, ...seen],
+    ...[decide("K2", "approved", coming), ...seen],
+    { kind: "recover" },
   ],
   /** A key that is approved for a while adds an archive. */
   3: (decide, variant) => [
-    ...[...asked, { kind: "rotate" } as const, decide("K2", "approved")],
-    ...[{ kind: "widen", ...name, variant } as const, ...asked],
+    ...[...asked, rotate, { kind: "widen", ...name, variant } as const],
+    ...[...asked, decide("K2", "approved"), ...asked],
     ...[decide("K2", "undecided"), ...asked, ...asked],
+  ],
+  /** A content is approved, and then its key is revoked. */
+  2: (decide, variant) => [
+    ...[...asked, { ...lie, ...name, content: "other", variant } as const],
+    ...[...asked, approve, ...asked, decide("E1", "revoked")],
+    ...[...asked, ...asked],
+  ],
+  /** A content is approved, of which the document names other releases, too. */
+  4: (_, variant) => [
+    ...[...asked, ...other],
+    { ...lie, ...name, content: "shared", variant },
+    { ...lie, ...beside, content: "shared", variant },
+    ...[...asked, ...other, approve, ...asked, ...other],
   ],
   /** A provider is met under a second key, which then signs its next release. */
   5: (_, variant) => [
-    ...[...asked, { kind: "rotate" } as const],
+    ...[...asked, rotate],
     { kind: "publish", type: "b", version: "2.0.0", variant },
     ...[later, ask("b", "2.0.0")],
     { kind: "publish", type: "b", version: "9.0.0", variant },
@@ -65,8 +97,8 @@ const plays: Readonly<
 export function prepare(seed: number): readonly Action[] {
   const random = new Random(-seed);
   const scope = random.pick<KeyScopeName>(["namespace", "provider", "release"]);
-  const decide: Decide = (key, decision) => {
-    return { kind: "key", decision, key, scope, name };
+  const decide: Decide = (key, decision, about = name) => {
+    return { kind: "key", decision, key, scope, name: about };
   };
   return plays[seed % 11]?.(decide, random.below(2)) ?? [];
 }
