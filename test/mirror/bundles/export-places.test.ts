@@ -109,7 +109,7 @@ describe.runIf(isRoot)("export beside a daemon of another user", () => {
     );
     // A name with an ending is a new one, below the folder of the other.
     expectRefused(runAll(exports(paths)), paths.length);
-  }, 120_000);
+  }, 300_000);
 
   it("nor through links to any of them", () => {
     const links = scratch("links");
@@ -124,7 +124,7 @@ describe.runIf(isRoot)("export beside a daemon of another user", () => {
       return [soft, hard];
     });
     expectRefused(runAll(exports(paths)), paths.length);
-  }, 120_000);
+  }, 300_000);
 
   it("nor through mounts of the directory or of a folder in it", () => {
     const folders = parts.filter((part) =>
@@ -144,7 +144,7 @@ describe.runIf(isRoot)("export beside a daemon of another user", () => {
     );
     const options = { mounts: mounts.join("\n") };
     expectRefused(runAll(exports(paths), options), paths.length);
-  }, 120_000);
+  }, 300_000);
 
   it("is not for others of the owner's group, and reads no file of the store as a bundle", () => {
     const outside = join(scratch("outside"), "a.tar");
