@@ -27,6 +27,8 @@ interface Known {
   readonly size: number;
   readonly status: number;
   readonly user: number;
+  /** The publisher's own key, where the program knows it. */
+  readonly ownKey: string | undefined;
   /** Undefined when all versions are meant. */
   readonly version: string | undefined;
   /** Why an origin or a mirror refuses a token. */
@@ -344,19 +346,22 @@ const refusals = {
 
 const keyFacts = [
   ...(["release", "fingerprint", "because", "sha256sums"] as const),
-  "decision",
+  ...(["decision", "ownKey"] as const),
 ] as const;
 
 function whyKeyRefused({
   fingerprint,
   because,
   decision,
+  ownKey,
 }: Pick<
   Facts<typeof keyFacts>,
-  "fingerprint" | "because" | "decision"
+  "fingerprint" | "because" | "decision" | "ownKey"
 >): string {
   const { key, unsigned } = refusals[because];
   if (fingerprint === "none") return `it is not signed (${unsigned})`;
+  if (because === "unknown" && ownKey !== undefined)
+    return `its signing key ${fingerprint} is not the publisher's (${ownKey})`;
   return `its signing key ${fingerprint} ${decision === undefined ? key : `was ${decision}`}`;
 }
 
@@ -393,11 +398,14 @@ const trustErrors = {
       `Held back by this mirror, ${facts.fingerprint === "none" ? "it is not signed" : whyKeyRefused(facts)}`,
     sentence: (facts) =>
       `${nameRelease(facts.release)} is held back because ${whyKeyRefused(facts)}`,
-    // No advice undoes a decision.
-    remedy: (facts) =>
-      facts.because === "revoked"
-        ? "use another version"
-        : `check with the publisher, then as the mirror's operator ${decideOnKey(facts)}`,
+    remedy: (facts) => {
+      // No advice undoes a decision.
+      if (facts.because === "revoked") return "use another version";
+      const operator = `as the mirror's operator ${decideOnKey(facts)}`;
+      return facts.because === "unknown" && facts.ownKey !== undefined
+        ? `install it from nowhere, and find out what answers this mirror as ${facts.release.provider.hostname}; only if the publisher announced another key, ${operator}`
+        : `check with the publisher, then ${operator}`;
+    },
   }),
   /** An operator decided on its content. */
   "content-revoked": row(["release", "sha256sums", "decision"], {
@@ -537,8 +545,7 @@ const storeErrors = {
   "store-owned-by-another": row(["directory", "owner", "user"], {
     sentence:
       "The storage directory {directory} belongs to the user {owner}, and this is the user {user}",
-    remedy:
-      "run the command as that user or as root; beside a daemon, also as one of the group of its socket",
+    remedy: "run the command as that user or as root",
   }),
   /** Stored content is still served. */
   "store-full": row(["subject", "reason", "remedy"], {

@@ -7,7 +7,10 @@ import {
   type BundleLimits,
 } from "../../mirror/bundles/bundle-file.ts";
 import { planBundle, writeBundle } from "../../mirror/bundles/export-bundle.ts";
-import { expectOutside } from "../../mirror/bundles/export-folder.ts";
+import {
+  expectOutside,
+  listStored,
+} from "../../mirror/bundles/export-folder.ts";
 import { writeOciLayouts } from "../../mirror/bundles/export-oci.ts";
 import {
   type ExportedPackage,
@@ -50,7 +53,8 @@ export async function exportPackages({
   const lockFiles = await readLockFiles(flags);
   return onStore(flags, async (mirror, signal) => {
     const { blobs } = mirror;
-    await expectOutside(mirror.layout.directory, to);
+    const stored = await listStored(mirror.layout.directory);
+    await expectOutside(stored, to);
     const options = { signal, inspects: true };
     const fetched = await fetchSelected(flags, lockFiles, mirror, options);
     signal.throwIfAborted();
@@ -71,7 +75,8 @@ export async function exportPackages({
     let failed: readonly FailedExport[] = [];
     if (!isBundle) {
       const write = to.endsWith(".oci") ? writeOciLayouts : writeTree;
-      failed = await write(to, mirror, ready, signal);
+      const { providers } = mirror;
+      failed = await write(to, { providers, blobs, stored }, ready, signal);
     } else if (ready.length + modules.length > 0 || problems.length === 0) {
       // Nothing takes the place of an earlier bundle when nothing could be had.
       const plan = planBundle(ready, modules, since);

@@ -111,12 +111,16 @@ function describeInJson({
   pending,
   dropped,
 }: ListedNamespace) {
+  const known = findKnownKeyOf(namespace);
+  const counts = known === undefined;
   return {
     namespace,
-    firstKey: firstKey
-      ? { fingerprint: firstKey.fingerprint ?? null, type: firstKey.type }
-      : null,
-    providerKeys,
+    knownKey: known ?? null,
+    firstKey:
+      firstKey && counts
+        ? { fingerprint: firstKey.fingerprint ?? null, type: firstKey.type }
+        : null,
+    providerKeys: counts ? providerKeys : [],
     keys: decisions.keys,
     contents: decisions.contents,
     contacts: contacts.map(({ type, contact }) => ({
@@ -155,13 +159,18 @@ function formatTrust(
   ].join("\n");
 }
 
+/** Where there is one, no key of a first contact counts. */
+function findKnownKeyOf(name: string): string | undefined {
+  const [hostname = "", namespace = ""] = name.split("/");
+  return findKnownKey({ hostname, namespace });
+}
+
 function formatNamespace({
   namespace,
   trust: { firstKey, providerKeys, decisions },
   contacts,
 }: ListedNamespace): string {
-  const [hostname = "", name = ""] = namespace.split("/");
-  const known = findKnownKey({ hostname, namespace: name });
+  const known = findKnownKeyOf(namespace);
   const { fingerprint = "none", type } = firstKey ?? {};
   const met = [
     ...(type === undefined

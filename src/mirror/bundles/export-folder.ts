@@ -1,6 +1,7 @@
 import {
   mkdir,
   open,
+  readdir,
   readlink,
   realpath,
   rename,
@@ -19,14 +20,34 @@ import { plainFileFlags } from "../../store/durable-file.ts";
 /** Bytes of a JSON document of a tree. */
 const largestDocument = 64 * 1024 * 1024;
 
+/** What is in a storage directory, by device and inode: a link, a mount or a file system may give each a second name. */
+export type Stored = ReadonlySet<string>;
+
+export async function listStored(storage: string): Promise<Stored> {
+  const identify = async (name: string) => identityOf(join(storage, name));
+  try {
+    const names = await readdir(storage, { recursive: true });
+    const found = await Promise.all(["", ...names].map(identify));
+    return new Set(found.filter((one) => one !== undefined));
+  } catch (error) {
+    throw asFailure(storage, error);
+  }
+}
+
+/** Undefined for what is not there. */
+async function identityOf(path: string): Promise<string | undefined> {
+  const found = await stat(path).catch(() => undefined);
+  return found && `${found.dev} ${found.ino}`;
+}
+
 /** Makes a folder of the tree DIR; throws where a link leads out of that, or into the storage directory. */
 export async function makeFolder(
   directory: string,
   parts: readonly string[],
-  storage: string,
+  stored: Stored,
 ): Promise<string> {
   const path = join(directory, ...parts);
-  await expectOutside(storage, path);
+  await expectOutside(stored, path);
   try {
     const folder = await resolveLinks(path);
     if (folder !== join(await resolveLinks(directory), ...parts))
@@ -43,19 +64,14 @@ export async function makeFolder(
 }
 
 export async function expectOutside(
-  storage: string,
+  stored: Stored,
   path: string,
 ): Promise<void> {
-  const [at, store] = await Promise.all([
-    resolveLinks(path),
-    stat(storage),
-  ]).catch((error: unknown) => {
+  const at = await resolveLinks(path).catch((error: unknown) => {
     throw asFailure(path, error);
   });
-  // By what it is: a mount may have given it a second name.
   for (let above = at, below = ""; above !== below; above = dirname(above)) {
-    const { dev, ino } = (await stat(above).catch(() => undefined)) ?? {};
-    if (dev === store.dev && ino === store.ino)
+    if (stored.has((await identityOf(above)) ?? ""))
       throw failure("export-failed", path, "it is in the storage directory");
     below = above;
   }

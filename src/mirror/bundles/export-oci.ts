@@ -43,7 +43,7 @@ export function writeOciLayouts(
 ): Promise<readonly FailedExport[]> {
   return writeProviders(directory, parts, packages, async (folder, group) => {
     const place = ["blobs", "sha256"];
-    const blobs = await makeFolder(folder, place, parts.layout.directory);
+    const blobs = await makeFolder(folder, place, parts.stored);
     const tagged: z.infer<typeof descriptorShape>[] = [];
     for (const [version, exported] of byVersion(group)) {
       const manifests: object[] = [];

@@ -20,6 +20,7 @@ import {
   placeDocument,
   placeFile,
   readShaped,
+  type Stored,
 } from "./export-folder.ts";
 
 /**
@@ -29,8 +30,8 @@ import {
 export interface ExportParts {
   readonly providers: ProviderMirror;
   readonly blobs: BlobStore;
-  /** The storage directory, which no export writes into. */
-  readonly layout: { readonly directory: string };
+  /** No export writes there. */
+  readonly stored: Stored;
 }
 
 /** A package that clients may have and that is stored. */
@@ -54,7 +55,7 @@ export function byVersion(
 /** Writes each provider into its folder, DIR/HOSTNAME/NAMESPACE/TYPE; what fails of one takes nothing from the rest. Throws what is not foreseen. */
 export async function writeProviders(
   directory: string,
-  { layout }: ExportParts,
+  { stored }: ExportParts,
   packages: readonly ExportedPackage[],
   write: (folder: string, group: readonly ExportedPackage[]) => Promise<void>,
 ): Promise<readonly FailedExport[]> {
@@ -65,7 +66,7 @@ export async function writeProviders(
   for (const [subject, group] of providers)
     try {
       const name = subject.split("/");
-      await write(await makeFolder(directory, name, layout.directory), group);
+      await write(await makeFolder(directory, name, stored), group);
     } catch (error) {
       if (!(error instanceof ProvenderError)) throw error;
       failed.push({ subject, error });

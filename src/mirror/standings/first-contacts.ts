@@ -43,10 +43,11 @@ interface FirstContactsParts {
 export class FirstContacts {
   readonly #parts: FirstContactsParts;
   readonly #making = new SingleFlight<string, FirstContact>();
+  /** Asks the clock each time: the model moves it by hours between two turns. */
   readonly #failed = new LRUCache<
     string,
     { readonly error: ProvenderError; readonly rules: AdmissionRules }
-  >({ max: mostRemembered, ttl: pause });
+  >({ max: mostRemembered, ttl: pause, ttlResolution: 0 });
 
   constructor(parts: FirstContactsParts) {
     this.#parts = parts;

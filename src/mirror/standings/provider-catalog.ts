@@ -166,7 +166,10 @@ export class ProviderCatalog {
       this.#refusedOffers.delete(formatRelease(address));
       return takeOffer(judged, offer, found, platforms);
     }
-    if (judged === undefined || !isAdmitted(request, judged)) throw offer;
+    // What the registry takes back is noted, also of what was not admitted: it may be offered again without that key.
+    const isKept =
+      judged && (isAdmitted(request, judged) || hasLost(known, judged));
+    if (!isKept) throw offer;
     if (!isFailure(offer, "not-found")) {
       const fetched = await fetching.catch(() => undefined);
       await this.#noteRefused(address, judged, offer, fetched?.document);
@@ -214,6 +217,13 @@ export class ProviderCatalog {
       throw failure("not-found", formatRelease(address));
     return listed?.platforms;
   }
+}
+
+/** True where keys of today took evidence away. */
+function hasLost({ trust: before }: KnownRelease, { trust }: KnownRelease) {
+  return trust.evidence.some(
+    ({ isGood }, at) => !isGood && before.evidence[at]?.isGood === true,
+  );
 }
 
 /** True for a release that is pinned, or of which an operator approved a content. */

@@ -14,6 +14,7 @@ import {
   isModuleType,
   nameContent,
 } from "../../errors/index.ts";
+import { findKnownKey } from "../../trust/key-verdict.ts";
 import { needsDecision, type Candidate } from "../../trust/candidates.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import { findExclusion, type AdmissionRules } from "./admission-rules.ts";
@@ -125,9 +126,12 @@ export function explainPending({
 }: Pick<PendingDecision, "provider" | "reason" | "fingerprint">): string {
   if (isModuleType(provider.type)) return "other content than the pinned one";
   const key = fingerprint === undefined ? "unsigned" : `key ${fingerprint}`;
+  const own = findKnownKey(provider);
   const words = {
     "other-content": "other content than the pinned checksums",
-    unknown: fingerprint === undefined ? "" : "not known",
+    unknown: own
+      ? `not by the publisher's key ${own}`
+      : fingerprint && "not known",
     "not-pinned": "not pinned",
     revoked: "revoked",
     "revoked-content": "content revoked",

@@ -4,7 +4,7 @@ import { failure } from "../../errors/index.ts";
 import { asStoreFull } from "../../store/file-failure.ts";
 import type { AgeDecision } from "../../trust/age.ts";
 import { findKeyDecision } from "../../trust/decisions.ts";
-import { findRevokedContent } from "../../trust/key-verdict.ts";
+import { findKnownKey, findRevokedContent } from "../../trust/key-verdict.ts";
 import { learnProviderKey } from "../../trust/first-contact.ts";
 import { settle, type Settled } from "../../trust/settle.ts";
 import type { Refused, ReleaseQuestion } from "../../trust/standing.ts";
@@ -245,5 +245,8 @@ function refusalOf(
   const said = decision && quoteDecision(provider, decision);
   return because === "revoked-content"
     ? failure("content-revoked", address, sha256sums, said)
-    : failure("key-refused", address, signedBy, because, sha256sums, said);
+    : failure(
+        ...(["key-refused", address, signedBy, because, sha256sums] as const),
+        ...([said, findKnownKey(provider)] as const),
+      );
 }

@@ -2,6 +2,11 @@ import { blobOf } from "../../running-mirror.ts";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
+import {
+  bundleLimits,
+  openBundle,
+} from "../../../src/commands/packages/import.ts";
+import { loadConfiguration } from "../../../src/config/load.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry } from "../../fakes/registry.ts";
 import { createSigner } from "../../fakes/signing.ts";
@@ -34,6 +39,7 @@ const release = await registry.publish({
 });
 const here = connectedSite(authority, registry);
 const bundle = await exportBundle(here, ...both, "acme/widget@1.2.3");
+const limits = bundleLimits(loadConfiguration({ file: here.configFile }));
 
 function decide(site: Site, ...args: readonly string[]) {
   const [action = "", ...rest] = args;
@@ -76,29 +82,70 @@ describe("a bundle", () => {
     expect(taken.stderr).not.toContain("Nothing vouches");
   });
 
-  it("whose manifest gives the names of others to what was signed is refused by its digest, and where the program knows their key", async () => {
-    const parts = takeApart(readFileSync(bundle));
-    const digest = digestOf(
-      Buffer.from(`${JSON.stringify(parts.manifest, null, 2)}\n`),
-    );
-    const text = JSON.stringify(parts.manifest).replaceAll("acme", "hashicorp");
-    const manifest = JSON.parse(text) as typeof parts.manifest;
-    const renamed = join(scratch("renamed"), "bundle.tar");
-    writeFileSync(renamed, putTogether({ ...parts, manifest }));
-    const site = offlineSite();
-    const asked = await site.run("import", "--sha256", digest, renamed);
-    expect(asked.stderr).toContain(`expected ${digest}`);
-    expect(asked.status).toBe(1);
-    expect(site.snapshot().size).toBe(0);
-    const { status, stderr } = await site.run("import", renamed);
-    expect(stderr).toContain(`Nothing vouches for the names in ${renamed}`);
-    expect(stderr).toMatch(/hashicorp\/widget 1\.2\.3: .*signing key/);
-    expect(status).toBe(1);
-    expect(
-      [...site.snapshot().keys()].filter((path) => path.startsWith("blobs")),
-    ).toEqual([]);
+  it.each([
+    "registry.terraform.io/hashicorp",
+    "registry.opentofu.org/hashicorp",
+    "registry.opentofu.org/opentofu",
+  ])(
+    "whose manifest gives the name of %s to what was signed is refused by its digest, and by the key that the program knows",
+    async (name) => {
+      const { digest, parts } = readBundle();
+      const text = JSON.stringify(parts.manifest);
+      const acme = "registry.terraform.io/acme";
+      const manifest = JSON.parse(
+        text.replaceAll(acme, name),
+      ) as typeof parts.manifest;
+      const renamed = join(scratch("renamed"), "bundle.tar");
+      writeFileSync(renamed, putTogether({ ...parts, manifest }));
+      const [hostname = ""] = name.split("/");
+      const origins = { [hostname]: { url: "https://127.0.0.1:1/" } };
+      const site = offlineSite({ config: { origins } });
+      const asked = await site.run("import", "--sha256", digest, renamed);
+      expect(asked.stderr).toContain(`expected ${digest}`);
+      expect(asked.stderr).toContain("get a whole copy of what");
+      expect(asked.status).toBe(1);
+      expect(site.snapshot().size).toBe(0);
+      const { status, stderr } = await site.run("import", renamed);
+      expect(stderr).toContain(`Nothing vouches for the names in ${renamed}`);
+      expect(stderr).toMatch(
+        /widget 1\.2\.3: .* is not the publisher's .*: install it from nowhere, and find out/,
+      );
+      expect(status).toBe(1);
+      expect(
+        [...site.snapshot().keys()].filter((path) => path.startsWith("blobs")),
+      ).toEqual([]);
+      const listed = await decide(site, "list", "--json");
+      const { namespaces } = JSON.parse(listed.stdout) as {
+        namespaces: readonly object[];
+      };
+      expect(namespaces).toMatchObject([
+        { namespace: name, firstKey: null, providerKeys: [] },
+      ]);
+    },
+  );
+
+  it("with any byte of its manifest changed is refused by the digest that export printed", async () => {
+    const { digest, bytes, size } = readBundle();
+    const changed = join(scratch("changed"), "bundle.tar");
+    for (let at = 0; at < size; at++) {
+      const other = Buffer.from(bytes);
+      other.writeUInt8((bytes[512 + at] ?? 0) ^ 1, 512 + at);
+      writeFileSync(changed, other);
+      await expect(
+        openBundle(changed, digest, limits, () => undefined),
+        `byte ${at}`,
+      ).rejects.toThrow(`expected ${digest}), and nothing of it was imported`);
+    }
   });
 });
+
+/** The bundle, with the digest and size of its manifest. */
+function readBundle() {
+  const bytes = readFileSync(bundle);
+  const parts = takeApart(bytes);
+  const manifest = Buffer.from(`${JSON.stringify(parts.manifest, null, 2)}\n`);
+  return { bytes, parts, size: manifest.length, digest: digestOf(manifest) };
+}
 
 describe("import", () => {
   it("fills an empty store and writes nothing the second time", async () => {

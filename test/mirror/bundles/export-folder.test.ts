@@ -1,8 +1,18 @@
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { expect, it } from "vitest";
 import {
   expectOutside,
+  listStored,
   makeFolder,
 } from "../../../src/mirror/bundles/export-folder.ts";
 import { blobPath, layOutStore } from "../../../src/store/layout.ts";
@@ -43,6 +53,11 @@ const ways: Readonly<
     symlinkSync(dirname(path), join(links, "folder"));
     return path === storage ? undefined : `${links}/folder/${basename(path)}`;
   },
+  "as another name of its file": (path, links) => {
+    if (!existsSync(path) || !statSync(path).isFile()) return undefined;
+    linkSync(path, join(links, "hard.tar"));
+    return join(links, "hard.tar");
+  },
   "below a link to it": (path, links) => {
     symlinkSync(path, join(links, "above"));
     return join(links, "above", "registry.terraform.io");
@@ -63,19 +78,20 @@ it.each(Object.entries(ways))(
   "nothing is written to any path of the storage directory: %s",
   async (_, name) => {
     fill();
+    const stored = await listStored(storage);
     const before = readdirSync(storage, { recursive: true }).toSorted();
     for (const path of kinds) {
       const named = name(path, scratch("links"));
       if (named === undefined) continue;
-      await expect(expectOutside(storage, named), named).rejects.toThrow(
+      await expect(expectOutside(stored, named), named).rejects.toThrow(
         /could not be written/,
       );
-      await expect(makeFolder(named, ["a"], storage), named).rejects.toThrow(
+      await expect(makeFolder(named, ["a"], stored), named).rejects.toThrow(
         /could not be written/,
       );
       // As a folder of a tree that begins above.
       await expect(
-        makeFolder(dirname(named), [basename(named)], storage),
+        makeFolder(dirname(named), [basename(named)], stored),
         named,
       ).rejects.toThrow(/could not be written/);
     }
@@ -85,12 +101,35 @@ it.each(Object.entries(ways))(
   },
 );
 
+it("nothing is written to a part of the storage directory under another name, as a mount of it has", async () => {
+  fill();
+  const stored = await listStored(storage);
+  const parts = readdirSync(storage, { recursive: true, encoding: "utf8" });
+  for (const part of parts) {
+    const elsewhere = join(scratch("mounted"), "here");
+    // Only root mounts folders: one that was moved is itself, too.
+    renameSync(join(storage, part), elsewhere);
+    const isFolder = statSync(elsewhere).isDirectory();
+    for (const below of isFolder ? ["", "a.tar", "a/b"] : [""])
+      await expect(
+        expectOutside(stored, join(elsewhere, below)),
+        `${part} ${below}`,
+      ).rejects.toThrow("(it is in the storage directory)");
+    renameSync(elsewhere, join(storage, part));
+  }
+});
+
 it("what only looks like it is written", async () => {
+  const stored = await listStored(storage);
   const beside = `${storage}-of-others`;
-  await expectOutside(storage, beside);
-  const folder = await makeFolder(dirname(storage), ["tree", "a"], storage);
+  await expectOutside(stored, beside);
+  const folder = await makeFolder(dirname(storage), ["tree", "a"], stored);
   expect(folder).toBe(join(dirname(storage), "tree", "a"));
+  // Another one, unless the file system takes no notice of capitals.
+  const capitals = join(dirname(storage), "STORE");
+  if (!existsSync(capitals)) await expectOutside(stored, capitals);
+  else await expect(expectOutside(stored, capitals)).rejects.toThrow();
   const links = scratch("links");
   symlinkSync(links, join(links, "here"));
-  await expectOutside(storage, join(links, "here", "tree"));
+  await expectOutside(stored, join(links, "here", "tree"));
 });

@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { createSigner, type Signer } from "../../fakes/signing.ts";
 import { createCertifiedSigner } from "../../scenes/certified-signers.ts";
+import {
+  freshness,
+  makeSigners,
+  MirrorScene,
+} from "../../scenes/mirror-in-process.ts";
 import { outcomeOf } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 
@@ -75,5 +80,32 @@ describe("a release that fell with its revoked key", () => {
     expect(await outcome()).toBe("451 signature-refused");
     scene.registry.offer(release, { signingKeys: [owner] });
     expect(await outcome()).toBe("200");
+  });
+});
+
+describe("a release that was held back when its registry revoked the key", () => {
+  it("stays down, also once the registry publishes other keys, and after a restart", async () => {
+    const owner = await createCertifiedSigner("Owner");
+    const { L } = await makeSigners();
+    const day = 86_400_000;
+    const stolen = await MirrorScene.prepare({ minimumAge: 7 * day });
+    const { registry, clock } = stolen;
+    const signedAt = new Date("2021-01-01T00:00:00Z");
+    registry.offer("1.0.0", { content: "linux=a", by: owner, signedAt });
+    const mirror = stolen.start();
+    expect(await mirror.version("1.0.0")).toBe("linux=a");
+    registry.offer("2.0.0", { content: "linux=e", by: owner });
+    clock.pass(freshness);
+    expect(await mirror.version("2.0.0")).toBe("too-young");
+    const { armoredPublicKey } = await owner.revoked();
+    const keys = [armoredPublicKey];
+    registry.offer("2.0.0", { content: "linux=e", by: owner, keys });
+    clock.pass(freshness);
+    expect(await mirror.version("2.0.0")).toBe("signature-refused: revoked");
+    registry.offer("2.0.0", { content: "linux=b", by: L });
+    clock.pass(8 * day);
+    for (const one of [stolen.start(), mirror, stolen.start()])
+      expect(await one.version("2.0.0")).toBe("key-refused: unknown");
+    expect(await mirror.index()).toBe("1.0.0");
   });
 });

@@ -35,7 +35,7 @@ export const mutants: readonly Mutant[] = [
       "",
     ],
     "the key of the provider's first contact counts": [
-      "contact.key === fingerprint ||",
+      "contact?.key === fingerprint ||",
       "",
     ],
     "the namespace's first key counts for all its providers": [
@@ -53,6 +53,10 @@ export const mutants: readonly Mutant[] = [
     "another signer counts for the pinned digests alone": [
       "isWithin(content, pinned.content) &&",
       "",
+    ],
+    "a signer is no witness of platforms that it added": [
+      "witnesses.some((one) => one.content.get(platform) === sha256)",
+      "platform !== sha256",
     ],
     "a revoked key is no witness of the digests that it pinned": [
       "one.signedBy === pinned.signedBy && judgeKey(question, one).accepted",
@@ -200,8 +204,8 @@ export const mutants: readonly Mutant[] = [
   }),
   ...plant("first-contact.ts", {
     "a later first contact teaches its own provider alone": [
-      "if (firstKey !== undefined || hasApproved)",
-      "if (hasApproved)",
+      "namespace: firstKey ? namespace :",
+      "namespace: isDecided ? namespace :",
     ],
     "a first signer that is known stays": [
       "return namespace.providerKeys.some((key) => key.type === type)",

@@ -13,7 +13,12 @@ import type { MemoryMachine } from "../world/memory-machine.ts";
 import { nameOfRelease } from "../world/publisher.ts";
 import type { Offer } from "../world/registry.ts";
 import { modelTimes, type Settings } from "../world/settings.ts";
-import { fingerprintOf, keyNames, type KeyName } from "../world/toy-keys.ts";
+import {
+  fingerprintOf,
+  isStrict,
+  keyNames,
+  type KeyName,
+} from "../world/toy-keys.ts";
 
 /** Acceptances that operators hear of, unless the key was published at first contact. */
 const alarming: ReadonlySet<Reason> = new Set([
@@ -101,12 +106,25 @@ export class Oracle implements Known {
       const isTakenBack = shown?.takenBack.includes(signed.signer) ?? false;
       const now = clock.monotonic();
       this.#takenBack.note(name, signed.signer, isTakenBack, now);
+      if (shown?.good.includes(signed.signer))
+        this.#takenBack.noteGood(name, signed.signer);
     }
   }
 
   noteAcceptable(name: ReleaseName): void {
     for (const text of this.shown.of(name))
-      text.wasAcceptable ||= findReason(this, text) !== undefined;
+      text.wasAcceptable ||=
+        findReason(this, text) !== undefined &&
+        !this.#takenBack.isKnown(name, text.signed.signer);
+  }
+
+  /** Notes that a mirror that asked for a release at `since` has answered: it knows what is taken back. */
+  noteAnswered(name: ReleaseName, since: number): void {
+    // A key that has expired is good again under another profile.
+    if (isStrict(this.settings.profile)) return;
+    for (const text of this.shown.of(name))
+      if (this.isTakenBack(text, since))
+        this.#takenBack.noteKnown(name, text.signed.signer);
   }
 
   /** True where the registry publishes the signer as good now, or never took it back. */
@@ -197,7 +215,10 @@ export class Oracle implements Known {
     const asksNow = face === "version" || face === "archive";
     return texts.flatMap((text) => {
       const reason = findReason(this, text);
-      const holds = !(asksNow && this.isTakenBack(text, since));
+      const { signed } = text;
+      const holds =
+        !(asksNow && this.isTakenBack(text, since)) &&
+        !this.#takenBack.isKnown(signed, signed.signer);
       return reason && holds ? [{ reason, text }] : [];
     });
   }

@@ -18,6 +18,8 @@ export interface ShownOffer {
   readonly isVerified: boolean;
   /** Signers that the blocks take back. */
   readonly takenBack: readonly (KeyName | undefined)[];
+  /** Signers whose blocks are good. */
+  readonly good: readonly (KeyName | undefined)[];
 }
 
 export function showOffer(
@@ -36,13 +38,15 @@ export function showOffer(
       now,
     }).accepted;
   const keys = blocks.map(readKeyBlock);
-  const takenBack = keys.flatMap((key) =>
-    key && isTakenBack(key, profile) ? key.name : [],
-  );
+  const listed = (back: boolean) =>
+    keys.flatMap((key) =>
+      key && isTakenBack(key, profile) === back ? key.name : [],
+    );
   return {
     signed: isExcused ? asUnsigned(signed) : signed,
     isVerified: isExcused || isSigned,
-    takenBack,
+    takenBack: listed(true),
+    good: listed(false),
   };
 }
 

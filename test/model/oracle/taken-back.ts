@@ -7,6 +7,8 @@ export class TakenBack {
   /** Moments of the monotonic clock. */
   readonly #since = new Map<string, number>();
   readonly #ever = new Set<string>();
+  /** Of which the mirror knows. */
+  readonly #known = new Set<string>();
 
   /** Notes whether a signer is taken back now. */
   note(
@@ -25,7 +27,25 @@ export class TakenBack {
   confirm(name: ReleaseName, now: number): void {
     const start = `${nameOfRelease(name)} `;
     for (const id of this.#since.keys())
-      if (id.startsWith(start)) this.#since.set(id, now);
+      if (id.startsWith(start)) {
+        this.#since.set(id, now);
+        this.#known.delete(id);
+      }
+  }
+
+  /** Notes that the mirror knows: it answered after it had asked. */
+  noteKnown(name: ReleaseName, signer: KeyName | undefined): void {
+    this.#known.add(idOf(name, signer));
+  }
+
+  /** Notes that the signer is published as good. */
+  noteGood(name: ReleaseName, signer: KeyName | undefined): void {
+    this.#known.delete(idOf(name, signer));
+  }
+
+  /** True until the signer is good again: what it signed can be admitted by no decision. */
+  isKnown(name: ReleaseName, signer: KeyName | undefined): boolean {
+    return this.#known.has(idOf(name, signer));
   }
 
   /** Finds since when a signer is taken back; undefined while it is not. */

@@ -1,4 +1,4 @@
-import { invariants } from "../oracle/violation.ts";
+import { invariants, type Violation } from "../oracle/violation.ts";
 import { formatAction, type Action } from "../world/actions.ts";
 import { listWords, spell } from "./exhaustive.ts";
 import { generate } from "./generate.ts";
@@ -47,7 +47,7 @@ export async function* playBatch(
     else {
       const isKnown = reported.has(sort);
       reported.add(sort);
-      const report = await explain(sequence);
+      const report = await explain(sequence, found?.violation);
       yield { sort, report: isKnown ? undefined : report };
       if (batch.untilBroken) return;
     }
@@ -55,23 +55,26 @@ export async function* playBatch(
 }
 
 /** Says what broke in the shortest sequence that breaks alike, and how to play it again. */
-export async function explain(sequence: Sequence): Promise<string> {
+export async function explain(
+  sequence: Sequence,
+  before?: Violation,
+): Promise<string> {
   const { world, actions } = sequence;
   const shortest = await shrink(world, actions);
   const log: string[] = [];
   const found = await play(world, shortest, (line) => log.push(line));
-  return describe(sequence, found, shortest, log);
+  return describe(sequence, found?.violation ?? before, shortest, log);
 }
 
 function describe(
   { name, world }: Sequence,
-  found: Awaited<ReturnType<typeof play>>,
+  violation: Violation | undefined,
   actions: readonly Action[],
   log: readonly string[],
 ): string {
   return [
-    `${name} in world ${world}: ${found?.violation.message ?? "not broken again"}`,
-    `  broken: ${invariants[found?.violation.invariant ?? 0]}`,
+    `${name} in world ${world}: ${violation?.message}`,
+    `  broken: ${invariants[violation?.invariant ?? 0]}`,
     `  again: npm run model -- --world ${world} --replay ${JSON.stringify(name)}`,
     "  shortest sequence:",
     ...actions.map(indentAction),

@@ -10,6 +10,7 @@ import { modelTimes } from "../world/settings.ts";
 import { attackers, type KeyName } from "../world/toy-keys.ts";
 
 import type { Ask } from "../world/mirror-process.ts";
+import { prepare } from "./prepared.ts";
 import type { WorldName } from "./worlds.ts";
 
 const contents: readonly LyingContent[] = [
@@ -29,6 +30,7 @@ export function generate(
 ): readonly Action[] {
   const random = new Random(seed);
   const actions: Action[] = begin(random);
+  actions.push(...prepare(seed));
   while (actions.length < steps) actions.push(makeAction(random, world));
   return [...actions, { kind: "recover" }];
 }

@@ -5,8 +5,9 @@ import type { ReleaseName } from "./documents.ts";
 import type { KeyName, KeyState } from "./toy-keys.ts";
 import type { Settings } from "./settings.ts";
 
-/** Content that an attacker offers under the name of a release. */
-export type LyingContent = "other" | "same" | "wider" | "narrower" | "mixed";
+/** Content that an attacker offers under the name of a release; `shared` is in one document with other releases. */
+export type LyingContent =
+  "other" | "same" | "wider" | "narrower" | "mixed" | "shared";
 
 export interface OfferLie extends ReleaseName {
   readonly kind: "offer";

@@ -1,9 +1,12 @@
 import type { Lie, OfferLie } from "./actions.ts";
 import {
   digestOfArchive,
+  digestOfDocument,
   platforms,
   sign,
+  versions,
   writeChecksums,
+  type ChecksumsText,
   type Digests,
   type SignedText,
 } from "./documents.ts";
@@ -44,8 +47,24 @@ export function forge(
   now: number,
 ): SignedText {
   const digests = forgeDigests(registry, lie);
-  const checksums = writeChecksums(lie, digests);
+  const checksums =
+    lie.content === "shared"
+      ? writeShared(registry, lie)
+      : writeChecksums(lie, digests);
   return sign(checksums, lie.signer, lie.dated === "now" ? now : now - month);
+}
+
+/** One document over every version of a provider. */
+function writeShared(registry: Registry, lie: OfferLie): ChecksumsText {
+  const parts = versions.map((version) => {
+    const one: OfferLie = { ...lie, version, content: "other" };
+    return writeChecksums(one, forgeDigests(registry, one));
+  });
+  const text = parts.map((one) => one.text).join("");
+  const sha256sums = digestOfDocument(Buffer.from(text));
+  const { type, version } = lie;
+  const digests = forgeDigests(registry, lie);
+  return { type, version, digests, text, sha256sums };
 }
 
 function forgeDigests(registry: Registry, lie: OfferLie): Digests {
@@ -58,6 +77,7 @@ function forgeDigests(registry: Registry, lie: OfferLie): Digests {
   if (honest === undefined) return other;
   switch (lie.content) {
     case "other":
+    case "shared":
       return other;
     // The publisher's archives, under a key that is not its own.
     case "same":

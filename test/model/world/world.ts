@@ -109,6 +109,9 @@ export class World {
     oracle.hasCrashed ||= answer.kind === "dead";
     if (answer.kind === "versions" && answer.versions.length > 0)
       oracle.contacts.settle(asked.type);
+    const isDecided = answer.kind === "packages" || answer.kind === "refused";
+    if (asked.face === "version" && isDecided)
+      oracle.noteAnswered(asked, since);
     if (answer.kind !== "packages") return;
     oracle.contacts.settle(asked.type);
     for (const [platform, sha256] of answer.packages)

@@ -86,12 +86,25 @@ describe("the reason phrase of a refusal", () => {
         ...([
           "d",
           "revoked by root on 2026-11-26 for a.test/b: stolen",
+          undefined,
         ] as const),
       ),
       `Held back by this mirror, its signing key ${fingerprint} was revoked by root on 2026-11-26 for a.testb: stolen`.slice(
         0,
         200,
       ),
+    ],
+    [
+      failure(
+        ...([
+          "key-refused",
+          releaseOf("a"),
+          "E".repeat(40),
+          "unknown",
+        ] as const),
+        ...(["d", undefined, fingerprint] as const),
+      ),
+      `Held back by this mirror, its signing key ${"E".repeat(40)} is not the publisher's (${fingerprint})`,
     ],
     [
       failure("origin-not-served", "registry.example.com:8443"),

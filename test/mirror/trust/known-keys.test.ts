@@ -1,0 +1,184 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createSigner } from "../../fakes/signing.ts";
+import { originsOf } from "../../origins.ts";
+import { startMirror } from "../../running-mirror.ts";
+import {
+  listedIn,
+  outcomeOf,
+  readAudit,
+  runCommand,
+} from "../../scenes/provider-requests.ts";
+import type { ListedTrust } from "../../scenes/trust-scene.ts";
+import { startOrigin } from "../../scenes/world.ts";
+
+const terraform = "registry.terraform.io";
+const tofu = "registry.opentofu.org";
+const hashicorp = "C874011F0AB405110D02105534365D9472D7468F";
+const opentofu = "E3E6E43D84CB852EADB0051D0C0AF313E5FD9F80";
+
+const { authority, registry, config } = await startOrigin();
+const stranger = await createSigner({ name: "HashiCorp Security" });
+for (const namespace of ["hashicorp", "opentofu"]) {
+  for (const version of ["3.2.0", "3.2.1"])
+    await registry.publish({
+      ...{ namespace, type: "null", version, signer: stranger },
+    });
+  await registry.publish({
+    ...{ namespace, type: "other", version: "3.2.1", signer: stranger },
+  });
+}
+const loose = { signatures: "when-published" };
+const mirror = await startMirror({
+  config: {
+    origins: {
+      ...config.origins,
+      ...originsOf(authority, registry, loose, tofu).origins,
+    },
+    freshness: { versions: "0" },
+  },
+});
+
+/** Every face of a provider, and of its version 3.2.1. */
+function facesOf(name: string, type = "null"): readonly string[] {
+  const mirrored = `/providers/${name}/${type}`;
+  const registered = `/v1/providers/${name}/${type}`;
+  return [
+    `${mirrored}/index.json`,
+    `${mirrored}/3.2.1.json`,
+    `${mirrored}/terraform-provider-${type}_3.2.1_linux_amd64.zip`,
+    `${registered}/versions`,
+    `${registered}/3.2.1/download/linux/amd64`,
+    `/registry/${name.replace("/", "/v1/providers/")}/${type}/versions`,
+  ];
+}
+
+async function trustIn(namespace: string) {
+  const { stdout } = await runCommand(mirror, "trust", "list", "--json");
+  const { namespaces } = JSON.parse(stdout) as {
+    namespaces: readonly (ListedTrust & { knownKey: string | null })[];
+  };
+  return namespaces.find((one) => one.namespace === namespace);
+}
+
+describe.each([
+  [terraform, "hashicorp", hashicorp],
+  [tofu, "hashicorp", opentofu],
+  [tofu, "opentofu", opentofu],
+])(
+  "a first contact with %s/%s under a stranger's key",
+  (hostname, namespace, key) => {
+    const name = `${hostname}/${namespace}`;
+
+    it("gives nothing to any client, and stores nothing", async () => {
+      for (const path of facesOf(name))
+        expect([path, outcomeOf(await mirror.get(path))]).toEqual([
+          path,
+          expect.stringMatching(/^451 (?:nothing-admitted|key-refused)$/),
+        ]);
+      const stored = readdirSync(join(mirror.directory, "blobs"), {
+        recursive: true,
+        withFileTypes: true,
+      });
+      expect(stored.filter((one) => one.isFile())).toEqual([]);
+    });
+
+    it("is told by whose key it is not, and what to look at before any approval", async () => {
+      const spec = `${name}/null@3.2.1`;
+      for (const args of [
+        ["explain", spec],
+        ["prefetch", "--platform", "linux_amd64", spec],
+      ]) {
+        const { status, stdout, stderr } = await runCommand(mirror, ...args);
+        const said = stdout + stderr;
+        expect(said).toContain(
+          `its signing key ${stranger.fingerprint} is not the publisher's (${key})`,
+        );
+        const [before = ""] = said.split("provender trust approve");
+        expect(before).toContain(
+          `find out what answers this mirror as ${hostname}; only if the publisher announced another key`,
+        );
+        expect(status).toBe(1);
+      }
+      const listed = await runCommand(mirror, "trust", "list");
+      expect(listed.stdout).toContain(
+        `${name}/null 3.2.1: key ${stranger.fingerprint}, not by the publisher's key ${key}`,
+      );
+    });
+
+    it("teaches no key, neither this provider nor the next one", async () => {
+      expect(await trustIn(name)).toMatchObject({
+        ...{ knownKey: key, firstKey: null, providerKeys: [] },
+      });
+      const [index = "", version = ""] = facesOf(name, "other");
+      expect(outcomeOf(await mirror.get(index))).toBe("451 nothing-admitted");
+      expect(outcomeOf(await mirror.get(version))).toMatch(/^(?:451|404)/);
+    });
+  },
+);
+
+it("a first contact without any signature gives nothing either, where unsigned releases are taken", async () => {
+  const type = "unsigned";
+  await registry.publish({
+    ...{ namespace: "opentofu", type, version: "1.0.0", signingKeys: [] },
+  });
+  const index = await mirror.get(
+    `/providers/${tofu}/opentofu/${type}/index.json`,
+  );
+  expect(outcomeOf(index)).toBe("451 nothing-admitted");
+});
+
+it("once the registry is itself again, the publisher's release is served, and the stranger's is not", async () => {
+  const corpus = join(import.meta.dirname, "..", "..", "corpus");
+  const [line = ""] = readFileSync(
+    join(corpus, "signatures.jsonl"),
+    "utf8",
+  ).split("\n");
+  const real = JSON.parse(line) as Record<"document" | "signature", string>;
+  const sums = Buffer.from(real.document, "base64");
+  const filename = "terraform-provider-null_3.1.0_linux_amd64.zip";
+  const [shasum = ""] =
+    sums
+      .toString()
+      .split("\n")
+      .find((one) => one.endsWith(filename))
+      ?.split(" ") ?? [];
+  const base = "/v1/providers/hashicorp/null";
+  const platforms = [{ os: "linux", arch: "amd64" }];
+  const versions = ["3.1.0", "3.2.0", "3.2.1"].map((version) => ({
+    ...{ version, protocols: ["5.0"], platforms },
+  }));
+  registry.serve(`${base}/versions`, JSON.stringify({ versions }));
+  registry.serve("/real/SHA256SUMS", sums, "text/plain");
+  registry.serve("/real/SHA256SUMS.sig", Buffer.from(real.signature, "base64"));
+  const ascii_armor = readFileSync(
+    join(corpus, "keys", "hashicorp.asc"),
+    "utf8",
+  );
+  registry.serve(
+    `${base}/3.1.0/download/linux/amd64`,
+    JSON.stringify({
+      ...{ protocols: ["5.0"], os: "linux", arch: "amd64", filename, shasum },
+      download_url: `${registry.url}real/${filename}`,
+      shasums_url: `${registry.url}real/SHA256SUMS`,
+      shasums_signature_url: `${registry.url}real/SHA256SUMS.sig`,
+      signing_keys: {
+        gpg_public_keys: [{ key_id: "34365D9472D7468F", ascii_armor }],
+      },
+    }),
+  );
+  const [index = ""] = facesOf(`${terraform}/hashicorp`);
+  await expect
+    .poll(async () => listedIn(await mirror.get(index)), { timeout: 20_000 })
+    .toEqual(["3.1.0"]);
+  const document = await mirror.get(
+    `/providers/${terraform}/hashicorp/null/3.1.0.json`,
+  );
+  expect(outcomeOf(document)).toBe("200");
+  expect(document.body.toString()).toContain(`zh:${shasum}`);
+  const refused = readAudit(mirror).some(
+    ({ reason, version }) => reason === "key-refused" && version === "3.2.1",
+  );
+  expect(refused).toBe(true);
+});
