@@ -95,7 +95,7 @@ describe.skipIf(!canPack || !isRoot).each(suites)(
       expect(store.uid).toBe(Number(user));
       expect(store.mode & 0o777).toBe(0o700);
       const check = await inRoot("provender", "config");
-      expect(check.stdout).toContain("/etc/provender/config.yaml: good");
+      expect(check.stderr).toContain("/etc/provender/config.yaml: good");
       const wants = "etc/systemd/system/multi-user.target.wants";
       const enabled = join(root, wants, "provender.service");
       expect(lstatSync(enabled).isSymbolicLink()).toBe(true);
