@@ -37,11 +37,12 @@ describe("the bundle", () => {
     expect(files.every((file) => file.isFile())).toBe(true);
   });
 
-  it("reads configurations with HashiCorp's own parser", async () => {
+  it("reads lock files with HashiCorp's own parser", async () => {
     const cwd = scratch("configuration");
-    writeFileSync(join(cwd, "main.tf"), 'terraform {\n  = "no"\n}\n');
+    const text = 'provider "a" {\n  = "no"\n}\n';
+    writeFileSync(join(cwd, ".terraform.lock.hcl"), text);
     const args = ["lock", "--mirror", "https://mirror.example.com", "."];
     const run = await runCommand(args, { program, cwd });
-    expect(run.stderr).toMatch(/main\.tf:2/);
+    expect(run.stderr).toMatch(/\.terraform\.lock\.hcl:2/);
   });
 });

@@ -36,7 +36,7 @@ describe("compose of one", () => {
     const file = join(folder, "config.yaml");
     const checked = await runCommand(["config", "--config", file]);
     expect(checked.status).toBe(0);
-    expect(checked.stderr).toContain(`${file}: good`);
+    expect(checked.stderr).toContain(`${file}: good\n`);
   });
 });
 
