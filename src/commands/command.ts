@@ -1,3 +1,4 @@
+import { constants } from "node:os";
 import { anyHost, type SpecHosts } from "../address/specs/spec.ts";
 import {
   machinePlatform,
@@ -14,11 +15,19 @@ export interface Flags {
   readonly json?: boolean;
 }
 
-/** Aborted by the first SIGINT or SIGTERM, so that work ends in order; a second one ends the process. */
+/**
+ * Aborted by the first SIGINT or SIGTERM, so that work ends in order; a second one ends the process. What is ended so
+ * has the exit status that shells give it: 130, or 143.
+ */
 export function untilStopped(): AbortSignal {
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const)
-    process.once(signal, () => stop.abort());
+    process.once(signal, () => {
+      stop.abort();
+      process.once("exit", () => {
+        process.exitCode = 128 + constants.signals[signal];
+      });
+    });
   return stop.signal;
 }
 

@@ -73,7 +73,8 @@ export function addExamples(program: Command): void {
   program.addHelpText("afterAll", ({ command }) => {
     const guide = new RegExp(`^${wordsOf(command)}: (.*)\n((?: .*\n)+)`, "m");
     const [, fails = "", examples = ""] = guide.exec(guides) ?? [];
-    return fails === "" ? "" : format(fails, examples);
+    const isServer = wordsOf(command) === "serve";
+    return fails === "" ? "" : format(fails, examples, isServer);
   });
 }
 
@@ -83,7 +84,7 @@ function wordsOf(command: Command): string {
   return parent === null ? "" : `${wordsOf(parent)} ${command.name()}`.trim();
 }
 
-function format(fails: string, examples: string): string {
+function format(fails: string, examples: string, isServer: boolean): string {
   const lines = examples.replaceAll(/^ {2}(.*) {2}# (.*)$/gm, "  # $2\n  $1");
-  return `\nExamples:\n${lines}\nExit status:\n  0 done\n  1 ${fails}\n  2 a mistake in arguments or configuration`;
+  return `\nExamples:\n${lines}\nExit status:\n  0 done\n  1 ${fails}\n  2 a mistake in arguments or configuration${isServer ? "" : "\n  130 ended by Ctrl-C"}`;
 }

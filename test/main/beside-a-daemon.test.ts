@@ -70,7 +70,7 @@ describe("commands beside a daemon", () => {
     const run = await beside(mirror, ["prefetch", ...linux, "acme/slow@all"], {
       interruptAfter: held.reached,
     });
-    expect(run.status).toBe(1);
+    expect(run.status).toBe(130);
     expect(run.stderr).toContain("Interrupted with 3 of 3 packages not stored");
     held.release();
     registry.heal();

@@ -266,7 +266,7 @@ describe("prefetch when something is wrong", () => {
     expect(outcomes(first.printed)).toContain(
       "gadget 1.2.3 linux_amd64 interrupted",
     );
-    expect(first.status).toBe(1);
+    expect(first.status).toBe(130);
     expect(readdirSync(join(storage.directory, "staging"))).toEqual([]);
 
     registry.heal();
