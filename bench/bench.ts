@@ -5,6 +5,7 @@ import { Scene, type Effort, type Row } from "./row.ts";
 import { coldArchive } from "./rows/cold-archive.ts";
 import { coldCrowd } from "./rows/cold-crowd.ts";
 import { coldVersion } from "./rows/cold-version.ts";
+import { init } from "./rows/init.ts";
 import { largeChecksums } from "./rows/large-checksums.ts";
 import { lock } from "./rows/lock.ts";
 import { manyArchives } from "./rows/many-archives.ts";
@@ -26,6 +27,7 @@ const rows: readonly Row[] = [
   coldCrowd,
   coldVersion,
   largeChecksums,
+  init,
   prefetch,
   packageHash,
   lock,

@@ -22,15 +22,22 @@ export interface Work {
   readonly provender: (...args: string[]) => Promise<number>;
 }
 
-/** Publishes these types at version 1.0.0, archives of `size` bytes for each platform, and requires them all. */
+/** Publishes these types at version 1.0.0, executables of `size` bytes for each platform, and requires them all. */
 export async function prepareWork(
   { registry, ca, config }: Origin,
   types: readonly string[],
   platforms: readonly string[],
   size: number,
+  content: "random" | "half" = "random",
 ): Promise<Work> {
   for (const type of types)
-    await registry.publish({ type, version: "1.0.0", platforms, size });
+    await registry.publish({
+      type,
+      version: "1.0.0",
+      platforms,
+      size,
+      content,
+    });
   const storage = makeStorage(config, scratch("store"));
   const directory = scratch("work");
   await writeConfiguration(directory, requireAll(types));

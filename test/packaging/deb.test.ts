@@ -169,7 +169,9 @@ describe.skipIf(!canPack || !isRoot).each(suites)(
         const { PATH } = process.env;
         const env = { PATH, HOME: home, CHECKPOINT_DISABLE: "1" };
         for (const command of others) {
-          const here = command.replace("sudo ", `chroot ${root} `);
+          // The README has both: from a checkout, and behind it as it is installed.
+          const installed = command.split("# installed: ")[1] ?? command;
+          const here = installed.replace("sudo ", `chroot ${root} `);
           await run("bash", ["-ec", here], { cwd: home, env });
         }
         const took = performance.now() - begun;
