@@ -32,11 +32,6 @@ const anywhere: Readonly<Record<string, Refusal>> = {
   "answers 204": [faults.status(204), 502, "origin-status"],
   hangs: [faults.hang, 504, "origin-timeout"],
   "closes the connection": [faults.close, 502, "origin-unreachable"],
-  "compresses without being asked": [
-    faults.header("Content-Encoding", "gzip"),
-    502,
-    "origin-answer",
-  ],
   "redirects to another port of the loopback": [
     toCanary("https"),
     502,
