@@ -187,7 +187,7 @@ describe("an archive that is only announced", () => {
     "deletes no other archive after %i bytes of it, and is stored when complete",
     async (bytes) => {
       const { mirror, kept } = await startFull();
-      const large = await publish("1.0.0", 900 * KiB);
+      const large = await publish("1.0.0", 800 * KiB);
       const held = barrier();
       registry.script("archive", held.afterBytes(bytes));
       const answer = mirror.get(pathOf(large));
