@@ -8,7 +8,7 @@ import {
   writeConfiguration,
 } from "../acceptance/clients.ts";
 import { scratch } from "../running-mirror.ts";
-import { listShellCommands } from "../scenes/documents.ts";
+import { listShellCommands, readDocument } from "../scenes/documents.ts";
 import { makeInstalledScene, type InstalledScene } from "./installed.ts";
 import { copyMachineRoot, unpackDebianRoot } from "./machine-root.ts";
 import { has, isRoot, makeRelease, run } from "./release.ts";
@@ -21,10 +21,16 @@ const suites = ["bookworm", "trixie"];
 const clients = await findClients();
 const canInit = clients.some(({ name }) => name === "terraform");
 
-/** The README's commands from the one that begins so. */
+/** The README's commands from the one that begins so, where it has two as they are typed once it is installed. */
 function readmeOf(begin: string): readonly string[] {
   const all = listShellCommands("README.md");
-  return all.slice(all.findIndex((command) => command.startsWith(begin)));
+  const both = readDocument("README.md").matchAll(
+    /^(.*?) +# installed: (.*)$/gm,
+  );
+  const installed = new Map([...both].map(([, one, other]) => [one, other]));
+  return all
+    .slice(all.findIndex((command) => command.startsWith(begin)))
+    .map((command) => installed.get(command) ?? command);
 }
 
 let older: string;
@@ -169,9 +175,7 @@ describe.skipIf(!canPack || !isRoot).each(suites)(
         const { PATH } = process.env;
         const env = { PATH, HOME: home, CHECKPOINT_DISABLE: "1" };
         for (const command of others) {
-          // The README has both: from a checkout, and behind it as it is installed.
-          const installed = command.split("# installed: ")[1] ?? command;
-          const here = installed.replace("sudo ", `chroot ${root} `);
+          const here = command.replace("sudo ", `chroot ${root} `);
           await run("bash", ["-ec", here], { cwd: home, env });
         }
         const took = performance.now() - begun;
