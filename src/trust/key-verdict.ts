@@ -158,9 +158,10 @@ function judgeUnsigned(
 
 /**
  * Publishers who rotate sign old releases again: the bytes are those that were
- * admitted. The key that they were admitted under has to be acceptable still, be
- * its signature good or not, and to have signed each of them; one key is no
- * second witness of its own digests, nor of platforms that it added.
+ * admitted. The key that they were admitted under has to be acceptable still and to
+ * have signed each of them: in the document that was pinned, be its signature good
+ * or not, or in another one whose signature is good. One key is no second witness
+ * of its own digests, nor of platforms that it added.
  */
 function signsPinnedDigests(
   question: KeyQuestion,
@@ -171,10 +172,12 @@ function signsPinnedDigests(
   if (pinned === undefined || pinned.signedBy === signedBy) return false;
   const witnesses = evidence.filter(
     (one) =>
-      one.signedBy === pinned.signedBy && judgeKey(question, one).accepted,
+      one.signedBy === pinned.signedBy &&
+      (one.isGood || one.sha256sums === pinned.sha256sums) &&
+      judgeKey(question, one).accepted,
   );
   return (
-    isWithin(content, pinned.content) &&
+    content.size > 0 &&
     published.has(signedBy) &&
     witnesses.some(({ sha256sums }) => sha256sums === pinned.sha256sums) &&
     content

@@ -63,6 +63,14 @@ const pinnedBy = (...known: readonly Evidence[]) => ({
   },
 });
 
+const both = content("linux=a darwin=b");
+/** Pinned by the document over `linux=a`; the other platform came later. */
+const widenedBy = (later: Evidence) => {
+  const { release } = pinnedBy(evidence(), later);
+  const widened = { ...pinned("linux=a"), content: both };
+  return { release: { ...release, pinned: widened } };
+};
+
 type Row = readonly [
   what: string,
   verdict: string,
@@ -113,6 +121,9 @@ const rows: readonly Row[] = [
   ["another key over the pinned digests, whose own key an operator revoked", "no: unknown", evidence(byE), { ...releaseOf("linux=a", { published: [E] }), ...decide(keyDecision(K, "revoked")) }],
   ["another key over the pinned digests, where only other checksums of the pinned key are left", "no: unknown", evidence(byE), pinnedBy(evidence({ content: content("linux=b") }))],
   ["another key over the pinned digests, whose own key is revoked while a known one signed the same checksums", "no: unknown", evidence(byE), { ...decide(keyDecision(K, "revoked")), contact: contact({ key: K2 }), ...pinnedBy(evidence(), evidence({ signedBy: K2 })) }],
+  ["another key over a platform that the pinned key added", "same-digests!", evidence({ ...byE, content: both }), widenedBy(evidence({ content: both }))],
+  ["another key over a platform that the pinned key added, whose signature was taken back", "no: unknown", evidence({ ...byE, content: both }), widenedBy(evidence({ content: both, isGood: false }))],
+  ["another key over the pinned digests, whose signature was taken back", "same-digests!", evidence(byE), pinnedBy(evidence({ isGood: false }))],
   ["an old key over a version that existed", "existed!", evidence(byE), existing],
   ["an old key that was published at first contact", "existed", evidence(byE), { ...existing, contact: contact({ published: new Set([K, E]) }) }],
   ["a key over a version that existed, dated a moment after", "existed!", evidence({ ...byE, signedAt: later(day) }), existing],

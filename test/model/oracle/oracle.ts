@@ -160,7 +160,9 @@ export class Oracle implements Known {
     const texts = this.shown
       .of(served)
       .filter(({ signed }) => signed.digests[platform] === sha256);
-    const isApproved = texts.some((text) => this.#isApproved(text));
+    const isApproved = texts.some(
+      (text) => this.#isApproved(text) || this.#isOfApproved(text),
+    );
     const first = this.first.find(served, platform);
     const what = `${nameOfRelease(served)} ${platform} ${sha256.slice(0, 6)}`;
     if (first !== undefined && first !== sha256 && !isApproved)
@@ -233,6 +235,21 @@ export class Oracle implements Known {
     if (pins !== undefined && !(signer && pins.includes(signer))) return false;
     if (pins === undefined && newKeys === "refuse") return false;
     return this.decided.listApproved(signed).includes(sha256sums);
+  }
+
+  /** True for another document over archives of an approved content alone, by a signer who has a reason of its own. */
+  #isOfApproved(text: ShownText): boolean {
+    const { signed } = text;
+    if (this.#findReasons([text], "index", 0).length === 0) return false;
+    const approved = this.decided.listApproved(signed);
+    return this.shown
+      .of(signed)
+      .filter((other) => approved.includes(other.signed.sha256sums))
+      .some(({ signed: { digests } }) =>
+        Object.entries(signed.digests).every(
+          ([platform, sha256]) => (digests[platform] ?? sha256) === sha256,
+        ),
+      );
   }
 
   #explain(

@@ -89,7 +89,12 @@ async function expectPending(
   const { pins, newKeys } = settings;
   const { signer, content } = lie;
   // A look-up that says what is known, with the same keys, ends there.
-  const isSeen = content === "other" || attackers.includes(signer ?? "K1");
+  const isNewKey =
+    attackers.includes(signer ?? "K1") &&
+    !oracle.shown
+      .of(lie)
+      .some((text) => text.wasAcceptable && text.signed.signer === signer);
+  const isSeen = content === "other" || isNewKey;
   const isUndecided =
     isSeen &&
     pins === undefined &&
