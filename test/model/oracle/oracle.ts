@@ -161,7 +161,7 @@ export class Oracle implements Known {
       .of(served)
       .filter(({ signed }) => signed.digests[platform] === sha256);
     const isApproved = texts.some(
-      (text) => this.#isApproved(text) || this.#isOfApproved(text),
+      (text) => this.#isApproved(text) || this.#isOfApproved(text, platform),
     );
     const first = this.first.find(served, platform);
     const what = `${nameOfRelease(served)} ${platform} ${sha256.slice(0, 6)}`;
@@ -238,17 +238,19 @@ export class Oracle implements Known {
   }
 
   /** True for another document over archives of an approved content alone, by a signer who has a reason of its own. */
-  #isOfApproved(text: ShownText): boolean {
+  #isOfApproved(text: ShownText, platform: string): boolean {
     const { signed } = text;
     if (this.#findReasons([text], "index", 0).length === 0) return false;
     const approved = this.decided.listApproved(signed);
     return this.shown
       .of(signed)
       .filter((other) => approved.includes(other.signed.sha256sums))
-      .some(({ signed: { digests } }) =>
-        Object.entries(signed.digests).every(
-          ([platform, sha256]) => (digests[platform] ?? sha256) === sha256,
-        ),
+      .some(
+        ({ signed: { digests } }) =>
+          digests[platform] !== undefined &&
+          Object.entries(signed.digests).every(
+            ([on, sha256]) => (digests[on] ?? sha256) === sha256,
+          ),
       );
   }
 
