@@ -1,5 +1,4 @@
-import { Argument, type Command, Option } from "commander";
-import { auditEvents } from "../telemetry/audit-entry.ts";
+import { Argument, type Command } from "commander";
 import type * as stored from "./stored.ts";
 
 /** A command by its arguments and options; returns the exit status. */
@@ -71,16 +70,7 @@ export function addOperation(program: Command): void {
     .argument("[spec]", "[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT], or a module")
     .option("-n <count>", "only the newest")
     .option("--since <time>", "such as 2026-01-31, or 12h for so long ago")
-    .option("--until <time>", "likewise; up to then")
-    .option("--asker <who>", "a token's name, an address or a login name")
-    .addOption(
-      new Option("--verdict <verdict>").choices([
-        "accepted",
-        "refused",
-        "reported",
-      ]),
-    )
-    .addOption(new Option("--event <event>").choices(auditEvents))
+    .option("--follow", "go on with what happens from now on, until Ctrl-C")
     .action(runStored("audit"));
   withJson(program.command("status"))
     .description(

@@ -34,7 +34,7 @@ client-config: there is no CA yet
 audit: the program itself failed
   provender audit --since 12h hashicorp/aws  # who got or was refused it
   provender audit -n 20  # the newest
-  provender audit --event refused --json  # for programs
+  provender audit --follow  # what happens from now on
 status: the mirror does not run or is not ready, or something needs a person
   provender status  # of this machine's daemon
 doctor: a check fails

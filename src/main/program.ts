@@ -71,6 +71,11 @@ const removed: Readonly<Record<string, string>> = {
   "trust reset": 'put a copy of the database back that "provender backup" made',
   "trust --sha256sums":
     "write the digest behind the release: acme/net@1.2.0 0123456789abcdef",
+  "audit --until": 'select by "at" of "provender audit --json"',
+  "audit --asker":
+    'select by "token", "client" or "operator" of "provender audit --json"',
+  "audit --verdict": 'select by "verdict" of "provender audit --json"',
+  "audit --event": 'select by "event" of "provender audit --json"',
   "audit --head":
     "have a log shipper carry the log of the daemon to where the mirror cannot write",
 };

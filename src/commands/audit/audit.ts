@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { formatModuleAddress } from "../../address/module-address.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import { readEitherSpec, type SpecHosts } from "../../address/specs/spec.ts";
@@ -9,7 +10,6 @@ import {
 } from "../../address/version-constraint.ts";
 import { isVersion } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
-import type { AuditQuestion } from "../../store/database/audit-log.ts";
 import {
   escapeUnit,
   formatAuditEntry,
@@ -18,38 +18,51 @@ import {
 import { anyHostOf, type Flags, onStore } from "../command.ts";
 import { print } from "../output/report.ts";
 
-interface AuditFlags
-  extends Flags, Pick<AuditQuestion, "event" | "verdict" | "asker"> {
+interface AuditFlags extends Flags {
   /** `[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT]`, or `[HOSTNAME/]NAMESPACE/NAME/SYSTEM[@CONSTRAINT]`. */
   readonly spec?: string;
   /** The first moment. */
   readonly since?: string;
-  /** The first moment after. */
-  readonly until?: string;
   /** How many of the newest. */
   readonly n?: string;
+  /** To go on with what happens, until the command is ended. */
+  readonly follow?: boolean;
 }
 
 /** Characters that are printed at once. */
 const gathered = 2 ** 16;
 
+/** Milliseconds between two looks at what is new, and by how much an entry may be written after it happened. */
+const lookEvery = 1_000;
+const mostLate = 10_000;
+
+/** Entries that are printed before those that are followed, unless a time or a count is named. */
+const newestFirst = 10;
+
 /** `provender audit`: prints the entries that are asked for by time, as it reads them; an omitted flag selects all. */
 export function audit(flags: AuditFlags): Promise<number> {
-  return onStore(flags, async ({ telemetry, configuration }) => {
-    const { spec, since, until, n, json = false } = flags;
-    const { event, verdict, asker } = flags;
+  return onStore(flags, async ({ telemetry, configuration }, signal) => {
+    const { spec, since, n, json = false } = flags;
+    if (flags.follow === true && json)
+      throw failure(
+        "arguments",
+        "--json",
+        "a document that is followed has no end",
+        'leave it out: the daemon\'s log has each entry as a line of JSON, with "msg":"audit"',
+      );
     const hosts = anyHostOf(configuration);
     const { constraint, ...subject } = readSubject(spec, hosts);
-    const question = {
-      ...{ event, verdict, asker, ...subject },
-      since: since === undefined ? undefined : parseMoment(since),
-      until: until === undefined ? undefined : parseMoment(until),
-    };
+    const read = (from: string | undefined) =>
+      ofVersions(telemetry.audit.read({ ...subject, since: from }), constraint);
+    const from = since === undefined ? undefined : parseMoment(since);
     const most = n === undefined ? undefined : parseCount(n);
-    const entries = select(telemetry.audit.read(question), constraint, most);
+    if (flags.follow === true) {
+      const before = most ?? (since === undefined ? newestFirst : Infinity);
+      return follow(read, from, before, signal);
+    }
     let text = json ? '{"version":1,"entries":[' : "";
     let isFirst = true;
-    for await (const entry of entries) {
+    for await (const entry of newestOf(read(from), most)) {
       text += json
         ? `${isFirst ? "" : ","}\n${formatAuditEntry(entry, new Date(entry.at))}`
         : `${formatEntry(entry)}\n`;
@@ -63,20 +76,51 @@ export function audit(flags: AuditFlags): Promise<number> {
   });
 }
 
-/** The entries of these versions, and with `most` the newest of them alone. */
-async function* select(
+/** Prints the newest entries, and those that come, until the command is ended or nobody reads on. */
+async function follow(
+  read: (since: string | undefined) => AsyncIterable<WrittenEntry>,
+  since: string | undefined,
+  before: number,
+  signal: AbortSignal,
+): Promise<number> {
+  let shown: ReadonlySet<string> | undefined;
+  while (!signal.aborted) {
+    const recent = new Date(Date.now() - mostLate).toISOString();
+    const lines: string[] = [];
+    const late = new Set<string>();
+    for await (const entry of read(shown === undefined ? since : recent)) {
+      const line = formatEntry(entry);
+      if (entry.at >= recent) late.add(line);
+      if (shown?.has(line) === true) continue;
+      lines.push(line);
+      if (shown === undefined && lines.length > before) lines.shift();
+    }
+    if (lines.length > 0 && !(await print(`${lines.join("\n")}\n`))) return 0;
+    shown = late;
+    await sleep(lookEvery, undefined, { signal }).catch(() => undefined);
+  }
+  return 0;
+}
+
+async function* ofVersions(
   entries: AsyncIterable<WrittenEntry>,
   constraint: VersionConstraint | undefined,
+): AsyncGenerator<WrittenEntry> {
+  for await (const entry of entries) {
+    const { version = "" } = entry;
+    if (!constraint || (isVersion(version) && isAllowed(constraint, version)))
+      yield entry;
+  }
+}
+
+async function* newestOf(
+  entries: AsyncIterable<WrittenEntry>,
   most: number | undefined,
 ): AsyncGenerator<WrittenEntry> {
   const newest: WrittenEntry[] = [];
-  for await (const entry of entries) {
-    const { version = "" } = entry;
-    if (constraint && !(isVersion(version) && isAllowed(constraint, version)))
-      continue;
+  for await (const entry of entries)
     if (most === undefined) yield entry;
     else if (newest.push(entry) > most) newest.shift();
-  }
   yield* newest;
 }
 
