@@ -172,8 +172,9 @@ const specText =
 /** Adds those that look after what is stored. */
 export function addStore(program: Command): void {
   withJson(program.command("list"))
-    .description("list stored providers and modules")
+    .description("list stored providers and modules, a line each")
     .argument("[spec]", specText)
+    .option("--all", "a line for each package")
     .action(runStored("list"));
   withJson(program.command("verify"))
     .description("re-verify every stored archive and signature")

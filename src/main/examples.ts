@@ -57,6 +57,7 @@ import: the bundle is refused
   provender import week2.tar  # beside a running daemon, too
 list: a record is damaged
   provender list  # everything
+  provender list --all hashicorp/aws  # its packages
   provender list hashicorp/aws@>=5.0 --json  # some, for programs
 verify: something bad was found and is still there
   provender verify  # changes nothing

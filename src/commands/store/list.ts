@@ -21,12 +21,16 @@ import {
 } from "../output/report.ts";
 import { formatAmount, formatMinute, formatTable } from "../output/table.ts";
 
-/** `provender list [SPEC]`: returns 1 when a record is damaged; each is named. */
+/** `provender list [SPEC]`: a line a provider, a line a package with `--all`; returns 1 when a record is damaged; each is named. */
 export function list({
   spec,
+  all = false,
   json = false,
   ...flags
-}: Flags & { readonly spec?: string }): Promise<number> {
+}: Flags & {
+  readonly spec?: string;
+  readonly all?: boolean;
+}): Promise<number> {
   return onStore(flags, async (mirror) => {
     const { packages, modules, problems } = await findHeld(mirror, spec);
     const document = {
@@ -34,7 +38,9 @@ export function list({
       modules: modules.map(describeModule),
       problems: problems.map(describeError),
     };
-    const text = `${formatPackages(packages)}${formatModules(modules)}`;
+    const text = all
+      ? `${formatPackages(packages)}${formatModules(modules)}`
+      : `${formatProviders(packages)}${formatModuleNames(modules)}`;
     stdout(json ? formatDocument(document) : text);
     for (const { message } of problems) stderr(`${message}\n`);
     return problems.length > 0 ? 1 : 0;
@@ -88,6 +94,43 @@ function describeStored({ stored }: HeldPackage | HeldModule) {
   };
 }
 
+function formatProviders(packages: readonly HeldPackage[]): string {
+  const table = formatByName("PROVIDER", packages, ({ provider }) =>
+    formatProviderAddress(provider),
+  );
+  return `${table}${sum(packages, "packages")}`;
+}
+
+function formatModuleNames(modules: readonly HeldModule[]): string {
+  if (modules.length === 0) return "";
+  const table = formatByName("MODULE", modules, ({ module }) =>
+    formatModuleAddress(module),
+  );
+  return `${table}${sum(modules, "versions of modules")}`;
+}
+
+/** A line a name, in the order that they come in: of each, the newest version first. */
+function formatByName<T extends HeldPackage | HeldModule>(
+  title: string,
+  all: readonly T[],
+  nameOf: (held: T) => string,
+): string {
+  const head = [title, "VERSIONS", "NEWEST", "STORED", "SIZE", "LAST USED"];
+  const rows = Array.from(Map.groupBy(all, nameOf), ([name, held]) => {
+    const stored = held.flatMap((one) => one.stored ?? []);
+    const used = stored.reduce((last, { usedAt }) => Math.max(last, usedAt), 0);
+    return [
+      name,
+      `${new Set(held.map(({ version }) => version)).size}`,
+      held[0]?.version ?? "-",
+      `${stored.length} of ${held.length}`,
+      formatAmount(sizeOf(stored)),
+      stored.length === 0 ? "-" : formatMinute(used),
+    ];
+  });
+  return formatTable([head, ...rows]);
+}
+
 function formatPackages(packages: readonly HeldPackage[]): string {
   const head = [
     ...["PROVIDER", "VERSION", "PLATFORM", "STORED"],
@@ -124,6 +167,9 @@ function formatModules(modules: readonly HeldModule[]): string {
 
 function sum(all: readonly (HeldPackage | HeldModule)[], what: string): string {
   const stored = all.flatMap((held) => held.stored ?? []);
-  const bytes = stored.reduce((total, { size }) => total + size, 0);
-  return `${all.length} ${what}, ${stored.length} of them stored (${formatAmount(bytes)}).\n`;
+  return `${all.length} ${what}, ${stored.length} of them stored (${formatAmount(sizeOf(stored))}).\n`;
+}
+
+function sizeOf(stored: readonly { readonly size: number }[]): number {
+  return stored.reduce((total, { size }) => total + size, 0);
 }

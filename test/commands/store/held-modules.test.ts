@@ -58,7 +58,10 @@ describe("what is held of modules", () => {
     expect([named.packages, versions]).toEqual([[], ["1.1.0", "1.0.0"]]);
     const older = await list(`${spec("listed")}@< 1.1.0`);
     expect(older.modules.map(({ version }) => version)).toEqual(["1.0.0"]);
-    const { stdout } = await runCommand(mirror, "list", spec("listed"));
+    const each = await runCommand(mirror, "list", spec("listed"));
+    expect(each.stdout).toMatch(/listed\/aws +2 +1\.1\.0 +1 of 2 +\S+ \w+ /);
+    const args = ["list", "--all", spec("listed")];
+    const { stdout } = await runCommand(mirror, ...args);
     expect(stdout).toMatch(/listed\/aws +1\.1\.0 +by clients +-/);
     expect(stdout).toContain("2 versions of modules, 1 of them stored (");
   });

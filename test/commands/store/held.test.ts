@@ -93,7 +93,11 @@ describe("provender list", () => {
     expect(await versions("chosen/thing@< 1.1.0")).toEqual(["1.0.0", "1.0.0"]);
     expect(await versions("chosen/thing@latest:1")).toEqual(["1.1.0", "1.1.0"]);
     expect(await versions("chosen/other")).toEqual([]);
-    const { stdout } = await command("list");
+    const each = await command("list");
+    expect(each.stdout).toMatch(
+      /\/chosen\/thing +2 +1\.1\.0 +1 of 4 +[\d.]+ \w+ +\d{4}-\S+\n/,
+    );
+    const { stdout } = await command("list", "--all");
     const row = new RegExp(
       `registry\\.terraform\\.io/chosen/thing +1\\.0\\.0 +linux_amd64 +[\\d.]+ \\w+ .* ${known.fingerprint}\\n`,
     );
