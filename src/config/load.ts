@@ -181,6 +181,7 @@ const removed: Readonly<Record<string, string>> = {
   discovery:
     "leave it out; the first of the origins is this mirror's own registry",
   "log.format": "leave it out; lines are JSON, which jq shows to people",
+  "origins.*.verification": 'use "profile", with the same values',
   "origins.*.reportedHashes":
     "leave it out; only an h1 that this mirror computed itself is published",
 };

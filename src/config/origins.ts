@@ -90,7 +90,7 @@ function originSchema(path: z.ZodType<string>, env: Surroundings["env"]) {
       choice("required", "when-published", "off"),
       "required",
     ),
-    verification: withDefault(
+    profile: withDefault(
       choice("terraform", "opentofu", "enforce", "strict"),
       "terraform",
     ),

@@ -85,6 +85,6 @@ export function signaturePolicyOf(
 ): SignaturePolicy {
   return {
     signatures: origin?.signatures ?? "required",
-    profile: origin?.verification ?? "terraform",
+    profile: origin?.profile ?? "terraform",
   };
 }

@@ -48,7 +48,7 @@ describe("origins", () => {
       caFile: undefined,
       token: undefined,
       signatures: "required",
-      verification: "terraform",
+      profile: "terraform",
       allowPrivateAddresses: false,
     });
   });
@@ -62,13 +62,13 @@ describe("origins", () => {
 
   it("have what is written", () => {
     const written = origin(
-      "{ url: 'https://registry.internal:8443/path', signatures: off, verification: strict, allowPrivateAddresses: true }",
+      "{ url: 'https://registry.internal:8443/path', signatures: off, profile: strict, allowPrivateAddresses: true }",
     );
     expect(written?.url.href).toBe("https://registry.internal:8443/path/");
     expect(written).toMatchObject({
       urlConfigured: true,
       signatures: "off",
-      verification: "strict",
+      profile: "strict",
       allowPrivateAddresses: true,
     });
   });

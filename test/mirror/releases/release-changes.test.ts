@@ -26,7 +26,7 @@ describe("when the terms change", () => {
     });
     const first = await scene.seen("terms", { signer: expired });
     const ask = () => requestsFor(scene.mirror, "terms");
-    await scene.restart({ verification: "enforce" });
+    await scene.restart({ profile: "enforce" });
     await scene.registry.stop();
     expect(await ask().outcome("1.0.0")).toBe("451 signature-refused");
     expect(await ask().delivery("1.0.0")).toBe("451 signature-refused");
@@ -44,7 +44,7 @@ describe("when the terms change", () => {
       },
     ]);
     scene.registry.offer(first);
-    await scene.restart({ verification: "terraform" });
+    await scene.restart({ profile: "terraform" });
     await scene.expectServed("terms", first);
   });
 

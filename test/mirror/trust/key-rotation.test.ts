@@ -157,8 +157,8 @@ const [old, next] = await Promise.all([
   createCertifiedSigner("new key"),
 ]);
 const origins = Object.entries(hosts).map(
-  ([verification, host]) =>
-    originsOf(authority, registry, { verification }, host).origins,
+  ([profile, host]) =>
+    originsOf(authority, registry, { profile }, host).origins,
 );
 const config = {
   origins: Object.assign({}, ...origins) as object,
