@@ -134,7 +134,7 @@ async function listTree(
   { entries: most, expandedBytes }: PackLimits,
 ): Promise<readonly TreeEntry[]> {
   const args = ["ls-tree", "-r", "-t", "-l", "-z", "--full-tree", commit];
-  const printed = await runGit(args, git, "", most * listedPerEntry);
+  const printed = await runGit(args, git, most * listedPerEntry);
   const lines = decode(printed).split("\0").slice(0, -1);
   if (lines.length > most * visitsPerEntry)
     throw tooMany(most * visitsPerEntry, "files and folders");

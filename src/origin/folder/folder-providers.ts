@@ -60,7 +60,6 @@ export class FolderProviders implements ProviderOrigin {
     this.#parts = parts;
   }
 
-  /** Lists versions. */
   async listVersions(
     provider: ProviderAddress,
     signal: AbortSignal,

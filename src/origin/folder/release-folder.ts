@@ -72,7 +72,7 @@ export async function readReleaseFolder(
     const packages = readPackages(lines, provider, version);
     if (packages.size === 0) return { unfit: `${checksums} lists no archive` };
     const archives = packages.values().map(({ filename }) => filename);
-    const manifest = formatManifestName(provider, version);
+    const manifest = `terraform-provider-${provider.type}_${version}_manifest.json`;
     const manifests = lines.has(manifest) ? [manifest] : [];
     const signatures = names.has(signature) ? [signature] : [];
     for (const name of [...archives, ...manifests, ...signatures]) {
@@ -124,14 +124,6 @@ function readPackages(
       packages.set(name, { platform, filename, sha256 });
   }
   return packages;
-}
-
-/** Returns the name of the file that lists the protocols. */
-function formatManifestName(
-  { type }: ProviderAddress,
-  version: Version,
-): string {
-  return `terraform-provider-${type}_${version}_manifest.json`;
 }
 
 /** goreleaser signs for a manifest that it does not put into its dist. */

@@ -92,12 +92,10 @@ export function startGit(
   signal.throwIfAborted();
   const all = [...settings, ...surroundings.settings];
   const command = ["git", ...all.flatMap((one) => ["-c", one]), ...args];
-  const env = environmentOf(surroundings);
-  const fileBytes = bounds.bytes;
   const child = startBounded(
     command,
-    { ...bounds, fileBytes },
-    { folder, env },
+    { ...bounds, fileBytes: bounds.bytes },
+    { folder, env: environmentOf(surroundings) },
   );
   return { child, ended: watch(child, surroundings) };
 }
@@ -106,11 +104,10 @@ export function startGit(
 export async function runGit(
   args: readonly string[],
   surroundings: GitSurroundings,
-  input = "",
   mostOutput = 1 << 20,
 ): Promise<Buffer> {
   const { child, ended } = startGit(args, surroundings);
-  child.stdin.end(input);
+  child.stdin.end();
   const chunks: Buffer[] = [];
   let size = 0;
   child.stdout.on("data", (chunk: Buffer) => {
@@ -149,7 +146,9 @@ async function watch(
     },
   );
   try {
-    const status = await child.ended.catch(refuseStart);
+    const status = await child.ended.catch((cause: unknown) => {
+      throw new GitFailed((cause as Error).message, { cause });
+    });
     if (refusal !== undefined) throw refusal;
     if (status !== 0) throw new GitFailed(reasonOf(status, heavy, said));
   } finally {
@@ -185,10 +184,6 @@ function environmentOf({
     GIT_OPTIONAL_LOCKS: "0",
     ...(proxy === undefined ? {} : { https_proxy: proxy.href }),
   };
-}
-
-function refuseStart(error: unknown): never {
-  throw new GitFailed((error as Error).message, { cause: error });
 }
 
 /**
@@ -310,12 +305,6 @@ function killGroup({ pid }: ChildProcess): void {
   }
 }
 
-/** Limits of a folder's content. */
-interface FolderBounds {
-  readonly bytes: number;
-  readonly files: number;
-}
-
 /** Between the end of one look and the next. */
 const lookEvery = 200;
 
@@ -325,7 +314,7 @@ const lookEvery = 200;
  */
 export async function outgrows(
   folder: string,
-  bounds: FolderBounds,
+  bounds: Pick<GitBounds, "bytes" | "files">,
   signal: AbortSignal,
   hold: (bytes: number) => Promise<void> = () => Promise.resolve(),
 ): Promise<boolean> {
@@ -352,14 +341,11 @@ async function weigh(
     const path = join(folder, entry.name);
     rest.files--;
     if (entry.isDirectory()) await weigh(path, rest, signal);
-    else rest.bytes -= await sizeOf(path);
+    else
+      rest.bytes -= await stat(path).then(
+        ({ size }) => size,
+        () => 0,
+      );
     if (rest.bytes < 0 || rest.files < 0 || signal.aborted) return;
   }
-}
-
-async function sizeOf(path: string): Promise<number> {
-  return stat(path).then(
-    ({ size }) => size,
-    () => 0,
-  );
 }

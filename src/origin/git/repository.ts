@@ -172,18 +172,22 @@ export class GitRepositories {
   ): Promise<Remote> {
     const { settings, limits, searchPath } = this.#parts;
     const end = await this.#followRedirects(url, signal);
-    const approach = await approachByHttps(end, settings);
+    checkUrl(end, settings);
+    const { proxy } = settings;
+    // A proxy resolves names itself, so there only the URL is checked.
+    const viaProxy = isProxied(end, proxy);
+    const pins = viaProxy ? [] : [await pinAddresses(end, settings)];
     const authorities = join(folder, "authorities.pem");
     await mkdir(join(folder, "home"));
     await writeFile(authorities, trustedCertificates(settings.ca).join("\n"));
     return {
-      ...approach,
       protocol: "https",
+      proxy: viaProxy ? proxy.https : undefined,
       url: end,
       folder,
       path: searchPath,
       settings: [
-        ...approach.settings,
+        ...pins,
         `http.sslCAInfo=${authorities}`,
         `http.lowSpeedLimit=${Math.max(1, limits.rate)}`,
         `http.lowSpeedTime=${Math.max(1, Math.ceil(limits.idle / 1000))}`,
@@ -295,52 +299,30 @@ async function translateGitFailure<T>(
     if (error instanceof RangeError || error instanceof TypeError)
       throw failure("origin-answer", shown, error.message, options);
     if (!(error instanceof GitFailed)) throw error;
-    if (error.message === notInstalled)
-      throw failure("origin-unreachable", shown, error.message, options);
-    throw failure("origin-answer", shown, error.message, options);
+    const isMissing = error.message === notInstalled;
+    const code = isMissing ? "origin-unreachable" : "origin-answer";
+    throw failure(code, shown, error.message, options);
   }
 }
 
-/**
- * Connection of git to a host that passed the address guard, limited to the
- * checked addresses.
- */
-interface GitApproach {
-  readonly settings: readonly string[];
-  readonly proxy: URL | undefined;
-}
-
-async function approachByHttps(
+/** The setting that limits git to the addresses of the host which passed the guard. */
+async function pinAddresses(
   url: URL,
-  settings: AddressAllowance & Pick<OriginSettings, "proxy">,
-): Promise<GitApproach> {
-  const { proxy } = settings;
-  checkUrl(url, settings);
-  // A proxy resolves names itself, so there only the URL is checked.
-  if (isProxied(url, proxy)) return { settings: [], proxy: proxy.https };
-  const addresses = await resolve(url, isConfigured(url, settings), settings);
-  const list = addresses.map((one) => (one.includes(":") ? `[${one}]` : one));
-  const pin = `http.curloptResolve=${hostAndPort(url)}:${list.join(",")}`;
-  return { settings: [pin], proxy: undefined };
-}
-
-async function resolve(
-  url: URL,
-  isNamed: boolean,
-  { allowPrivateAddresses }: AddressAllowance,
-): Promise<readonly string[]> {
+  allowance: AddressAllowance,
+): Promise<string> {
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const found = ipaddr.isValid(host)
     ? [host]
     : (await lookUp(url, host)).map(({ address }) => address);
-  const free = isNamed || allowPrivateAddresses;
+  const free = allowance.allowPrivateAddresses || isConfigured(url, allowance);
   if (!free && !found.every(isPublicAddress))
     throw failure(
       "origin-address-refused",
       formatPublicUrl(url),
       "its name leads to an address that is not public",
     );
-  return found;
+  const list = found.map((one) => (one.includes(":") ? `[${one}]` : one));
+  return `http.curloptResolve=${hostAndPort(url)}:${list.join(",")}`;
 }
 
 async function lookUp(url: URL, host: string) {

@@ -1,7 +1,7 @@
-import { lookup as resolve, type LookupAddress } from "node:dns";
+import { lookup as resolve } from "node:dns";
 import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
-import { failure, type Failure } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 
 /**
  * Addresses that one origin's requests may reach beyond public addresses on
@@ -44,29 +44,17 @@ export const guardedLookup: LookupFunction = (hostname, options, callback) => {
   resolve(hostname, { ...options, all: true }, (error, addresses) => {
     if (error) return callback(error, "", 0);
     const bad = addresses.find(({ address }) => !isPublicAddress(address));
-    if (bad !== undefined || addresses.length === 0)
-      return callback(notPublic(hostname), "", 0);
+    const [first] = addresses;
+    if (bad !== undefined || first === undefined) {
+      const reason = "its name leads to an address that is not public";
+      const url = `https://${hostname}`;
+      return callback(failure("origin-address-refused", url, reason), "", 0);
+    }
     return options.all === true
       ? callback(null, addresses)
-      : answerFirst(addresses, callback);
+      : callback(null, first.address, first.family);
   });
 };
-
-function answerFirst(
-  addresses: readonly LookupAddress[],
-  callback: Parameters<LookupFunction>[2],
-): void {
-  const first = addresses[0];
-  callback(null, first?.address ?? "", first?.family ?? 0);
-}
-
-function notPublic(hostname: string): Failure<"origin-address-refused"> {
-  return failure(
-    "origin-address-refused",
-    `https://${hostname}`,
-    "its name leads to an address that is not public",
-  );
-}
 
 /**
  * True for global unicast only: loopback, private, shared, link-local, unique

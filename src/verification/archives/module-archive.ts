@@ -17,6 +17,10 @@ const beginnings: Readonly<Record<Exclude<ArchiveFormat, "zip">, string>> = {
   "tar.bz2": "BZh",
 };
 
+/** Average bounds for each member that an archive may have, on what is kept of all together. */
+const mostNameBytes = 512;
+const mostLinkParts = 32;
+
 /** Nothing is unpacked. Of `tar.xz` and `tar.bz2` only the beginning is looked at, for want of a decompressor. */
 export async function verifyModuleArchive(
   module: string,
@@ -43,11 +47,18 @@ export async function readMembers(
   if (format !== "zip") await expectBeginning(archive, beginnings[format]);
   if (format === "tar.xz" || format === "tar.bz2") return [];
   const members: ArchiveMember[] = [];
-  const bounds = new NameBounds(limits);
+  const { entries } = limits;
+  let [bytes, parts] = [0, 0];
   const read = format === "zip" ? readZipMembers : readTarMembers;
   await read(archive, { ...limits, harmlessBytes }, (member) => {
-    bounds.take(member);
-    members.push(member);
+    const { name, kind, target = "" } = member;
+    bytes += name.length + target.length;
+    // Only links are kept part by part.
+    if (kind === "symbolic link") parts += name.split("/").length;
+    if (members.push(member) > entries)
+      throw new ArchiveRefused(`it has more than ${entries} members`);
+    if (bytes > entries * mostNameBytes || parts > entries * mostLinkParts)
+      throw new ArchiveRefused("its names are too long or too deep together");
     return visit(member);
   });
   const escape = findEscape(members);
@@ -64,37 +75,6 @@ async function expectBeginning(
   const found = await readBytes(archive, 0, length);
   if (found.toString("latin1") !== beginning)
     throw new ArchiveRefused("it is not of the kind that its name says");
-}
-
-/** Average bound for each member that an archive may have. */
-const mostNameBytes = 512;
-const mostLinkParts = 32;
-
-/** Bounds what is kept of all members together. */
-class NameBounds {
-  readonly #entries: number;
-  #members = 0;
-  #bytes = 0;
-  #parts = 0;
-
-  constructor({ entries }: ArchiveLimits) {
-    this.#entries = entries;
-  }
-
-  take({ name, kind, target = "" }: ArchiveMember): void {
-    const most = this.#entries;
-    this.#members++;
-    this.#bytes += name.length + target.length;
-    // Only links are kept part by part.
-    if (kind === "symbolic link") this.#parts += name.split("/").length;
-    if (this.#members > most)
-      throw new ArchiveRefused(`it has more than ${most} members`);
-    if (
-      this.#bytes > most * mostNameBytes ||
-      this.#parts > most * mostLinkParts
-    )
-      throw new ArchiveRefused("its names are too long or too deep together");
-  }
 }
 
 /**

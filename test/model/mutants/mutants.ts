@@ -17,7 +17,7 @@ import { mutants, type Mutant } from "./list.ts";
 
 const { values } = parseArgs({
   options: {
-    sequences: { type: "string", default: "5000" },
+    sequences: { type: "string", default: "25000" },
     seed: { type: "string", default: "1" },
     only: { type: "string", default: "" },
   },
