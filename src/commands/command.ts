@@ -32,14 +32,15 @@ export function untilStopped(): AbortSignal {
 }
 
 /**
- * Runs a command on the store of the configuration, beside a daemon and other commands or without them; root becomes
+ * Runs a command on the store of the configuration, in place of which `settings` count, beside a daemon and other commands or without them; root becomes
  * the owner of the store from there on. Returns the exit status; throws what opening the store throws.
  */
 export async function onStore(
   { config }: Flags,
   act: (mirror: OpenMirror, signal: AbortSignal) => Promise<number>,
+  settings: Partial<Configuration> = {},
 ): Promise<number> {
-  const configuration = loadConfiguration({ file: config });
+  const configuration = { ...loadConfiguration({ file: config }), ...settings };
   const signal = untilStopped();
   try {
     await using mirror = await openMirror(configuration);

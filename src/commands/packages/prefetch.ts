@@ -5,8 +5,7 @@ import { formatPlatform } from "../../address/platform.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import { isFailure } from "../../errors/index.ts";
 import { formatModuleRelease } from "../../mirror/modules/release.ts";
-import { wireCore } from "../../wiring/core.ts";
-import { closing, type OpenMirror } from "../../wiring/open-mirror.ts";
+import type { OpenMirror } from "../../wiring/open-mirror.ts";
 import { onStore } from "../command.ts";
 import {
   describeError,
@@ -35,10 +34,8 @@ export async function prefetch({
   ...flags
 }: SelectionFlags & { readonly check?: boolean }): Promise<number> {
   const lockFiles = await readLockFiles(flags);
-  return onStore(flags, async (opened, signal) => {
-    if (!check) await measureStore(opened);
-    await using offline = check ? goOffline(opened) : undefined;
-    const mirror = offline ?? opened;
+  const fetchAll = async (mirror: OpenMirror, signal: AbortSignal) => {
+    if (!check) await measureStore(mirror);
     const start = performance.now();
     const options = { signal, checks: check };
     const fetched = await fetchSelected(flags, lockFiles, mirror, options);
@@ -54,21 +51,9 @@ export async function prefetch({
       ({ outcome }) => !["failed", "missing", "evicted"].includes(outcome),
     );
     return isGood && found.problems.length === 0 && !signal.aborted ? 0 : 1;
-  });
-}
-
-/** The same store without its origins. */
-function goOffline(mirror: OpenMirror): OpenMirror & AsyncDisposable {
-  const { records, clock, layout, telemetry, admission, bucket } = mirror;
-  const configuration = { ...mirror.configuration, offline: true };
-  const core = wireCore(
-    configuration,
-    { ...admission.rules, offline: true },
-    layout,
-    { ...telemetry, metrics: undefined },
-    { records, clock, bucket },
-  );
-  return closing(Object.assign(core, { configuration, layout, telemetry }));
+  };
+  // What is held is asked of the store alone.
+  return onStore(flags, fetchAll, check ? { offline: true } : {});
 }
 
 /** What came is not there any longer when all together are more than the store may hold. */
