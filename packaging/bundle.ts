@@ -59,6 +59,8 @@ async function writeModules(
     // Niceness of threads, which is never set; and a global that every Node has.
     external: ["@napi-rs/nice", "performance"],
     legalComments: "none",
+    // Without it, undici brings a second parser of HTTP.
+    define: { esbuildDetection: "true" },
     plugins: [onlyOneFolder(version)],
     metafile: true,
     write: false,
@@ -142,6 +144,27 @@ const readsCurves = "util.nodeRequire('eckey-utils')";
 const readsWasm =
   'await fs.readFile((0, path_1.join)(__dirname, "..", "main.wasm.gz"))';
 
+/** Modules that packages load at once for what the program never does: HTTP/2 to origins, metrics of a cluster, pushed ones, and traces. */
+const neverRun = [
+  /\/undici\/lib\/dispatcher\/client-h2\.js$/,
+  /\/prom-client\/lib\/(?:cluster|pushgateway)\.js$/,
+  /\/@opentelemetry\/api\/.*\/index\.cjs$/,
+];
+
+/** Of two thousand media types, those that answers have. */
+const servedTypes = [
+  "application/json",
+  "application/octet-stream",
+  "application/problem+json",
+  "application/zip",
+  "application/gzip",
+  "text/html",
+  "text/plain",
+  "text/css",
+  "text/javascript",
+  "image/svg+xml",
+];
+
 function onlyOneFolder(version: string): Plugin {
   return {
     name: "only-one-folder",
@@ -168,10 +191,22 @@ function onlyOneFolder(version: string): Plugin {
         contents: inOneFolder(path, await readFile(path, "utf8")),
         loader: "ts",
       }));
+      for (const filter of neverRun)
+        build.onLoad({ filter }, () => ({ contents: "" }));
       // Two versions of a list of all media types.
       build.onResolve({ filter: /^mime-db$/ }, () => ({
         path: join(root, "node_modules/mime-db/index.js"),
       }));
+      build.onLoad({ filter: /\/mime-db\/db\.json$/ }, async ({ path }) => {
+        const all = JSON.parse(await readFile(path, "utf8")) as object;
+        const served = Object.entries(all).filter(([type]) =>
+          servedTypes.includes(type),
+        );
+        return {
+          contents: JSON.stringify(Object.fromEntries(served)),
+          loader: "json",
+        };
+      });
       // Messages in forty languages, of which one is shown.
       build.onLoad({ filter: /\/zod\/v4\/locales\/index\.js$/ }, () => ({
         contents: 'export { default as en } from "./en.js";',

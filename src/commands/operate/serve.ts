@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { loadConfiguration } from "../../config/load.ts";
 import type { Daemon } from "../../server/daemon.ts";
 import { wireDaemon } from "../../wiring/daemon.ts";
@@ -5,12 +7,27 @@ import type { Flags } from "../command.ts";
 import { version } from "../version.ts";
 
 const failed = 1;
+/** Milliseconds after which nothing of the start runs any more. */
+const startIsOver = 5_000;
 /** Milliseconds beyond those that answers have to finish. */
 const closing = 5_000;
 
 /** `provender serve`. */
 export async function serve({ config: file }: Flags): Promise<number> {
-  return run(await wireDaemon(() => loadConfiguration({ file }), version));
+  const daemon = await wireDaemon(() => loadConfiguration({ file }), version);
+  setTimeout(collectStart, startIsOver).unref();
+  return run(daemon);
+}
+
+/**
+ * Gives back what only the start needed, a fourteenth of the resident memory. V8 does it when its heap has to grow, which
+ * that of an idle daemon never has to. Takes less than 0.1 s, once.
+ */
+function collectStart(): void {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as NodeJS.GCFunction;
+  setFlagsFromString("--no-expose-gc");
+  collect({ type: "major", execution: "sync", flavor: "last-resort" });
 }
 
 /**

@@ -13,7 +13,8 @@ export class ProviderChanges {
   readonly #records: Pick<RecordStore, "look">;
   /** By HOSTNAME/NAMESPACE/TYPE, and by HOSTNAME/NAMESPACE for all of these. */
   readonly #numbers = new LRUCache<string, number>({
-    max: mostProviders,
+    maxSize: mostProviders,
+    sizeCalculation: () => 1,
     // What is forgotten counts as changed.
     dispose: (number) => (this.#ofAll = Math.max(this.#ofAll, number)),
     noDisposeOnSet: true,

@@ -109,7 +109,10 @@ export class PlatformArchives {
   readonly #ensurer: ArchiveEnsurer;
   readonly #turn = new KeyedLimit(atOnce, ofOneNamespace);
   /** Stored, or on their way. */
-  readonly #known = new LRUCache<Sha256, true>({ max: mostRemembered });
+  readonly #known = new LRUCache<Sha256, true>({
+    maxSize: mostRemembered,
+    sizeCalculation: () => 1,
+  });
 
   constructor(platforms: readonly Platform[], ensurer: ArchiveEnsurer) {
     this.#names = platforms.map(formatPlatform);

@@ -28,7 +28,11 @@ export class PackageHashes {
   readonly #threads: ArchiveThreads;
   readonly #onFailed: (sha256: Sha256, error: unknown) => void;
   readonly #patience: number;
-  readonly #memory = new LRUCache<Sha256, Found>({ max: 50_000 });
+  /** Unlike with `max`, memory is taken for what is remembered alone. */
+  readonly #memory = new LRUCache<Sha256, Found>({
+    maxSize: 50_000,
+    sizeCalculation: () => 1,
+  });
   #revision = 0;
   readonly #computing = new SingleFlight<Sha256, Found | undefined>();
 

@@ -24,7 +24,11 @@ interface OpenFile {
  * file since.
  */
 export class VerifiedBlobs {
-  readonly #found = new LRUCache<BlobIdentity, Sha256>({ max: remembered });
+  /** Unlike with `max`, memory is taken for what is remembered alone. */
+  readonly #found = new LRUCache<BlobIdentity, Sha256>({
+    maxSize: remembered,
+    sizeCalculation: () => 1,
+  });
   readonly #hashing = new SingleFlight<BlobIdentity, void>();
   readonly #turn = pLimit(atOnce);
 
