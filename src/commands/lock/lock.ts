@@ -14,9 +14,9 @@ import {
   formatLockFile,
   lockFileName,
   type ProviderLock,
+  readLockFile,
 } from "../inputs/dependency-lock-file.ts";
 import { readInputFile } from "../inputs/input-file.ts";
-import { readLockFile } from "../inputs/parser.ts";
 import {
   type MirrorFlags,
   nameLocalMirror,

@@ -11,7 +11,6 @@ import {
 } from "../../errors/index.ts";
 import { ensureArchive } from "../../mirror/providers/ensured-archive.ts";
 import type { AdmittedPackage } from "../../mirror/providers/provider-mirror.ts";
-import type { ReleasePackage } from "../../mirror/releases/release.ts";
 import type { OpenMirror } from "../../wiring/open-mirror.ts";
 import type { DependencyLockFile } from "../inputs/dependency-lock-file.ts";
 import {
@@ -58,34 +57,30 @@ interface FetchOptions {
 /** Packages that are looked at at once; the mirror bounds the downloads itself. */
 const atOnce = 32;
 
-const nothingSelected: Selection = {
-  ...{ packages: [], modules: [], notCarried: [], problems: [] },
-};
-
 /** Brings what is asked for into the store; an interruption leaves out what was not begun. */
 export async function fetchSelected(
   flags: SelectionFlags,
   lockFiles: readonly DependencyLockFile[],
   mirror: OpenMirror,
   options: FetchOptions,
-) {
+): Promise<Selection & { readonly results: readonly FetchedPackage[] }> {
   const { signal } = options;
   const progress = showProgress(flags.json);
-  let selection = nothingSelected;
-  let results: readonly FetchedPackage[] = [];
   try {
     const selecting = selectPackages(flags, lockFiles, mirror, signal);
-    selection = await untilAborted(selecting, signal);
+    const selection = await untilAborted(selecting, signal);
     progress.expect(selection.packages.length);
-    results = await pLimit(atOnce).map(selection.packages, (wanted) =>
+    const results = pLimit(atOnce).map(selection.packages, (wanted) =>
       fetchPackage(wanted, mirror, progress, options),
     );
+    return { ...selection, results: await results };
   } catch (error) {
     if (!signal.aborted) throw error;
+    const nothing = { packages: [], modules: [], notCarried: [] };
+    return { ...nothing, problems: [], results: [] };
   } finally {
     progress.close();
   }
-  return { ...selection, results };
 }
 
 /** Room is made by what is stored. */
@@ -113,14 +108,22 @@ async function fetchPackage(
   let item: ProgressItem = { label, size: 0, received: 0 };
   const fetchAndCompare = async (): Promise<FetchedPackage> => {
     signal.throwIfAborted();
-    const { provider, version, platform } = wanted;
+    const { provider, version, platform, locks } = wanted;
     const address = { provider, version };
     const admitted = await mirror.providers.recallPackage(address, platform);
-    const { found } = admitted;
-    const zh = formatArchiveHash(found.sha256);
+    const { filename, sha256 } = admitted.found;
+    const zh = formatArchiveHash(sha256);
+    /** Requires a hash of each lock file to fit. */
+    const expectLocked = (
+      known: readonly string[],
+      fits: (hash: string) => boolean,
+    ) => {
+      for (const { where, hashes } of locks)
+        if (!hashes.some(fits))
+          throw failure("lock-mismatch", filename, where, hashes, known);
+    };
     // Refused before anything is fetched: what no h1 could make right.
-    const mayFit = (hash: string) => hash === zh || !hash.startsWith("zh:");
-    expectLocked(wanted, found, [zh], mayFit);
+    expectLocked([zh], (hash) => hash === zh || !hash.startsWith("zh:"));
     signal.throwIfAborted();
     const archive = await ensureArchive(mirror, admitted, { inspects, signal });
     const outcome = archive.outcome === "hit" ? "stored" : "fetched";
@@ -138,7 +141,7 @@ async function fetchPackage(
     }
     const h1 = await archive.done;
     const known = h1 === undefined ? [zh] : [h1, zh];
-    expectLocked(wanted, found, known, (hash) => known.includes(hash));
+    expectLocked(known, (hash) => known.includes(hash));
     return { wanted, outcome, admitted, size: archive.size, h1 };
   };
   const result = await fetchAndCompare().catch(
@@ -157,16 +160,4 @@ async function fetchPackage(
   );
   progress.end(item, result.outcome);
   return result;
-}
-
-/** Requires a hash of each lock file to fit. */
-function expectLocked(
-  { locks }: WantedPackage,
-  { filename }: ReleasePackage,
-  known: readonly string[],
-  fits: (hash: string) => boolean,
-): void {
-  for (const { where, hashes } of locks)
-    if (!hashes.some(fits))
-      throw failure("lock-mismatch", filename, where, hashes, known);
 }

@@ -86,25 +86,16 @@ function formatSummary(
     results.filter((one) => one.outcome === outcome);
   const ofModules = (outcome: GatheredModule["outcome"]) =>
     modules.filter((one) => one.outcome === outcome);
+  const count = (some: readonly unknown[], what: string) =>
+    some.length === 0 ? "" : `, ${some.length} ${what}`;
   const [failed, fetched, stored] = [of("failed"), of("fetched"), of("stored")];
-  const [absent, evicted] = [of("absent"), of("evicted")];
-  const gone = ofModules("evicted");
+  const [evicted, gone] = [of("evicted"), ofModules("evicted")];
   const bytes = fetched.reduce((sum, { size = 0 }) => sum + size, 0);
-  const counts = [
-    `${fetched.length} fetched (${formatAmount(bytes)} in ${formatTime(seconds)})`,
-    `${stored.length} stored already`,
-    ...(evicted.length > 0 ? [`${evicted.length} evicted again`] : []),
-    ...(absent.length > 0
-      ? [`${absent.length} not made for the platform`]
-      : []),
-    `${failed.length + problems.length} failed`,
-  ];
   const lost = [
     ...evicted.map(({ wanted }) => formatWanted(wanted)),
     ...gone.map(({ address }) => formatModuleRelease(address)),
   ];
   const left = packages.length - fetched.length - stored.length;
-  const ofGone = gone.length > 0 ? `, ${gone.length} evicted again` : "";
   return [
     ...problems.map(({ message }) => `${message}\n`),
     ...notCarried.map(formatNotCarried),
@@ -112,8 +103,11 @@ function formatSummary(
     ...lost.map((name) => `${name} made room for others.\n`),
     modules.length === 0
       ? ""
-      : `${ofModules("fetched").length} modules fetched, ${ofModules("stored").length} stored already${ofGone}.\n`,
-    `${counts.join(", ")}.\n`,
+      : `${ofModules("fetched").length} modules fetched, ${ofModules("stored").length} stored already${count(gone, "evicted again")}.\n`,
+    `${fetched.length} fetched (${formatAmount(bytes)} in ${formatTime(seconds)}), ${stored.length} stored already`,
+    count(evicted, "evicted again"),
+    count(of("absent"), "not made for the platform"),
+    `, ${failed.length + problems.length} failed.\n`,
     lost.length === 0
       ? ""
       : 'The store cannot hold all of them: raise "storage.maxSize", make room on its disk, or ask for less.\n',
