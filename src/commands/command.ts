@@ -6,7 +6,7 @@ import {
   type Platform,
 } from "../address/platform.ts";
 import { type Configuration, loadConfiguration } from "../config/load.ts";
-import { openMirror, type OpenMirror } from "../wiring/open-mirror.ts";
+import type { OpenMirror } from "../wiring/open-mirror.ts";
 import { stderr } from "./output/report.ts";
 
 /** Options of nearly every command. */
@@ -32,8 +32,8 @@ export function untilStopped(): AbortSignal {
 }
 
 /**
- * Runs a command on the store of the configuration, in place of which `settings` count, beside a daemon and other commands or without them; root becomes
- * the owner of the store from there on. Returns the exit status; throws what opening the store throws.
+ * Runs a command on the store, beside a daemon and other commands or without them; `settings` count in place of what is
+ * configured. Root becomes the owner of the store from there on. Returns the exit status.
  */
 export async function onStore(
   { config }: Flags,
@@ -42,6 +42,8 @@ export async function onStore(
 ): Promise<number> {
   const configuration = { ...loadConfiguration({ file: config }), ...settings };
   const signal = untilStopped();
+  // Loaded here, since commands that open no store import this file, too.
+  const { openMirror } = await import("../wiring/open-mirror.ts");
   try {
     await using mirror = await openMirror(configuration);
     return await act(mirror, signal);

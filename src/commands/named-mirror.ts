@@ -7,7 +7,6 @@ import type { HttpClient } from "../origin/http/http-client.ts";
 import { formatMirrorUrl } from "../server/web/client-instructions.ts";
 import { layOutStore } from "../store/layout.ts";
 import { wireNamedHost } from "../wiring/clients.ts";
-import { closing } from "../wiring/open-mirror.ts";
 import type { Flags } from "./command.ts";
 
 /** Options of commands that ask a running mirror where one is named. */
@@ -16,18 +15,8 @@ export interface MirrorFlags extends Flags {
   readonly ca?: string;
 }
 
-export function refuseLoneAuthority({ mirror, ca }: MirrorFlags): void {
-  if (mirror === undefined && ca !== undefined)
-    throw failure(
-      "configuration",
-      "--ca",
-      "it is for --mirror only",
-      "leave it out",
-    );
-}
-
 /** A running mirror that a command asks. */
-interface NamedMirror {
+export interface NamedMirror {
   /** The base of its network mirror protocol. */
   readonly base: URL;
   /** PEM certificates to trust, beside the machine's. */
@@ -36,11 +25,19 @@ interface NamedMirror {
   readonly token: string | undefined;
 }
 
-/** Reads the mirror that `--mirror` names, and `--ca`. */
-export function nameMirror(url: string, ca: string | undefined): NamedMirror {
-  const base = parseMirrorUrl(url);
-  const authority = ca === undefined ? undefined : readAuthority(ca);
-  return { base, ca: authority, token: findHostToken(base) };
+/** Reads the mirror that `--mirror` names, if it does, and `--ca`. */
+export function nameMirror({
+  mirror,
+  ca,
+}: MirrorFlags): NamedMirror | undefined {
+  if (mirror !== undefined) {
+    const base = parseMirrorUrl(mirror);
+    const authority = ca === undefined ? undefined : readAuthority(ca);
+    return { base, ca: authority, token: findHostToken(base) };
+  }
+  if (ca === undefined) return undefined;
+  const problem = "it is for --mirror only";
+  throw failure("configuration", "--ca", problem, "leave it out");
 }
 
 /** The mirror of this configuration, under the URL that its clients have. */
@@ -70,30 +67,25 @@ const patience = 20_000;
 
 /** Opens a client for a mirror. */
 export function openNamed(
-  configuration: Pick<Configuration, "proxy" | "limits">,
+  { proxy, limits }: Pick<Configuration, "proxy" | "limits">,
   named: NamedMirror,
 ): HttpClient & AsyncDisposable {
-  const limits = {
-    ...configuration.limits,
-    ...{ firstByte: patience, answer: patience },
-  };
-  return closing(
-    wireNamedHost({ ...configuration, limits }, named.base, named),
-  );
+  const waiting = { ...limits, firstByte: patience, answer: patience };
+  const http = wireNamedHost({ proxy, limits: waiting }, named.base, named);
+  return Object.assign(http, { [Symbol.asyncDispose]: () => http.close() });
 }
 
-/** Asks a mirror for the document at a path from its base. */
+/** Asks a mirror for a document. */
 export async function askMirror(
   http: HttpClient,
-  base: URL,
-  path: string,
+  url: URL,
   signal: AbortSignal,
 ) {
   try {
-    return await http.fetchJson(new URL(path, base), signal);
+    return await http.fetchJson(url, signal);
   } catch (error) {
     throw isFailure(error, "origin-credentials")
-      ? wantToken(base, error)
+      ? wantToken(url, error)
       : error;
   }
 }

@@ -35,7 +35,7 @@ export async function openMirror(
 }
 
 /** Closed at the end of the block that uses it. */
-export function closing<T extends { close(): Promise<unknown> }>(
+function closing<T extends { close(): Promise<unknown> }>(
   one: T,
 ): T & AsyncDisposable {
   return Object.assign(one, {

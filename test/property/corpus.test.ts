@@ -2,8 +2,10 @@ import { copyFileSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { findRoots } from "../../src/commands/inputs/configuration.ts";
-import { parseLockFile } from "../../src/commands/inputs/parser.ts";
-import { formatLockFile } from "../../src/commands/inputs/dependency-lock-file.ts";
+import {
+  formatLockFile,
+  parseLockFile,
+} from "../../src/commands/inputs/dependency-lock-file.ts";
 import { parseChecksumsDocument } from "../../src/verification/checksums-document.ts";
 import { decideSignature } from "../../src/verification/signature-worker.ts";
 import { scratch } from "../running-mirror.ts";

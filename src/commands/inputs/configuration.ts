@@ -1,5 +1,5 @@
 import { readdir, realpath, stat } from "node:fs/promises";
-import { join, posix } from "node:path";
+import { join } from "node:path";
 import { z } from "zod";
 import { hostnameAsWritten } from "../../address/hostname.ts";
 import type { ModuleAddress } from "../../address/module-address.ts";
@@ -20,25 +20,33 @@ import {
   isLocalSource,
   type ModuleCall,
   type ProviderDeclaration,
+  readDeclarations,
 } from "./declarations.ts";
-import { clientOf, lockFileName } from "./dependency-lock-file.ts";
+import {
+  clientOf,
+  lockFileName,
+  readLockFile,
+} from "./dependency-lock-file.ts";
 import { noteProblem, readInputFile, unreadable } from "./input-file.ts";
-import { parseConfiguration, readLockFile } from "./parser.ts";
-
-type FoundDirectory = Awaited<ReturnType<typeof readDirectory>>;
+import { parseHcl } from "./parser.ts";
 
 /** Directories that one search looks into at most. */
 const mostDirectories = 50_000;
 
 /**
- * The roots in a directory and below it. Hidden directories, `.terraform`
- * among them, and links to directories are not searched. A directory that
- * another one calls as a module and that has no lock file is no root, unless
- * it was named.
+ * The roots in a directory and below it: where a client is run, with what it locks, and what it and the modules that it
+ * calls require together. Hidden directories, `.terraform` among them, and links to directories are not searched. A
+ * directory that another one calls as a module and that has no lock file is no root, unless it was named.
  */
 export async function findRoots(path: string, open: OpenModule) {
   const problems: ProvenderError[] = [];
-  const found: FoundDirectory[] = [];
+  const modules = new Map<string, Promise<Module>>();
+  const found: {
+    readonly directory: string;
+    readonly module: Module;
+    readonly isLocked: boolean;
+    readonly installed: readonly InstalledCall[];
+  }[] = [];
   const pending = [path];
   for (const directory of pending) {
     const many = `it has more than ${mostDirectories} directories below it`;
@@ -48,7 +56,12 @@ export async function findRoots(path: string, open: OpenModule) {
     }
     try {
       const entries = await readdir(directory, { withFileTypes: true });
-      found.push(await readDirectory(directory));
+      const isLocked = entries.some(
+        (one) => one.name === lockFileName && !one.isDirectory(),
+      );
+      const module = await openDirectory(directory, modules);
+      const installed = await readInstalled(directory, problems);
+      found.push({ directory, module, isLocked, installed });
       const below = entries
         .filter((one) => one.isDirectory() && !one.name.startsWith("."))
         .map(({ name }) => join(directory, name));
@@ -58,87 +71,62 @@ export async function findRoots(path: string, open: OpenModule) {
     }
   }
   const called = new Set<string>();
-  for (const { directory, folder, module, installed } of found)
-    for (const real of [
-      ...installed.map((one) => one.real),
-      ...(await Promise.all(
-        module.calls
-          .filter(({ source }) => isLocalSource(source))
-          .map(({ source }) => realOf(join(directory, source))),
-      )),
-    ])
-      if (real !== folder.key) called.add(real);
-  const roots: Awaited<ReturnType<typeof readRoot>>[] = [];
-  const cache = new Map<string, Promise<Module>>();
-  for (const one of found) {
-    const { directory, folder, module } = one;
-    const isFree = directory === path || !called.has(folder.key);
-    if (isLocked(folder) || (isFree && module.names.length > 0))
-      roots.push(await readRoot(one, open, cache));
+  for (const { directory, module, installed } of found) {
+    const local = module.calls.filter(({ source }) => isLocalSource(source));
+    const paths = local.map(({ source }) => realOf(join(directory, source)));
+    const folders = installed.map(({ folder }) => folder);
+    for (const key of [...folders, ...(await Promise.all(paths))])
+      if (key !== module.key) called.add(key);
+  }
+  const roots = [];
+  for (const { directory, module, isLocked, installed } of found) {
+    const isFree = directory === path || !called.has(module.key);
+    if (!isLocked && (!isFree || module.names.length === 0)) continue;
+    const locks = isLocked
+      ? await readLockFile(join(directory, lockFileName))
+      : undefined;
+    const client = clientOf(locks, module.names);
+    const registry =
+      client === "tofu" ? "registry.opentofu.org" : "registry.terraform.io";
+    const followed = await followModules(module, registry, open, installed);
+    problems.push(...(locks?.problems ?? []), ...followed.problems);
+    roots.push({ directory, client, locks, ...followed });
   }
   const nothing = `there is neither a ${lockFileName} nor a configuration here or below`;
   if (roots.length + problems.length === 0)
     problems.push(failure("input", path, nothing, "give the directory of one"));
-  problems.push(...roots.flatMap((root) => root.problems));
   return { roots, problems };
 }
 
-/** What is in a directory and its tests, without what it calls. */
-async function readDirectory(directory: string) {
-  const folder = await openFolder(directory);
-  const module = await readModule(folder, true);
-  return { directory, folder, module, ...(await readInstalled(directory)) };
-}
-
-async function openFolder(directory: string): Promise<Folder> {
+/** Reads a directory; each is read once. */
+async function openDirectory(
+  directory: string,
+  modules: Map<string, Promise<Module>>,
+): Promise<Module> {
+  const key = await realpath(directory);
   const show = (name: string) => join(directory, name);
-  const tests = await listFiles(show("tests")).catch(() => []);
-  return {
-    key: await realpath(directory),
-    names: [
-      ...(await listFiles(directory)),
-      ...tests.map((name) => `tests/${name}`),
-    ],
-    show,
-    read: (name) => readInputFile(show(name)),
-    enter: async (path) =>
-      openFolder(await realOf(show(path))).catch(() => undefined),
+  const readOnce = async () => {
+    const entries = await readdir(directory, { withFileTypes: true });
+    const files = entries.filter((entry) => !entry.isDirectory());
+    return readModule({
+      key,
+      names: files.map(({ name }) => name),
+      show,
+      read: (name) => readInputFile(show(name)),
+      enter: (path) =>
+        openDirectory(show(path), modules).catch((error: unknown) => {
+          if (error instanceof Error && "syscall" in error) return undefined;
+          throw error;
+        }),
+    });
   };
-}
-
-async function listFiles(directory: string): Promise<readonly string[]> {
-  const entries = await readdir(directory, { withFileTypes: true });
-  return entries
-    .filter((entry) => !entry.isDirectory())
-    .map(({ name }) => name);
+  const module = modules.get(key) ?? readOnce();
+  modules.set(key, module);
+  return module;
 }
 
 function realOf(path: string): Promise<string> {
   return realpath(path).catch(() => path);
-}
-
-function isLocked({ names }: Folder): boolean {
-  return names.includes(lockFileName);
-}
-
-/** A directory in which a client is run: what it locks, and what it and the modules that it calls require together. */
-async function readRoot(
-  found: FoundDirectory,
-  open: OpenModule,
-  cache: Map<string, Promise<Module>>,
-) {
-  const { directory, folder, module, installed } = found;
-  const locks = isLocked(folder)
-    ? await readLockFile(join(directory, lockFileName))
-    : undefined;
-  const client = clientOf(locks, module.names);
-  const registry =
-    client === "tofu" ? "registry.opentofu.org" : "registry.terraform.io";
-  const resolve = (key: string, call: ModuleCall) =>
-    resolveCall(installed, key, call);
-  const followed = await followModules(found, registry, open, resolve, cache);
-  const problems = [...found.problems, ...followed.problems];
-  return { ...followed, directory, locks, client, problems };
 }
 
 /** Calls as an `init` installed them. */
@@ -160,136 +148,206 @@ const modulesJson = z.object({
 });
 
 type InstalledCall = z.infer<typeof modulesJson>["Modules"][number] & {
-  readonly real: string;
+  /** `key` of the module. */
+  readonly folder: string;
 };
 
 /**
  * Modules that an `init` in a root directory installed. Only that file
  * resolves a source that is an expression.
  */
-async function readInstalled(root: string): Promise<{
-  readonly installed: readonly InstalledCall[];
-  readonly problems: readonly ProvenderError[];
-}> {
+async function readInstalled(
+  root: string,
+  problems: ProvenderError[],
+): Promise<readonly InstalledCall[]> {
   const path = join(root, ".terraform", "modules", "modules.json");
-  if (!(await stat(path).then(Boolean, () => false)))
-    return { installed: [], problems: [] };
+  if (!(await stat(path).then(Boolean, () => false))) return [];
   try {
-    const { Modules } = modulesJson.parse(
-      JSON.parse(await readInputFile(path)),
-    );
+    const text = await readInputFile(path);
+    const { Modules } = modulesJson.parse(JSON.parse(text));
     const installed = Modules.map(async (one) => {
-      return { ...one, real: await realOf(join(root, one.Dir)) };
+      return { ...one, folder: await realOf(join(root, one.Dir)) };
     });
-    return { installed: await Promise.all(installed), problems: [] };
+    return await Promise.all(installed);
   } catch (cause) {
     const problem = `it is not what "init" writes`;
     const remedy = `remove it and run "init" again`;
-    const found = failure("input", path, problem, remedy, { cause });
-    return { installed: [], problems: [found] };
+    problems.push(failure("input", path, problem, remedy, { cause }));
+    return [];
   }
 }
 
-/** One call may be reached by several ways, on each of which its expression may mean something else. */
-function resolveCall(
-  installed: readonly InstalledCall[],
-  key: string,
-  call: ModuleCall,
-): readonly ModuleCall[] {
-  const keys = installed
-    .filter(({ real }) => real === key)
-    .map(({ Key }) => (Key === "" ? call.name : `${Key}.${call.name}`));
-  return installed
-    .filter(({ Key }) => keys.includes(Key))
-    .map(({ Source: source, Version: constraint }) => {
-      return { ...call, source, constraint, isExpression: false };
-    });
-}
-
-/** A provider that a module needs; `where` is FILE:LINE. */
-export interface Requirement {
-  readonly provider: ProviderAddress;
-  /** HOSTNAME/NAMESPACE/TYPE. */
-  readonly name: string;
-  readonly constraint: VersionConstraint;
-  readonly where: string;
-}
-
 /** A folder of configuration files: a directory, or a part of a module's archive. */
-export interface Folder {
+interface Folder {
   /** The same for each way that leads here. */
   readonly key: string;
-  /** Of its files; those in its folder of tests begin with `tests/`. */
+  /** Of its files. */
   readonly names: readonly string[];
   /** Returns the name of a file for messages. */
-  show(name: string): string;
-  read(name: string): Promise<string> | string;
-  /** Opens the folder at a path from here; undefined where it may be missing. */
-  enter(path: string): Promise<Folder | undefined> | Folder;
+  readonly show: (name: string) => string;
+  readonly read: (name: string) => Promise<string> | string;
+  /** Opens the module at a path from here; undefined where it may be missing. */
+  readonly enter: (path: string) => Promise<Module | undefined>;
 }
 
-/** What the configuration files of one folder say. */
-interface Module {
-  /** Of the files that were read. */
-  readonly names: readonly string[];
-  /** Providers, whose `name` may lack its hostname. */
-  readonly declared: readonly Omit<Requirement, "provider">[];
+/** What the configuration files of one folder say; its `names` are those of the files that were read. */
+export interface Module extends Pick<Folder, "key" | "names" | "enter"> {
+  readonly declared: readonly {
+    /** `[[HOSTNAME/]NAMESPACE/]TYPE`. */
+    readonly source: string;
+    readonly constraint: VersionConstraint;
+    readonly where: string;
+  }[];
   readonly calls: readonly ModuleCall[];
   readonly problems: readonly Failure<"input">[];
 }
 
-const extension = /^[^/]+\.(?:tf|tofu)(?:\.json)?$/;
-const withTests =
-  /^(?:[^/]+\.(?:tf|tofu)(?:\.json)?|(?:tests\/)?[^/]+\.(?:tf|tofu)test\.(?:hcl|json))$/;
-
-/** True for a file of a module without its tests. */
+/** True for a file that configures a module. */
 export function isConfigurationFile(name: string): boolean {
-  return extension.test(name);
+  return /^[^./][^/]*\.(?:tf|tofu)(?:\.json)?$/.test(name);
 }
 
-/** Reads the files that clients choose. An `init` installs what the tests of a root call, too. */
-export async function readModule(
-  folder: Folder,
-  isRoot = false,
-): Promise<Module> {
-  const shape = isRoot ? withTests : extension;
-  const present = new Set(folder.names);
-  const names = folder.names
-    .filter((name) => shape.test(name) && !posix.basename(name).startsWith("."))
-    // Of two that differ in `.tf` and `.tofu` only, the latter (OpenTofu, "dirFiles").
+/** Reads the files that clients choose. */
+export async function readModule({
+  key,
+  names: present,
+  show,
+  read,
+  enter,
+}: Folder): Promise<Module> {
+  const names = present
     .filter((name) => {
-      const twin = name.replace(/\.tf(\.json|test\.\w+)?$/, ".tofu$1");
-      return twin === name || !present.has(twin);
+      // Of two that differ in `.tf` and `.tofu` only, the latter (OpenTofu, "dirFiles").
+      const twin = name.replace(/\.tf(\.json)?$/, ".tofu$1");
+      const isTaken = twin === name || !present.includes(twin);
+      return isConfigurationFile(name) && isTaken;
     })
     .toSorted();
   const isOverride = (name: string) =>
     /(?:^|_)override\.(?:tf|tofu)(?:\.json)?$/.test(name);
-  const problems: Failure<"input">[] = [];
   const required = new Map<string, ProviderDeclaration>();
   const implied: ProviderDeclaration[] = [];
   const calls: ModuleCall[] = [];
+  const problems: Failure<"input">[] = [];
   // Entries of override files stand for those of the same local name.
   for (const name of [
     ...names.filter((one) => !isOverride(one)),
     ...names.filter(isOverride),
   ])
     try {
-      const text = await folder.read(name);
-      const file = await parseConfiguration(folder.show(name), text);
+      const text = await read(name);
+      const root = await parseHcl(show(name), text);
+      const file = readDeclarations(show(name), text, root);
       for (const one of file.required) required.set(one.localName, one);
       implied.push(...file.implied);
       calls.push(...file.calls);
       problems.push(...file.problems);
     } catch (error) {
-      noteProblem(problems, folder.show(name), error);
+      noteProblem(problems, show(name), error);
     }
   const declared = [...required.values(), ...implied].map(
     ({ localName, constraint, where }) => {
       const { source = localName } = required.get(localName) ?? {};
-      return { name: source.toLowerCase(), constraint, where };
+      return { source, constraint, where };
     },
   );
-  return { names, declared, calls, problems };
+  return { key, names, declared, calls, problems, enter };
+}
+
+/** A module that is called and that no mirror has for clients. */
+export interface NotCarried {
+  /** Without what may be a secret. */
+  readonly source: string;
+  readonly where: string;
+  readonly because: string;
+}
+
+/** Opens a folder of a module's package, from the module's own; or the reason why it is not carried. */
+export type FoundModule =
+  | { readonly enter: (subdirectory: string) => Promise<Module> }
+  | { readonly because: string };
+
+/** Gets a module of a registry: the newest version that the constraint allows. */
+export type OpenModule = (
+  module: ModuleAddress,
+  constraint: ModuleConstraint,
+  where: string,
+) => Promise<FoundModule>;
+
+const onlyClientsKnow =
+  "only clients know what its expression means, and .terraform/modules/modules.json of an init does not say it";
+
+/** Packages that one configuration may lead to; a registry could name them without end. */
+const mostPackages = 1_000;
+
+/** What a module and all that it calls require together. */
+export async function followModules(
+  start: Module,
+  registry: string,
+  open: OpenModule,
+  installed: readonly InstalledCall[] = [],
+) {
+  const called = new Set<string>();
+  const find = async (from: Module, call: ModuleCall) => {
+    const { source, constraint, where, isExpression } = call;
+    if (isExpression) return { because: onlyClientsKnow };
+    if (isLocalSource(source)) return from.enter(source);
+    const named = parseModuleCall(source, registry);
+    if (!named) return { because: "it is no module of a registry" };
+    const many = `more than ${mostPackages} modules are called`;
+    if (called.add(source).size > mostPackages)
+      throw failure("input", where, many, "no configuration needs as many");
+    const found = await open(named.address, constraint, where);
+    return "because" in found ? found : found.enter(named.subdirectory);
+  };
+  const notCarried: NotCarried[] = [];
+  const failed: ProvenderError[] = [];
+  const reached = new Map([[start.key, start]]);
+  // Those that are reached on the way follow.
+  for (const module of reached.values())
+    for (const call of module.calls.flatMap((one) =>
+      resolveCall(installed, module.key, one),
+    ))
+      try {
+        const found = await find(module, call);
+        if (found === undefined) continue;
+        const { source, where } = call;
+        if ("because" in found)
+          notCarried.push({ ...found, source: withoutQuery(source), where });
+        else if (!reached.has(found.key)) reached.set(found.key, found);
+      } catch (error) {
+        const isForeseen = error instanceof ProvenderError;
+        if (!isForeseen || error.code === "hostile-input") throw error;
+        failed.push(error);
+      }
+  const all = requireTogether([...reached.values()], registry);
+  return { ...all, notCarried, problems: [...all.problems, ...failed] };
+}
+
+/** What an `init` found a call to be whose source is an expression. It may be reached by several ways, on each of which it may mean something else. */
+function resolveCall(
+  installed: readonly InstalledCall[],
+  key: string,
+  call: ModuleCall,
+): readonly ModuleCall[] {
+  const keys = installed
+    .filter(({ folder }) => folder === key)
+    .map(({ Key }) => (Key === "" ? call.name : `${Key}.${call.name}`));
+  const known = installed
+    .filter(({ Key }) => call.isExpression && keys.includes(Key))
+    .map(({ Source: source, Version: constraint }) => {
+      return { ...call, source, constraint, isExpression: false };
+    });
+  return known.length > 0 ? known : [call];
+}
+
+/** A provider that a module needs; `where` is FILE:LINE. */
+interface Requirement {
+  readonly provider: ProviderAddress;
+  /** HOSTNAME/NAMESPACE/TYPE. */
+  readonly name: string;
+  readonly constraint: VersionConstraint;
+  readonly where: string;
 }
 
 /** Different terms about one provider; a large configuration has ten. */
@@ -299,21 +357,26 @@ const mostTerms = 100;
 function requireTogether(modules: readonly Module[], registry: string) {
   const problems = modules.flatMap((module) => module.problems);
   const all: Requirement[] = [];
-  for (const { name: written, ...one } of modules.flatMap((m) => m.declared))
+  for (const { source, constraint, where } of modules.flatMap(
+    (module) => module.declared,
+  ))
     try {
-      const address = withHostname(written, registry);
+      const address = withHostname(source.toLowerCase(), registry);
       // Part of the client itself.
       if (address.startsWith("terraform.io/builtin/")) continue;
       const provider = parseProviderAddress(address);
-      all.push({ ...one, provider, name: formatProviderAddress(provider) });
+      const name = formatProviderAddress(provider);
+      all.push({ provider, name, constraint, where });
     } catch (error) {
-      noteProblem(problems, one.where, error);
+      noteProblem(problems, where, error);
     }
   const requirements: Requirement[] = [];
-  for (const [name, same] of Map.groupBy(all, (one) => one.name)) {
-    const [first] = same;
+  for (const [name, [first, ...others]] of Map.groupBy(
+    all,
+    (one) => one.name,
+  )) {
     if (first === undefined) continue;
-    const terms = same.flatMap(({ constraint }) => constraint);
+    const terms = [first, ...others].flatMap(({ constraint }) => constraint);
     const distinct = new Map(terms.map((term) => [JSON.stringify(term), term]));
     const constraint = [...distinct.values()];
     const many = `${name} is required with more than ${mostTerms} different terms`;
@@ -331,87 +394,4 @@ function withHostname(source: string, registry: string): string {
   if (rest.length === 0) return `${registry}/hashicorp/${source}`;
   if (rest.length === 1) return `${registry}/${source}`;
   return [hostnameAsWritten(first), ...rest].join("/");
-}
-
-/** A module that is called and that no mirror has for clients. */
-export interface NotCarried {
-  /** Without what may be a secret. */
-  readonly source: string;
-  readonly where: string;
-  readonly because: string;
-}
-
-/** Opens a folder of a module's package, from the module's own; or the reason why it is not carried. */
-export type FoundModule =
-  | { readonly folder: (subdirectory: string) => Folder }
-  | { readonly because: string };
-
-/** Gets a module of a registry: the newest version that the constraint allows. */
-export type OpenModule = (
-  module: ModuleAddress,
-  constraint: ModuleConstraint,
-  where: string,
-) => Promise<FoundModule>;
-
-const onlyClientsKnow =
-  "only clients know what its expression means, and .terraform/modules/modules.json of an init does not say it";
-
-/** Packages that one configuration may lead to; a registry could name them without end. */
-const mostPackages = 1_000;
-
-/**
- * What a module and all that it calls require together. `resolve` tells what a
- * call whose source is an expression means; `cache` has modules that were read.
- */
-export async function followModules(
-  start: { readonly folder: Folder; readonly module: Module },
-  registry: string,
-  open: OpenModule,
-  resolve: (key: string, call: ModuleCall) => readonly ModuleCall[] = () => [],
-  cache = new Map<string, Promise<Module>>(),
-) {
-  const problems: ProvenderError[] = [];
-  const notCarried: NotCarried[] = [];
-  const reached = [start];
-  const entered = new Set([start.folder.key]);
-  const called = new Set<string>();
-  const enter = async (folder: Folder | undefined) => {
-    if (folder === undefined || entered.has(folder.key)) return;
-    entered.add(folder.key);
-    const reading = cache.get(folder.key) ?? readModule(folder);
-    cache.set(folder.key, reading);
-    reached.push({ folder, module: await reading });
-  };
-  const follow = async (from: Folder, call: ModuleCall) => {
-    const { source, constraint, where, isExpression } = call;
-    const refuse = (because: string) =>
-      notCarried.push({ source: withoutQuery(source), where, because });
-    if (isExpression) return refuse(onlyClientsKnow);
-    if (isLocalSource(source)) return enter(await from.enter(source));
-    const named = parseModuleCall(source, registry);
-    if (named === undefined) return refuse("it is no module of a registry");
-    const many = `more than ${mostPackages} modules are called`;
-    if (called.add(source).size > mostPackages)
-      throw failure("input", where, many, "no configuration needs as many");
-    const found = await open(named.address, constraint, where);
-    if ("because" in found) return refuse(found.because);
-    return enter(found.folder(named.subdirectory));
-  };
-  // Those that are reached on the way follow.
-  for (const { folder, module } of reached)
-    for (const one of module.calls) {
-      const known = one.isExpression ? resolve(folder.key, one) : [];
-      for (const call of known.length > 0 ? known : [one])
-        try {
-          await follow(folder, call);
-        } catch (error) {
-          const isForeseen = error instanceof ProvenderError;
-          if (!isForeseen || error.code === "hostile-input") throw error;
-          problems.push(error);
-        }
-    }
-  const modules = reached.map(({ module }) => module);
-  const together = requireTogether(modules, registry);
-  problems.unshift(...together.problems);
-  return { requirements: together.requirements, problems, notCarried };
 }

@@ -14,7 +14,7 @@ export interface ProviderDeclaration {
   /** The name that it has in its module. */
   readonly localName: string;
   /** `[HOSTNAME/]NAMESPACE/TYPE` as written; undefined leaves it to the local name. */
-  readonly source: string | undefined;
+  readonly source?: string | undefined;
   /** Empty when any version is allowed. */
   readonly constraint: VersionConstraint;
   /** FILE:LINE. */
@@ -35,82 +35,61 @@ export interface ModuleCall {
   readonly where: string;
 }
 
-/** What one configuration file says of providers and modules. */
-export interface Declarations {
-  /** From required_providers. */
-  readonly required: readonly ProviderDeclaration[];
-  /** From `provider` blocks, which may have a version, resources and data sources; they name no source. */
-  readonly implied: readonly ProviderDeclaration[];
-  readonly calls: readonly ModuleCall[];
-  readonly problems: readonly Failure<"input">[];
-}
-
 /** An object of a configuration file in JSON form (HCL JSON, or native syntax converted to it). */
 type Json = Readonly<Record<string, unknown>>;
+type Entries = readonly (readonly [name: string, value: unknown])[];
 
 /** Declarations in one file; the largest that people have are a tenth of it. */
 const mostDeclarations = 10_000;
 
-const testFile = /\.(?:tf|tofu)test\.(?:hcl|json)$/;
-
-/** Reads a file that was parsed; `text` is only for line numbers. A test file only calls. */
-export function readDeclarations(
-  file: string,
-  text: string,
-  root: unknown,
-): Declarations {
+/** Reads what a configuration file, which was parsed, says of providers and modules; `text` is only for line numbers. */
+export function readDeclarations(file: string, text: string, root: unknown) {
   const at = lineFinder(file, text);
   const problems: Failure<"input">[] = [];
-  const read = <T>(where: string, one: () => T | undefined): readonly T[] => {
-    try {
-      const found = one();
-      return found === undefined ? [] : [found];
-    } catch (error) {
-      noteProblem(problems, where, error);
-      return [];
-    }
-  };
-  const callsIn = (kind: string, found: Entries) =>
-    found.flatMap(([name, body]) => {
+  const readEach = <T>(
+    entries: Entries,
+    kind: string,
+    read: (where: string, name: string, value: unknown) => readonly T[],
+  ) =>
+    entries.flatMap(([name, value]) => {
       const where = at(name, kind);
-      return objects(body).flatMap((block) =>
-        read(where, () => readCall(where, name, block)),
-      );
+      try {
+        return read(where, name, value);
+      } catch (error) {
+        noteProblem(problems, where, error);
+        return [];
+      }
     });
-  const runs = entriesBelow(root, "run").map(
-    ([name, run]) => [name, objects(run).map(({ module }) => module)] as const,
+  const blocks = (kind: string) =>
+    entriesBelow(root, kind).flatMap(([name, body]) =>
+      objects(body).map((block) => [name, block] as const),
+    );
+  const versions = blocks("provider").map(
+    ([name, { version }]) => [name, { version }] as const,
   );
-  const calls = [
-    ...callsIn("module", entriesBelow(root, "module")),
-    ...callsIn("run", runs),
-  ];
-  const isTest = testFile.test(file);
-  const declared = (found: Entries, ...kinds: readonly string[]) =>
-    (isTest ? [] : found).flatMap(([name, value]) => {
-      const where = at(name, ...kinds);
-      return read(where, () => readRequired(where, name, value));
-    });
-  const blocks = entriesBelow(root, "provider").flatMap(([name, body]) =>
-    objects(body).map(({ version }) => [name, { version }] as const),
-  );
-  const all = {
-    required: declared(entriesBelow(root, "terraform", "required_providers")),
+  const found = {
+    /** Of required_providers. */
+    required: readEach(
+      entriesBelow(root, "terraform", "required_providers"),
+      "",
+      readRequired,
+    ),
+    /** By `provider` blocks, which may have a version, resources and data sources; they name no source. */
     implied: [
-      ...declared(blocks, "provider"),
-      ...(isTest ? [] : impliedIn(root, at)),
+      ...readEach(versions, "provider", readRequired),
+      ...findImplied(root, at),
     ],
-    ...{ calls, problems },
+    calls: readEach(blocks("module"), "module", readCall),
+    problems,
   };
   const many = `it declares more than ${mostDeclarations} providers and modules`;
-  if (Object.values(all).flat().length > mostDeclarations)
+  if (Object.values(found).flat().length > mostDeclarations)
     throw failure("input", file, many, "look which file this is");
-  return all;
+  return found;
 }
 
-type LineFinder = (name: string, ...kinds: readonly string[]) => string;
-
-/** Finds FILE:LINE of a block of one of the kinds by its label, else of an argument by its name. */
-export function lineFinder(file: string, text: string): LineFinder {
+/** Finds FILE:LINE of a block of a kind by its label, else of an argument by its name. */
+export function lineFinder(file: string, text: string) {
   const first = new Map<string, number>();
   const named = /^\s*(\w+)\s+"([^"]+)"|(?:^|[{,])\s*"?([\w-]+)"?\s*[=:]/g;
   for (const [index, line] of text.split("\n").entries())
@@ -118,10 +97,8 @@ export function lineFinder(file: string, text: string): LineFinder {
       const key = `${kind} ${label ?? argument}`;
       if (!first.has(key)) first.set(key, index + 1);
     }
-  return (name, ...kinds) => {
-    const [line] = [...kinds, ""].flatMap(
-      (kind) => first.get(`${kind} ${name}`) ?? [],
-    );
+  return (name: string, kind: string): string => {
+    const line = first.get(`${kind} ${name}`) ?? first.get(` ${name}`);
     return line === undefined ? file : `${file}:${line}`;
   };
 }
@@ -131,7 +108,7 @@ function readRequired(
   where: string,
   localName: string,
   value: unknown,
-): ProviderDeclaration {
+): readonly ProviderDeclaration[] {
   const [entry, ...others] =
     typeof value === "string" ? [{ version: value }] : objects(value);
   const { source = "", version = "" }: Json = entry ?? {};
@@ -140,55 +117,48 @@ function readRequired(
     const problem = `${localName} has no plain strings for its source and version`;
     throw failure("input", where, problem, "write them without expressions");
   }
-  return {
-    localName,
-    source: source === "" ? undefined : source,
-    constraint: version.trim() === "" ? [] : parseVersionConstraint(version),
-    where,
-  };
+  const constraint =
+    version.trim() === "" ? [] : parseVersionConstraint(version);
+  return [{ localName, source: source || undefined, constraint, where }];
 }
 
 /** A local module has no version. */
 function readCall(
   where: string,
   name: string,
-  { source, version = "" }: Json,
-): ModuleCall | undefined {
-  if (typeof source !== "string") return undefined;
+  block: unknown,
+): readonly ModuleCall[] {
+  const { source, version = "" } = block as Json;
+  if (typeof source !== "string") return [];
   const isExpression = !isPlain(source) || !isPlain(version);
   const hasNone =
     isExpression || isLocalSource(source) || version.trim() === "";
   const constraint = hasNone ? [] : parseModuleConstraint(version);
-  return { name, source, constraint, isExpression, where };
+  return [{ name, source, constraint, isExpression, where }];
 }
 
 /** A resource implies the provider that it names, else the first word of its type; so does the data of a check. */
-function impliedIn(
+function findImplied(
   root: unknown,
-  at: LineFinder,
+  at: ReturnType<typeof lineFinder>,
 ): readonly ProviderDeclaration[] {
-  const found = new Map<string, string>();
-  const add = (name: string, label: string, kind: string) => {
-    if (/^[a-z0-9-]+$/.test(name) && !found.has(name))
-      found.set(name, at(label, kind));
-  };
-  const checks = entriesBelow(root, "check").map(([, body]) => body);
+  const found = new Map<string, ProviderDeclaration>();
+  const checks = entriesBelow(root, "check").flatMap(([, body]) =>
+    objects(body),
+  );
   for (const kind of ["resource", "data", "ephemeral"])
-    for (const [type, named] of entriesBelow([root, checks], kind))
-      for (const { provider } of entriesBelow(named).flatMap(([, body]) =>
-        objects(body),
-      )) {
-        // `provider = aws.west` arrives as `${aws.west}`.
-        const text = typeof provider === "string" ? provider : type;
-        const [, name = ""] = /^(?:\$\{)?\s*([a-z0-9-]+)/.exec(text) ?? [];
-        add(name, type, kind);
-      }
-  return [...found].map(([localName, where]) => ({
-    ...{ localName, source: undefined, constraint: [], where },
-  }));
+    for (const [type, named] of entriesBelow([root, ...checks], kind))
+      for (const [, body] of entriesBelow(named))
+        for (const { provider } of objects(body)) {
+          // `provider = aws.west` arrives as `${aws.west}`.
+          const text = typeof provider === "string" ? provider : type;
+          const [, localName] = /^(?:\$\{)?\s*([a-z0-9-]+)/.exec(text) ?? [];
+          if (localName === undefined || found.has(localName)) continue;
+          const where = at(type, kind);
+          found.set(localName, { localName, constraint: [], where });
+        }
+  return [...found.values()];
 }
-
-type Entries = readonly (readonly [string, unknown])[];
 
 /** The entries of every object that is reached by the path; each step may be an object or a list of them. */
 function entriesBelow(root: unknown, ...path: readonly string[]): Entries {
@@ -200,8 +170,9 @@ function entriesBelow(root: unknown, ...path: readonly string[]): Entries {
 }
 
 function objects(value: unknown): readonly Json[] {
-  if (Array.isArray(value)) return value.flatMap(objects);
-  return typeof value === "object" && value !== null ? [value as Json] : [];
+  const isObject = (one: unknown): one is Json =>
+    typeof one === "object" && one !== null;
+  return [value].flat().filter(isObject);
 }
 
 function isPlain(value: unknown): value is string {

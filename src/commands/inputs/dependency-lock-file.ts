@@ -10,26 +10,24 @@ import {
   parseVersionConstraint,
 } from "../../address/version-constraint.ts";
 import { isVersion, type Version } from "../../address/version.ts";
-import { failure, type Failure } from "../../errors/index.ts";
-import { noteProblem } from "./input-file.ts";
+import { failure, type Failure, isFailure } from "../../errors/index.ts";
 import { lineFinder } from "./declarations.ts";
+import { noteProblem, readInputFile } from "./input-file.ts";
+import { parseHcl } from "./parser.ts";
 
 /** The name that clients give to the file. */
 export const lockFileName = ".terraform.lock.hcl";
 
-/** The content of a `provider` block. */
-export interface LockEntry {
+/** A `provider` block. */
+export interface ProviderLock {
+  readonly provider: ProviderAddress;
   /** HOSTNAME/NAMESPACE/TYPE. */
   readonly name: string;
   readonly version: Version;
   /** Constraints in canonical form; undefined when any version is allowed. */
   readonly constraints: string | undefined;
   readonly hashes: readonly string[];
-}
-
-/** One that was read; `where` is FILE:LINE. */
-export interface ProviderLock extends LockEntry {
-  readonly provider: ProviderAddress;
+  /** FILE:LINE. */
   readonly where: string;
 }
 
@@ -60,26 +58,36 @@ const shape = z.strictObject({
     .default([]),
 });
 
-/** Reads the entries of a lock file that was parsed; `text` is only for line numbers. */
-export function readLocks(
-  file: string,
+// Clients only warn of blocks for modules.
+const whole = z.strictObject({
+  provider: z.record(z.string(), z.unknown()).default({}),
+  module: z.looseObject({}).optional(),
+});
+
+/** Reads a lock file; that it cannot be read or parsed is a problem, too. */
+export async function readLockFile(path: string): Promise<DependencyLockFile> {
+  try {
+    return await parseLockFile(path, await readInputFile(path));
+  } catch (error) {
+    if (!isFailure(error, "input")) throw error;
+    return { text: "", locks: [], problems: [error] };
+  }
+}
+
+/** Reads what the clients' loader accepts (depsfile, "LoadLocksFromBytes"); entries that it refuses are problems. */
+export async function parseLockFile(
+  path: string,
   text: string,
-  root: unknown,
-): Omit<DependencyLockFile, "text"> {
-  // Clients only warn of blocks for modules.
-  const known = z.strictObject({
-    provider: z.record(z.string(), z.unknown()).default({}),
-    module: z.looseObject({}).optional(),
-  });
+): Promise<DependencyLockFile> {
   const problems: Failure<"input">[] = [];
-  const { data, success } = known.safeParse(root);
+  const { data, success } = whole.safeParse(await parseHcl(path, text));
   if (!success)
-    problems.push(unlike(file, "something in it besides its providers"));
+    problems.push(unlike(path, "something in it besides its providers"));
   const blocks = Object.entries(data?.provider ?? {});
   const many = `it locks more than ${mostLocks} providers`;
   if (blocks.length > mostLocks)
-    throw failure("input", file, many, "look which file this is");
-  const at = lineFinder(file, text);
+    throw failure("input", path, many, "look which file this is");
+  const at = lineFinder(path, text);
   const locks = blocks.flatMap(([label, bodies]) => {
     const where = at(label, "provider");
     try {
@@ -89,7 +97,7 @@ export function readLocks(
       return [];
     }
   });
-  return { locks, problems };
+  return { text, locks, problems };
 }
 
 function readLock(where: string, label: string, bodies: unknown): ProviderLock {
@@ -120,9 +128,10 @@ function isCanonical(text: string): boolean {
 
 /** OpenTofu means another registry by a source without a hostname, so the traces that it leaves decide. */
 export function clientOf(
-  { text, locks }: Omit<DependencyLockFile, "problems"> = noFile,
+  lockFile: DependencyLockFile | undefined,
   names: readonly string[] = [],
 ): "terraform" | "tofu" {
+  const { text = "", locks = [] } = lockFile ?? {};
   const [, writer] =
     /^# This file is maintained .* "(terraform|tofu) init"/m.exec(text) ?? [];
   const isTofu =
@@ -133,31 +142,26 @@ export function clientOf(
   return isTofu ? "tofu" : "terraform";
 }
 
-const noFile = { text: "", locks: [] };
-
 /** Writes a whole file as `client` does (depsfile, "SaveLocksToBytes"). */
 export function formatLockFile(
   client: "terraform" | "tofu",
-  entries: readonly LockEntry[],
+  locks: readonly ProviderLock[],
 ): string {
   // By hostname, then namespace, then type.
-  const keyOf = ({ name }: LockEntry) => name.replaceAll("/", "\0");
-  const blocks = entries
+  const keyOf = ({ name }: ProviderLock) => name.replaceAll("/", "\0");
+  const blocks = locks
     .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
-    .map(formatEntry);
+    .map(({ name, version, constraints, hashes }) => {
+      const sorted = [...new Set(hashes)].toSorted();
+      const items = sorted.map((hash) => `    "${hash}",\n`).join("");
+      const list = items === "" ? "" : `  hashes = [\n${items}  ]\n`;
+      const chosen =
+        constraints === undefined
+          ? `  version = "${version}"\n`
+          : `  version     = "${version}"\n  constraints = "${constraints}"\n`;
+      return `\nprovider "${displayProvider(name)}" {\n${chosen}${list}}\n`;
+    });
   return `# This file is maintained automatically by "${client} init".\n# Manual edits may be lost in future updates.\n${blocks.join("")}`;
-}
-
-function formatEntry(entry: LockEntry): string {
-  const { name, version, constraints, hashes } = entry;
-  const sorted = [...new Set(hashes)].toSorted();
-  const items = sorted.map((hash) => `    "${hash}",\n`).join("");
-  const list = items === "" ? "" : `  hashes = [\n${items}  ]\n`;
-  const chosen =
-    constraints === undefined
-      ? `  version = "${version}"\n`
-      : `  version     = "${version}"\n  constraints = "${constraints}"\n`;
-  return `\nprovider "${displayProvider(name)}" {\n${chosen}${list}}\n`;
 }
 
 /** HOSTNAME/NAMESPACE/TYPE as lock files have it. */

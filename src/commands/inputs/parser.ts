@@ -1,27 +1,8 @@
 import pLimit from "p-limit";
 import type { Piscina } from "piscina";
 import { makeThreads } from "../../concurrency/threads.ts";
-import { failure, isFailure } from "../../errors/index.ts";
-import type { Declarations } from "./declarations.ts";
-import type { DependencyLockFile } from "./dependency-lock-file.ts";
-import { readInputFile } from "./input-file.ts";
-
-export interface ParserTask {
-  readonly kind: "configuration" | "locks";
-  readonly path: string;
-  readonly text: string;
-}
-
-export interface ParserAnswer {
-  /** Without its problems. */
-  readonly content: object;
-  /** Errors do not pass between threads as what they are. */
-  readonly problems: readonly (readonly [
-    where: string,
-    problem: string,
-    remedy: string | undefined,
-  ])[];
-}
+import { failure } from "../../errors/index.ts";
+import type { HclAnswer } from "./parser-worker.ts";
 
 /** Milliseconds of processor time for one file, the start of the thread included; a MiB that someone wrote takes two seconds. */
 const patience = 10_000;
@@ -32,54 +13,49 @@ const longest = 120_000;
 const heap = 256;
 
 /** One thread, which ends when it is idle. */
-let pool: Piscina<ParserTask, ParserAnswer> | undefined;
+let pool: Piscina<string, HclAnswer> | undefined;
 const turn = pLimit(1);
 
-/** Reads a configuration or test file; what is wrong with it is among the problems. */
-export function parseConfiguration(
-  path: string,
-  text: string,
-): Promise<Declarations> {
-  return parse({ kind: "configuration", path, text });
+/** Returns what a file of HCL says, in the form that HCL has in JSON; so does one whose name ends in `.json`. */
+export async function parseHcl(path: string, text: string): Promise<unknown> {
+  const isJson = path.endsWith(".json");
+  const answer = await (isJson ? parseJson(text) : parseInThread(path, text));
+  if ("root" in answer) return answer.root;
+  // Of `… (line LINE column COLUMN)` and `parse config: [x.tf:LINE,COLUMN-COLUMN: SUMMARY; DETAIL and …]` the rest
+  // quotes the file, which may hold secrets, and is not told.
+  const isNot = isJson ? "it is not JSON" : "it cannot be parsed";
+  const [, line, summary = isNot] =
+    /(?:\bx\.tf:|\(line )(\d+)(?:,\d+(?:-[\d,]+)?: ([\w ,'-]+))?/.exec(
+      answer.bad,
+    ) ?? [];
+  const where = line === undefined ? path : `${path}:${line}`;
+  throw failure("input", where, summary, "correct it");
 }
 
-/** Reads what the clients' loader accepts (depsfile, "LoadLocksFromBytes"); entries that it refuses are problems. */
-export async function parseLockFile(
-  path: string,
-  text: string,
-): Promise<DependencyLockFile> {
-  const task = { kind: "locks", path, text } as const;
-  return { text, ...(await parse<Omit<DependencyLockFile, "text">>(task)) };
-}
-
-/** The same of a file, which cannot be read or is whole a problem, too. */
-export async function readLockFile(path: string): Promise<DependencyLockFile> {
+function parseJson(text: string): HclAnswer {
   try {
-    return await parseLockFile(path, await readInputFile(path));
+    return { root: JSON.parse(text) };
   } catch (error) {
-    if (!isFailure(error, "input")) throw error;
-    return { text: "", locks: [], problems: [error] };
+    return { bad: (error as Error).message };
   }
 }
 
 /**
- * Reads a file in a thread that can be ended: anyone may have written it, and the time that parsers take is not
+ * Reads a file in a thread that can be ended: anyone may have written it, and the time that the parser takes is not
  * bounded by its size.
  */
-async function parse<Content>(task: ParserTask): Promise<Content> {
+async function parseInThread(path: string, text: string): Promise<HclAnswer> {
   const threads = { threads: 1, heap };
   pool ??= makeThreads(import.meta.url, "./parser-worker", threads);
   const run = pool.run.bind(pool);
-  const { content, problems } = await turn(() =>
+  return turn(() =>
     // A thread may also die of what earlier files left in its memory.
     withPatience((signal) =>
-      run(task, { signal }).catch(() => run(task, { signal })),
+      run(text, { signal }).catch(() => run(text, { signal })),
     ),
   ).catch((cause: unknown) => {
-    throw failure("hostile-input", task.path, { cause });
+    throw failure("hostile-input", path, { cause });
   });
-  const failures = problems.map((problem) => failure("input", ...problem));
-  return { ...content, problems: failures } as Content;
 }
 
 async function withPatience<T>(

@@ -13,7 +13,6 @@ import {
   formatRelease,
   type ReleaseAddress,
 } from "../../mirror/releases/release.ts";
-import type { OriginLimits } from "../../origin/guard/origin-settings.ts";
 import type { HttpClient } from "../../origin/http/http-client.ts";
 import { isRefused } from "../../origin/http/http-failure.ts";
 import {
@@ -22,7 +21,11 @@ import {
   mostPlatforms,
 } from "../../origin/registries/answer-shape.ts";
 import { absentOn404 } from "../../origin/registries/provider-registry.ts";
-import type { ArchiveThreads } from "../../verification/archives/threads.ts";
+import {
+  archiveDeadline,
+  packageLimits,
+} from "../../verification/archives/limits.ts";
+import { ArchiveThreads } from "../../verification/archives/threads.ts";
 import { parseChecksumsDocument } from "../../verification/checksums-document.ts";
 import { askMirror } from "../named-mirror.ts";
 
@@ -38,8 +41,6 @@ const versionDocument = z.object({
   computed: z.record(z.string(), z.string()).optional(),
 });
 
-type Archive = z.infer<typeof archiveShape> & { readonly subject: string };
-
 /** One version of a provider, as a mirror has it. */
 export interface MirroredRelease {
   /** `zh:` of every file that the publisher signed, or of every archive where only those are known. */
@@ -52,126 +53,130 @@ export interface MirroredRelease {
 /** Archives that are read at once. */
 const atOnce = 4;
 
+/** Bytes of a SHA256SUMS. */
+const largestChecksums = 1024 * 1024;
+
 /**
  * A running mirror, asked as its clients ask it. Its `zh:` count as they do for them. An h1 is taken from no mirror that
  * does not say that it computed it: the archive is read and hashed here instead.
  */
-export interface AskedMirror {
-  readonly http: HttpClient;
-  /** The base of its network mirror protocol. */
-  readonly base: URL;
-  readonly limits: OriginLimits;
-  readonly hashing: Pick<ArchiveThreads, "hash">;
-  readonly signal: AbortSignal;
-}
-
-const turn = pLimit(atOnce);
-
-export async function findRelease(
-  mirror: AskedMirror,
-  address: ReleaseAddress,
-): Promise<MirroredRelease> {
-  const name = formatProviderAddress(address.provider);
-  const { url, value } = await askDocument(
-    mirror,
-    formatRelease(address),
-    `${name}/${address.version}.json`,
-  );
-  const { archives, computed } = checkShape(url, versionDocument, value);
-  const platforms = Object.keys(archives);
-  checkCount(url, platforms.length, mostPlatforms, "platforms");
-  const listed = Object.values(archives).flatMap(({ hashes }) =>
-    archiveHashesIn(hashes),
-  );
-  const signed =
-    computed === undefined ? [] : await findSigned(mirror, name, address);
-  return {
-    archiveHashes: [...new Set([...listed, ...signed])],
-    platforms,
-    findPackageHash: async (platform) => {
-      const subject = `${formatRelease(address)} for ${platform}`;
-      const own = computed?.[platform];
-      if (own !== undefined) return parsePackageHash(own);
-      const archive = archives[platform];
-      if (archive === undefined) throw failure("not-found", subject);
-      return turn(() => hashArchive(mirror, url, { ...archive, subject }));
-    },
-  };
-}
-
-/** Clients lock each line of SHA256SUMS, under any name. */
-async function findSigned(
-  { http, base, limits, signal }: AskedMirror,
-  name: string,
-  address: ReleaseAddress,
-): Promise<readonly string[]> {
-  const file = formatChecksumsName(address.provider, address.version);
-  const path = `../v1/providers/${name}/${address.version}/${file}`;
-  try {
-    const url = new URL(path, base);
-    const { bytes } = await http.fetchDocument(url, limits.checksums, signal);
-    const subject = { ...checksumsSubject(address), isOwn: () => true };
-    const lines = parseChecksumsDocument(subject, bytes);
-    return [...lines.values()].map((sha256) => `zh:${sha256}`);
-  } catch (error) {
-    // Nothing is signed that a client could check.
-    if (isRefused(error)) return [];
-    throw error;
-  }
-}
-
-/** Computes the h1 of an archive from the bytes that the mirror sends, which must match its `zh:`. */
-async function hashArchive(
-  { http, hashing, signal }: AskedMirror,
-  document: URL,
-  { subject, hashes, url: written }: Archive,
-): Promise<PackageHash> {
-  const url = URL.parse(written, document.href) ?? document;
-  const [zh] = archiveHashesIn(hashes);
-  if (zh === undefined)
-    throw failure(
-      "origin-answer",
-      `${url.origin}${url.pathname}`,
-      "the mirror tells no zh: that it could be compared with",
-    );
-  const { body } = await http.openArchive(url, signal);
-  await using file = await openNameless().catch(noRoom);
-  const sum = createHash("sha256");
-  let size = 0;
-  for await (const chunk of body) {
-    await file.writeFile(chunk).catch(noRoom);
-    sum.update(chunk);
-    size += chunk.length;
-  }
-  const sha256 = sum.digest("hex");
-  if (!hashes.includes(`zh:${sha256}`))
-    throw failure("archive-digest", subject, zh.slice(3), sha256);
-  return await hashing.hash({ fd: file.fd, size }).catch((cause: unknown) => {
-    throw isFailure(cause, "archive-unhashable")
-      ? failure("archive-unhashable", subject, cause.reason, { cause })
-      : cause;
+export class AskedMirror implements AsyncDisposable {
+  readonly #http: HttpClient;
+  readonly #base: URL;
+  readonly #signal: AbortSignal;
+  readonly #turn = pLimit(atOnce);
+  readonly #hashing = new ArchiveThreads({
+    threads: 2,
+    deadlineMs: archiveDeadline,
+    limits: packageLimits,
   });
-}
 
-async function askDocument(
-  { http, base, signal }: AskedMirror,
-  subject: string,
-  path: string,
-) {
-  try {
-    return await absentOn404(subject, () =>
-      askMirror(http, base, path, signal),
-    );
-  } catch (error) {
-    if (!isRefused(error)) throw error;
-    const remedy = `ask it why with "provender explain ${subject.replace(" ", "@")}"`;
-    const problem = `${base.host} refuses it`;
-    throw failure("input", subject, problem, remedy, { cause: error });
+  /** `base` is that of its network mirror protocol. */
+  constructor(http: HttpClient, base: URL, signal: AbortSignal) {
+    this.#http = http;
+    this.#base = base;
+    this.#signal = signal;
   }
-}
 
-function archiveHashesIn(hashes: readonly string[]): readonly string[] {
-  return hashes.filter((hash) => hash.startsWith("zh:"));
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([this.#http.close(), this.#hashing.close()]);
+  }
+
+  async findRelease(address: ReleaseAddress): Promise<MirroredRelease> {
+    const { url, value } = await this.#askDocument(address);
+    const { archives, computed } = checkShape(url, versionDocument, value);
+    const platforms = Object.keys(archives);
+    checkCount(url, platforms.length, mostPlatforms, "platforms");
+    const listed = Object.values(archives).flatMap(({ hashes }) =>
+      hashes.filter((hash) => hash.startsWith("zh:")),
+    );
+    const signed =
+      computed === undefined ? [] : await this.#findSigned(address);
+    return {
+      archiveHashes: [...new Set([...listed, ...signed])],
+      platforms,
+      findPackageHash: async (platform) => {
+        const subject = `${formatRelease(address)} for ${platform}`;
+        const own = computed?.[platform];
+        if (own !== undefined) return parsePackageHash(own);
+        const archive = archives[platform];
+        if (archive === undefined) throw failure("not-found", subject);
+        const from = URL.parse(archive.url, url.href) ?? url;
+        return this.#turn(() =>
+          this.#hashArchive(subject, from, archive.hashes),
+        );
+      },
+    };
+  }
+
+  async #askDocument(address: ReleaseAddress) {
+    const subject = formatRelease(address);
+    const path = `${formatProviderAddress(address.provider)}/${address.version}.json`;
+    try {
+      return await absentOn404(subject, () =>
+        askMirror(this.#http, new URL(path, this.#base), this.#signal),
+      );
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      const remedy = `ask it why with "provender explain ${subject.replace(" ", "@")}"`;
+      const problem = `${this.#base.host} refuses it`;
+      throw failure("input", subject, problem, remedy, { cause: error });
+    }
+  }
+
+  /** Clients lock each line of SHA256SUMS, under any name. */
+  async #findSigned(address: ReleaseAddress): Promise<readonly string[]> {
+    const { provider, version } = address;
+    const file = formatChecksumsName(provider, version);
+    const path = `../v1/providers/${formatProviderAddress(provider)}/${version}/${file}`;
+    try {
+      const { bytes } = await this.#http.fetchDocument(
+        new URL(path, this.#base),
+        largestChecksums,
+        this.#signal,
+      );
+      const subject = { ...checksumsSubject(address), isOwn: () => true };
+      const lines = parseChecksumsDocument(subject, bytes);
+      return [...lines.values()].map((sha256) => `zh:${sha256}`);
+    } catch (error) {
+      // Nothing is signed that a client could check.
+      if (isRefused(error)) return [];
+      throw error;
+    }
+  }
+
+  /** Computes the h1 of an archive from the bytes that the mirror sends, which must match its `zh:`. */
+  async #hashArchive(
+    subject: string,
+    url: URL,
+    hashes: readonly string[],
+  ): Promise<PackageHash> {
+    const zh = hashes.find((hash) => hash.startsWith("zh:"));
+    if (zh === undefined)
+      throw failure(
+        "origin-answer",
+        `${url.origin}${url.pathname}`,
+        "the mirror tells no zh: that it could be compared with",
+      );
+    const { body } = await this.#http.openArchive(url, this.#signal);
+    await using file = await openNameless().catch(noRoom);
+    const sum = createHash("sha256");
+    let size = 0;
+    for await (const chunk of body) {
+      await file.writeFile(chunk).catch(noRoom);
+      sum.update(chunk);
+      size += chunk.length;
+    }
+    const sha256 = sum.digest("hex");
+    if (!hashes.includes(`zh:${sha256}`))
+      throw failure("archive-digest", subject, zh.slice(3), sha256);
+    const hashing = this.#hashing.hash({ fd: file.fd, size });
+    return await hashing.catch((cause: unknown) => {
+      throw isFailure(cause, "archive-unhashable")
+        ? failure("archive-unhashable", subject, cause.reason, { cause })
+        : cause;
+    });
+  }
 }
 
 /** A file that no other process can open and that is gone with its handle, however this process ends. */

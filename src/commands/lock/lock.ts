@@ -1,35 +1,26 @@
-import { chmod, open, realpath, rm, stat } from "node:fs/promises";
+import { chmod, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
-import { originLimits } from "../../origin/guard/origin-settings.ts";
-import { commitFile } from "../../store/durable-file.ts";
-import { wireHashing } from "../../wiring/kept.ts";
-import { closing } from "../../wiring/open-mirror.ts";
 import { platformsOf, untilStopped } from "../command.ts";
 import {
   clientOf,
   formatLockFile,
   lockFileName,
   type ProviderLock,
+  readLockFile,
 } from "../inputs/dependency-lock-file.ts";
 import { readInputFile } from "../inputs/input-file.ts";
-import { readLockFile } from "../inputs/parser.ts";
 import {
   type MirrorFlags,
   nameLocalMirror,
   nameMirror,
   openNamed,
-  refuseLoneAuthority,
 } from "../named-mirror.ts";
 import { stderr } from "../output/report.ts";
-import {
-  type AskedMirror,
-  findRelease,
-  type MirroredRelease,
-} from "./asked-mirror.ts";
+import { AskedMirror, type MirroredRelease } from "./asked-mirror.ts";
 
 interface LockFlags extends MirrorFlags {
   /** Each is where a client is run. */
@@ -46,31 +37,21 @@ interface LockFlags extends MirrorFlags {
  * something is missing; each such thing is named on standard error.
  */
 export async function lock(flags: LockFlags): Promise<number> {
-  refuseLoneAuthority(flags);
+  const named = nameMirror(flags);
   const configuration = loadConfiguration({ file: flags.config });
-  const { limits } = configuration;
   const platforms = platformsOf(flags.platform, configuration);
-  const named =
-    flags.mirror === undefined
-      ? nameLocalMirror(configuration)
-      : nameMirror(flags.mirror, flags.ca);
-  const direct = { limits, proxy: { https: undefined, no: undefined } };
-  await using http = openNamed(
-    flags.mirror === undefined ? direct : configuration,
-    named,
-  );
-  await using hashing = closing(wireHashing());
-  const mirror = {
-    ...{ http, base: named.base, limits: originLimits(limits), hashing },
-    signal: untilStopped(),
-  };
+  const { limits } = configuration;
+  const direct = { https: undefined, no: undefined };
+  const proxy = named === undefined ? direct : configuration.proxy;
+  const asked = named ?? nameLocalMirror(configuration);
+  const http = openNamed({ limits, proxy }, asked);
+  await using mirror = new AskedMirror(http, asked.base, untilStopped());
   let isGood = true;
   for (const directory of flags.dir)
     try {
-      const isDone = await lockDirectory(
-        ...([directory, platforms, flags.check === true, mirror] as const),
-      );
-      isGood &&= isDone;
+      const check = flags.check === true;
+      isGood =
+        (await lockDirectory(directory, platforms, check, mirror)) && isGood;
     } catch (error) {
       if (!(error instanceof ProvenderError)) throw error;
       stderr(`${error.message}\n`);
@@ -89,7 +70,9 @@ async function lockDirectory(
   const path = join(directory, lockFileName);
   if (!(await stat(path).then(Boolean, () => false)))
     throw failure(
-      ...(["input", path, "it is not there"] as const),
+      "input",
+      path,
+      "it is not there",
       'run "init" of your client first',
     );
   const file = await readLockFile(path);
@@ -141,7 +124,7 @@ async function findHashes(
     problems.push(error);
   };
   try {
-    const release = await findRelease(mirror, lock);
+    const release = await mirror.findRelease(lock);
     const hashes = [...release.archiveHashes];
     const asked = platforms.map(formatPlatform);
     await Promise.all(
@@ -196,21 +179,12 @@ export async function replaceLockFile(
   const staged = `${target}.${crypto.randomUUID()}.tmp`;
   try {
     const { mode } = await stat(target);
-    const file = await open(staged, "wx", 0o600);
-    try {
-      await chmod(staged, mode & 0o7777);
-      await file.writeFile(text);
-      if ((await readInputFile(path)) !== before)
-        throw failure(
-          "input",
-          path,
-          "it was changed meanwhile",
-          "run this again",
-        );
-      await commitFile(file, staged, target);
-    } finally {
-      await file.close();
-    }
+    await writeFile(staged, text, { flag: "wx", mode: 0o600, flush: true });
+    await chmod(staged, mode & 0o7777);
+    const problem = "it was changed meanwhile";
+    if ((await readInputFile(path)) !== before)
+      throw failure("input", path, problem, "run this again");
+    await rename(staged, target);
   } catch (error) {
     await rm(staged, { force: true }).catch(() => undefined);
     if (isFailure(error, "input")) throw error;

@@ -24,8 +24,8 @@ import { settingsOf } from "../../wiring/clients.ts";
 import { wireRules } from "../../wiring/core.ts";
 import {
   type MirrorFlags,
+  type NamedMirror,
   nameMirror,
-  refuseLoneAuthority,
   wantToken,
 } from "../named-mirror.ts";
 import { formatDocument } from "../output/report.ts";
@@ -50,8 +50,7 @@ const deadline = 9_000;
 
 /** `provender doctor`: five checks; status 1 when one fails. */
 export async function doctor(flags: MirrorFlags): Promise<number> {
-  refuseLoneAuthority(flags);
-  const checks = await examine(flags);
+  const checks = await examine(flags.config, nameMirror(flags));
   const ok = checks.every(({ state }) => state !== "fail");
   const text =
     flags.json === true
@@ -68,11 +67,10 @@ function format({ check, state, found, remedy }: Check): string {
   return remedy === null ? line : `${line}${" ".repeat(21)}${remedy}\n`;
 }
 
-async function examine({
-  config,
-  mirror,
-  ca,
-}: MirrorFlags): Promise<readonly Check[]> {
+async function examine(
+  config: string | undefined,
+  named: NamedMirror | undefined,
+): Promise<readonly Check[]> {
   let configuration: Configuration;
   try {
     configuration = loadConfiguration({ file: config });
@@ -82,14 +80,12 @@ async function examine({
     const remedy = `Correct it until "provender config" finds it good.`;
     return [{ check: "configuration", ...fail(error.message, remedy) }];
   }
-  if (mirror !== undefined) {
-    const named = nameMirror(mirror, ca);
+  if (named !== undefined)
     return [
       await limit("mirror", (signal) =>
         examineMirror(named, configuration.proxy, signal),
       ),
     ];
-  }
   const source = configuration.source ?? "What is built in";
   const { tls, names } = configuration.listen;
   return [
@@ -257,7 +253,7 @@ const mostBytes = 64 * 1024;
 
 /** A mirror as clients on this machine find it: address, TLS, path, token, readiness, and the reasons that clients print. */
 async function examineMirror(
-  { base, ca, token }: ReturnType<typeof nameMirror>,
+  { base, ca, token }: NamedMirror,
   proxy: Configuration["proxy"],
   signal: AbortSignal,
 ): Promise<Found> {

@@ -14,7 +14,6 @@ import {
   type MirrorFlags,
   nameMirror,
   openNamed,
-  refuseLoneAuthority,
 } from "../named-mirror.ts";
 import { stdout } from "../output/report.ts";
 
@@ -22,20 +21,19 @@ import { stdout } from "../output/report.ts";
 export async function explain(
   flags: MirrorFlags & { readonly spec: string },
 ): Promise<number> {
-  const { spec, mirror, ca, json = false } = flags;
-  refuseLoneAuthority(flags);
-  if (mirror === undefined)
+  const { spec, json = false } = flags;
+  const named = nameMirror(flags);
+  if (named === undefined)
     return onStore(flags, async (opened) => {
       const question = parseWhySpec(spec, hostsOf(opened.configuration));
       return show(await explainHere(opened, question), json);
     });
-  const named = nameMirror(mirror, ca);
   const configuration = loadConfiguration({ file: flags.config });
   const question = parseWhySpec(spec, anyHostOf(configuration));
   await using http = openNamed(configuration, named);
   const root = new URL(named.base.href.replace(/\/providers\/$/, "/"));
-  const path = `why/${formatQuestion(question)}`;
-  const answer = await askMirror(http, root, path, untilStopped());
+  const url = new URL(`why/${formatQuestion(question)}`, root);
+  const answer = await askMirror(http, url, untilStopped());
   const why = answerShape.safeParse(answer.value);
   if (!why.success)
     throw failure("origin-answer", answer.url.href, "it is no answer to why", {

@@ -11,7 +11,6 @@ import {
 } from "../../errors/index.ts";
 import { ensureArchive } from "../../mirror/providers/ensured-archive.ts";
 import type { AdmittedPackage } from "../../mirror/providers/provider-mirror.ts";
-import type { ReleasePackage } from "../../mirror/releases/release.ts";
 import type { OpenMirror } from "../../wiring/open-mirror.ts";
 import type { DependencyLockFile } from "../inputs/dependency-lock-file.ts";
 import {
@@ -28,7 +27,7 @@ import {
 
 /**
  * Result for one package. `absent`: one of many versions is not made for the
- * platform. `missing`: a check does not find it. `evicted`: it made room for others of the same run.
+ * platform. `missing`: it is not held, and no origin may be asked. `evicted`: it made room for others of the same run.
  */
 export interface FetchedPackage {
   readonly wanted: WantedPackage;
@@ -46,21 +45,20 @@ export interface FetchedPackage {
   readonly error?: Error;
 }
 
+/** What was selected, and what came of it. */
+export interface Fetched extends Selection {
+  readonly results: readonly FetchedPackage[];
+}
+
 interface FetchOptions {
   /** Nothing new is begun once it is aborted. */
   readonly signal: AbortSignal;
   /** Reads what is stored too, so that what the disk damaged is fetched again. */
   readonly inspects?: boolean;
-  /** The mirror fetches nothing: what it holds is asked for. */
-  readonly checks?: boolean;
 }
 
 /** Packages that are looked at at once; the mirror bounds the downloads itself. */
 const atOnce = 32;
-
-const nothingSelected: Selection = {
-  ...{ packages: [], modules: [], notCarried: [], problems: [] },
-};
 
 /** Brings what is asked for into the store; an interruption leaves out what was not begun. */
 export async function fetchSelected(
@@ -68,24 +66,24 @@ export async function fetchSelected(
   lockFiles: readonly DependencyLockFile[],
   mirror: OpenMirror,
   options: FetchOptions,
-) {
+): Promise<Fetched> {
   const { signal } = options;
   const progress = showProgress(flags.json);
-  let selection = nothingSelected;
-  let results: readonly FetchedPackage[] = [];
   try {
     const selecting = selectPackages(flags, lockFiles, mirror, signal);
-    selection = await untilAborted(selecting, signal);
+    const selection = await untilAborted(selecting, signal);
     progress.expect(selection.packages.length);
-    results = await pLimit(atOnce).map(selection.packages, (wanted) =>
+    const results = pLimit(atOnce).map(selection.packages, (wanted) =>
       fetchPackage(wanted, mirror, progress, options),
     );
+    return { ...selection, results: await results };
   } catch (error) {
     if (!signal.aborted) throw error;
+    const nothing = { packages: [], modules: [], notCarried: [] };
+    return { ...nothing, problems: [], results: [] };
   } finally {
     progress.close();
   }
-  return { ...selection, results };
 }
 
 /** Room is made by what is stored. */
@@ -102,25 +100,50 @@ export function formatWanted(wanted: WantedPackage): string {
   return `${formatProviderAddress(provider)} ${version} ${formatPlatform(platform)}`;
 }
 
+/** A line for each thing that could not be had. */
+export function listFailures({
+  problems,
+  results,
+}: Fetched): readonly string[] {
+  const format = (error: Error, name?: string) =>
+    isFailure(error, "not-stored")
+      ? `${name ?? error.subject} is not held here.\n`
+      : `${name === undefined ? "" : `${name}: `}${error.message}\n`;
+  return [
+    ...results.flatMap(({ wanted, error }) =>
+      error === undefined ? [] : format(error, formatWanted(wanted)),
+    ),
+    ...problems.map((error) => format(error)),
+  ];
+}
+
 /** Brings one package into the store and compares it with the lock files. */
 async function fetchPackage(
   wanted: WantedPackage,
   mirror: OpenMirror,
   progress: Progress,
-  { signal, inspects = false, checks = false }: FetchOptions,
+  { signal, inspects = false }: FetchOptions,
 ): Promise<FetchedPackage> {
   const label = formatWanted(wanted);
   let item: ProgressItem = { label, size: 0, received: 0 };
   const fetchAndCompare = async (): Promise<FetchedPackage> => {
     signal.throwIfAborted();
-    const { provider, version, platform } = wanted;
+    const { provider, version, platform, locks } = wanted;
     const address = { provider, version };
     const admitted = await mirror.providers.recallPackage(address, platform);
-    const { found } = admitted;
-    const zh = formatArchiveHash(found.sha256);
+    const { filename, sha256 } = admitted.found;
+    const zh = formatArchiveHash(sha256);
+    /** Requires a hash of each lock file to fit. */
+    const expectLocked = (
+      known: readonly string[],
+      fits: (hash: string) => boolean,
+    ) => {
+      for (const { where, hashes } of locks)
+        if (!hashes.some(fits))
+          throw failure("lock-mismatch", filename, where, hashes, known);
+    };
     // Refused before anything is fetched: what no h1 could make right.
-    const mayFit = (hash: string) => hash === zh || !hash.startsWith("zh:");
-    expectLocked(wanted, found, [zh], mayFit);
+    expectLocked([zh], (hash) => hash === zh || !hash.startsWith("zh:"));
     signal.throwIfAborted();
     const archive = await ensureArchive(mirror, admitted, { inspects, signal });
     const outcome = archive.outcome === "hit" ? "stored" : "fetched";
@@ -138,14 +161,14 @@ async function fetchPackage(
     }
     const h1 = await archive.done;
     const known = h1 === undefined ? [zh] : [h1, zh];
-    expectLocked(wanted, found, known, (hash) => known.includes(hash));
+    expectLocked(known, (hash) => known.includes(hash));
     return { wanted, outcome, admitted, size: archive.size, h1 };
   };
   const result = await fetchAndCompare().catch(
     (error: unknown): FetchedPackage => {
       if (signal.aborted) return { wanted, outcome: "interrupted" };
-      if (checks && isFailure(error, "not-stored"))
-        return { wanted, outcome: "missing" };
+      if (isFailure(error, "not-stored"))
+        return { wanted, outcome: "missing", error };
       if (isAbsence(error) && wanted.isOneOfMany)
         return { wanted, outcome: "absent" };
       // Such as ENOSPC.
@@ -157,16 +180,4 @@ async function fetchPackage(
   );
   progress.end(item, result.outcome);
   return result;
-}
-
-/** Requires a hash of each lock file to fit. */
-function expectLocked(
-  { locks }: WantedPackage,
-  { filename }: ReleasePackage,
-  known: readonly string[],
-  fits: (hash: string) => boolean,
-): void {
-  for (const { where, hashes } of locks)
-    if (!hashes.some(fits))
-      throw failure("lock-mismatch", filename, where, hashes, known);
 }

@@ -29,7 +29,7 @@ export async function importFile({
   const bundle = await openBundle(file, sha256, limits, stderr);
   return onStore(flags, async (mirror, signal) => {
     await measureStore(mirror);
-    return takeBundle(mirror, { file, bundle, signal }, stderr);
+    return takeBundle(mirror, file, bundle, signal, stderr);
   });
 }
 
@@ -63,18 +63,12 @@ export async function openBundle(
   return bundle;
 }
 
-/** Closes the bundle. */
+/** Takes what the bundle carries into the store, and closes it. */
 export async function takeBundle(
   parts: ImportParts,
-  {
-    file,
-    bundle,
-    signal,
-  }: {
-    readonly file: string;
-    readonly bundle: BundleFile;
-    readonly signal: AbortSignal;
-  },
+  file: string,
+  bundle: BundleFile,
+  signal: AbortSignal,
   stderr: (text: string) => void,
 ): Promise<number> {
   const done = { releases: 0, added: 0, present: 0, refused: 0 };
@@ -85,17 +79,18 @@ export async function takeBundle(
         stderr(`provender: ${one.name}: ${one.refused.message}\n`);
         continue;
       }
+      const { name, added, present } = one;
       done.releases++;
-      done.added += one.added.length;
-      done.present += one.present;
-      const added = `${one.added.length} archives imported`;
-      const present = `${one.present} ${one.added.length === 0 ? "archives " : ""}already there`;
+      done.added += added.length;
+      done.present += present;
+      const came = `${added.length} archives imported`;
+      const there = `${present} ${added.length === 0 ? "archives " : ""}already there`;
       const told = [
-        ...(one.added.length > 0 ? [added] : []),
-        ...(one.present > 0 || one.added.length === 0 ? [present] : []),
+        ...(added.length > 0 ? [came] : []),
+        ...(present > 0 || added.length === 0 ? [there] : []),
       ];
-      stderr(`${one.name}: ${told.join(", ")}\n`);
-      for (const sha256 of one.added) await parts.hashes.wait(sha256);
+      stderr(`${name}: ${told.join(", ")}\n`);
+      for (const sha256 of added) await parts.hashes.wait(sha256);
     }
   } catch (error) {
     if (!(error instanceof Error && "syscall" in error)) throw error;

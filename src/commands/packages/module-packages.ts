@@ -3,6 +3,7 @@ import {
   formatModuleAddress,
   type ModuleAddress,
 } from "../../address/module-address.ts";
+import type { VersionSelection } from "../../address/specs/provider-spec.ts";
 import type { Version } from "../../address/version.ts";
 import { failure, isFailure } from "../../errors/index.ts";
 import {
@@ -18,21 +19,18 @@ import {
   ArchiveRefused,
   moduleLimits,
 } from "../../verification/archives/limits.ts";
-import type { OpenArchive } from "../../verification/archives/open-archive.ts";
 import type { OpenMirror } from "../../wiring/open-mirror.ts";
 import {
-  type Folder,
+  followModules,
   type FoundModule,
   isConfigurationFile,
+  type Module,
   type NotCarried,
   type OpenModule,
+  readModule,
 } from "../inputs/configuration.ts";
 import { readInputBytes } from "../inputs/input-file.ts";
-import {
-  chooseVersions,
-  newestOf,
-  type VersionChoice,
-} from "./version-choice.ts";
+import { chooseVersions } from "./version-choice.ts";
 
 /** A module that is in the store. */
 export interface GatheredModule {
@@ -43,7 +41,7 @@ export interface GatheredModule {
   /** `evicted`: it made room for others of the same run. */
   readonly outcome: "stored" | "fetched" | "evicted";
   /** SPECs and FILE:LINEs that requested it. */
-  readonly asked: readonly string[];
+  readonly asked: ReadonlySet<string>;
 }
 
 /** A line for standard error. */
@@ -60,7 +58,7 @@ export class ModulePackages {
   readonly #mirror: OpenMirror;
   readonly #signal: AbortSignal;
   readonly #found = new Map<string, Promise<FoundModule>>();
-  readonly #gathered = new Map<string, Omit<GatheredModule, "asked">>();
+  readonly #gathered = new Map<string, GatheredModule>();
   readonly #asked = new Map<string, Set<string>>();
 
   constructor(mirror: OpenMirror, signal: AbortSignal) {
@@ -72,44 +70,56 @@ export class ModulePackages {
   get gathered(): readonly GatheredModule[] {
     return [...this.#gathered]
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, one]) => ({
-        ...one,
-        asked: [...(this.#asked.get(name) ?? [])],
-      }));
+      .map(([, one]) => one);
   }
 
   readonly open: OpenModule = async (module, constraint, where) => {
     try {
-      const choice = newestOf({ kind: "module-constraint", constraint });
-      const [version] = await this.choose(module, choice, where);
-      return await this.get({ module, version }, where);
+      const selection = { kind: "module-constraint", constraint } as const;
+      const versions = await this.choose(module, selection, where);
+      return await this.#get({ module, version: versions[0] }, where);
     } catch (error) {
       if (!isFailure(error, "origin-not-served")) throw error;
       return { because: `${error.hostname} is none of "origins"` };
     }
   };
 
+  /** Clients always ask for the list, in which `1.2.3` may be `1.2.3+build`. */
   choose(
     module: ModuleAddress,
-    choice: VersionChoice,
+    selection: VersionSelection,
     where: string,
   ): Promise<readonly [Version, ...Version[]]> {
     const name = formatModuleAddress(module);
-    return chooseVersions(name, choice, where, async () => {
+    return chooseVersions(name, selection, where, async () => {
       const { value } = await this.#mirror.modules.listVersions(module);
       return value.versions;
     });
   }
 
-  async get(
+  /** What a module and all that it calls require, as if a configuration called nothing else. */
+  async follow(
     address: ModuleReleaseAddress,
     where: string,
-  ): Promise<FoundModule> {
+  ): ReturnType<typeof followModules> {
+    const found = await this.#get(address, where);
+    if ("because" in found) {
+      const source = formatModuleRelease(address);
+      const notCarried = [{ ...found, source, where }];
+      return { requirements: [], problems: [], notCarried };
+    }
+    const { hostname } = address.module;
+    const registry =
+      hostname === "registry.opentofu.org" ? hostname : "registry.terraform.io";
+    return followModules(await found.enter(""), registry, this.open);
+  }
+
+  #get(address: ModuleReleaseAddress, where: string): Promise<FoundModule> {
     this.#signal.throwIfAborted();
     const name = formatModuleRelease(address);
     const asked = this.#asked.get(name) ?? new Set();
     this.#asked.set(name, asked.add(where));
-    const found = this.#found.get(name) ?? this.#fetch(name, address);
+    const found = this.#found.get(name) ?? this.#fetch(name, address, asked);
     this.#found.set(name, found);
     return found;
   }
@@ -117,6 +127,7 @@ export class ModulePackages {
   async #fetch(
     name: string,
     address: ModuleReleaseAddress,
+    asked: ReadonlySet<string>,
   ): Promise<FoundModule> {
     const { modules, blobs } = this.#mirror;
     const stored = await modules.find(address);
@@ -124,41 +135,28 @@ export class ModulePackages {
     if ("foreign" in archive)
       return { because: `only clients can fetch it (${archive.foreign})` };
     const outcome = stored === undefined ? "fetched" : "stored";
-    const { sha256 } = archive;
+    const { sha256, format, subdirectory } = archive;
     const blob = await blobs.open(sha256);
     if (blob === undefined)
       throw failure("stored-archive-unreadable", sha256, "it is gone");
     await using handle = blob.handle;
     const { size } = blob;
-    this.#gathered.set(name, { address, archive, outcome, size });
-    return await readModulePackage(name, archive, { fd: handle.fd, size });
-  }
-}
-
-const isOfModule = (path: string) => isConfigurationFile(posix.basename(path));
-
-/** Reads the configuration in a module's archive, or returns the reason why it is not carried. */
-async function readModulePackage(
-  name: string,
-  { format, subdirectory }: Pick<ModuleArchive, "format" | "subdirectory">,
-  archive: OpenArchive,
-): Promise<FoundModule> {
-  try {
+    this.#gathered.set(name, { address, archive, outcome, size, asked });
     const content = await readModuleFiles(
-      ...([format, archive, moduleLimits, isOfModule] as const),
-    );
+      format,
+      { fd: handle.fd, size },
+      moduleLimits,
+      (path) => isConfigurationFile(posix.basename(path)),
+    ).catch((cause: unknown) => {
+      throw cause instanceof ArchiveRefused
+        ? failure("module-archive-refused", name, cause.message, { cause })
+        : cause;
+    });
     return content === undefined
       ? { because: `what it calls is not seen in a ${format}` }
       : openPackage(name, content, subdirectory);
-  } catch (error) {
-    if (!(error instanceof ArchiveRefused)) throw error;
-    const { message } = error;
-    throw failure("module-archive-refused", name, message, { cause: error });
   }
 }
-
-/** More links that follow one another are a circle. */
-const mostLinks = 40;
 
 /**
  * Opens folders of a module's archive, which is not unpacked. `name` is HOSTNAME/NAMESPACE/NAME/SYSTEM VERSION, `top` the
@@ -168,43 +166,51 @@ function openPackage(
   name: string,
   { files, links }: ModuleFiles,
   top: string,
-): Exclude<FoundModule, { readonly because: string }> {
-  const folders = new Map<string, string[]>([["", []]]);
-  for (const path of [...files.keys(), ...links.keys()]) {
-    for (let at = folderOf(path); !folders.has(at); at = folderOf(at))
-      folders.set(at, []);
-    folders.get(folderOf(path))?.push(posix.basename(path));
-  }
-  const shape = top.replaceAll(/[^\w/-]/g, "\\$&").replaceAll("\\*", "[^/]+");
-  const whole = new RegExp(`^${shape}$`);
-  const tops = [...folders.keys()].filter((folder) => whole.test(folder));
-  const own = tops.length === 1 ? (tops[0] ?? top) : top;
-  const open = (written: string): Folder => {
-    const path = followLinks(links, written);
-    const names = folders.get(path);
-    const missing = `no folder "${path}" is in it`;
-    if (names === undefined)
+): FoundModule {
+  const paths = [...files.keys(), ...links.keys()];
+  const modules = new Map<string, Promise<Module>>();
+  const open = async (written: string): Promise<Module> => {
+    const folder = followLinks(links, written);
+    const start = folder === "" ? "" : `${folder}/`;
+    const names = paths
+      .filter((path) => path.startsWith(start))
+      .map((path) => path.slice(start.length));
+    const missing = `no folder "${folder}" is in it`;
+    if (folder !== "" && names.length === 0)
       throw failure("input", name, missing, "see its caller");
-    const show = (file: string) => `${name}//${posix.join(path, file)}`;
-    const read = (file: string) => {
-      const bytes = files.get(followLinks(links, posix.join(path, file)));
-      if (bytes !== undefined) return readInputBytes(show(file), bytes);
-      const problem = "it is a link to nothing";
-      throw failure("input", show(file), problem, "tell its publisher");
-    };
-    return {
-      key: `${name}//${path}`,
-      names: names.filter((one) => !folders.has(posix.join(path, one))),
-      show,
-      read,
-      enter: (call) => open(posix.join(path, call)),
-    };
+    const show = (file: string) => `${name}//${start}${file}`;
+    const module =
+      modules.get(folder) ??
+      readModule({
+        ...{ key: `${name}//${folder}`, names, show },
+        read: (file) => {
+          const bytes = files.get(followLinks(links, `${start}${file}`));
+          if (bytes !== undefined) return readInputBytes(show(file), bytes);
+          const problem = "it is a link to nothing";
+          throw failure("input", show(file), problem, "tell its publisher");
+        },
+        enter: (call) => open(posix.join(folder, call)),
+      });
+    modules.set(folder, module);
+    return module;
   };
-  return { folder: (subdirectory) => open(posix.join(own, subdirectory)) };
+  const shape = top.replaceAll(/[^\w/-]/g, "\\$&").replaceAll("\\*", "[^/]+");
+  const inside = new RegExp(`^(${shape})/`);
+  const tops = new Set(paths.flatMap((path) => inside.exec(path)?.[1] ?? []));
+  const [own = top] = tops.size === 1 ? tops : [];
+  return { enter: (subdirectory) => open(posix.join(own, subdirectory)) };
 }
+
+/** More links that follow one another are a circle. */
+const mostLinks = 40;
 
 /** Resolves links in a path; a folder is named without a slash at its end. */
 function followLinks(links: ModuleFiles["links"], path: string): string {
+  const partsOf = (text: string) =>
+    posix
+      .normalize(text)
+      .split("/")
+      .filter((part) => part !== "" && part !== ".");
   let parts = partsOf(path);
   for (let left = mostLinks; left > 0; left--) {
     const upTo = (at: number) => parts.slice(0, at + 1).join("/");
@@ -214,13 +220,4 @@ function followLinks(links: ModuleFiles["links"], path: string): string {
     parts = [...target, ...parts.slice(at + 1)];
   }
   return parts.join("/");
-}
-
-function partsOf(path: string): readonly string[] {
-  const parts = posix.normalize(path).split("/");
-  return parts.filter((part) => part !== "" && part !== ".");
-}
-
-function folderOf(path: string): string {
-  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }

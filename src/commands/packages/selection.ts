@@ -5,36 +5,23 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import { parseModuleSpec } from "../../address/specs/module-spec.ts";
-import { parseProviderSpec } from "../../address/specs/provider-spec.ts";
-import type { SpecHosts } from "../../address/specs/spec.ts";
+import {
+  parseProviderSpec,
+  type VersionSelection,
+} from "../../address/specs/provider-spec.ts";
 import type { Version } from "../../address/version.ts";
 import { failure, ProvenderError } from "../../errors/index.ts";
-import {
-  formatModuleRelease,
-  type ModuleReleaseAddress,
-} from "../../mirror/modules/release.ts";
 import { justNow } from "../../mirror/providers/provider-mirror.ts";
 import type { OpenMirror } from "../../wiring/open-mirror.ts";
 import { type Flags, hostsOf, platformsOf } from "../command.ts";
+import { findRoots, type NotCarried } from "../inputs/configuration.ts";
 import {
-  findRoots,
-  followModules,
-  type NotCarried,
-  readModule,
-  type Requirement,
-} from "../inputs/configuration.ts";
-import type {
-  DependencyLockFile,
-  ProviderLock,
+  type DependencyLockFile,
+  type ProviderLock,
+  readLockFile,
 } from "../inputs/dependency-lock-file.ts";
-import { readLockFile } from "../inputs/parser.ts";
 import { type GatheredModule, ModulePackages } from "./module-packages.ts";
-import {
-  choiceOf,
-  chooseVersions,
-  newestOf,
-  type VersionChoice,
-} from "./version-choice.ts";
+import { chooseVersions } from "./version-choice.ts";
 
 /** The packages that a command works on. */
 export interface SelectionFlags extends Flags {
@@ -85,17 +72,12 @@ export interface Selection {
 /** A provider that is asked for; `where` is the SPEC or FILE:LINE. */
 interface PackageRequest {
   readonly provider: ProviderAddress;
-  readonly choice: VersionChoice;
+  readonly selection: VersionSelection;
   readonly where: string;
+  /** Of what is selected, clients would install the newest alone. */
+  readonly isNewest?: boolean;
   /** Hashes from a dependency lock file; without any, clients take what they get. */
   readonly hashes?: readonly string[];
-}
-
-/** Requests that were read, and problems of the others. */
-interface Requests {
-  readonly requests: readonly PackageRequest[];
-  readonly problems: readonly ProvenderError[];
-  readonly notCarried: readonly NotCarried[];
 }
 
 /** Lists of versions that are asked for at once. */
@@ -108,22 +90,21 @@ export async function selectPackages(
   mirror: OpenMirror,
   signal: AbortSignal,
 ): Promise<Selection> {
-  const { configuration, providers } = mirror;
-  const platforms = platformsOf(flags.platform, configuration);
+  const platforms = platformsOf(flags.platform, mirror.configuration);
   const modules = new ModulePackages(mirror, signal);
-  const hosts = hostsOf(configuration);
-  const read = await readRequests(flags, lockFiles, hosts, modules);
+  const read = await readRequests(flags, lockFiles, mirror, modules);
   const wanted = new Map<string, WantedPackage>();
   const problems = [...read.problems];
   await pLimit(listings).map(read.requests, async (request) => {
-    const { provider, choice, where, hashes = [] } = request;
+    const { provider, selection, where, isNewest, hashes = [] } = request;
     const name = formatProviderAddress(provider);
     try {
-      const list = async () => {
+      const chosen = await chooseVersions(name, selection, where, async () => {
         const asked = { maxAge: justNow };
-        return (await providers.listVersions(provider, asked)).value.versions;
-      };
-      const versions = await chooseVersions(name, choice, where, list);
+        const list = await mirror.providers.listVersions(provider, asked);
+        return list.value.versions;
+      });
+      const versions = isNewest === true ? chosen.slice(0, 1) : chosen;
       for (const version of versions)
         for (const platform of platforms) {
           const key = `${name} ${version} ${formatPlatform(platform)}`;
@@ -152,9 +133,9 @@ export async function selectPackages(
 async function readRequests(
   { spec: specs, module: moduleSpecs = [], directory = [] }: SelectionFlags,
   lockFiles: readonly DependencyLockFile[],
-  hosts: SpecHosts,
+  { configuration }: OpenMirror,
   modules: ModulePackages,
-): Promise<Requests> {
+) {
   const ways = [specs, lockFiles, directory, moduleSpecs];
   if (ways.every((way) => way.length === 0))
     throw failure(
@@ -162,101 +143,58 @@ async function readRequests(
       "fetch",
       "SPECs, --lock-file or --directory, or modules with --module",
     );
-  const requests = specs.map((spec) => {
-    const { address: provider, selection } = parseProviderSpec(spec, hosts);
-    return { provider, choice: choiceOf(selection), where: spec };
+  const hosts = hostsOf(configuration);
+  const named = specs.map((where): PackageRequest => {
+    const { address: provider, selection } = parseProviderSpec(where, hosts);
+    return { provider, selection, where };
   });
-  const named = moduleSpecs.map((where) => ({
-    ...parseModuleSpec(where, hosts),
-    where,
-  }));
-  const found = await Promise.all([
-    ...named.map(async ({ address: module, selection, where }) => {
-      try {
-        const choice = choiceOf(selection);
-        const versions = await modules.choose(module, choice, where);
-        // Each by itself, as if a configuration called nothing else.
-        return join(
-          await Promise.all(
+  const namedModules = moduleSpecs.map((where) => {
+    return { ...parseModuleSpec(where, hosts), where };
+  });
+  const [followed, searched] = await Promise.all([
+    Promise.all(
+      namedModules.map(async ({ address: module, selection, where }) => {
+        try {
+          const versions = await modules.choose(module, selection, where);
+          return await Promise.all(
             versions.map((version) =>
-              requestsOfModule({ module, version }, where, modules),
+              modules.follow({ module, version }, where),
             ),
-          ),
-        );
-      } catch (error) {
-        if (!(error instanceof ProvenderError)) throw error;
-        return { problems: [error] };
-      }
-    }),
-    ...directory.map((path) => readDirectory(path, modules)),
+          );
+        } catch (error) {
+          if (!(error instanceof ProvenderError)) throw error;
+          return [{ requirements: [], problems: [error], notCarried: [] }];
+        }
+      }),
+    ),
+    Promise.all(directory.map((path) => findRoots(path, modules.open))),
   ]);
-  const locked = lockFiles.map(({ locks, problems }) => {
-    return { requests: locks.map(requestOfLock), problems };
-  });
-  return join([{ requests }, ...locked, ...found]);
-}
-
-function join(parts: readonly Partial<Requests>[]): Requests {
+  const roots = searched.flatMap((one) => one.roots);
+  const locked = [...lockFiles, ...roots.flatMap(({ locks }) => locks ?? [])]
+    .flatMap(({ locks }) => locks)
+    .map(({ provider, version, hashes, where }): PackageRequest => {
+      const constraint = [{ operator: "=", boundary: version }] as const;
+      const selection = { kind: "constraint", constraint } as const;
+      return { provider, selection, where, hashes };
+    });
+  const required = [...followed.flat(), ...roots.map(withoutLocked)]
+    .flatMap(({ requirements }) => requirements)
+    .map(({ provider, constraint, where }): PackageRequest => {
+      const selection = { kind: "constraint", constraint } as const;
+      return { provider, selection, where, isNewest: true };
+    });
   return {
-    requests: parts.flatMap(({ requests = [] }) => requests),
-    problems: parts.flatMap(({ problems = [] }) => problems),
-    notCarried: parts.flatMap(({ notCarried = [] }) => notCarried),
+    requests: [...named, ...locked, ...required],
+    problems: [...lockFiles, ...followed.flat(), ...searched].flatMap(
+      ({ problems }): readonly ProvenderError[] => problems,
+    ),
+    notCarried: [...followed.flat(), ...roots].flatMap((one) => one.notCarried),
   };
 }
 
-/** A locked version is what clients install. */
-function requestOfLock(lock: ProviderLock): PackageRequest {
-  const { provider, version, hashes, where } = lock;
-  return { provider, choice: { version }, where, hashes };
-}
+type Root = Awaited<ReturnType<typeof findRoots>>["roots"][number];
 
-function requestOfRequirement(required: Requirement): PackageRequest {
-  const { provider, constraint, where } = required;
-  const choice = newestOf({ kind: "constraint", constraint });
-  return { provider, choice, where };
-}
-
-async function requestsOfModule(
-  address: ModuleReleaseAddress,
-  where: string,
-  modules: ModulePackages,
-): Promise<Partial<Requests>> {
-  const found = await modules.get(address, where);
-  if ("because" in found) {
-    const source = formatModuleRelease(address);
-    return { notCarried: [{ ...found, source, where }] };
-  }
-  const registry =
-    address.module.hostname === "registry.opentofu.org"
-      ? "registry.opentofu.org"
-      : "registry.terraform.io";
-  const folder = found.folder("");
-  const { requirements, ...rest } = await followModules(
-    { folder, module: await readModule(folder) },
-    registry,
-    modules.open,
-  );
-  return { ...rest, requests: requirements.map(requestOfRequirement) };
-}
-
-async function readDirectory(
-  path: string,
-  modules: ModulePackages,
-): Promise<Requests> {
-  const { roots, problems } = await findRoots(path, modules.open);
-  return join([
-    { problems },
-    ...roots.map(({ locks, requirements, notCarried }) => {
-      const locked = new Set(locks?.locks.map(({ name }) => name));
-      const required = requirements.filter(({ name }) => !locked.has(name));
-      return {
-        requests: [
-          ...(locks?.locks ?? []).map(requestOfLock),
-          ...required.map(requestOfRequirement),
-        ],
-        problems: locks?.problems ?? [],
-        notCarried,
-      };
-    }),
-  ]);
+function withoutLocked({ locks, requirements }: Root) {
+  const locked = new Set(locks?.locks.map(({ name }) => name));
+  return { requirements: requirements.filter(({ name }) => !locked.has(name)) };
 }

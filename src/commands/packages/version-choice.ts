@@ -7,58 +7,31 @@ import { formatVersionConstraint } from "../../address/version-constraint.ts";
 import type { Version } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
 
-/** One version by name, all that a SPEC selects, or the newest that a configuration allows. */
-export type VersionChoice =
-  | { readonly version: Version }
-  | { readonly selection: VersionSelection; readonly isNewest: boolean };
-
-/** Newest first. Asks for the list of versions only when the choice needs one; `where` is for errors. */
+/**
+ * Newest first. A provider's constraint that names one version alone needs no list; `where` is for errors.
+ */
 export async function chooseVersions(
   name: string,
-  choice: VersionChoice,
+  selection: VersionSelection,
   where: string,
   listVersions: () => Promise<readonly Version[]>,
 ): Promise<readonly [Version, ...Version[]]> {
-  if ("version" in choice) return [choice.version];
-  const { selection, isNewest } = choice;
+  const [term, ...terms] =
+    selection.kind === "constraint" ? selection.constraint : [];
+  if (term?.operator === "=" && terms.length === 0) return [term.boundary];
   const [newest, ...others] = selectVersions(selection, await listVersions());
   if (newest === undefined)
     throw failure("no-version", name, describeSelection(selection), where);
-  return isNewest ? [newest] : [newest, ...others];
-}
-
-/** A provider's constraint that names one version alone needs no list. */
-export function choiceOf(
-  selection: VersionSelection,
-  isNewest = false,
-): VersionChoice {
-  const [term, ...others] =
-    selection.kind === "constraint" ? selection.constraint : [];
-  return term?.operator === "=" && others.length === 0
-    ? { version: term.boundary }
-    : { selection, isNewest };
-}
-
-/**
- * Chooses the version that a client would install where nothing is locked. Of a module, clients always ask for the list,
- * in which `1.2.3` may be `1.2.3+build`.
- */
-export function newestOf(
-  selection: Extract<VersionSelection, { readonly constraint: unknown }>,
-): VersionChoice {
-  const isAny = selection.constraint.length === 0;
-  return choiceOf(isAny ? { kind: "latest", count: 1 } : selection, true);
+  return [newest, ...others];
 }
 
 function describeSelection(selection: VersionSelection): string {
-  switch (selection.kind) {
-    case "constraint":
-      return `"${formatVersionConstraint(selection.constraint)}"`;
-    case "module-constraint":
-      return `"${formatModuleConstraint(selection.constraint)}"`;
-    case "all":
-      return '"all"';
-    case "latest":
-      return '"latest"; it has prereleases only';
-  }
+  if (selection.kind === "all") return '"all"';
+  const text =
+    selection.kind === "constraint"
+      ? formatVersionConstraint(selection.constraint)
+      : selection.kind === "module-constraint"
+        ? formatModuleConstraint(selection.constraint)
+        : "";
+  return text === "" ? '"latest"; it has prereleases only' : `"${text}"`;
 }

@@ -19,15 +19,6 @@ function lockOf(...names: readonly string[]): string {
     .join("");
 }
 
-/** A test that calls a module in place of the configuration. */
-function run(source: string, name = "x"): string {
-  return `run "${name}" {\n  module {\n    source = "${source}"\n  }\n}\n`;
-}
-
-function jsonRun(source: string): string {
-  return JSON.stringify({ run: { x: { module: { source } } } });
-}
-
 /** What one directory is as a root. */
 async function readRootDirectory(
   directory: string,
@@ -93,7 +84,6 @@ describe("the configuration of a directory", () => {
     const directory = makeDirectory({
       "x.tf/main.tf": "not { ours",
       "y.tofu.json/a": "not { ours",
-      "tests/z.tftest.hcl/a": "not { ours",
       ".terraform.lock.hcl/a": "not { ours",
       "empty.tf": "",
     });
@@ -172,25 +162,6 @@ describe("the configuration of a directory", () => {
     ]);
   });
 
-  it.each([
-    ["tests/unit.tftest.hcl", run("./setup")],
-    ["tests/unit.tftest.json", jsonRun("./setup")],
-    ["unit.tofutest.hcl", run("./setup")],
-    ["tests/unit.tftest.hcl", run("./a", "y") + run("./setup")],
-  ])("joins what local modules want that %s calls", async (name, text) => {
-    const { required, problems } = await read({
-      "main.tf": require("aws", "hashicorp/aws"),
-      "setup/main.tf": `${require("null", "hashicorp/null")}module "a" {\n  source = "../a"\n}\n`,
-      "a/main.tf": require("http", "hashicorp/http"),
-      "setup/tests/own.tftest.hcl": "no { ours",
-      [name]: text,
-    });
-    expect(problems).toEqual([]);
-    expect(required.map((one) => one.split(" ")[0])).toEqual(
-      ["aws", "http", "null"].map((type) => `${hashicorp}/${type}`),
-    );
-  });
-
   it("names registries in any script", async () => {
     const directory = makeDirectory({
       "main.tf": `${require("a", "b\u00fccher.test/Acme/net")}${require("b", "B\u00dcCHER.test:8443/acme/net")}module "c" {\n  source = "\u4f8b\u3048.test/acme/net/aws"\n}\n`,
@@ -209,19 +180,6 @@ describe("the configuration of a directory", () => {
       "xn--bcher-kva.test:8443/acme/net",
     ]);
     expect(opened).toEqual(["xn--r8jz45g.test"]);
-  });
-
-  it.each([
-    ["tests/deeper/unit.tftest.hcl", run("./setup")],
-    ["unit.tftest.hcl", 'provider "null" {\n}\nmock_provider "null" {\n}\n'],
-  ])("sees no tests that clients do not see: %s", async (name, text) => {
-    const { required, problems } = await read({
-      "main.tf": require("aws", "hashicorp/aws"),
-      "setup/main.tf": require("null", "hashicorp/null"),
-      [name]: text,
-    });
-    expect(problems).toEqual([]);
-    expect(required).toHaveLength(1);
   });
 
   it("lets override files stand for what they name", async () => {

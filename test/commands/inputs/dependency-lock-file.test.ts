@@ -1,6 +1,50 @@
 import { describe, expect, it } from "vitest";
-import { parseLockFile } from "../../../src/commands/inputs/parser.ts";
-import { canonical, widget, wild } from "./lock-files.ts";
+import { parseProviderAddress } from "../../../src/address/provider-address.ts";
+import { parseVersion } from "../../../src/address/version.ts";
+import {
+  formatLockFile,
+  parseLockFile,
+} from "../../../src/commands/inputs/dependency-lock-file.ts";
+import fc from "../../seeded.ts";
+
+const widget = "registry.terraform.io/acme/widget";
+
+/** As both clients write it (depsfile, "SaveLocksToBytes"). */
+const canonical = `# This file is maintained automatically by "terraform init".
+# Manual edits may be lost in future updates.
+
+provider "registry.terraform.io/acme/widget" {
+  version     = "1.2.3"
+  constraints = "~> 1.2"
+  hashes = [
+    "h1:bbb=",
+    "zh:ccc",
+  ]
+}
+`;
+
+const wild = `// ours
+/* two
+   lines */
+module "child" { # not for us
+  list = [ { a = "}" }, "]" ]
+  nested { x = 1 }
+}
+provider "${widget}" { # why
+  # pinned by security
+  version = "1.2.3" // until June
+  hashes  = [ # all
+    # macOS
+    "h1:bbb=", # mine
+    /* the rest */ "zh:ccc" # last
+    # end
+  ]
+}
+
+provider "registry.opentofu.org/acme/other" {
+  version = "2.0.0-beta.1+build"
+  hashes = ["zh:bbb"]
+}`;
 
 function parse(text: string) {
   return parseLockFile("lock.hcl", text);
@@ -51,11 +95,7 @@ describe("a dependency lock file", () => {
     ["<<<<<<< HEAD\n", /^lock\.hcl:1: /],
     ["a = [".repeat(600), /^lock\.hcl:1: Missing item separator/],
   ])("is refused as a whole with the line: %j", async (text, problem) => {
-    const file = await parse(text);
-    expect(file.locks).toEqual([]);
-    expect(file.problems.map(({ message }) => message)).toEqual([
-      expect.stringMatching(problem),
-    ]);
+    await expect(parse(text)).rejects.toThrow(problem);
   });
 
   it.each([
@@ -124,5 +164,70 @@ describe("a dependency lock file", () => {
     );
     expect(problems).toEqual([]);
     expect(locks).toMatchObject([{ name: "xn--bcher-kva.test:8443/acme/net" }]);
+  });
+});
+
+const name = fc
+  .tuple(
+    fc.constantFrom("registry.terraform.io", "a.example", "z.example:8443"),
+    fc.stringMatching(/^[a-z][a-z0-9-]{0,5}[a-z]$/),
+    fc.stringMatching(/^[a-z][a-z0-9-]{0,5}[a-z]$/),
+  )
+  .map((parts) => parts.join("/"));
+const hash = fc.oneof(
+  fc.stringMatching(/^h1:[A-Za-z0-9+/]{5}=$/),
+  fc.stringMatching(/^zh:[0-9a-f]{6}$/),
+);
+const hashes = fc.uniqueArray(hash, { minLength: 1, maxLength: 8 });
+const entries = fc
+  .uniqueArray(
+    fc.record({
+      name,
+      version: fc.constantFrom("1.0.0", "2.1.0-rc1").map(parseVersion),
+      constraints: fc.constantFrom(undefined, "1.0.0", ">= 1.0.0, < 3.0.0"),
+      hashes,
+    }),
+    { selector: (one) => one.name, maxLength: 6 },
+  )
+  .filter((list) => list.length > 0);
+
+describe("a dependency lock file that is written", () => {
+  it.each([
+    ["registry.terraform.io", "registry.terraform.io"],
+    ["b\u00fccher.test", "xn--bcher-kva.test"],
+  ])(
+    "has its hashes sorted as by the clients, and %s in its own script",
+    async (hostname, name) => {
+      const before = canonical.replaceAll("registry.terraform.io", hostname);
+      const { locks } = await parse(before);
+      expect(locks.map((lock) => lock.name)).toEqual([`${name}/acme/widget`]);
+      const more = ["zh:ccc", "zh:ddd", "h1:aaa=", "h1:c="];
+      const completed = locks.map((lock) => {
+        return { ...lock, hashes: [...lock.hashes, ...more] };
+      });
+      expect(formatLockFile("terraform", completed)).toBe(
+        before
+          .replace(
+            '    "h1:bbb=",\n',
+            '    "h1:aaa=",\n    "h1:bbb=",\n    "h1:c=",\n',
+          )
+          .replace('    "zh:ccc",\n', '    "zh:ccc",\n    "zh:ddd",\n'),
+      );
+    },
+  );
+
+  it("is read and written again as it is", async () => {
+    await fc.assert(
+      fc.asyncProperty(entries, async (list) => {
+        const locks = list.map((one) => {
+          const provider = parseProviderAddress(one.name);
+          return { ...one, provider, where: "" };
+        });
+        const text = formatLockFile("terraform", locks);
+        const read = await parse(text);
+        expect(formatLockFile("terraform", read.locks)).toBe(text);
+        expect(read.problems).toEqual([]);
+      }),
+    );
   });
 });

@@ -12,6 +12,7 @@ import { describe, expect, it } from "vitest";
 import { replaceLockFile } from "../../../src/commands/lock/lock.ts";
 import { runCommand } from "../../running-command.ts";
 import { runHere } from "../../running-here.ts";
+import { AuthenticationScene, ci } from "../../scenes/authentication-scene.ts";
 import { makeDirectory, makeStorage } from "../storage.ts";
 import { startWorld } from "../../scenes/world.ts";
 
@@ -24,10 +25,10 @@ const release = await registry.publish({
   platforms: ["linux_amd64", "darwin_arm64", "windows_amd64"],
 });
 
+const from = ["--mirror", mirror.url, "--ca", mirror.caFile];
 const flags = ["--platform", "linux_amd64", "--platform", "darwin_arm64"];
 
 function lock(...args: readonly string[]) {
-  const from = ["--mirror", mirror.url, "--ca", mirror.caFile];
   return runHere(["lock", ...from, ...flags, ...args]);
 }
 
@@ -175,6 +176,59 @@ describe("provender lock", () => {
     expect(run.stderr).toMatch(problem);
     expect(run.status).toBe(2);
   });
+});
+
+/** Entries for which there is no h1 that all clients would agree on, and the reason. */
+const kinds: Readonly<Record<string, [readonly string[], RegExp]>> = {
+  folder: [["docs/", "docs/a.md"], /an entry for a directory/],
+  newline: [["a\nb"], /a newline in its name/],
+  twice: [["a", "a"], /two entries have one name/],
+  many: [Array.from({ length: 4200 }, (_, at) => `lib/${at}.py`), /4,?096/],
+};
+
+it.each(Object.entries(kinds))(
+  "lock names an archive without h1, and calls no file complete: %s",
+  async (type, [beside, reason]) => {
+    await registry.publish({ type, version: "1.0.0", beside });
+    const text = entry([], "1.0.0").replace("widget", type);
+    const directory = makeDirectory({
+      [name]: text.replace(/ {2}hash[^]*]\n/, ""),
+    });
+    for (const check of [[], ["--check"]]) {
+      const args = [...from, "--platform", "linux_amd64", ...check, directory];
+      const run = await runHere(["lock", ...args]);
+      expect(run.stderr).toMatch(/1\.0\.0 for linux_amd64 has no h1/);
+      expect(run.stderr).toMatch(reason);
+      expect(run.stderr).not.toContain("complete");
+      expect(run.status).toBe(1);
+    }
+    const written = readFileSync(join(directory, name), "utf8");
+    expect(written).toContain('"zh:');
+    expect(written).not.toContain("h1:");
+  },
+);
+
+it("lock sends the token that clients have in the environment, and names the variable where it needs another", async () => {
+  const { mirror, release } = await AuthenticationScene.start();
+  const host = new URL(mirror.url).host.replaceAll(".", "_");
+  for (const token of [ci.token, undefined, "wrong-token"]) {
+    const text = `provider "${widget}" {\n  version = "1.0.0"\n}\n`;
+    const directory = makeDirectory({ [name]: text });
+    const args = ["--mirror", mirror.url, "--ca", mirror.caFile];
+    const run = await runCommand(
+      ["lock", ...args, "--platform", "darwin_arm64", directory],
+      { env: token === undefined ? {} : { [`TF_TOKEN_${host}`]: token } },
+    );
+    const written = readFileSync(join(directory, name), "utf8");
+    if (token === ci.token) {
+      expect(run.status).toBe(0);
+      expect(written).toContain(release.archive("darwin_arm64").h1);
+    } else {
+      expect(run.stderr).toContain(`set TF_TOKEN_${host} to one that it knows`);
+      expect(run.stderr).not.toContain("wrong-token");
+      expect(run.status).toBe(1);
+    }
+  }
 });
 
 describe("replacing a lock file", () => {

@@ -83,25 +83,6 @@ describe("prefetch of modules", () => {
     expect(scene.modules.requests.length).toBeGreaterThanOrEqual(asked);
   });
 
-  it("takes what tests call, and says with --check when it is missing", async () => {
-    const network = `${moduleHost}/acme/network/aws`;
-    const directory = makeDirectory({
-      "main.tf": "",
-      "tests/unit.tftest.hcl": `run "x" {\n  module {\n    source  = "${network}"\n    version = "~> 1.0"\n  }\n}\n`,
-    });
-    const storage = makeStorage(scene.config);
-    const args = ["--directory", directory];
-    const before = await prefetch([...args, "--check"], storage);
-    expect(before.status).toBe(1);
-    expect(await prefetch(args, storage)).toMatchObject({
-      status: 0,
-      modules: all("fetched"),
-      packages: requiredTogether,
-    });
-    const after = await prefetch([...args, "--check"], storage);
-    expect(after.status).toBe(0);
-  });
-
   it("takes a module by its SPEC, in each case of letters, without what only a locked root would need", async () => {
     const spec = `${moduleHost}/Acme/Network/aws@1.0.0`;
     const { status, modules, packages } = await prefetch(["--module", spec]);

@@ -188,7 +188,7 @@ export async function importHere(core: Core, site: Site, bytes: Buffer) {
   let said = "";
   const say = (text: string) => void (said += text);
   const status = await openBundle(file, undefined, limits, say)
-    .then((bundle) => takeBundle(core, { file, bundle, signal }, say))
+    .then((bundle) => takeBundle(core, file, bundle, signal, say))
     .catch((error: unknown) => {
       said += (error as Error).message;
       return 1;
