@@ -32,9 +32,8 @@ interface AuditFlags extends Flags {
 /** Characters that are printed at once. */
 const gathered = 2 ** 16;
 
-/** Milliseconds between two looks at what is new, and by how much an entry may be written after it happened. */
+/** Milliseconds between two looks at what is new. */
 const lookEvery = 1_000;
-const mostLate = 10_000;
 
 /** Entries that are printed before those that are followed, unless a time or a count is named. */
 const newestFirst = 10;
@@ -42,7 +41,7 @@ const newestFirst = 10;
 /** `provender audit`: prints the entries that are asked for by time, as it reads them; an omitted flag selects all. */
 export function audit(flags: AuditFlags): Promise<number> {
   return onStore(flags, async ({ telemetry, configuration }, signal) => {
-    const { spec, since, n, json = false } = flags;
+    const { spec, n, json = false } = flags;
     if (flags.follow === true && json)
       throw failure(
         "arguments",
@@ -52,17 +51,23 @@ export function audit(flags: AuditFlags): Promise<number> {
       );
     const hosts = anyHostOf(configuration);
     const { constraint, ...subject } = readSubject(spec, hosts);
-    const read = (from: string | undefined) =>
-      ofVersions(telemetry.audit.read({ ...subject, since: from }), constraint);
-    const from = since === undefined ? undefined : parseMoment(since);
+    const since =
+      flags.since === undefined ? undefined : parseMoment(flags.since);
     const most = n === undefined ? undefined : parseCount(n);
+    const isMeant = ({ at, version = "", ...entry }: WrittenEntry) =>
+      isSame(subject.provider, entry.provider) &&
+      isSame(subject.module, entry.module) &&
+      (since === undefined || at >= since) &&
+      (!constraint || (isVersion(version) && isAllowed(constraint, version)));
     if (flags.follow === true) {
-      const before = most ?? (since === undefined ? newestFirst : Infinity);
-      return follow(read, from, before, signal);
+      const first = most ?? (since === undefined ? newestFirst : undefined);
+      await follow(telemetry.audit.follow(), isMeant, first, signal);
+      return 0;
     }
     let text = json ? '{"version":1,"entries":[' : "";
     let isFirst = true;
-    for await (const entry of newestOf(read(from), most)) {
+    const read = telemetry.audit.read({ ...subject, since });
+    for await (const entry of newestOf(read, isMeant, most)) {
       text += json
         ? `${isFirst ? "" : ","}\n${formatAuditEntry(entry, new Date(entry.at))}`
         : `${formatEntry(entry)}\n`;
@@ -76,50 +81,42 @@ export function audit(flags: AuditFlags): Promise<number> {
   });
 }
 
-/** Prints the newest entries, and those that come, until the command is ended or nobody reads on. */
+/** Prints the newest entries, or all without `most`, and those that come, until the command is ended or nobody reads on. */
 async function follow(
-  read: (since: string | undefined) => AsyncIterable<WrittenEntry>,
-  since: string | undefined,
-  before: number,
+  pages: AsyncIterable<readonly WrittenEntry[]>,
+  isMeant: (entry: WrittenEntry) => boolean,
+  most: number | undefined,
   signal: AbortSignal,
-): Promise<number> {
-  let shown: ReadonlySet<string> | undefined;
-  while (!signal.aborted) {
-    const recent = new Date(Date.now() - mostLate).toISOString();
-    const lines: string[] = [];
-    const late = new Set<string>();
-    for await (const entry of read(shown === undefined ? since : recent)) {
-      const line = formatEntry(entry);
-      if (entry.at >= recent) late.add(line);
-      if (shown?.has(line) === true) continue;
-      lines.push(line);
-      if (shown === undefined && lines.length > before) lines.shift();
+): Promise<void> {
+  let newest: string[] | undefined = most === undefined ? undefined : [];
+  for await (const page of pages) {
+    let lines = page.filter(isMeant).map(formatEntry);
+    if (newest !== undefined && most !== undefined) {
+      newest = [...newest, ...lines].slice(-most);
+      lines = page.length === 0 ? newest : [];
+      if (page.length === 0) newest = undefined;
     }
-    if (lines.length > 0 && !(await print(`${lines.join("\n")}\n`))) return 0;
-    shown = late;
-    await sleep(lookEvery, undefined, { signal }).catch(() => undefined);
+    if (lines.length > 0 && !(await print(`${lines.join("\n")}\n`))) return;
+    if (page.length === 0)
+      await sleep(lookEvery, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return;
   }
-  return 0;
 }
 
-async function* ofVersions(
-  entries: AsyncIterable<WrittenEntry>,
-  constraint: VersionConstraint | undefined,
-): AsyncGenerator<WrittenEntry> {
-  for await (const entry of entries) {
-    const { version = "" } = entry;
-    if (!constraint || (isVersion(version) && isAllowed(constraint, version)))
-      yield entry;
-  }
+/** Names are compared as clients write them, in any case; what is not asked for is any. */
+function isSame(asked: string | undefined, name = ""): boolean {
+  return asked === undefined || asked.toLowerCase() === name.toLowerCase();
 }
 
 async function* newestOf(
   entries: AsyncIterable<WrittenEntry>,
+  isMeant: (entry: WrittenEntry) => boolean,
   most: number | undefined,
 ): AsyncGenerator<WrittenEntry> {
   const newest: WrittenEntry[] = [];
   for await (const entry of entries)
-    if (most === undefined) yield entry;
+    if (!isMeant(entry)) continue;
+    else if (most === undefined) yield entry;
     else if (newest.push(entry) > most) newest.shift();
   yield* newest;
 }
@@ -179,8 +176,15 @@ function parseMoment(text: string): string {
   }
 }
 
-function readSubject(spec: string | undefined, hosts: SpecHosts) {
-  if (spec === undefined) return { constraint: undefined };
+function readSubject(
+  spec: string | undefined,
+  hosts: SpecHosts,
+): {
+  readonly provider?: string;
+  readonly module?: string;
+  readonly constraint?: VersionConstraint | undefined;
+} {
+  if (spec === undefined) return {};
   const { chosen = "all", ...named } = readEitherSpec(spec, hosts);
   const text = chosen.trim();
   const constraint = text === "all" ? undefined : parseVersionConstraint(text);
