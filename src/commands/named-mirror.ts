@@ -78,7 +78,10 @@ export function openNamed(
     ...{ firstByte: patience, answer: patience },
   };
   return closing(
-    wireNamedHost({ ...configuration, limits }, named.base, named),
+    wireNamedHost(
+      { ...configuration, limits },
+      ...([named.base, named.ca, named.token] as const),
+    ),
   );
 }
 

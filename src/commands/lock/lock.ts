@@ -6,7 +6,7 @@ import { loadConfiguration } from "../../config/load.ts";
 import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
 import { originLimits } from "../../origin/guard/origin-settings.ts";
 import { commitFile } from "../../store/durable-file.ts";
-import { wireHashing } from "../../wiring/kept.ts";
+import { wireHashing } from "../../wiring/core.ts";
 import { closing } from "../../wiring/open-mirror.ts";
 import { platformsOf, untilStopped } from "../command.ts";
 import {
