@@ -6,7 +6,6 @@ import { parseDuration } from "../../address/units.ts";
 import {
   isAllowed,
   parseVersionConstraint,
-  type VersionConstraint,
 } from "../../address/version-constraint.ts";
 import { isVersion } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
@@ -29,96 +28,60 @@ interface AuditFlags extends Flags {
   readonly follow?: boolean;
 }
 
-/** Characters that are printed at once. */
-const gathered = 2 ** 16;
-
 /** Milliseconds between two looks at what is new. */
 const lookEvery = 1_000;
 
 /** Entries that are printed before those that are followed, unless a time or a count is named. */
 const newestFirst = 10;
 
-/** `provender audit`: prints the entries that are asked for by time, as it reads them; an omitted flag selects all. */
+/** `provender audit`: prints the entries that are asked for as they were written; an omitted flag selects all. */
 export function audit(flags: AuditFlags): Promise<number> {
   return onStore(flags, async ({ telemetry, configuration }, signal) => {
-    const { spec, n, json = false } = flags;
-    if (flags.follow === true && json)
+    const { spec, since, n, json = false, follow = false } = flags;
+    if (follow && json)
       throw failure(
         "arguments",
         "--json",
         "a document that is followed has no end",
         'leave it out: the daemon\'s log has each entry as a line of JSON, with "msg":"audit"',
       );
-    const hosts = anyHostOf(configuration);
-    const { constraint, ...subject } = readSubject(spec, hosts);
-    const since =
-      flags.since === undefined ? undefined : parseMoment(flags.since);
-    const most = n === undefined ? undefined : parseCount(n);
-    const isMeant = ({ at, version = "", ...entry }: WrittenEntry) =>
-      isSame(subject.provider, entry.provider) &&
-      isSame(subject.module, entry.module) &&
-      (since === undefined || at >= since) &&
-      (!constraint || (isVersion(version) && isAllowed(constraint, version)));
-    if (flags.follow === true) {
-      const first = most ?? (since === undefined ? newestFirst : undefined);
-      await follow(telemetry.audit.follow(), isMeant, first, signal);
-      return 0;
+    const { constraint, ...subject } = readSubject(
+      spec,
+      anyHostOf(configuration),
+    );
+    const from = since === undefined ? undefined : parseMoment(since);
+    const isMeant = ({ version = "" }: WrittenEntry) =>
+      !constraint || (isVersion(version) && isAllowed(constraint, version));
+    const few = follow && since === undefined ? newestFirst : undefined;
+    const most = n === undefined ? few : parseCount(n);
+    // Until all that is there was read, where only the newest are printed.
+    let newest: WrittenEntry[] | undefined =
+      most === undefined ? undefined : [];
+    let separator = json ? '{"version":1,"entries":[\n' : "";
+    const question = { ...subject, since: from };
+    for await (const page of telemetry.audit.read(question)) {
+      let entries = page.filter(isMeant);
+      if (newest !== undefined && most !== undefined) {
+        newest = [...newest, ...entries].slice(-most);
+        entries = page.length === 0 ? newest : [];
+        if (page.length === 0) newest = undefined;
+      }
+      let text = "";
+      for (const entry of entries) {
+        text += json
+          ? `${separator}${formatAuditEntry(entry, new Date(entry.at))}`
+          : `${formatEntry(entry)}\n`;
+        if (json) separator = ",\n";
+      }
+      if (text !== "" && !(await print(text))) return 0;
+      if (page.length > 0) continue;
+      if (!follow) break;
+      await sleep(lookEvery, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) break;
     }
-    let text = json ? '{"version":1,"entries":[' : "";
-    let isFirst = true;
-    const read = telemetry.audit.read({ ...subject, since });
-    for await (const entry of newestOf(read, isMeant, most)) {
-      text += json
-        ? `${isFirst ? "" : ","}\n${formatAuditEntry(entry, new Date(entry.at))}`
-        : `${formatEntry(entry)}\n`;
-      isFirst = false;
-      if (text.length < gathered) continue;
-      if (!(await print(text))) return 0;
-      text = "";
-    }
-    await print(json ? `${text}\n]}\n` : text);
+    if (json) await print(`${separator === ",\n" ? "" : separator}\n]}\n`);
     return 0;
   });
-}
-
-/** Prints the newest entries, or all without `most`, and those that come, until the command is ended or nobody reads on. */
-async function follow(
-  pages: AsyncIterable<readonly WrittenEntry[]>,
-  isMeant: (entry: WrittenEntry) => boolean,
-  most: number | undefined,
-  signal: AbortSignal,
-): Promise<void> {
-  let newest: string[] | undefined = most === undefined ? undefined : [];
-  for await (const page of pages) {
-    let lines = page.filter(isMeant).map(formatEntry);
-    if (newest !== undefined && most !== undefined) {
-      newest = [...newest, ...lines].slice(-most);
-      lines = page.length === 0 ? newest : [];
-      if (page.length === 0) newest = undefined;
-    }
-    if (lines.length > 0 && !(await print(`${lines.join("\n")}\n`))) return;
-    if (page.length === 0)
-      await sleep(lookEvery, undefined, { signal }).catch(() => undefined);
-    if (signal.aborted) return;
-  }
-}
-
-/** Names are compared as clients write them, in any case; what is not asked for is any. */
-function isSame(asked: string | undefined, name = ""): boolean {
-  return asked === undefined || asked.toLowerCase() === name.toLowerCase();
-}
-
-async function* newestOf(
-  entries: AsyncIterable<WrittenEntry>,
-  isMeant: (entry: WrittenEntry) => boolean,
-  most: number | undefined,
-): AsyncGenerator<WrittenEntry> {
-  const newest: WrittenEntry[] = [];
-  for await (const entry of entries)
-    if (!isMeant(entry)) continue;
-    else if (most === undefined) yield entry;
-    else if (newest.push(entry) > most) newest.shift();
-  yield* newest;
 }
 
 function parseCount(text: string): number {
@@ -176,15 +139,8 @@ function parseMoment(text: string): string {
   }
 }
 
-function readSubject(
-  spec: string | undefined,
-  hosts: SpecHosts,
-): {
-  readonly provider?: string;
-  readonly module?: string;
-  readonly constraint?: VersionConstraint | undefined;
-} {
-  if (spec === undefined) return {};
+function readSubject(spec: string | undefined, hosts: SpecHosts) {
+  if (spec === undefined) return { constraint: undefined };
   const { chosen = "all", ...named } = readEitherSpec(spec, hosts);
   const text = chosen.trim();
   const constraint = text === "all" ? undefined : parseVersionConstraint(text);

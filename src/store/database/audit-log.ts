@@ -104,36 +104,30 @@ export class AuditLog {
     }
   }
 
-  /** What is asked for, by time. */
-  async *read(question: AuditQuestion): AsyncGenerator<WrittenEntry> {
-    await this.flush();
-    let after = { at: "", id: 0 };
-    for (;;) {
-      const rows = await this.#select(question, after).execute();
-      yield* rows.map(entryOf);
-      after = rows.at(-1) ?? after;
-      if (rows.length < pageSize) return;
-    }
-  }
-
   /**
-   * All entries in the order of writing, and then those that come: a page without any means that nothing is new for now.
-   * An entry in which one more delivery is counted comes again. Rows of a database that many processes share may be seen
-   * later than others that were written after them.
+   * What is asked for, in pages and in the order of writing, and then what comes: a page without any means that nothing
+   * is new for now. An entry in which one more delivery is counted comes again. Rows of a database that many processes
+   * share may be seen later than others that were written after them.
    */
-  async *follow(): AsyncGenerator<readonly WrittenEntry[], never> {
-    const { transactions } = this.#parts.database;
+  async *read({
+    provider,
+    module,
+    since,
+  }: AuditQuestion): AsyncGenerator<readonly WrittenEntry[], never> {
+    await this.flush();
     const seen = new Set<number>();
     let last = 0;
     let after = 0;
     for (;;) {
-      const rows = await transactions.queries
+      let query = this.#parts.database.transactions.queries
         .selectFrom("events")
         .selectAll()
-        .where("id", ">", after)
-        .orderBy("id")
-        .limit(pageSize)
-        .execute();
+        .where("id", ">", after);
+      if (provider !== undefined)
+        query = query.where("provider", "=", provider);
+      if (module !== undefined) query = query.where("module", "=", module);
+      if (since !== undefined) query = query.where("at", ">=", since);
+      const rows = await query.orderBy("id").limit(pageSize).execute();
       const fresh = rows.filter(({ id }) => !seen.has(id));
       for (const { id } of fresh) seen.add(id);
       after = rows.at(-1)?.id ?? after;
@@ -232,26 +226,6 @@ export class AuditLog {
         })),
       )
       .execute();
-  }
-
-  #select(
-    { provider, module, since }: AuditQuestion,
-    after: { at: string; id: number },
-  ) {
-    let query = this.#parts.database.transactions.queries
-      .selectFrom("events")
-      .selectAll()
-      .where((where) =>
-        where.eb(
-          where.refTuple("at", "id"),
-          ">",
-          where.tuple(after.at, after.id),
-        ),
-      );
-    if (provider !== undefined) query = query.where("provider", "=", provider);
-    if (module !== undefined) query = query.where("module", "=", module);
-    if (since !== undefined) query = query.where("at", ">=", since);
-    return query.orderBy("at").orderBy("id").limit(pageSize);
   }
 }
 

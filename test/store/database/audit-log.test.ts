@@ -164,7 +164,7 @@ describe("who follows the log", () => {
   const later = { event: "refused", verdict: "refused" } as const;
 
   /** What comes until there is nothing new. */
-  async function collect(pages: ReturnType<AuditLog["follow"]>) {
+  async function collect(pages: ReturnType<AuditLog["read"]>) {
     const all: WrittenEntry[] = [];
     for (;;) {
       const { value: page } = await pages.next();
@@ -179,7 +179,7 @@ describe("who follows the log", () => {
       times(1_201, (n) => ({ ...later, detail: `${n}` })),
       batched,
     );
-    const pages = log.follow();
+    const pages = log.read({});
     const found = await collect(pages);
     expect(found.map(({ detail }) => Number(detail))).toEqual(
       Array.from({ length: 1_201 }, (_, n) => n),
@@ -191,7 +191,7 @@ describe("who follows the log", () => {
   });
 
   it("gets an entry again when a delivery is counted in it", async () => {
-    const pages = log.follow();
+    const pages = log.read({});
     await record([served], batched);
     expect(await collect(pages)).toMatchObject([{ ...served, times: 1 }]);
     await record([later, served], batched);
@@ -208,7 +208,7 @@ describe("who follows the log", () => {
         `INSERT INTO events (id, at, event, verdict, rest, times)
          VALUES (${id}, '2026-01-01T00:00:00.000Z', 'refused', 'refused', '{"detail":"${id}"}', 1)`,
       );
-    const pages = log.follow();
+    const pages = log.read({});
     for (const id of [1, 3]) write(id);
     expect(await collect(pages)).toHaveLength(2);
     for (const id of [2, 4]) write(id);

@@ -67,7 +67,7 @@ describe("records in a PostgreSQL", () => {
       return { database, log };
     };
     const [slow, fast] = [await logOf(), await logOf()];
-    const pages = fast.log.follow();
+    const pages = fast.log.read({});
     const comes = async () => {
       const { value: page } = await pages.next();
       return page.map(({ event, detail, times }) =>
