@@ -68,10 +68,10 @@ const patience = 20_000;
 /** Opens a client for a mirror. */
 export function openNamed(
   { proxy, limits }: Pick<Configuration, "proxy" | "limits">,
-  named: NamedMirror,
+  { base, ca, token }: NamedMirror,
 ): HttpClient & AsyncDisposable {
   const waiting = { ...limits, firstByte: patience, answer: patience };
-  const http = wireNamedHost({ proxy, limits: waiting }, named.base, named);
+  const http = wireNamedHost({ proxy, limits: waiting }, base, ca, token);
   return Object.assign(http, { [Symbol.asyncDispose]: () => http.close() });
 }
 

@@ -40,7 +40,7 @@ import {
 import type { SetUpPage } from "./web/set-up-page.ts";
 import { answerWhy } from "./web/why-page.ts";
 
-export interface AppParts extends RoutedParts {
+interface AppParts extends RoutedParts {
   /** Its line in the log and its count are due from there on, however the request ends. */
   readonly recordWhenClosed: (ctx: RequestContext) => void;
   readonly refusals: RefusalAudit;

@@ -1,9 +1,7 @@
-import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Configuration } from "../config/load.ts";
 import {
   Authentication,
-  type AuthenticationRules,
   indexTokens,
 } from "../server/access/authentication.ts";
 import { OpenIdIssuer } from "../server/access/openid-issuer.ts";
@@ -20,123 +18,97 @@ import type { DaemonTelemetry } from "./telemetry.ts";
 /** Milliseconds between two reads of the keys, half of the time that a new one waits before it signs. */
 const keyRenewal = 30_000;
 
-/** Authentication by the current configuration, or by a later one after `replace`. */
+/** Authentication by the current configuration, or by a later one after `replace`; `operator` is the hash of a token of this machine. */
 export async function wireAuthentication(
   configuration: Configuration,
   records: RecordStore,
   { logger, metrics }: DaemonTelemetry,
-  operatorToken: string,
+  operator: Buffer,
 ) {
   let { tokens } = configuration.auth;
+  // The next expiry of valid tokens in seconds since 1970.
+  metrics.watch({
+    tokenExpiry: () => {
+      const ends = tokens
+        .flatMap(({ expires }) => expires ?? [])
+        .filter((expires) => expires > Date.now());
+      return ends.length === 0 ? undefined : Math.min(...ends) / 1000;
+    },
+  });
   const { archiveUrls } = configuration.limits;
-  metrics.watch({ tokenExpiry: () => nextExpiry(tokens) });
-  const keys = await wireKeys(records, logger, archiveUrls);
+  const keys = await ArchiveUrlKeys.open(records, new Date(), archiveUrls);
+  const renew = () =>
+    keys
+      .renew(new Date(), archiveUrls)
+      .catch((err: unknown) =>
+        logger.error({ err }, "the keys of archive URLs stay as they are"),
+      );
+  const renewal = setInterval(() => void renew(), keyRenewal).unref();
   let openId = wireOpenId(configuration, logger);
-  const authentication = new Authentication(rulesOf(configuration, openId), {
-    ...{ keys: keys.keys, archiveUrls },
-    operator: hash("sha256", operatorToken, "buffer"),
+  const rulesOf = ({ auth }: Configuration) => ({
+    tokens: indexTokens(
+      auth.tokens.map(({ name, sha256, expires }) => ({
+        ...{ name, expires, sha256: Buffer.from(sha256, "hex") },
+      })),
+    ),
+    issuers: openId.issuers,
+  });
+  const authentication = new Authentication(rulesOf(configuration), {
+    ...{ keys, archiveUrls, operator },
     now: () => Date.now(),
   });
-  warnOfClearText(configuration, authentication, logger);
+  const warnOfClearText = ({ listen }: Configuration) => {
+    if (authentication.isOn && listen.tls.kind === "off")
+      logger.warn(
+        "listen.tls is off: tokens can be read on the way unless a proxy in front adds TLS",
+      );
+  };
+  warnOfClearText(configuration);
   return {
     authentication,
     addLogin: (services: Services) => openId.addLogin(services),
     replace: (next: Configuration) => {
       ({ tokens } = next.auth);
-      const before = openId;
-      if (!before.isOf(next)) openId = wireOpenId(next, logger);
-      const isOn = () => authentication.isOn;
-      const wasOn = isOn();
-      authentication.replaceRules(rulesOf(next, openId));
-      if (wasOn && !isOn())
+      const [before, wasOn] = [openId, authentication.isOn];
+      // What is known of the same issuers stays.
+      if (!isDeepStrictEqual(before.configured, next.auth.oidc)) {
+        openId = wireOpenId(next, logger);
+        void before.close();
+      }
+      authentication.replaceRules(rulesOf(next));
+      if (wasOn && !authentication.isOn)
         logger.warn("authentication is off now: anybody may ask");
-      if (before !== openId) void before.close();
-      warnOfClearText(next, authentication, logger);
+      warnOfClearText(next);
     },
     close: async () => {
-      keys.close();
+      clearInterval(renewal);
       await openId.close();
     },
   };
-}
-
-/**
- * Returns the next expiry of valid tokens in seconds since 1970; undefined when
- * none of them expires.
- */
-function nextExpiry(
-  tokens: Configuration["auth"]["tokens"],
-): number | undefined {
-  const ends = tokens
-    .flatMap(({ expires }) => expires ?? [])
-    .filter((expires) => expires > Date.now());
-  return ends.length === 0 ? undefined : Math.min(...ends) / 1000;
-}
-
-async function wireKeys(records: RecordStore, logger: Logger, life: number) {
-  const keys = await ArchiveUrlKeys.open(records, new Date(), life);
-  const renew = () =>
-    keys
-      .renew(new Date(), life)
-      .catch((error: unknown) =>
-        logger.error(
-          { err: error },
-          "the keys of archive URLs stay as they are",
-        ),
-      );
-  const renewal = setInterval(() => void renew(), keyRenewal).unref();
-  return { keys, close: () => clearInterval(renewal) };
-}
-
-function rulesOf(
-  { auth }: Configuration,
-  openId: ReturnType<typeof wireOpenId>,
-): AuthenticationRules {
-  const tokens = auth.tokens.map(({ name, sha256, expires }) => ({
-    name,
-    sha256: Buffer.from(sha256, "hex"),
-    expires,
-  }));
-  return { tokens: indexTokens(tokens), issuers: openId.issuers };
-}
-
-function warnOfClearText(
-  { listen }: Configuration,
-  authentication: Authentication,
-  logger: Logger,
-): void {
-  if (authentication.isOn && listen.tls.kind === "off")
-    logger.warn(
-      "listen.tls is off: tokens can be read on the way unless a proxy in front adds TLS",
-    );
 }
 
 /** The OpenID issuers of one configuration. */
 function wireOpenId(configuration: Configuration, logger: Logger) {
   const { limits, freshness, auth } = configuration;
   const wired = auth.oidc.map((oidc) => {
-    const http = wireNamedHost(configuration, oidc.issuer, { ca: oidc.ca });
-    const { answer: deadline } = limits;
-    const { staleFor } = freshness;
-    const issuer = new OpenIdIssuer(http, { ...oidc, deadline, staleFor });
-    return { ...oidc, http, issuer };
+    const http = wireNamedHost(configuration, oidc.issuer, oidc.ca);
+    const within = { deadline: limits.answer, staleFor: freshness.staleFor };
+    const issuer = new OpenIdIssuer(http, { ...oidc, ...within });
+    return { clientId: oidc.clientId, http, issuer };
   });
-  const onFailure = (error: unknown) =>
-    logger.warn(
-      { error: (error as Error).message },
-      "login.v1 is left out while the OpenID issuer cannot be asked",
-    );
   const login = wired.find(({ clientId }) => clientId !== undefined);
   return {
+    configured: auth.oidc,
     issuers: wired.map(({ issuer }) => issuer),
-    addLogin: async (services: Services): Promise<Services> => {
-      if (login?.clientId === undefined) return services;
-      const { issuer, clientId } = login;
-      return withLogin(services, issuer, clientId, onFailure);
-    },
-    /** True when another configuration has the same issuers, so that what is known of them stays. */
-    isOf: ({ auth: other }: Configuration) =>
-      isDeepStrictEqual(other.oidc, auth.oidc),
+    addLogin: async (services: Services): Promise<Services> =>
+      login?.clientId === undefined
+        ? services
+        : withLogin(services, login.issuer, login.clientId, (error) =>
+            logger.warn(
+              { error: (error as Error).message },
+              "login.v1 is left out while the OpenID issuer cannot be asked",
+            ),
+          ),
     close: async () => {
       await Promise.all(wired.map(({ http }) => http.close()));
     },

@@ -2,27 +2,25 @@ import {
   type Configuration,
   type OriginConfiguration,
 } from "../config/load.ts";
-import { parseHostname, type Hostname } from "../address/hostname.ts";
+import { parseHostname } from "../address/hostname.ts";
 import type { Clock } from "../mirror/cache/clock.ts";
 import { hostAndPort } from "../origin/guard/address-guard.ts";
 import {
   originLimits,
   type OriginSettings,
 } from "../origin/guard/origin-settings.ts";
-import {
-  HttpClient,
-  type HttpClientEvents,
-} from "../origin/http/http-client.ts";
+import { HttpClient } from "../origin/http/http-client.ts";
 import { OriginHealth } from "../origin/http/origin-health.ts";
-import type { Metrics } from "../telemetry/metrics.ts";
 import type { Telemetry } from "./telemetry.ts";
 
-/** Every origin is probed at least once in the time for which lists are fresh. */
-function wireHealth(
-  { freshness }: Configuration,
+/** Makes the clients of origins, which share what is known of the health of hosts. */
+export function wireClients(
+  configuration: Configuration,
   { logger, metrics }: Telemetry,
   clock: Clock,
-): OriginHealth {
+) {
+  const { freshness, proxy } = configuration;
+  // Every origin is probed at least once in the time for which lists are fresh.
   const longest = Math.max(1_000, Math.min(30_000, freshness.versions));
   const health = new OriginHealth(
     () => clock.monotonic(),
@@ -38,92 +36,56 @@ function wireHealth(
     },
     longest,
   );
-  return health;
-}
-
-function watchOrigin(origin: Hostname, metrics: Metrics): HttpClientEvents {
-  metrics.expectOrigin(origin);
-  return {
-    onAsked: (result, ms) => metrics.countOriginRequest(origin, result, ms),
-    onReceived: (bytes) => metrics.count("originBytes", { origin }, bytes),
-  };
-}
-
-/** Each origin is asked with its token; `makeStranger` is for places that its answers name elsewhere, which never get it. */
-export function wireClients(
-  configuration: Configuration,
-  telemetry: Telemetry,
-  clock: Clock,
-) {
-  const { origins, proxy } = configuration;
   const limits = originLimits(configuration.limits);
-  const { metrics } = telemetry;
-  const health = wireHealth(configuration, telemetry, clock);
   const made: HttpClient[] = [];
   const make = (origin: OriginConfiguration, token: string | undefined) => {
-    const events = metrics && watchOrigin(origin.hostname, metrics);
-    const settings = settingsOf(origin, token, proxy);
-    const client = new HttpClient(settings, limits, health, events);
+    const { hostname } = origin;
+    const client = new HttpClient(
+      settingsOf(origin, token, proxy),
+      limits,
+      health,
+      metrics && {
+        onAsked: (result, ms) =>
+          metrics.countOriginRequest(hostname, result, ms),
+        onReceived: (bytes) =>
+          metrics.count("originBytes", { origin: hostname }, bytes),
+      },
+    );
     made.push(client);
     return client;
   };
-  const own = [...origins].map(
-    ([name, origin]) => [name, make(origin, origin.token?.secret)] as const,
-  );
   const close = async () => {
     await Promise.all(made.map((client) => client.close()));
   };
-  const makeStranger = (origin: OriginConfiguration) => make(origin, undefined);
-  return { own: new Map(own), makeStranger, health, close };
+  return { make, health, close };
 }
 
+/** The token is for the host that is asked first, and for no other. */
 export function settingsOf(
   origin: OriginConfiguration,
   token: string | undefined,
   proxy: Configuration["proxy"],
 ): OriginSettings {
-  return {
-    ...origin,
-    // The token is for the host that is asked first, and for no other.
-    url: origin.url,
-    token,
-    configured: listConfiguredHosts(origin),
-    proxy,
-  };
+  const { hostname, url, urlConfigured } = origin;
+  // A hostname with a port is an address that the operator wrote, as a `url` is.
+  const isWritten = urlConfigured || hostname.includes(":");
+  const configured = new Set(isWritten ? [hostAndPort(url)] : []);
+  return { ...origin, token, configured, proxy };
 }
 
-/** A hostname with a port is an address that the operator wrote, as a `url` is. */
-function listConfiguredHosts({
-  hostname,
-  url,
-  urlConfigured,
-}: OriginConfiguration): ReadonlySet<string> {
-  const written = urlConfigured || hostname.includes(":") ? [url] : [];
-  return new Set(written.map(hostAndPort));
-}
-
-/** A client of a host that the operator named, which is no origin; `ca` is PEM. */
+/** A client of a host that the operator named, which is no origin; `ca` is PEM, and `token` is sent there and nowhere else. */
 export function wireNamedHost(
   { proxy, limits }: Pick<Configuration, "proxy" | "limits">,
   url: URL,
-  {
-    ca,
-    token,
-  }: {
-    readonly ca: string | undefined;
-    /** Sent to that host and nowhere else. */
-    readonly token?: string | undefined;
-  },
+  ca: string | undefined,
+  token?: string,
 ): HttpClient {
   return new HttpClient(
     {
       hostname: parseHostname("named"),
-      url,
+      ...{ url, ca, token, proxy },
       configured: new Set([hostAndPort(url)]),
       allowPrivateAddresses: false,
-      ca,
-      token,
-      proxy,
     },
     originLimits(limits),
   );

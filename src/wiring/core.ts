@@ -1,280 +1,288 @@
+import { LRUCache } from "lru-cache";
 import type { Sha256 } from "../address/hash.ts";
-import type { Hostname } from "../address/hostname.ts";
 import { formatModuleAddress } from "../address/module-address.ts";
 import { withoutQuery } from "../address/module-source.ts";
+import { parseProviderPattern } from "../address/policy-pattern.ts";
 import { formatProviderAddress } from "../address/provider-address.ts";
-import type { Configuration } from "../config/load.ts";
+import type { Configuration, S3Configuration } from "../config/load.ts";
 import { failure, isFailure } from "../errors/index.ts";
-import { downloadLimits } from "../mirror/archives/places.ts";
 import { Archives } from "../mirror/archives/archives.ts";
+import { downloadLimits } from "../mirror/archives/places.ts";
+import type { Reserve } from "../mirror/archives/room.ts";
 import { WrongArchives } from "../mirror/archives/wrong-archives.ts";
-import { openWorkRoom } from "../mirror/archives/room.ts";
-import { GitPacker } from "../mirror/modules/git-packing.ts";
+import { type Clock, systemClock } from "../mirror/cache/clock.ts";
 import {
-  ModuleMirror,
-  type ModuleOrigin,
-} from "../mirror/modules/module-mirror.ts";
+  MetadataCache,
+  type MetadataRecords,
+  type Revised,
+} from "../mirror/cache/metadata-cache.ts";
+import { ProviderChanges } from "../mirror/cache/provider-changes.ts";
+import { ModuleMirror } from "../mirror/modules/module-mirror.ts";
+import { ModulePins } from "../mirror/modules/pins.ts";
 import {
   ModuleReleaseRecords,
   ModuleTrustRecords,
   moduleVersionNaming,
 } from "../mirror/modules/records.ts";
 import { formatModuleRelease } from "../mirror/modules/release.ts";
-import { ModulePins } from "../mirror/modules/pins.ts";
 import { ProviderMirror } from "../mirror/providers/provider-mirror.ts";
+import type { SignatureJudge } from "../mirror/releases/evidence.ts";
 import { PackageHashes } from "../mirror/releases/package-hashes.ts";
-import type { ReleaseOrigin } from "../mirror/releases/evidence.ts";
+import { ReleaseRecords } from "../mirror/releases/records.ts";
 import { FirstContacts } from "../mirror/standings/first-contacts.ts";
 import { ProviderCatalog } from "../mirror/standings/provider-catalog.ts";
 import { RefusedVersions } from "../mirror/standings/refusals.ts";
 import { Standings } from "../mirror/standings/standings.ts";
 import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
 import { Admission } from "../mirror/trust/admission.ts";
-import { type Notebook, TrustEvents } from "../mirror/trust/trust-events.ts";
 import { Settlements } from "../mirror/trust/settlements.ts";
-import { VersionRecords } from "../mirror/versions/version-records.ts";
-import { FolderModules } from "../origin/folder/folder-modules.ts";
-import { OriginFolder } from "../origin/folder/origin-folder.ts";
-import { GitRepositories } from "../origin/git/repository.ts";
-import { originLimits } from "../origin/guard/origin-settings.ts";
-import { ModuleRegistry } from "../origin/registries/module-registry.ts";
-import { ServiceDiscovery } from "../origin/registries/service-discovery.ts";
+import { type Notebook, TrustEvents } from "../mirror/trust/trust-events.ts";
+import { TrustStore } from "../mirror/trust/trust-store.ts";
+import { listIrreplaceable } from "../mirror/upkeep/pruning.ts";
+import { Retention } from "../mirror/upkeep/retention.ts";
+import {
+  providerVersionNaming,
+  VersionRecords,
+} from "../mirror/versions/version-records.ts";
+import { BlobStore } from "../store/blobs/blob-store.ts";
+import { Bucket } from "../store/bucket/bucket.ts";
+import { SharedArchives } from "../store/bucket/shared-archives.ts";
+import { DatabaseRecords } from "../store/database/database-records.ts";
 import type { StoreLayout } from "../store/layout.ts";
+import type { RecordStore } from "../store/records/record-store.ts";
+import type { RecordTable } from "../store/records/record-tables.ts";
+import { parsePolicy } from "../trust/policy.ts";
 import {
   archiveDeadline,
   moduleLimits,
+  packageLimits,
 } from "../verification/archives/limits.ts";
 import { ArchiveThreads } from "../verification/archives/threads.ts";
-import { settingsOf, wireClients } from "./clients.ts";
 import {
-  isAbout,
-  type Kept,
-  type KeptParts,
-  wireCaches,
-  wireHashing,
-  wireKept,
-} from "./kept.ts";
-import { freshnessOf, wireOrigins } from "./origins.ts";
+  decisionVersion,
+  SignatureThreads,
+} from "../verification/signatures.ts";
+import { wireClients } from "./clients.ts";
+import { signaturePolicyOf, wireOrigins } from "./origins.ts";
 import type { Telemetry } from "./telemetry.ts";
-import { parseProviderPattern } from "../address/policy-pattern.ts";
-import { parsePolicy } from "../trust/policy.ts";
 
-/** All of a daemon but its protocols; modules are wired when they are first asked for. */
-export interface Core extends Providers {
-  readonly modules: ModuleMirror;
-}
+/** All of a daemon but its protocols: what commands work with, too. */
+export type Core = ReturnType<typeof wireCore>;
 
-interface CoreParts extends KeptParts {
-  /** Runs at the end of a command, once nothing is fetched any longer. */
-  readonly close?: (kept: Kept) => Promise<void>;
-}
+/** Milliseconds to decide about one signature. */
+const signatureDeadline = 2_000;
 
-const closeKept = (kept: Kept) => kept.close();
-
+/** Connects all that decides what clients get, from what is stored up to the two mirrors; tests choose their clock and records. */
 export function wireCore(
   configuration: Configuration,
   rules: AdmissionRules,
   layout: StoreLayout,
   telemetry: Telemetry,
-  { close = closeKept, ...parts }: CoreParts = {},
-): Core {
-  const kept = wireKept(configuration, layout, telemetry, parts);
-  const providers = wireProviders(configuration, rules, kept, telemetry);
-  let wired: ReturnType<typeof wireModules> | undefined;
-  const modules = () =>
-    (wired ??= wireModules(
-      configuration,
-      providers,
-      telemetry,
-      wireCaches(configuration, telemetry, providers),
-    ));
-  const stopFetching = async () => {
-    await Promise.all([providers.stopFetching(), wired?.close()]);
-  };
-  return {
-    ...providers,
-    get modules() {
-      return modules().mirror;
-    },
-    stopFetching,
-    close: async () => {
-      await stopFetching();
-      await close(providers);
-    },
-  };
-}
-
-/** The mirror of providers without its protocols: what commands work with, and a part of a daemon. */
-type Providers = ReturnType<typeof wireProviders>;
-
-function wireProviders(
-  configuration: Configuration,
-  rules: AdmissionRules,
-  kept: Kept,
-  telemetry: Telemetry,
+  chosen: { readonly clock?: Clock; readonly records?: RecordStore } = {},
 ) {
-  const { offline } = configuration;
-  const { alarms, audit, logger, metrics } = telemetry;
-  const { clock, trust, blobs, records, releases } = kept;
+  const { freshness, limits, offline, origins, storage } = configuration;
+  const { alarms, audit, database, logger, metrics } = telemetry;
+
+  // What is known, and who hears that other processes may have changed it.
+  const local = wireRecords(telemetry);
+  const { clock = systemClock, records = local } = chosen;
+  const listen: DatabaseRecords["listen"] = (heard) => local.listen(heard);
+  const changes = new ProviderChanges(records);
+  const trust = new TrustStore(records, changes);
+  listen((changed) => {
+    changes.noteRecords(changed);
+    if (isAbout(changed, "namespaces", "first_contacts")) trust.forget();
+  });
+  const signatures = new SignatureThreads({
+    threads: 2,
+    deadlineMs: signatureDeadline,
+  });
+  const judge: SignatureJudge = {
+    library: decisionVersion,
+    decide: (release, question) =>
+      signatures.decide(question).catch((error: unknown) => {
+        const reason = error instanceof Error ? error.message : "unknown";
+        throw failure("signature-undecided", release, reason, { cause: error });
+      }),
+  };
+  const releases = new ReleaseRecords(records, {
+    ...{ judge, clock },
+    policyOf: (hostname) => signaturePolicyOf(origins.get(hostname)),
+  });
+  const moduleRecords = new ModuleTrustRecords(records);
+
+  // What of it is remembered, and asked for again.
+  const notFound = Math.min(limits.absence, freshness.versions);
+  const onUnwritten = (record: string, err: unknown) =>
+    // A good answer is given all the same.
+    logger.error({ record, err }, "a record was not written");
+  const cache = <K extends object, V extends Revised>(
+    of: MetadataRecords<K, V>,
+  ) => {
+    const made = new MetadataCache(
+      of,
+      { ...downloadLimits, ...limits, ...freshness, notFound },
+      clock,
+      offline,
+      onUnwritten,
+      (record, age, error) =>
+        logger.warn(
+          {
+            ...{ record, age: Math.round(age / 1000) },
+            error: (error as Error).message,
+          },
+          "serving stale metadata while the origin fails",
+        ),
+      (record) => changes.noteRecord(record),
+    );
+    metrics?.watchWaiters(() => made.waiting);
+    listen((changed) => made.forget(changed));
+    return made;
+  };
+  const versions = cache(new VersionRecords(records, providerVersionNaming));
+
+  // Archives on the disk, and in a bucket that many daemons may share.
+  const blobs = new BlobStore(layout, database, {
+    onDamaged: (sha256, problem) =>
+      alarms.raise("archive-damaged", { sha256, problem }),
+  });
+  const retention = new Retention({
+    ...{ blobs, limits: storage, offline },
+    listIrreplaceable: () => listIrreplaceable({ releases, versions }),
+    onEvicted: (blob) => {
+      metrics?.count("archives", { outcome: "evicted" });
+      logger.info({ ...blob }, "an archive was evicted");
+    },
+    measureRecords: () => records.measure(),
+  });
+  metrics?.watchStore(() => retention.readFigures());
+  listen(() => retention.forget());
+  const reserve: Reserve = (...asked) => retention.reserve(...asked);
+  const bucket = openBucket(storage.s3, telemetry);
+  const nearest =
+    bucket &&
+    new SharedArchives(
+      ...([layout, blobs, bucket, limits.archive] as const),
+      (sha256, reason) => {
+        const problem = `the archive ${sha256} is not brought into it: ${reason}`;
+        alarms.raise("bucket-failing", { problem });
+      },
+    );
+  if (nearest !== undefined)
+    metrics?.watch({
+      bucketDegraded: () => (bucket?.problem === undefined ? 0 : 1),
+      bucketOutbox: () => nearest.size,
+    });
   const hashing = wireHashing();
   const hashes = new PackageHashes(blobs, records, hashing, (sha256, err) => {
     if (!hashing.isClosed)
       logger.error({ sha256, err }, "an archive could not be hashed");
   });
-  kept.listen((changed) => {
+  listen((changed) => {
     if (isAbout(changed, "package_hashes")) hashes.forget();
   });
-  const archives = wireArchives(configuration, kept, hashes, telemetry);
+  const archives = new Archives(
+    { blobs, reserve },
+    { ...downloadLimits, ...limits },
+    {
+      onVerified: (sha256: Sha256, stored: Promise<void>) =>
+        hashes.schedule(sha256, stored),
+      onFailed: (archive, error, host) => {
+        if (isFailure(error, "archive-digest")) {
+          const { expected, got } = error;
+          alarms.raise("archive-tampered", { archive, host, expected, got });
+        }
+        const { message } = error as Error;
+        logger.warn(
+          { archive, host, error: message },
+          "an archive was not stored",
+        );
+      },
+    },
+    nearest,
+  );
+  metrics?.watchWaiters(() => archives.load.readers);
+  metrics?.watch({
+    fills: () => archives.load.fills,
+    fillsWaiting: () => archives.load.waiting,
+  });
+
+  // Whom it asks.
+  for (const hostname of origins.keys()) metrics?.expectOrigin(hostname);
   const clients = wireClients(configuration, telemetry, clock);
-  const origins = wireOrigins(configuration, clients.own, kept, logger);
+  const asked = wireOrigins(configuration, {
+    ...{ clients, clock, judge, logger, blobs, reserve },
+  });
+
+  // What decides which release clients get.
   const notebook: Notebook = {
     ...{ audit, alarms, clock },
     onReported: ({ code }) => metrics?.count("policyReported", { code }),
   };
   const admission = new Admission(trust, notebook, rules);
   const events = new TrustEvents(trust, notebook);
-  const trusted = { ...kept, events, notebook };
-  const settling = wireStandings(configuration, origins, trusted, telemetry);
-  const providers = new ProviderMirror({
-    ...{ ...settling, admission, archives, hashes, releases, clock },
-    changes: kept.changes,
-    wrong: new WrongArchives(records, clock),
-    ...{ alarms, offline },
-    freshness: configuration.freshness.versions,
-  });
-  /** Ends the downloads under way and refuses new ones; what is stored can still be read. */
-  const stopFetching = () => archives.close();
-  const close = async () => {
-    await stopFetching();
-    await Promise.all([hashing.close(), clients.close()]);
-    await kept.close();
-  };
-  return {
-    ...kept,
-    ...settling,
-    ...{ archives, clients, hashes, notebook, admission, events },
-    ...{ providers, stopFetching, close },
-  };
-}
-
-/** Everything that decides which release clients get. */
-function wireStandings(
-  configuration: Configuration,
-  origins: ReadonlyMap<Hostname, ReleaseOrigin>,
-  {
-    events,
-    notebook,
-    ...kept
-  }: Kept & { readonly events: TrustEvents; readonly notebook: Notebook },
-  telemetry: Telemetry,
-) {
-  const { limits, offline } = configuration;
-  const { clock, records, versions } = kept;
-  const make = wireCaches(configuration, telemetry, kept);
-  const { absence } = make;
-  const releases = make.cache(kept.releases);
+  const remembered = cache(releases);
   const catalog = new ProviderCatalog({
-    ...{ origins, versions, releases, events },
-    notFound: absence,
+    origins: asked.providers,
+    ...{ versions, releases: remembered, events, notFound },
     onVanished: (address, vanished) => {
       const provider = formatProviderAddress(address);
-      const facts = { provider, versions: vanished };
-      telemetry.alarms.raise("versions-vanished", facts);
+      alarms.raise("versions-vanished", { provider, versions: vanished });
     },
     onMalformed: (address, parts) => {
       const provider = formatProviderAddress(address);
-      const facts = { provider, parts };
-      telemetry.logger.warn(facts, "malformed parts of a list are left out");
+      logger.warn(
+        { provider, parts },
+        "malformed parts of a list are left out",
+      );
     },
   });
   const settlements = new Settlements({
-    ...{ releases, records: kept.releases, events, notebook },
+    ...{ releases: remembered, records: releases, events, notebook },
   });
   const refused = new RefusedVersions({
-    ...{ records, clock, changes: kept.changes },
-    onUnwritten: make.onUnwritten,
+    ...{ records, clock, changes, onUnwritten },
   });
-  kept.listen((changed) => {
+  listen((changed) => {
     if (isAbout(changed, "refused_versions")) refused.forget();
   });
   const contacts = new FirstContacts({
     ...{ catalog, events, refused, clock, offline },
     patience: limits.answer,
   });
-  const deciding = { catalog, contacts, settlements, refused };
-  return { catalog, settlements, standings: new Standings(deciding) };
-}
-
-function wireArchives(
-  { limits }: Configuration,
-  { blobs, reserve, nearest }: Kept,
-  hashes: PackageHashes,
-  { logger, metrics, alarms }: Telemetry,
-): Archives {
-  const events = {
-    onVerified: (sha256: Sha256, stored: Promise<void>) =>
-      hashes.schedule(sha256, stored),
-    onFailed: (archive: string, error: unknown, host: string | undefined) => {
-      if (isFailure(error, "archive-digest")) {
-        const { expected, got } = error;
-        alarms.raise("archive-tampered", { archive, host, expected, got });
-      }
-      const { message } = error as Error;
-      logger.warn(
-        { archive, host, error: message },
-        "an archive was not stored",
-      );
-    },
-  };
-  const cache = new Archives(
-    { blobs, reserve },
-    { ...downloadLimits, ...limits },
-    events,
-    nearest,
-  );
-  metrics?.watchWaiters(() => cache.load.readers);
-  metrics?.watch({
-    fills: () => cache.load.fills,
-    fillsWaiting: () => cache.load.waiting,
+  const standings = new Standings({
+    ...{ catalog, contacts, settlements, refused },
   });
-  return cache;
-}
 
-function wireModules(
-  configuration: Configuration,
-  core: Providers,
-  { alarms, logger, metrics }: Telemetry,
-  make: ReturnType<typeof wireCaches>,
-) {
-  const { limits, offline } = configuration;
-  const { blobs, clock, nearest, reserve } = core;
-  const records = new ModuleTrustRecords(core.records);
-  const threads = new ArchiveThreads({
-    threads: 2,
-    deadlineMs: archiveDeadline,
-    limits: moduleLimits,
+  // The two mirrors.
+  const providers = new ProviderMirror({
+    ...{ catalog, standings, admission, archives, hashes, releases, clock },
+    ...{ changes, alarms, offline, freshness: freshness.versions },
+    wrong: new WrongArchives(records, clock),
   });
-  const pins = new ModulePins(records, core.trust, core.events, clock);
-  const mirror = new ModuleMirror({
-    ...{ blobs, reserve, records, pins, offline, clock },
-    admission: core.admission,
-    nearest,
+  const moduleThreads = new ArchiveThreads({
+    ...{ threads: 2, deadlineMs: archiveDeadline, limits: moduleLimits },
+  });
+  const modules = new ModuleMirror({
+    ...{ blobs, reserve, nearest, admission, clock, offline },
+    origins: asked.modules,
+    stored: archives,
+    records: moduleRecords,
+    pins: new ModulePins(moduleRecords, trust, events, clock),
+    versions: cache(new VersionRecords(records, moduleVersionNaming)),
+    releases: cache(new ModuleReleaseRecords(records)),
     limits: { ...downloadLimits, ...limits },
+    patience: limits.answer,
     verify: (module, format, archive) =>
-      threads.verify(module, format, archive),
+      moduleThreads.verify(module, format, archive),
     onFailed: (module, error) =>
       logger.warn(
         { module, error: (error as Error).message },
         "a module was not stored",
       ),
-    origins: wireModuleOrigins(configuration, core),
-    versions: make.cache(new VersionRecords(core.records, moduleVersionNaming)),
-    releases: make.cache(new ModuleReleaseRecords(core.records)),
-    stored: core.archives,
-    patience: limits.answer,
-    onVanished: (address, versions) => {
+    onVanished: (address, vanished) => {
       const module = formatModuleAddress(address);
-      alarms.raise("versions-vanished", { module, versions });
+      alarms.raise("versions-vanished", { module, versions: vanished });
     },
     onPassedThrough: (address, getter, location) => {
       metrics?.countPassedThrough(getter);
@@ -288,67 +296,100 @@ function wireModules(
       );
     },
   });
-  const close = async () => {
-    await Promise.all([mirror.close(), threads.close()]);
+
+  /** Ends the downloads under way and refuses new ones; what is stored can still be read. */
+  const stopFetching = async () => {
+    await Promise.all([archives.close(), modules.close()]);
   };
-  return { mirror, close };
+  const close = async () => {
+    await stopFetching();
+    await Promise.all([
+      ...[hashing.close(), moduleThreads.close(), clients.close()],
+    ]);
+    await nearest?.close();
+    await Promise.all([signatures.close(), blobs.usage.flush()]);
+    await bucket?.close();
+  };
+  return {
+    ...{ clock, records, judge, trust, changes, releases, versions, listen },
+    ...{ blobs, retention, reserve, bucket, nearest, hashes, archives },
+    ...{ clients, notebook, admission, events, catalog, settlements },
+    ...{ standings, providers, modules, moduleRecords, stopFetching, close },
+  };
 }
 
-function wireModuleOrigins(
-  configuration: Configuration,
-  { clients, clock, blobs, reserve }: Providers,
-): ReadonlyMap<Hostname, ModuleOrigin> {
-  const { origins, freshness, proxy, searchPath } = configuration;
-  const limits = originLimits(configuration.limits);
-  const packing = new GitPacker(moduleLimits);
-  return new Map(
-    [...origins].flatMap(([hostname, origin]) => {
-      const client = clients.own.get(hostname);
-      if (client === undefined) return [];
-      const stranger = clients.makeStranger(origin);
-      const { versions } = freshness;
-      const discovery = new ServiceDiscovery(client, origin.url, versions, () =>
-        clock.monotonic(),
-      );
-      const documents = documentsOf(hostname, origin.url);
-      const registry = new ModuleRegistry(client, discovery, limits, documents);
-      const git = new GitRepositories({
-        settings: settingsOf(origin, undefined, proxy),
-        http: stranger,
-        limits: { ...configuration.limits, ...limits },
-        searchPath,
-        createFolder: () => blobs.createFolder(),
-        openRoom: () => openWorkRoom(reserve, "the module's repository"),
-      });
-      const { directory } = origin;
-      const folder =
-        directory === undefined
-          ? undefined
-          : new FolderModules(new OriginFolder(directory, hostname), limits);
-      const parts: ModuleOrigin = {
-        registry: folder ?? registry,
-        sources: folder ?? {
-          openArchive: ({ url }, _, signal) =>
-            stranger.openArchive(url, signal),
-          findCommit: (source, signal) => git.findCommit(source, signal),
-          fetchCommit: (...asked) => git.fetchCommit(...asked),
-        },
-        freshFor: freshnessOf(origin),
-        packing,
-      };
-      return [[hostname, parts]];
-    }),
-  );
+/** Milliseconds between two reports on the same record. */
+const quiet = 60_000;
+
+/** Reports a problem of a record once a minute, for any number of requests. */
+function wireRecords({ database, logger, alarms }: Telemetry): DatabaseRecords {
+  const reported = new LRUCache<string, true>({ max: 1_000, ttl: quiet });
+  const isNews = (record: string) => {
+    const isKnown = reported.has(record);
+    if (!isKnown) reported.set(record, true);
+    return !isKnown;
+  };
+  return new DatabaseRecords(database, {
+    onUnreadable: ({ file, problem, remedy }) => {
+      if (isNews(file))
+        alarms.raise("record-unreadable", { file, problem, remedy });
+    },
+    onPassedOver: (record, problem) => {
+      if (isNews(record))
+        logger.warn({ record, problem }, "a damaged record is passed over");
+    },
+  });
 }
 
-/** Where OpenTofu's registry says when modules were published: a host of its own, unless another stands in for all of it; a mirror upstream has its protocols alone. */
-function documentsOf(hostname: Hostname, url: URL): URL | undefined {
-  if (hostname !== openTofuHost || url.pathname !== "/") return undefined;
-  return url.host === openTofuHost ? new URL(openTofuDocuments) : url;
+/** One that does not answer has no archives until it does. */
+function openBucket(
+  s3: S3Configuration | undefined,
+  { logger, alarms }: Telemetry,
+): Bucket | undefined {
+  if (s3 === undefined) return undefined;
+  const bucket = wireBucket(s3, (problem) => {
+    if (problem === undefined) logger.info("the bucket is well again");
+    else alarms.raise("bucket-failing", { problem });
+  });
+  void bucket.look();
+  return bucket;
 }
 
-const openTofuHost = "registry.opentofu.org";
-const openTofuDocuments = "https://api.opentofu.org/";
+/** Milliseconds: an archive comes from its origin where the bucket is slower. */
+const bucketLimits = { connect: 1_000, firstByte: 2_000, idle: 8_000 };
+
+export function wireBucket(
+  { addressing, accessKeyId, secretAccessKey, ...place }: S3Configuration,
+  onProblem?: (problem: string | undefined) => void,
+): Bucket {
+  const isGiven = accessKeyId !== undefined && secretAccessKey !== undefined;
+  const settings = {
+    ...place,
+    pathStyle: addressing === "path",
+    keys: isGiven
+      ? { accessKeyId, secretAccessKey: secretAccessKey.secret }
+      : undefined,
+  };
+  return new Bucket(settings, bucketLimits, onProblem);
+}
+
+export function wireHashing(): ArchiveThreads {
+  return new ArchiveThreads({
+    threads: 2,
+    deadlineMs: archiveDeadline,
+    limits: packageLimits,
+  });
+}
+
+/** True where records of one of these tables may be among those that changed. */
+function isAbout(
+  changed: ReadonlySet<string> | undefined,
+  ...tables: readonly RecordTable[]
+): boolean {
+  const isOne = (name: string) =>
+    tables.some((table) => name.startsWith(`${table}/`));
+  return changed?.values().some(isOne) ?? true;
+}
 
 /** Builds the rules of a configuration. */
 export function wireRules({

@@ -1,31 +1,42 @@
-import { randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { hostname as machineName } from "node:os";
 import { getCACertificates } from "node:tls";
 import { type Configuration, listChangedKeys } from "../config/load.ts";
+import { isUnread } from "../errors/index.ts";
+import { PlatformArchives } from "../mirror/providers/ensured-archive.ts";
 import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
+import { watchPending } from "../mirror/trust/pending-decisions.ts";
 import { findUndone } from "../mirror/trust/undone-decisions.ts";
+import { explain } from "../mirror/why/why.ts";
+import { makeApp } from "../server/app.ts";
 import { Daemon } from "../server/daemon.ts";
 import { ClientAddresses } from "../server/http/client-address.ts";
+import { answeredCodes } from "../server/http/error-response.ts";
 import { listenerLimits } from "../server/http/listener.ts";
+import { ModuleRegistryProtocol } from "../server/protocols/module-registry.ts";
+import { NetworkMirrorProtocol } from "../server/protocols/network-mirror.ts";
+import { ProviderRegistryProtocol } from "../server/protocols/provider-registry.ts";
+import { PublicAddress } from "../server/protocols/public-address.ts";
+import type { Services } from "../server/protocols/service-discovery.ts";
+import { RefusalAudit } from "../server/requests/refusal-audit.ts";
+import { recordWhenClosed } from "../server/requests/request-log.ts";
 import { ServiceNotification } from "../server/service-notification.ts";
 import { makeCertificateSource } from "../server/tls/certificate-source.ts";
+import { BrowsePage } from "../server/web/browse-page.ts";
+import { Readiness } from "../server/web/operations.ts";
+import { SetUpPage } from "../server/web/set-up-page.ts";
 import { writeDurably } from "../store/durable-file.ts";
 import { layOutStore, stagingPath, type StoreLayout } from "../store/layout.ts";
 import {
   prepareStorageDirectory,
   sweepStaging,
 } from "../store/storage-directory.ts";
+import { candidateReasons } from "../telemetry/definitions.ts";
 import { Metrics } from "../telemetry/metrics.ts";
 import { wireAuthentication } from "./authentication.ts";
 import { type Core, wireCore, wireRules } from "./core.ts";
-import { wireProtocols } from "./protocols.ts";
-import { openArchiveBucket } from "./archive-bucket.ts";
-import {
-  type DaemonTelemetry,
-  type Telemetry,
-  wireTelemetry,
-} from "./telemetry.ts";
+import { type DaemonTelemetry, wireTelemetry } from "./telemetry.ts";
 
 /** A daemon that is about to listen; `load` is called again on a reload. Clients are held to `within`. */
 export async function wireDaemon(
@@ -35,114 +46,86 @@ export async function wireDaemon(
 ): Promise<Daemon> {
   const configuration = load();
   const rules = wireRules(configuration);
-  const { listen, publicUrl } = configuration;
-  const { layout, telemetry } = await openStore(configuration, version);
+  const { listen, publicUrl, origins } = configuration;
+  const layout = layOutStore(configuration.storage.directory);
+  await prepareStorageDirectory(layout);
+  const metrics = new Metrics(new Date());
+  metrics.showBuild(version);
+  const wired = wireTelemetry(configuration, layout, metrics);
+  const telemetry: DaemonTelemetry = { ...wired, metrics };
+  const { audit, logger } = telemetry;
+  try {
+    const removed = await sweepStaging(layout);
+    if (removed > 0)
+      logger.info({ removed }, "files of killed processes were removed");
+  } catch (err) {
+    logger.warn({ err }, "staging/ could not be cleared");
+  }
+  // That a policy only reports must not be taken for one that refuses.
+  const tellMode = (told: AdmissionRules) => {
+    if (told.mode === "report")
+      logger.warn(
+        "policy.mode is report: what the policy would refuse is served",
+      );
+    return told;
+  };
+  const core = wireCore(configuration, tellMode(rules), layout, telemetry);
   const token = randomBytes(32).toString("base64url");
-  let isAnnounced = false;
-  const bucket = openArchiveBucket(configuration, telemetry);
-  tellMode(rules, telemetry);
-  const core = wireCore(configuration, rules, layout, telemetry, { bucket });
   const access = await wireAuthentication(
-    configuration,
-    core.records,
-    telemetry,
-    token,
+    ...([configuration, core.records, telemetry] as const),
+    hash("sha256", token, "buffer"),
   ).catch(async (error: unknown) => {
     await core.close();
-    await bucket?.close();
     throw error;
   });
   await core.nearest?.start();
   await tellUndone(core, layout, telemetry);
   // Takes 0.2 s the first time, which no client should wait for.
   getCACertificates("system");
-  const clients = new ClientAddresses(listen.trustedProxies);
   const limits = { ...configuration.limits, ...within };
-  const protocols = wireProtocols(
-    configuration,
-    core,
-    { clients, limits, ...access },
-    telemetry,
+  const { platforms, ...served } = wireApp(
+    ...([configuration, core, access, limits, telemetry] as const),
   );
+  let isAnnounced = false;
   return new Daemon({
-    ...protocols,
-    ...{ listen, limits, publicUrl },
-    hostnames: [...configuration.origins.keys()],
+    ...{ ...served, ...telemetry, listen, limits, publicUrl },
+    hostnames: [...origins.keys()],
     machineName: listen.names[0] ?? machineName(),
     needsToken: access.authentication.isOn,
     certificates: makeCertificateSource(listen, layout.tls, machineName()),
     notification: new ServiceNotification({
       ...configuration.notify,
-      onFailure: (error) =>
-        telemetry.logger.warn(
-          { err: error },
-          "the service manager was not reached",
-        ),
+      onFailure: (err) =>
+        logger.warn({ err }, "the service manager was not reached"),
     }),
     tend: async () => {
       await core.retention.tend();
-      await telemetry.audit.trim();
+      await audit.trim();
     },
-    ...telemetry,
     reload: () => {
       const next = load();
-      core.admission.replaceRules(tellMode(wireRules(next), telemetry));
+      core.admission.replaceRules(tellMode(wireRules(next)));
       access.replace(next);
       return listWaitingKeys(configuration, next);
     },
+    // Commands of this machine find out where it listens, and how they may ask for its metrics.
     announce: async (url) => {
       isAnnounced = true;
-      await announce(layout, { url, token }, telemetry);
+      const text = `${JSON.stringify({ pid: process.pid, url, token })}\n`;
+      const staged = stagingPath(layout, "daemon");
+      await writeDurably(staged, layout.daemon, text).catch((err: unknown) =>
+        logger.error({ err }, "commands cannot find this daemon"),
+      );
     },
     close: async () => {
       // One that never listened leaves another daemon's.
       if (isAnnounced) await rm(layout.daemon, { force: true });
       await access.close();
-      protocols.close();
+      platforms.close();
       await core.close();
-      await bucket?.close();
       await telemetry.close();
     },
   });
-}
-
-async function openStore(configuration: Configuration, version: string) {
-  const layout = layOutStore(configuration.storage.directory);
-  await prepareStorageDirectory(layout);
-  const metrics = new Metrics(new Date());
-  metrics.showBuild(version);
-  const telemetry: DaemonTelemetry = {
-    ...wireTelemetry(configuration, layout, metrics),
-    metrics,
-  };
-  await sweepLeftovers(layout, telemetry);
-  return { layout, telemetry };
-}
-
-/** Tells commands of this machine where the daemon listens, and how they may ask for its metrics. */
-async function announce(
-  layout: StoreLayout,
-  asked: { readonly url: string; readonly token: string },
-  { logger }: Telemetry,
-): Promise<void> {
-  const text = `${JSON.stringify({ pid: process.pid, ...asked })}\n`;
-  const staged = stagingPath(layout, "daemon");
-  await writeDurably(staged, layout.daemon, text).catch((err: unknown) =>
-    logger.error({ err }, "commands cannot find this daemon"),
-  );
-}
-
-async function sweepLeftovers(
-  layout: StoreLayout,
-  { logger }: Telemetry,
-): Promise<void> {
-  try {
-    const removed = await sweepStaging(layout);
-    if (removed > 0)
-      logger.info({ removed }, "files of killed processes were removed");
-  } catch (error) {
-    logger.warn({ err: error }, "staging/ could not be cleared");
-  }
 }
 
 /** Says which decisions of operators an older backup took back; their file is not part of the database. */
@@ -161,18 +144,9 @@ async function tellUndone(
         ...{ subject, decision, key, content, decidedAt: at, by, repeat },
       });
     }
-  } catch (error) {
-    logger.warn({ err: error }, "the log of decisions could not be read");
+  } catch (err) {
+    logger.warn({ err }, "the log of decisions could not be read");
   }
-}
-
-/** Logs a policy that only reports, so that it is not taken for one that refuses. */
-function tellMode(rules: AdmissionRules, { logger }: Telemetry) {
-  if (rules.mode === "report")
-    logger.warn(
-      "policy.mode is report: what the policy would refuse is served",
-    );
-  return rules;
 }
 
 /** Lists changed keys that wait for the next start. */
@@ -180,4 +154,75 @@ function listWaitingKeys(before: Configuration, next: Configuration) {
   return listChangedKeys(before, next).filter(
     (key) => !/^(?:policy|trust|auth)\b/.test(key),
   );
+}
+
+/** Every URL that the daemon answers. */
+function wireApp(
+  { listen, publicUrl, origins, offline, platforms: wanted }: Configuration,
+  core: Core,
+  { authentication, addLogin }: Awaited<ReturnType<typeof wireAuthentication>>,
+  limits: Configuration["limits"] & typeof listenerLimits,
+  { audit, alarms, database, logger, metrics }: DaemonTelemetry,
+) {
+  const { admission, blobs, bucket, providers, modules, releases } = core;
+  const clients = new ClientAddresses(listen.trustedProxies);
+  const publicAddress = new PublicAddress(publicUrl, clients);
+  const common = { publicAddress, authentication, audit, limits };
+  const readiness = new Readiness(
+    () => blobs.probe(),
+    () => database.problem ?? bucket?.problem,
+  );
+  const setUp = new SetUpPage({
+    ...{ publicAddress, authentication, hostnames: [...origins.keys()] },
+    isReporting: () => admission.rules.mode === "report",
+  });
+  // An offline mirror has nothing to fetch.
+  const platforms = new PlatformArchives(offline ? [] : wanted, core);
+  const findPending = watchPending(core.trust, () => admission.rules);
+  metrics.watch({
+    pendingDecisions: async () => {
+      const found = await findPending().catch((error: unknown) => {
+        // The other numbers are told all the same.
+        if (!isUnread(error)) throw error;
+      });
+      const count = (reason: string) =>
+        found?.pending.filter((one) => one.reason === reason).length ?? NaN;
+      return Object.fromEntries(
+        candidateReasons.map((reason) => [reason, count(reason)]),
+      );
+    },
+  });
+  metrics.expectCodes("refusals", answeredCodes.refusals);
+  metrics.expectCodes("failures", answeredCodes.failures);
+  // The daemon offers the first origin's services under its own hostname.
+  const [ownOrigin] = origins.keys();
+  const app = makeApp({
+    ...{ clients, publicAddress, authentication, readiness, metrics },
+    ...{ setUp, findPending, ownOrigin },
+    browse: new BrowsePage({ releases, modules: core.moduleRecords }),
+    explain: (question) => explain(core, question),
+    providers: new NetworkMirrorProtocol(providers, platforms, common),
+    registry: new ProviderRegistryProtocol(providers, platforms, common),
+    modules: new ModuleRegistryProtocol(modules, common),
+    findServices: (root) =>
+      addLogin(
+        ownOrigin === undefined
+          ? {}
+          : nameServices((room) => `${root}v1/${room}/${ownOrigin}/`),
+      ),
+    findRegistryServices: (hostname, root) =>
+      nameServices((room) => `${root}registry/${hostname}/v1/${room}/`),
+    refusals: new RefusalAudit(audit, alarms),
+    onUnexpected: (err, where) =>
+      alarms.raise("unexpected-error", { where, err }),
+    recordWhenClosed: recordWhenClosed(logger, metrics),
+  });
+  return { app, setUp, readiness, platforms };
+}
+
+function nameServices(locate: (room: string) => string): Services {
+  return {
+    "providers.v1": locate("providers"),
+    "modules.v1": locate("modules"),
+  };
 }

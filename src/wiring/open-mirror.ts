@@ -1,7 +1,6 @@
 import type { Configuration } from "../config/load.ts";
 import type { StoreLayout } from "../store/layout.ts";
 import { openStorageDirectory } from "../store/storage-directory.ts";
-import { openArchiveBucket } from "./archive-bucket.ts";
 import { type Core, wireCore, wireRules } from "./core.ts";
 import { type Telemetry, wireTelemetry } from "./telemetry.ts";
 
@@ -21,17 +20,14 @@ export async function openMirror(
   // Standard error belongs to the command.
   const log = { ...configuration.log, level: "error" } as const;
   const telemetry = wireTelemetry({ ...configuration, log }, layout);
-  const bucket = openArchiveBucket(configuration, telemetry);
-  const core = wireCore(configuration, rules, layout, telemetry, {
-    bucket,
-    close: async (kept) => {
-      await kept.nearest?.drain();
-      await kept.close();
-      await bucket?.close();
-      await telemetry.close();
-    },
-  });
-  return closing(Object.assign(core, { configuration, layout, telemetry }));
+  const core = wireCore(configuration, rules, layout, telemetry);
+  const close = async () => {
+    await core.stopFetching();
+    await core.nearest?.drain();
+    await core.close();
+    await telemetry.close();
+  };
+  return closing({ ...core, configuration, layout, telemetry, close });
 }
 
 /** Closed at the end of the block that uses it. */

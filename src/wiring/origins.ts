@@ -4,79 +4,113 @@ import {
   type OriginConfiguration,
 } from "../config/load.ts";
 import type { Hostname } from "../address/hostname.ts";
+import { openWorkRoom, type ArchiveStore } from "../mirror/archives/room.ts";
 import type { Clock } from "../mirror/cache/clock.ts";
+import { GitPacker } from "../mirror/modules/git-packing.ts";
+import type { ModuleOrigin } from "../mirror/modules/module-mirror.ts";
 import type {
   ReleaseOrigin,
   SignatureJudge,
   SignaturePolicy,
 } from "../mirror/releases/evidence.ts";
-import { originLimits } from "../origin/guard/origin-settings.ts";
-import type { HttpClient } from "../origin/http/http-client.ts";
-import { OriginFolder } from "../origin/folder/origin-folder.ts";
+import { FolderModules } from "../origin/folder/folder-modules.ts";
 import { FolderProviders } from "../origin/folder/folder-providers.ts";
-import { type ProviderOrigin } from "../origin/registries/provider-origin.ts";
+import { OriginFolder } from "../origin/folder/origin-folder.ts";
+import { GitRepositories } from "../origin/git/repository.ts";
+import { originLimits } from "../origin/guard/origin-settings.ts";
+import { ModuleRegistry } from "../origin/registries/module-registry.ts";
 import { ProviderRegistry } from "../origin/registries/provider-registry.ts";
 import { ServiceDiscovery } from "../origin/registries/service-discovery.ts";
 import type { Logger } from "../telemetry/logger.ts";
+import { moduleLimits } from "../verification/archives/limits.ts";
+import { settingsOf, type wireClients } from "./clients.ts";
 
-export function wireOrigins(
-  configuration: Configuration,
-  clients: ReadonlyMap<Hostname, HttpClient>,
-  { clock, judge }: { readonly clock: Clock; readonly judge: SignatureJudge },
-  logger: Logger,
-): ReadonlyMap<Hostname, ReleaseOrigin> {
-  return new Map(
-    [...clients].flatMap(([hostname, client]) => {
-      const origin = configuration.origins.get(hostname);
-      if (origin === undefined) return [];
-      const wired: ReleaseOrigin = {
-        registry: wireRegistry(origin, client, configuration, clock, logger),
-        policy: signaturePolicyOf(origin),
-        freshFor: freshnessOf(origin),
-        ...{ judge, clock },
-      };
-      return [[hostname, wired]];
-    }),
-  );
-}
-
-/** Milliseconds for which lists of an origin are good; undefined for as long as those of a registry. A directory costs nothing. */
-export function freshnessOf({
-  directory,
-}: OriginConfiguration): number | undefined {
-  return directory === undefined ? undefined : 1_000;
+interface Surroundings extends ArchiveStore {
+  readonly clients: ReturnType<typeof wireClients>;
+  readonly clock: Clock;
+  readonly judge: SignatureJudge;
+  readonly logger: Logger;
 }
 
 /** Folders whose report is remembered. */
 const mostReported = 10_000;
 
-function wireRegistry(
-  origin: OriginConfiguration,
-  client: HttpClient,
+/** What is asked for providers and for modules, by hostname: a registry, or a folder that stands for one. */
+export function wireOrigins(
   configuration: Configuration,
-  clock: Clock,
-  logger: Logger,
-): ProviderOrigin {
-  const { hostname, directory, signatures, url } = origin;
+  { clients, clock, judge, logger, blobs, reserve }: Surroundings,
+) {
+  const { freshness, proxy, searchPath } = configuration;
   const limits = originLimits(configuration.limits);
-  if (directory === undefined) {
-    const { versions } = configuration.freshness;
-    const discovery = new ServiceDiscovery(client, url, versions, () =>
-      clock.monotonic(),
+  const packing = new GitPacker(moduleLimits);
+  const providers = new Map<Hostname, ReleaseOrigin>();
+  const modules = new Map<Hostname, ModuleOrigin>();
+  for (const [hostname, origin] of configuration.origins) {
+    const { directory, url, signatures, token } = origin;
+    const common = { judge, clock, policy: signaturePolicyOf(origin) };
+    if (directory !== undefined) {
+      const folder = new OriginFolder(directory, hostname);
+      const reported = new LRUCache<string, string>({ max: mostReported });
+      // Asking it costs nothing.
+      const freshFor = 1_000;
+      const registry = new FolderProviders({
+        ...{ folder, limits, signed: signatures === "required" },
+        onUnfit: (path, reason) => {
+          if (reported.get(path) === reason) return;
+          reported.set(path, reason);
+          logger.warn(
+            { folder: path, reason },
+            "a folder is not taken for a release",
+          );
+        },
+      });
+      providers.set(hostname, { ...common, registry, freshFor });
+      const files = new FolderModules(folder, limits);
+      const asked = { registry: files, sources: files };
+      modules.set(hostname, { ...asked, freshFor, packing });
+      continue;
+    }
+    const client = clients.make(origin, token?.secret);
+    const discovery = new ServiceDiscovery(
+      ...([client, url, freshness.versions] as const),
+      () => clock.monotonic(),
     );
-    return new ProviderRegistry(client, discovery, limits);
+    const registry = new ProviderRegistry(client, discovery, limits);
+    providers.set(hostname, { ...common, registry });
+    // For places that answers name elsewhere: it never gets the token.
+    const stranger = clients.make(origin, undefined);
+    const git = new GitRepositories({
+      settings: settingsOf(origin, undefined, proxy),
+      http: stranger,
+      limits: { ...configuration.limits, ...limits },
+      searchPath,
+      createFolder: () => blobs.createFolder(),
+      openRoom: () => openWorkRoom(reserve, "the module's repository"),
+    });
+    modules.set(hostname, {
+      registry: new ModuleRegistry(
+        ...([client, discovery, limits] as const),
+        documentsOf(hostname, url),
+      ),
+      sources: {
+        openArchive: (source, _, signal) =>
+          stranger.openArchive(source.url, signal),
+        findCommit: (source, signal) => git.findCommit(source, signal),
+        fetchCommit: (...asked) => git.fetchCommit(...asked),
+      },
+      packing,
+    });
   }
-  const reported = new LRUCache<string, string>({ max: mostReported });
-  return new FolderProviders({
-    folder: new OriginFolder(directory, hostname),
-    limits,
-    signed: signatures === "required",
-    onUnfit: (folder, reason) => {
-      if (reported.get(folder) === reason) return;
-      reported.set(folder, reason);
-      logger.warn({ folder, reason }, "a folder is not taken for a release");
-    },
-  });
+  return { providers, modules };
+}
+
+const openTofuHost = "registry.opentofu.org";
+const openTofuDocuments = "https://api.opentofu.org/";
+
+/** Where OpenTofu's registry says when modules were published: a host of its own, unless another stands in for all of it; a mirror upstream has its protocols alone. */
+function documentsOf(hostname: Hostname, url: URL): URL | undefined {
+  if (hostname !== openTofuHost || url.pathname !== "/") return undefined;
+  return url.host === openTofuHost ? new URL(openTofuDocuments) : url;
 }
 
 /** The strictest default counts for an origin that is no longer served. */

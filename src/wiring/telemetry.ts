@@ -1,34 +1,24 @@
 import { type Configuration } from "../config/load.ts";
 import { AuditLog } from "../store/database/audit-log.ts";
 import { openDatabase } from "../store/database/database.ts";
-import type { Database } from "../store/database/transactions.ts";
 import type { StoreLayout } from "../store/layout.ts";
 import { Alarms } from "../telemetry/alarms.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { makeLogger, type Logger } from "../telemetry/logger.ts";
+import { makeLogger } from "../telemetry/logger.ts";
 
-export interface Telemetry {
-  readonly logger: Logger;
-  /** Those of a daemon; a command's are never read. */
-  readonly metrics?: Metrics | undefined;
-  readonly alarms: Alarms;
-  /** Where the audit log is, and what the mirror knows. */
-  readonly database: Database;
-  readonly audit: AuditLog;
-  /** Writes what waits; nothing can be asked from then on. */
-  close(): Promise<void>;
-}
+/** Where a process reports; `metrics` are a daemon's, `audit` and what the mirror knows are in the database. */
+export type Telemetry = ReturnType<typeof wireTelemetry>;
 
 export interface DaemonTelemetry extends Telemetry {
   readonly metrics: Metrics;
 }
 
-/** Throws what `openDatabase` throws. */
+/** Throws what `openDatabase` throws. `close` writes what waits; nothing can be asked from then on. */
 export function wireTelemetry(
   configuration: Configuration,
   layout: StoreLayout,
   metrics?: Metrics,
-): Telemetry {
+) {
   const logger = makeLogger(configuration.log);
   const alarms = new Alarms(logger, metrics);
   const { url } = configuration.database;

@@ -6,7 +6,6 @@ import { parseDuration } from "../../address/units.ts";
 import {
   isAllowed,
   parseVersionConstraint,
-  type VersionConstraint,
 } from "../../address/version-constraint.ts";
 import { isVersion } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
@@ -29,99 +28,60 @@ interface AuditFlags extends Flags {
   readonly follow?: boolean;
 }
 
-/** Characters that are printed at once. */
-const gathered = 2 ** 16;
-
-/** Milliseconds between two looks at what is new, and by how much an entry may be written after it happened. */
+/** Milliseconds between two looks at what is new. */
 const lookEvery = 1_000;
-const mostLate = 10_000;
 
 /** Entries that are printed before those that are followed, unless a time or a count is named. */
 const newestFirst = 10;
 
-/** `provender audit`: prints the entries that are asked for by time, as it reads them; an omitted flag selects all. */
+/** `provender audit`: prints the entries that are asked for as they were written; an omitted flag selects all. */
 export function audit(flags: AuditFlags): Promise<number> {
   return onStore(flags, async ({ telemetry, configuration }, signal) => {
-    const { spec, since, n, json = false } = flags;
-    if (flags.follow === true && json)
+    const { spec, since, n, json = false, follow = false } = flags;
+    if (follow && json)
       throw failure(
         "arguments",
         "--json",
         "a document that is followed has no end",
         'leave it out: the daemon\'s log has each entry as a line of JSON, with "msg":"audit"',
       );
-    const hosts = anyHostOf(configuration);
-    const { constraint, ...subject } = readSubject(spec, hosts);
-    const read = (from: string | undefined) =>
-      ofVersions(telemetry.audit.read({ ...subject, since: from }), constraint);
+    const { constraint, ...subject } = readSubject(
+      spec,
+      anyHostOf(configuration),
+    );
     const from = since === undefined ? undefined : parseMoment(since);
-    const most = n === undefined ? undefined : parseCount(n);
-    if (flags.follow === true) {
-      const before = most ?? (since === undefined ? newestFirst : Infinity);
-      return follow(read, from, before, signal);
+    const isMeant = ({ version = "" }: WrittenEntry) =>
+      !constraint || (isVersion(version) && isAllowed(constraint, version));
+    const few = follow && since === undefined ? newestFirst : undefined;
+    const most = n === undefined ? few : parseCount(n);
+    // Until all that is there was read, where only the newest are printed.
+    let newest: WrittenEntry[] | undefined =
+      most === undefined ? undefined : [];
+    let separator = json ? '{"version":1,"entries":[\n' : "";
+    const question = { ...subject, since: from };
+    for await (const page of telemetry.audit.read(question)) {
+      let entries = page.filter(isMeant);
+      if (newest !== undefined && most !== undefined) {
+        newest = [...newest, ...entries].slice(-most);
+        entries = page.length === 0 ? newest : [];
+        if (page.length === 0) newest = undefined;
+      }
+      let text = "";
+      for (const entry of entries) {
+        text += json
+          ? `${separator}${formatAuditEntry(entry, new Date(entry.at))}`
+          : `${formatEntry(entry)}\n`;
+        if (json) separator = ",\n";
+      }
+      if (text !== "" && !(await print(text))) return 0;
+      if (page.length > 0) continue;
+      if (!follow) break;
+      await sleep(lookEvery, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) break;
     }
-    let text = json ? '{"version":1,"entries":[' : "";
-    let isFirst = true;
-    for await (const entry of newestOf(read(from), most)) {
-      text += json
-        ? `${isFirst ? "" : ","}\n${formatAuditEntry(entry, new Date(entry.at))}`
-        : `${formatEntry(entry)}\n`;
-      isFirst = false;
-      if (text.length < gathered) continue;
-      if (!(await print(text))) return 0;
-      text = "";
-    }
-    await print(json ? `${text}\n]}\n` : text);
+    if (json) await print(`${separator === ",\n" ? "" : separator}\n]}\n`);
     return 0;
   });
-}
-
-/** Prints the newest entries, and those that come, until the command is ended or nobody reads on. */
-async function follow(
-  read: (since: string | undefined) => AsyncIterable<WrittenEntry>,
-  since: string | undefined,
-  before: number,
-  signal: AbortSignal,
-): Promise<number> {
-  let shown: ReadonlySet<string> | undefined;
-  while (!signal.aborted) {
-    const recent = new Date(Date.now() - mostLate).toISOString();
-    const lines: string[] = [];
-    const late = new Set<string>();
-    for await (const entry of read(shown === undefined ? since : recent)) {
-      const line = formatEntry(entry);
-      if (entry.at >= recent) late.add(line);
-      if (shown?.has(line) === true) continue;
-      lines.push(line);
-      if (shown === undefined && lines.length > before) lines.shift();
-    }
-    if (lines.length > 0 && !(await print(`${lines.join("\n")}\n`))) return 0;
-    shown = late;
-    await sleep(lookEvery, undefined, { signal }).catch(() => undefined);
-  }
-  return 0;
-}
-
-async function* ofVersions(
-  entries: AsyncIterable<WrittenEntry>,
-  constraint: VersionConstraint | undefined,
-): AsyncGenerator<WrittenEntry> {
-  for await (const entry of entries) {
-    const { version = "" } = entry;
-    if (!constraint || (isVersion(version) && isAllowed(constraint, version)))
-      yield entry;
-  }
-}
-
-async function* newestOf(
-  entries: AsyncIterable<WrittenEntry>,
-  most: number | undefined,
-): AsyncGenerator<WrittenEntry> {
-  const newest: WrittenEntry[] = [];
-  for await (const entry of entries)
-    if (most === undefined) yield entry;
-    else if (newest.push(entry) > most) newest.shift();
-  yield* newest;
 }
 
 function parseCount(text: string): number {

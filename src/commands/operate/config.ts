@@ -3,9 +3,8 @@ import { type Configuration, loadConfiguration } from "../../config/load.ts";
 import { formatConfiguration } from "../../config/shown.ts";
 import { failure, isFailure } from "../../errors/index.ts";
 import { loadCertificateFiles } from "../../server/tls/certificate.ts";
-import { wireRules } from "../../wiring/core.ts";
+import { wireBucket, wireRules } from "../../wiring/core.ts";
 import { probePostgres } from "../../store/database/postgres.ts";
-import { wireBucket } from "../../wiring/archive-bucket.ts";
 import type { Flags } from "../command.ts";
 import { stderr, stdout } from "../output/report.ts";
 

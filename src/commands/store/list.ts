@@ -33,15 +33,23 @@ export function list({
 }): Promise<number> {
   return onStore(flags, async (mirror) => {
     const { packages, modules, problems } = await findHeld(mirror, spec);
-    const document = {
-      packages: packages.map(describePackage),
-      modules: modules.map(describeModule),
-      problems: problems.map(describeError),
-    };
-    const text = all
-      ? `${formatPackages(packages)}${formatModules(modules)}`
-      : `${formatProviders(packages)}${formatModuleNames(modules)}`;
-    stdout(json ? formatDocument(document) : text);
+    if (json)
+      stdout(
+        formatDocument({
+          packages: packages.map(describePackage),
+          modules: modules.map(describeModule),
+          problems: problems.map(describeError),
+        }),
+      );
+    else
+      stdout(
+        [
+          all ? formatPackages(packages) : formatByName("PROVIDER", packages),
+          sum(packages, "packages"),
+          all ? formatModules(modules) : formatByName("MODULE", modules),
+          modules.length === 0 ? "" : sum(modules, "versions of modules"),
+        ].join(""),
+      );
     for (const { message } of problems) stderr(`${message}\n`);
     return problems.length > 0 ? 1 : 0;
   });
@@ -66,24 +74,26 @@ export function findHeld(mirror: OpenMirror, spec: string | undefined) {
   });
 }
 
+function nameOf(held: HeldPackage | HeldModule): string {
+  return "module" in held
+    ? formatModuleAddress(held.module)
+    : formatProviderAddress(held.provider);
+}
+
 function describePackage(held: HeldPackage) {
-  const { provider, version, platform, filename, sha256 } = held;
+  const { version, platform, filename, sha256 } = held;
   return {
-    provider: formatProviderAddress(provider),
-    version,
-    platform: formatPlatform(platform),
-    filename,
-    sha256,
-    ...describeStored(held),
+    ...{ provider: nameOf(held), version, platform: formatPlatform(platform) },
+    ...{ filename, sha256, ...describeStored(held) },
     firstSeen: held.firstSeen.toISOString(),
     signedBy: held.signedBy ?? null,
   };
 }
 
 function describeModule(held: HeldModule) {
-  const { module, version, sha256 = null, commit = null } = held;
-  const name = { module: formatModuleAddress(module), version };
-  return { ...name, sha256, commit, ...describeStored(held) };
+  const { version, sha256 = null, commit = null } = held;
+  const module = nameOf(held);
+  return { module, version, sha256, commit, ...describeStored(held) };
 }
 
 function describeStored({ stored }: HeldPackage | HeldModule) {
@@ -94,26 +104,10 @@ function describeStored({ stored }: HeldPackage | HeldModule) {
   };
 }
 
-function formatProviders(packages: readonly HeldPackage[]): string {
-  const table = formatByName("PROVIDER", packages, ({ provider }) =>
-    formatProviderAddress(provider),
-  );
-  return `${table}${sum(packages, "packages")}`;
-}
-
-function formatModuleNames(modules: readonly HeldModule[]): string {
-  if (modules.length === 0) return "";
-  const table = formatByName("MODULE", modules, ({ module }) =>
-    formatModuleAddress(module),
-  );
-  return `${table}${sum(modules, "versions of modules")}`;
-}
-
 /** A line a name, in the order that they come in: of each, the newest version first. */
-function formatByName<T extends HeldPackage | HeldModule>(
+function formatByName(
   title: string,
-  all: readonly T[],
-  nameOf: (held: T) => string,
+  all: readonly (HeldPackage | HeldModule)[],
 ): string {
   const head = [title, "VERSIONS", "NEWEST", "STORED", "SIZE", "LAST USED"];
   const rows = Array.from(Map.groupBy(all, nameOf), ([name, held]) => {
@@ -136,33 +130,28 @@ function formatPackages(packages: readonly HeldPackage[]): string {
     ...["PROVIDER", "VERSION", "PLATFORM", "STORED"],
     ...["FIRST SEEN", "LAST USED", "SIGNED BY"],
   ];
-  const rows = packages.map(({ signedBy = "-", stored, ...held }) => [
-    formatProviderAddress(held.provider),
-    held.version,
-    formatPlatform(held.platform),
-    stored === undefined ? "listed" : formatAmount(stored.size),
+  const rows = packages.map((held) => [
+    ...[nameOf(held), held.version, formatPlatform(held.platform)],
+    held.stored ? formatAmount(held.stored.size) : "listed",
     formatMinute(held.firstSeen),
-    stored === undefined ? "-" : formatMinute(stored.usedAt),
-    signedBy,
+    held.stored ? formatMinute(held.stored.usedAt) : "-",
+    held.signedBy ?? "-",
   ]);
-  return `${formatTable([head, ...rows])}${sum(packages, "packages")}`;
+  return formatTable([head, ...rows]);
 }
 
 function formatModules(modules: readonly HeldModule[]): string {
-  if (modules.length === 0) return "";
   const head = ["MODULE", "VERSION", "STORED", "LAST USED", "COMMIT"];
-  const rows = modules.map(({ stored, sha256, commit = "-", ...held }) => [
-    formatModuleAddress(held.module),
-    held.version,
-    stored === undefined
-      ? sha256 === undefined
-        ? "by clients"
-        : "listed"
-      : formatAmount(stored.size),
-    stored === undefined ? "-" : formatMinute(stored.usedAt),
-    commit,
-  ]);
-  return `${formatTable([head, ...rows])}${sum(modules, "versions of modules")}`;
+  const rows = modules.map((held) => {
+    const unstored = held.sha256 === undefined ? "by clients" : "listed";
+    return [
+      ...[nameOf(held), held.version],
+      held.stored ? formatAmount(held.stored.size) : unstored,
+      held.stored ? formatMinute(held.stored.usedAt) : "-",
+      held.commit ?? "-",
+    ];
+  });
+  return formatTable([head, ...rows]);
 }
 
 function sum(all: readonly (HeldPackage | HeldModule)[], what: string): string {

@@ -1,17 +1,50 @@
+import { formatProviderAddress } from "../../address/provider-address.ts";
+import {
+  formatTrustScope,
+  parseReleaseSpec,
+  parseTrustScope,
+  quoteDecision,
+  type TrustScope,
+} from "../../address/specs/trust-scope.ts";
+import { findOperator } from "../../config/environment.ts";
 import {
   failure,
+  formatApproval,
+  isModuleType,
   isOriginFailure,
+  nameContent,
   ProvenderError,
 } from "../../errors/index.ts";
+import { listOffered } from "../../mirror/modules/records.ts";
 import { justNow } from "../../mirror/providers/provider-mirror.ts";
-import { findOperator } from "../../config/environment.ts";
+import { listRecorded, listUnder } from "../../mirror/releases/records.ts";
+import {
+  formatRelease,
+  type ReleaseAddress,
+} from "../../mirror/releases/release.ts";
+import { denied, findExclusion } from "../../mirror/trust/admission-rules.ts";
+import type { AuditEntry } from "../../telemetry/audit-entry.ts";
+import { needsDecision, type Candidate } from "../../trust/candidates.ts";
+import {
+  decide as decideOn,
+  type Decision,
+  findKeyDecision,
+  forget as forgetOn,
+  isSame,
+  type KeyDecision,
+  type KeyScope,
+  listApproved,
+  listDecided,
+  type ReleaseName,
+} from "../../trust/decisions.ts";
+import { findKnownKey, isKnownKey } from "../../trust/key-verdict.ts";
+import { decideByRules } from "../../trust/policy.ts";
 import { isCandidate } from "../../trust/standing.ts";
+import type { NamespaceTrust } from "../../trust/state.ts";
+import { parseFingerprint } from "../../verification/fingerprints.ts";
 import type { OpenMirror } from "../../wiring/open-mirror.ts";
 import { type Flags, hostsOf, onStore } from "../command.ts";
 import { stdout } from "../output/report.ts";
-import { decideContent } from "./contents.ts";
-import type { Deed, TrustParts } from "./decision.ts";
-import { decideKey } from "./keys.ts";
 
 interface DecisionFlags extends Flags {
   readonly spec?: string;
@@ -21,22 +54,54 @@ interface DecisionFlags extends Flags {
   readonly because?: string;
 }
 
+/** What decisions are made on. */
+interface Mirror extends Pick<OpenMirror, "notebook" | "records" | "trust"> {
+  readonly admission: Pick<OpenMirror["admission"], "rules">;
+  readonly catalog: Pick<OpenMirror["catalog"], "peekRelease">;
+  readonly providers: Pick<OpenMirror["providers"], "findRelease">;
+}
+
+/** What an operator does with a decision: makes one of two, or takes it back. */
+export type Deed = "approve" | "revoke" | "forget";
+
+/** The state behind each; undefined: nothing is decided. */
+const stateAfter = {
+  approve: "approved",
+  revoke: "revoked",
+  forget: undefined,
+} as const satisfies Record<Deed, Decision | undefined>;
+
+/** What is printed, and the exit status: 1 for a decision that changed nothing, or not all that it names. */
+interface Outcome {
+  readonly text: string;
+  readonly status: 0 | 1;
+}
+
 /** Makes the command that decides on a content of a release, or with `--key` on a signing key. */
 function decide(deed: Deed) {
   return (flags: DecisionFlags): Promise<number> =>
     onStore(flags, async (mirror) => {
       const { spec, digest, key, for: scope, because } = flags;
-      const parts = partsOf(mirror, because);
-      if (spec !== undefined && key === undefined && scope === undefined)
-        return decideContent(parts, spec, digest, deed);
-      if (spec === undefined && key !== undefined && scope !== undefined)
-        return decideKey(parts, scope, key, deed);
-      throw failure(
-        "arguments",
-        `trust ${deed}`,
-        "a decision is about one content or about one key",
-        "name a release, such as acme/net@1.2.0, or a key with --key FINGERPRINT --for SCOPE",
-      );
+      const hosts = hostsOf(mirror.configuration);
+      const isContent = spec !== undefined && !key && !scope;
+      if (!isContent && (spec !== undefined || !key || !scope))
+        throw failure(
+          "arguments",
+          `trust ${deed}`,
+          "a decision is about one content or about one key",
+          "name a release, such as acme/net@1.2.0, or a key with --key FINGERPRINT --for SCOPE",
+        );
+      const { text, status } = isContent
+        ? await decideContent(
+            ...([mirror, parseReleaseSpec(spec, hosts), digest] as const),
+            ...([deed, because] as const),
+          )
+        : await decideKey(
+            ...([mirror, parseTrustScope(scope ?? "", hosts)] as const),
+            ...([parseFingerprint(key ?? ""), deed, because] as const),
+          );
+      stdout(text);
+      return status;
     });
 }
 
@@ -44,30 +109,414 @@ export const approve = decide("approve");
 export const revoke = decide("revoke");
 export const forget = decide("forget");
 
-function partsOf(mirror: OpenMirror, why: string | undefined): TrustParts {
-  const { trust, records, admission, telemetry, providers, catalog } = mirror;
-  return {
-    ...{ trust, records, audit: telemetry.audit, stdout },
-    operator: { by: findOperator(), why },
-    rules: admission.rules,
-    hosts: hostsOf(mirror.configuration),
-    now: () => new Date(),
-    lookUp: async (release) => {
-      // That it is refused is what the operator decides on.
-      const asked = { maxAge: justNow, absentFor: justNow };
-      await providers.findRelease(release, asked).catch((error: unknown) => {
-        const isRefused = error instanceof ProvenderError;
-        if (!isRefused || isOriginFailure(error)) throw error;
-      });
-      const { evidence } = (await catalog.peekRelease(release))?.trust ?? {};
-      return (evidence ?? [])
-        .filter(
-          ({ isGood, noted }) =>
-            isGood && (noted === undefined || isCandidate(noted)),
-        )
-        .map(({ sha256sums, signedBy: fingerprint }) => ({
-          ...{ sha256sums, fingerprint },
-        }));
+/** A content of a release that can be decided on. */
+interface NamedContent {
+  /** SHA-256 of its SHA256SUMS; a module's archive or commit. */
+  readonly sha256sums: string;
+  /** Undefined for an unsigned release, or when that is not known. */
+  readonly fingerprint: string | undefined;
+}
+
+/**
+ * Clients get exactly one content of the release, or do not get it whoever signs it, or what they would get without that
+ * decision. No key becomes known by it (docs/trust.md, rule 5).
+ */
+export async function decideContent(
+  mirror: Mirror,
+  release: ReleaseAddress,
+  prefix: string | undefined,
+  deed: Deed,
+  why?: string,
+): Promise<Outcome> {
+  const { provider, version } = release;
+  const subject = formatRelease(release);
+  const isModule = isModuleType(provider.type);
+  if (deed === "revoke" && isModule)
+    throw failure(
+      "trust-decision",
+      subject,
+      "is of a module, whose contents are approved or not",
+      `deny the version in "policy.rules"`,
+    );
+  const known = await readContents(mirror, release);
+  const { name, trust, decided } = known;
+  const chosen = await choose(mirror, known, prefix, deed);
+  const { sha256sums, fingerprint } = chosen;
+  const digest = nameContent(release, sha256sums);
+  const isKnown =
+    fingerprint === undefined ||
+    (await isKnownHere(mirror, trust, provider, fingerprint)) ||
+    findKeyDecision(trust.decisions, "approved", name, fingerprint);
+  const signed =
+    fingerprint === undefined ? "" : ` under the key ${fingerprint}`;
+  const content = `${digest}${signed}${isKnown ? "" : ", which is not known here"}`;
+  const earlier = decided.find((one) => one.sha256sums === sha256sums);
+  const state = stateAfter[deed] ?? "not decided on";
+  if (earlier?.decision === stateAfter[deed])
+    return {
+      text: `${subject} is ${state} already with ${content}.\n`,
+      status: 1,
+    };
+  if (deed === "approve") {
+    const { rules } = mirror.admission;
+    expectEffect(
+      ...([subject, signed && `its key ${fingerprint}`] as const),
+      fingerprint &&
+        findKeyDecision(trust.decisions, "revoked", name, fingerprint),
+      ...([provider, findExclusion(rules, provider, fingerprint)] as const),
+    );
+    const rule = decideByRules(rules.policy, provider, version);
+    if (rule.action === "deny" && rules.mode !== "report")
+      throw denied(provider, version, rule);
+  }
+  const place = formatProviderAddress(provider);
+  await carryOut(
+    ...([mirror, provider, deed, { ...name, sha256sums }, why] as const),
+    {
+      ...(isModule ? { module: place } : { provider: place }),
+      ...{ version, fingerprint, detail: digest },
     },
+  );
+  const was = earlier ? quoteDecision(provider, earlier) : "not decided on";
+  const text = `${subject} is ${state} with ${content}: ${effects[deed]}.\nBefore, it was ${was}.\n`;
+  return { text, status: 0 };
+}
+
+const effects = {
+  approve: "clients get exactly this content, and no key becomes known",
+  revoke: "clients do not get this content, whoever signs it",
+  forget: "clients get what they would get without that decision",
+};
+
+const whichOnes = {
+  approve: "need a decision",
+  revoke: "are not revoked yet",
+  forget: "are decided on",
+};
+
+type Contents = Awaited<ReturnType<typeof readContents>>;
+
+/** What is known of a release: its contents by digest, candidates first, and what is decided on them. */
+async function readContents(
+  { trust, records }: Mirror,
+  release: ReleaseAddress,
+) {
+  const { provider, version } = release;
+  const name: ReleaseName = { type: provider.type, version };
+  const namespace = await trust.read(provider);
+  const { list } = await trust.readCandidates(provider);
+  const recorded = await (isModuleType(provider.type)
+    ? listOffered(records, release)
+    : listRecorded(records, release));
+  const decided = listDecided(namespace.decisions, name);
+  const known: readonly (NamedContent & {
+    /** Undefined unless it is a candidate. */
+    readonly reason: Candidate["reason"] | undefined;
+  })[] = [
+    ...list.filter((one) => one.version === version),
+    ...recorded.filter(({ reason }) => reason !== undefined),
+    ...recorded,
+    ...decided.map(({ sha256sums }) => ({
+      ...{ sha256sums, fingerprint: undefined, reason: undefined },
+    })),
+  ];
+  const firsts = Map.groupBy(known, ({ sha256sums }) => sha256sums).values();
+  const contents = [...firsts].flatMap(([first]) => first ?? []);
+  return { release, name, trust: namespace, decided, contents };
+}
+
+/** Finds the content that is meant, or the only one that can be. Throws trust-decision with the command for each, since not exactly one was chosen. */
+async function choose(
+  mirror: Mirror,
+  known: Contents,
+  prefix: string | undefined,
+  deed: Deed,
+): Promise<NamedContent> {
+  const { release, name, contents } = known;
+  const isModule = isModuleType(name.type);
+  const digits = prefix?.toLowerCase() ?? "";
+  if (prefix !== undefined && !/^[0-9a-f]{8,64}$/.test(digits))
+    throw failure(
+      "malformed-address",
+      "digest of a content",
+      prefix,
+      "8 to 64 hexadecimal digits",
+    );
+  const match = (all: readonly NamedContent[]) =>
+    all.filter(({ sha256sums }) => sha256sums.startsWith(digits));
+  const meant = listMeant(known, deed);
+  const found = prefix === undefined ? meant : match(contents);
+  const isNew = found.length === 0 && deed === "approve" && !isModule;
+  const matching = isNew ? match(await lookUp(mirror, release)) : found;
+  const [only, ...more] = matching;
+  if (only !== undefined && more.length === 0) return only;
+  const choices =
+    matching.length > 0 || prefix === undefined ? matching : meant;
+  const listed = choices.map(({ sha256sums, fingerprint = "none" }) => {
+    const key = isModule ? "" : `, key ${fingerprint}`;
+    const command = formatApproval(release, sha256sums);
+    return `\n  ${nameContent(release, sha256sums)}${key}: ${command.replace(" approve ", ` ${deed} `)}`;
+  });
+  throw failure(
+    "trust-decision",
+    formatRelease(release),
+    `has ${matching.length === 0 ? `no content${prefix === undefined ? "s" : ""}` : `${matching.length} contents`} ${prefix === undefined ? `that ${whichOnes[deed]}` : `whose ${isModule ? "archive or commit" : "SHA256SUMS"} begins with ${prefix}`}`,
+    choices.length === 0
+      ? `run "provender trust list${deed === "approve" ? "" : " --all"}", which names what ${deed === "approve" ? "needs a decision" : "was decided"}`
+      : `run one of these:${listed.join("")}`,
+  );
+}
+
+/** Lists the contents that a command without a digest may mean. */
+function listMeant(
+  { trust: { decisions }, name, decided, contents }: Contents,
+  deed: Deed,
+): readonly NamedContent[] {
+  const stateOf = ({ sha256sums }: NamedContent) =>
+    decided.find((one) => one.sha256sums === sha256sums)?.decision;
+  if (deed === "forget") return contents.filter(stateOf);
+  const meant = contents.filter(({ reason, ...one }) =>
+    deed === "revoke"
+      ? stateOf(one) !== "revoked"
+      : reason !== undefined &&
+        needsDecision(decisions, name.type, { ...one, ...name, reason }),
+  );
+  return meant.length > 0
+    ? meant
+    : contents.filter((one) => stateOf(one) === stateAfter[deed]);
+}
+
+/** Asks the origin for a release of a provider: good contents that were not admitted, be it for their age alone. */
+async function lookUp(
+  { providers, catalog }: Mirror,
+  release: ReleaseAddress,
+): Promise<readonly NamedContent[]> {
+  const asked = { maxAge: justNow, absentFor: justNow };
+  await providers.findRelease(release, asked).catch((error: unknown) => {
+    // That it is refused is what the operator decides on.
+    const isRefused = error instanceof ProvenderError;
+    if (!isRefused || isOriginFailure(error)) throw error;
+  });
+  const { evidence = [] } = (await catalog.peekRelease(release))?.trust ?? {};
+  return evidence
+    .filter(
+      ({ isGood, noted }) =>
+        isGood && (noted === undefined || isCandidate(noted)),
+    )
+    .map(({ sha256sums, signedBy: fingerprint }) => ({
+      ...{ sha256sums, fingerprint },
+    }));
+}
+
+/** Releases that a sentence names. */
+const mostNamed = 5;
+
+/**
+ * The key is acceptable, or refused, for a namespace, a provider or one release from now on, or as if nothing had been
+ * decided. An approval that touches nothing is not made (docs/trust.md, rule 5).
+ */
+export async function decideKey(
+  mirror: Mirror,
+  scope: TrustScope,
+  fingerprint: string,
+  deed: Deed,
+  why?: string,
+): Promise<Outcome> {
+  const { type, version } = scope;
+  const key = { fingerprint, type, version };
+  const subject = formatTrustScope(scope);
+  const before = await mirror.trust.read(scope);
+  const ofKey = before.decisions.keys.filter(
+    (one) => one.fingerprint === fingerprint,
+  );
+  const earlier = ofKey.find((one) => isSame(one, key));
+  const isKnown = await isKnownHere(mirror, before, scope, fingerprint);
+  const unsaid = !isKnown
+    ? "not decided on"
+    : findKnownKey(scope) === fingerprint
+      ? "known to this program"
+      : "known by first contact";
+  const state = stateAfter[deed] ?? unsaid;
+  // What else is decided on it, within the scope or around it: revocations go before an approval.
+  const others = ofKey.filter(
+    (one) =>
+      deed !== "revoke" &&
+      (deed === "forget" || one.decision === "revoked") &&
+      (covers(one, scope) || covers(scope, one)) &&
+      !isSame(one, key),
+  );
+  const stay = others
+    .map((one) => `It stays ${quoteDecision(scope, one)}.\n`)
+    .join("");
+  if (earlier?.decision === stateAfter[deed]) {
+    const already = deed === "forget" ? "" : " already";
+    const text = `${fingerprint} is ${state}${already} for ${subject}.\n${stay}`;
+    return { text, status: 1 };
+  }
+  if (deed === "approve")
+    expectEffect(
+      ...([fingerprint, "it"] as const),
+      others.find((one) => covers(one, scope)),
+      scope,
+      type === null
+        ? undefined
+        : findExclusion(
+            mirror.admission.rules,
+            { ...scope, type },
+            fingerprint,
+          ),
+    );
+  const found =
+    deed === "forget"
+      ? { isHere: true, refused: [] }
+      : await findTouched(mirror, before, scope, fingerprint, deed);
+  const isHere = found.isHere || isKnown;
+  if (deed === "approve" && !isHere)
+    throw failure(
+      "trust-decision",
+      fingerprint,
+      `is not approved, since no release or candidate of ${subject} here is under it`,
+      earlier === undefined
+        ? "check the address and the fingerprint, or approve it once it has signed a release"
+        : `run "provender trust forget --key ${fingerprint} --for ${subject}", which takes back that it was ${quoteDecision(scope, earlier)}`,
+    );
+  await carryOut(...([mirror, scope, deed, key, why] as const), {
+    provider: formatTrustScope({ ...scope, version: null }),
+    ...{ version: version ?? undefined, fingerprint },
+  });
+  const named = found.refused.slice(0, mostNamed).join(", ");
+  const more = found.refused.length - mostNamed;
+  const effect =
+    deed !== "revoke"
+      ? ""
+      : named !== ""
+        ? `: ${named}${more > 0 ? ` and ${more} more` : ""} and later releases under it are refused from now on`
+        : isHere || earlier !== undefined
+          ? ": releases under it are refused"
+          : " in advance: nothing here is under it, and what comes under it will be refused";
+  const was = earlier === undefined ? unsaid : quoteDecision(scope, earlier);
+  return {
+    text: `${fingerprint} is ${state} for ${subject}${effect}.\nBefore, it was ${was}.\n${stay}`,
+    status: deed === "approve" && others.length > 0 ? 1 : 0,
   };
+}
+
+/** Whether anything here is under a key, and which releases that clients get now a revocation refuses. */
+async function findTouched(
+  { trust, records }: Mirror,
+  { decisions }: NamespaceTrust,
+  scope: TrustScope,
+  fingerprint: string,
+  deed: Deed,
+) {
+  const nameOf = ({ type, version }: ReleaseName) => `${type} ${version}`;
+  const list = (how: "offered" | "admitted", except = new Set<string>()) =>
+    listUnder(
+      ...([records, scope, fingerprint, how] as const),
+      (one) => covers(scope, one) && !except.has(nameOf(one)),
+    );
+  const candidates = (await trust.listCandidates(scope)).flatMap(
+    ({ list: all, type }) => all.map((one) => ({ ...one, type })),
+  );
+  const offered = candidates.filter(
+    (one) => one.fingerprint === fingerprint && covers(scope, one),
+  );
+  const refused = new Set<string>();
+  if (deed === "revoke") {
+    // Thousands may be candidates, most of which were never admitted.
+    const signed = await list("admitted", new Set(candidates.map(nameOf)));
+    const approved = offered.filter(
+      (one) =>
+        findKeyDecision(decisions, "approved", one, fingerprint) !==
+          undefined || listApproved(decisions, one).includes(one.sha256sums),
+    );
+    for (const one of [...signed, ...approved]) refused.add(nameOf(one));
+  }
+  return {
+    refused: [...refused],
+    // The list of candidates is bounded, and can be lost.
+    isHere:
+      offered.length > 0 ||
+      refused.size > 0 ||
+      (await list("offered")).length > 0,
+  };
+}
+
+/** An approval that would serve nothing is not made: a revocation, or the configuration, goes before it. */
+function expectEffect(
+  subject: string,
+  key: string,
+  revocation: KeyDecision | "" | undefined,
+  namespace: Pick<TrustScope, "hostname" | "namespace">,
+  setting: string | undefined,
+): void {
+  if (revocation)
+    throw failure(
+      "trust-decision",
+      subject,
+      `cannot be approved because ${key} was ${quoteDecision(namespace, revocation)}`,
+      "ask who decided that",
+    );
+  if (setting !== undefined)
+    throw failure(
+      "trust-decision",
+      subject,
+      `cannot be approved because "${setting}" excludes ${key || "unsigned releases"}`,
+      `change "${setting}" in the configuration first`,
+    );
+}
+
+/** True for a key that counts without a decision: by first contact, or because the program knows it. */
+async function isKnownHere(
+  { trust }: Mirror,
+  namespace: NamespaceTrust,
+  name: Omit<TrustScope, "version">,
+  fingerprint: string,
+): Promise<boolean> {
+  const { type } = name;
+  const contact =
+    type === null
+      ? undefined
+      : await (await trust.open(name)).findContact(type);
+  const rules = { knownKey: findKnownKey(name) };
+  return isKnownKey({ name, namespace, contact, rules }, fingerprint);
+}
+
+/** True when everything within `inner` is within `outer`. */
+function covers(outer: KeyScope, inner: KeyScope): boolean {
+  return (
+    (outer.type === null || outer.type === inner.type) &&
+    (outer.version === null || outer.version === inner.version)
+  );
+}
+
+/** Makes the decision, or takes it back, and writes it into the audit log with these facts, in one transaction. */
+async function carryOut(
+  { trust, notebook: { audit, clock } }: Mirror,
+  namespace: Pick<TrustScope, "hostname" | "namespace">,
+  deed: Deed,
+  subject: Parameters<typeof forgetOn>[1],
+  why: string | undefined,
+  facts: Partial<AuditEntry>,
+): Promise<void> {
+  const decision = stateAfter[deed];
+  const by = findOperator();
+  const decided = { at: clock.now().toISOString(), by, why };
+  await trust.decide(
+    namespace,
+    (decisions) =>
+      decision === undefined
+        ? forgetOn(decisions, subject)
+        : decideOn(decisions, { ...subject, decision, ...decided }),
+    () =>
+      audit.record(
+        {
+          event: decision ?? "forgotten",
+          verdict: decision === "revoked" ? "refused" : "accepted",
+          ...facts,
+          ...{ operator: by, because: why },
+        },
+        { durable: true },
+      ),
+  );
 }

@@ -22,24 +22,18 @@ import {
 } from "../output/report.ts";
 import { formatTable } from "../output/table.ts";
 
+type Contact = Extract<ReadContact, { readonly contact: unknown }>;
+
 /** A namespace as `trust list` shows it. */
 interface ListedNamespace {
   /** HOSTNAME/NAMESPACE. */
   readonly namespace: string;
+  /** The key that this program knows; where there is one, no key of a first contact counts. */
+  readonly known: string | undefined;
   readonly trust: NamespaceTrust;
-  readonly contacts: readonly Extract<
-    ReadContact,
-    { readonly contact: unknown }
-  >[];
+  readonly contacts: readonly Contact[];
   readonly pending: readonly PendingDecision[];
   readonly dropped: number;
-}
-
-/** Namespace or provider with unreadable records. */
-interface UnknownTrust {
-  /** HOSTNAME/NAMESPACE, or a provider of it. */
-  readonly subject: string;
-  readonly problem: Failure<"record-unreadable">;
 }
 
 /**
@@ -54,7 +48,11 @@ export function listTrust({
   return onStore(flags, async ({ trust, admission, layout }) => {
     const undone = await findUndone(layout.decisions, trust);
     const listed: ListedNamespace[] = [];
-    const unknown: UnknownTrust[] = [];
+    /** Namespaces, or providers of one, with unreadable records. */
+    const unknown: {
+      subject: string;
+      problem: Failure<"record-unreadable">;
+    }[] = [];
     for await (const one of trust.readAll()) {
       const { hostname, namespace } = one.namespace;
       const name = `${hostname}/${namespace}`;
@@ -62,56 +60,57 @@ export function listTrust({
         unknown.push({ subject: name, problem: one.problem });
         continue;
       }
-      const contacts = await trust.readContacts(one.namespace);
-      for (const lost of contacts)
-        if ("problem" in lost)
+      const contacts: Contact[] = [];
+      for (const read of await trust.readContacts(one.namespace))
+        if ("contact" in read) contacts.push(read);
+        else
           unknown.push({
-            subject: `${name}/${lost.type}`,
-            problem: lost.problem,
+            subject: `${name}/${read.type}`,
+            problem: read.problem,
           });
       listed.push({
-        namespace: name,
-        trust: one.trust,
-        contacts: contacts.filter((contact) => "contact" in contact),
+        ...{ namespace: name, known: findKnownKey(one.namespace) },
+        ...{ trust: one.trust, contacts },
         pending: listPending(one, admission.rules),
         dropped: countDropped(one.candidates),
       });
     }
-    stdout(
-      json
-        ? formatJson(listed, undone, unknown)
-        : formatPending(listed, undone) +
-            (all ? formatTrust(listed, unknown) : ""),
-    );
+    if (json)
+      stdout(
+        formatDocument({
+          namespaces: listed.map(describeInJson),
+          undone: undone.map(({ subject, decision, at, by, repeat }) => ({
+            ...{ subject, decision, at, by, command: repeat },
+          })),
+          problems: unknown.map(({ subject, problem }) => ({
+            ...{ subject, ...describeError(problem) },
+          })),
+        }),
+      );
+    else {
+      stdout(formatPending(listed, undone));
+      const tables = [
+        ...listed.map(formatNamespace),
+        ...unknown.map(({ subject }) => `${subject}\n  unknown\n`),
+      ];
+      if (all)
+        stdout(["", ...(tables.length > 0 ? tables : [nothing])].join("\n"));
+    }
     for (const { problem } of unknown) stderr(`${problem.message}\n`);
     return unknown.length > 0 ? 1 : 0;
   });
 }
 
-function formatJson(
-  listed: readonly ListedNamespace[],
-  undone: readonly UndoneDecision[],
-  unknown: readonly UnknownTrust[],
-): string {
-  return formatDocument({
-    namespaces: listed.map(describeInJson),
-    undone: undone.map(({ subject, decision, at, by, repeat: command }) => {
-      return { subject, decision, at, by, command };
-    }),
-    problems: unknown.map(({ subject, problem }) => ({
-      ...{ subject, ...describeError(problem) },
-    })),
-  });
-}
+const nothing = "Nothing has been seen yet.\n";
 
 function describeInJson({
   namespace,
+  known,
   trust: { firstKey, providerKeys, decisions },
   contacts,
   pending,
   dropped,
 }: ListedNamespace) {
-  const known = findKnownKeyOf(namespace);
   const counts = known === undefined;
   return {
     namespace,
@@ -145,32 +144,12 @@ function describeInJson({
   };
 }
 
-/** Writes all that is known for people: tables by namespace. */
-function formatTrust(
-  listed: readonly ListedNamespace[],
-  unknown: readonly UnknownTrust[],
-): string {
-  if (listed.length + unknown.length === 0)
-    return "\nNothing has been seen yet.\n";
-  return [
-    "",
-    ...listed.map(formatNamespace),
-    ...unknown.map(({ subject }) => `${subject}\n  unknown\n`),
-  ].join("\n");
-}
-
-/** Where there is one, no key of a first contact counts. */
-function findKnownKeyOf(name: string): string | undefined {
-  const [hostname = "", namespace = ""] = name.split("/");
-  return findKnownKey({ hostname, namespace });
-}
-
 function formatNamespace({
   namespace,
+  known,
   trust: { firstKey, providerKeys, decisions },
   contacts,
 }: ListedNamespace): string {
-  const known = findKnownKeyOf(namespace);
   const { fingerprint = "none", type } = firstKey ?? {};
   const met = [
     ...(type === undefined

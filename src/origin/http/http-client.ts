@@ -56,7 +56,7 @@ export interface OriginAnswer {
 }
 
 /** Events for observers; never waited for. */
-export interface HttpClientEvents {
+interface HttpClientEvents {
   /** A request to a host was answered, or failed, after so many milliseconds. */
   readonly onAsked: (result: OriginResult, milliseconds: number) => void;
   readonly onReceived: (bytes: number) => void;

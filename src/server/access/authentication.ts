@@ -22,7 +22,7 @@ interface AskingRequest {
 }
 
 /** Rules of access; without tokens every client may ask. */
-export interface AuthenticationRules {
+interface AuthenticationRules {
   readonly tokens: ClientTokens;
   /** Their access tokens are good beside the configured ones. */
   readonly issuers: readonly OpenIdIssuer[];

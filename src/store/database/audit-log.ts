@@ -57,6 +57,8 @@ const atOnce = 50;
 const mostKept = 100_000;
 /** Rows that are read at once. */
 const pageSize = 500;
+/** Rows that may be written while a transaction that wrote another one before them is still open. */
+const overtaking = 1_000;
 
 /** What was decided, and what became of requests: rows of the database, and lines of the log. */
 export class AuditLog {
@@ -102,15 +104,38 @@ export class AuditLog {
     }
   }
 
-  /** What is asked for, by time. */
-  async *read(question: AuditQuestion): AsyncGenerator<WrittenEntry> {
+  /**
+   * What is asked for, in pages and in the order of writing, and then what comes: a page without any means that nothing
+   * is new for now. An entry in which one more delivery is counted comes again. Rows of a database that many processes
+   * share may be seen later than others that were written after them.
+   */
+  async *read({
+    provider,
+    module,
+    since,
+  }: AuditQuestion): AsyncGenerator<readonly WrittenEntry[], never> {
     await this.flush();
-    let after = { at: "", id: 0 };
+    const seen = new Set<number>();
+    let last = 0;
+    let after = 0;
     for (;;) {
-      const rows = await this.#select(question, after).execute();
-      yield* rows.map(entryOf);
-      after = rows.at(-1) ?? after;
-      if (rows.length < pageSize) return;
+      let query = this.#parts.database.transactions.queries
+        .selectFrom("events")
+        .selectAll()
+        .where("id", ">", after);
+      if (provider !== undefined)
+        query = query.where("provider", "=", provider);
+      if (module !== undefined) query = query.where("module", "=", module);
+      if (since !== undefined) query = query.where("at", ">=", since);
+      const rows = await query.orderBy("id").limit(pageSize).execute();
+      const fresh = rows.filter(({ id }) => !seen.has(id));
+      for (const { id } of fresh) seen.add(id);
+      after = rows.at(-1)?.id ?? after;
+      last = Math.max(last, after);
+      for (const id of seen) if (id <= last - overtaking) seen.delete(id);
+      const isEnd = rows.length < pageSize;
+      if (isEnd) after = last - overtaking;
+      if (isEnd || fresh.length > 0) yield fresh.map(entryOf);
     }
   }
 
@@ -194,31 +219,13 @@ export class AuditLog {
       .values(rows)
       .onConflict((conflict) =>
         conflict.column("counted").doUpdateSet((set) => ({
+          // Who follows the log sees it again.
+          id: set.ref("excluded.id"),
           at: set.ref("excluded.at"),
           times: set("events.times", "+", set.ref("excluded.times")),
         })),
       )
       .execute();
-  }
-
-  #select(
-    { provider, module, since }: AuditQuestion,
-    after: { at: string; id: number },
-  ) {
-    let query = this.#parts.database.transactions.queries
-      .selectFrom("events")
-      .selectAll()
-      .where((where) =>
-        where.eb(
-          where.refTuple("at", "id"),
-          ">",
-          where.tuple(after.at, after.id),
-        ),
-      );
-    if (provider !== undefined) query = query.where("provider", "=", provider);
-    if (module !== undefined) query = query.where("module", "=", module);
-    if (since !== undefined) query = query.where("at", ">=", since);
-    return query.orderBy("at").orderBy("id").limit(pageSize);
   }
 }
 

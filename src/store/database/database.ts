@@ -61,8 +61,8 @@ const migrations = [
   ) STRICT;
   CREATE INDEX events_by_time ON events (at);
   CREATE INDEX events_by_kind ON events (event, at);
-  CREATE INDEX events_by_provider ON events (provider, at) WHERE provider IS NOT NULL;
-  CREATE INDEX events_by_module ON events (module, at) WHERE module IS NOT NULL;
+  CREATE INDEX events_by_provider ON events (provider, id) WHERE provider IS NOT NULL;
+  CREATE INDEX events_by_module ON events (module, id) WHERE module IS NOT NULL;
   CREATE TABLE uses (
     sha256 TEXT PRIMARY KEY,
     at INTEGER NOT NULL

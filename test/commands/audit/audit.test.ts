@@ -74,17 +74,7 @@ describe("provender audit", () => {
     expect(run.stdout).toContain("the daemon's log has each entry");
   });
 
-  it("lets no text of others drive a terminal", async () => {
-    const text = `INSERT INTO events (at, event, verdict, rest, times)
-      VALUES ('2026-01-01T00:00:00.000Z', 'refused', 'refused', ?, 1)`;
-    const rest = String.raw`{"detail":"\u001b[2J\u202e"}`;
-    askDatabase(layOutStore(mirror.directory), text, rest);
-    const run = await runCommand(mirror, "audit");
-    expect(run.stdout).toContain(String.raw`\u001b[2J\u202e`);
-    expect(run.stdout).toMatch(/^[\x20-\x7e\n]*$/);
-  });
-
-  it("with --follow prints the newest, then what comes, until it is ended", async () => {
+  it("with --follow prints the newest, then each entry that comes once, however late it was written, until it is ended", async () => {
     const args = ["audit", "--follow", "-n", "1", "--config"];
     const child = spawn(
       ...endingWithTests(process.execPath, [
@@ -97,13 +87,30 @@ describe("provender audit", () => {
     const read = (chunk: string) => (said += chunk);
     child.stdout.setEncoding("utf8").on("data", read);
     await once(child.stdout, "data");
+    // Another process had them for long, two alike.
+    const late = `INSERT INTO events (at, event, verdict, version, rest, times)
+      SELECT '2026-01-02T00:00:00.000Z', 'refused', 'refused', '7.7.7', '{}', 1
+      FROM (VALUES (1), (2))`;
+    askDatabase(layOutStore(mirror.directory), late);
     await mirror.get("/providers/unserved.example.com/acme/four/index.json");
     while (!said.includes("/acme/four")) await once(child.stdout, "data");
     child.kill("SIGINT");
     expect(await exit).toEqual([130, null]);
     expect(said.trimEnd().split("\n")).toEqual([
       expect.stringContaining("revoked"),
+      expect.stringContaining("2026-01-02T00:00:00.000Z"),
+      expect.stringContaining("2026-01-02T00:00:00.000Z"),
       expect.stringContaining("/acme/four"),
     ]);
+  });
+
+  it("lets no text of others drive a terminal", async () => {
+    const text = `INSERT INTO events (at, event, verdict, rest, times)
+      VALUES ('2026-01-01T00:00:00.000Z', 'refused', 'refused', ?, 1)`;
+    const rest = String.raw`{"detail":"\u001b[2J\u202e"}`;
+    askDatabase(layOutStore(mirror.directory), text, rest);
+    const run = await runCommand(mirror, "audit");
+    expect(run.stdout).toContain(String.raw`\u001b[2J\u202e`);
+    expect(run.stdout).toMatch(/^[\x20-\x7e\n]*$/);
   });
 });

@@ -39,29 +39,20 @@ interface Status {
   readonly alarms: readonly { readonly kind: string }[];
 }
 
-async function statusOf(
-  args: readonly string[],
-  env: Readonly<Record<string, string>> = tokenFor(scene.mirror),
-) {
-  const run = await runCommand(["status", "--json", ...args], { env });
+async function statusOf({ configFile }: RunningMirror) {
+  const args = ["status", "--json", "--config", configFile];
+  const run = await runCommand(args);
   const status = expectDocument("status", run.stdout) as Status;
   const isWell = status.ready && status.needs.length === 0;
   expect(run.status).toBe(isWell ? 0 : 1);
   return status;
 }
 
-/** In the environment, as clients have it. */
-const tokenFor = ({ url }: RunningMirror) => ({
-  [`TF_TOKEN_${new URL(url).host.replaceAll(".", "_")}`]: ci.token,
-});
-
-const here = ({ configFile }: RunningMirror) => ["--config", configFile];
-
 describe("provender status", () => {
-  it("says what runs on this machine, what it holds and how its origin answers", async () => {
+  it("says, also where clients need a token, what runs on this machine, what it holds and how its origin answers", async () => {
     const { mirror } = scene;
     const status = await eventually(
-      () => statusOf(here(mirror)),
+      () => statusOf(mirror),
       ({ store }) => store?.archives === 1,
     );
     expect(status).toMatchObject({
@@ -74,9 +65,8 @@ describe("provender status", () => {
       origins: [{ origin: "registry.terraform.io", requests: { failed: 0 } }],
       alarms: [],
     });
-    const { stdout } = await runCommand(["status", ...here(mirror)], {
-      env: tokenFor(mirror),
-    });
+    const args = ["status", "--config", mirror.configFile];
+    const { stdout } = await runCommand(args);
     expect(stdout).toMatch(/^ +state +ready, process \d+, since \S+Z$/m);
     expect(stdout).toMatch(/^ +store +1 archives \(/m);
     expect(stdout).toMatch(/registry\.terraform\.io +\d{4}-.*Z +\d+ ok$/m);
@@ -95,7 +85,7 @@ describe("provender status", () => {
     }));
     await ask(`gadget/${archive.filename}`);
     scene.registry.heal();
-    const { alarms } = await statusOf(here(scene.mirror));
+    const { alarms } = await statusOf(scene.mirror);
     expect(alarms).toMatchObject([{ kind: "archive-tampered" }]);
   });
 
@@ -150,9 +140,9 @@ describe("provender status", () => {
 
   it("says that nothing runs, also after a daemon was killed", async () => {
     const own = await startMirror();
-    expect(await statusOf(here(own))).toMatchObject({ ready: true });
+    expect(await statusOf(own)).toMatchObject({ ready: true });
     await own.kill();
-    const status = await statusOf(here(own));
+    const status = await statusOf(own);
     expect(status).toMatchObject({ running: false, url: null, pid: null });
     expect(status.problems[0]).toContain(`works on ${own.directory}`);
   });
@@ -162,7 +152,7 @@ describe("provender status", () => {
     const listen = { host: "0.0.0.0", port: 0, names };
     const own = await startMirror({ config: { listen } });
     expect(own.url).toContain(names[0]);
-    const status = await statusOf(here(own));
+    const status = await statusOf(own);
     expect(status).toMatchObject({ ready: true, url: own.url });
   });
 
@@ -181,18 +171,12 @@ describe("provender status", () => {
     const caFile = place("ca.pem", authority.caPem);
     const listen = { host: "0.0.0.0", port: 0, tls };
     const own = await startMirror({ caFile, config: { listen } });
-    expect(await statusOf(here(own))).toMatchObject({ ready: true });
+    expect(await statusOf(own)).toMatchObject({ ready: true });
     // Another one is not taken for it.
     const { certificate } = await (await createAuthority()).issue(["a.test"]);
     writeFileSync(tls.certificate, certificate);
-    const status = await statusOf(here(own));
+    const status = await statusOf(own);
     expect(status).toMatchObject({ running: false, store: null });
     expect(status.problems[0]).toContain("does not answer");
-  });
-
-  it("has figures beside a daemon also where they want a token", async () => {
-    const auth = { tokens: [ci.configured] };
-    const own = await startMirror({ config: { auth } });
-    expect((await statusOf(here(own), {})).store).not.toBeNull();
   });
 });

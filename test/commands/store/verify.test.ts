@@ -8,11 +8,14 @@ import { startMirror } from "../../running-mirror.ts";
 import { outcomeOf, requestsFor } from "../../scenes/provider-requests.ts";
 import { sha256Of } from "../../scenes/failing-origin.ts";
 import { FilledSites, plantOrphan } from "../../scenes/filled-sites.ts";
+import type { Release } from "../../fakes/release.ts";
 import { damages } from "../../store/damage.ts";
 import { openRecords } from "../../store/stores.ts";
 
 const scene = await FilledSites.start(damages.length + 1);
 const releases = scene.releases;
+
+const [firstRelease] = releases as [Release];
 
 const fill = () => scene.fill();
 
@@ -36,8 +39,27 @@ async function verify(site: Site, ...flags: readonly string[]) {
   return { status, stderr, ...(JSON.parse(stdout) as Found) };
 }
 
-const asRelease = (body: unknown) =>
-  body as { readonly evidence: readonly Readonly<Record<string, string>>[] };
+type Evidence = Readonly<Record<string, string>>;
+
+/** Writes other evidence into the record of version 1.0.0 of a provider. */
+async function alterEvidence(
+  site: Site,
+  type: string,
+  alter: (first: Evidence) => readonly Evidence[],
+): Promise<void> {
+  const place = ["registry.terraform.io", "acme", type, "1.0.0"] as const;
+  const records = openRecords(layOutStore(site.directory));
+  await records.change(
+    ["releases", ...place],
+    (body) => body as { readonly evidence: readonly Evidence[] } | undefined,
+    (record) => ({
+      ...record,
+      evidence: alter(record?.evidence[0] ?? {}),
+    }),
+  );
+}
+
+const noSignature = Buffer.from("none").toString("base64");
 
 describe("provender verify", () => {
   it("finds nothing in a store that is good, says so in a table too, and shows what it hashes", async () => {
@@ -59,8 +81,7 @@ describe("provender verify", () => {
 
   it(`names all of ${damages.length} damaged archives and as many records, drops them with --repair, and all is fetched again`, async () => {
     const site = await fill();
-    const [spare, ...others] = releases;
-    if (spare === undefined) throw new Error("there are many");
+    const [spare = firstRelease, ...others] = releases;
     const damaged = damages.map((damage, n) => {
       const release = others[n];
       if (release === undefined) throw new Error("one for each kind");
@@ -107,47 +128,24 @@ describe("provender verify", () => {
 
   it("judges proofs again: a record with a whole seal and another signature is bad", async () => {
     const site = await fill();
-    const [forged] = releases;
-    if (forged === undefined) throw new Error("there are many");
-    const { type } = forged;
-    const key = [
-      "releases",
-      "registry.terraform.io",
-      "acme",
-      type,
-      "1.0.0",
-    ] as const;
-    const records = openRecords(layOutStore(site.directory));
-    await records.change(key, asRelease, (record) => {
-      const [first] = record?.evidence ?? [];
-      const bytes = Buffer.from(first?.signature ?? "", "base64");
+    const { type } = firstRelease;
+    await alterEvidence(site, type, (first) => {
+      const bytes = Buffer.from(first.signature ?? "", "base64");
       bytes[bytes.length - 5] = (bytes.at(-5) ?? 0) ^ 1;
-      const signature = bytes.toString("base64");
-      return { ...record, evidence: [{ ...first, signature }] };
+      return [{ ...first, signature: bytes.toString("base64") }];
     });
     const found = await verify(site);
     expect(found.status).toBe(1);
     expect(found.findings).toHaveLength(1);
-    expect(found.findings[0]?.name).toContain(`${forged.type}/1.0.0`);
+    expect(found.findings[0]?.name).toContain(`${type}/1.0.0`);
     expect(found.findings[0]?.problem).toContain("signature");
   });
 
   it("finds nothing where other evidence of the same release holds, as after a key was taken away", async () => {
     const site = await fill();
-    const [{ type } = { type: "none" }] = releases;
-    const key = [
-      "releases",
-      "registry.terraform.io",
-      "acme",
-      type,
-      "1.0.0",
-    ] as const;
-    const records = openRecords(layOutStore(site.directory));
-    const signature = Buffer.from("none").toString("base64");
-    await records.change(key, asRelease, (record) => {
-      const [first] = record?.evidence ?? [];
-      return { ...record, evidence: [first, { ...first, signature }] };
-    });
+    await alterEvidence(site, firstRelease.type, (first) => [
+      ...[first, { ...first, signature: noSignature }],
+    ]);
     expect(await verify(site)).toMatchObject({ status: 0, findings: [] });
   });
 
@@ -156,19 +154,9 @@ describe("provender verify", () => {
     await scene.registry.publish({ ...name, seed: "first" });
     const site = connectedSite(scene.authority, scene.registry);
     expect((await site.run("prefetch", "acme/first")).status).toBe(0);
-    const key = [
-      "releases",
-      "registry.terraform.io",
-      "acme",
-      "first",
-      "1.0.0",
-    ] as const;
-    const records = openRecords(layOutStore(site.directory));
-    const signature = Buffer.from("none").toString("base64");
-    await records.change(key, asRelease, (record) => ({
-      ...record,
-      evidence: record?.evidence.map((one) => ({ ...one, signature })),
-    }));
+    await alterEvidence(site, "first", (first) => [
+      { ...first, signature: noSignature },
+    ]);
     const repaired = await verify(site, "--repair");
     expect(repaired.findings).toMatchObject([
       { kind: "record", dropped: false },
@@ -196,8 +184,7 @@ describe("provender verify", () => {
       directory: site.directory,
       config: { ...site.config, storage: { directory: site.directory } },
     });
-    const [release] = releases;
-    if (release === undefined) throw new Error("there are many");
+    const release = firstRelease;
     const path = blobOf(site, sha256Of(release));
     writeFileSync(path, "damaged");
     expect((await verify(site, "--repair")).findings).toHaveLength(1);

@@ -2,9 +2,11 @@ import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { providerAddress } from "../../../src/address/provider-address.ts";
 import { parseVersion } from "../../../src/address/version.ts";
-import { decideContent } from "../../../src/commands/trust/contents.ts";
-import type { Deed, TrustParts } from "../../../src/commands/trust/decision.ts";
-import { decideKey } from "../../../src/commands/trust/keys.ts";
+import {
+  decideContent,
+  decideKey,
+  type Deed,
+} from "../../../src/commands/trust/decide.ts";
 import {
   acme,
   makeSigners,
@@ -21,9 +23,9 @@ const orders = "aaafaaraffafrarfarrfffrfrrraa";
 const deeds = { a: "approve", r: "revoke", f: "forget" } as const;
 
 const of = (type: string) => ({
-  namespace: "acme",
-  provider: `acme/${type}`,
-  release: `acme/${type}@${version}`,
+  namespace: { type: null, version: null },
+  provider: { type, version: null },
+  release: { type, version: parseVersion(version) },
 });
 
 interface Row {
@@ -102,29 +104,22 @@ async function prepare({ type, by, scope }: Row, minimumAge: number) {
   };
   const document = writeChecksums(release.provider, release.version, offered);
   const sha256sums = createHash("sha256").update(document).digest("hex");
-  let printed = "";
-  const { trust, records, admission, notebook } = mirror;
-  const parts: TrustParts = {
-    ...{ trust, records, audit: notebook.audit, rules: admission.rules },
-    hosts: { configured: new Set([acme.hostname]), allowsOthers: false },
-    lookUp: () =>
-      Promise.resolve([{ sha256sums, fingerprint: by.fingerprint }]),
-    operator: { by: "root", why: undefined },
-    now: () => clock.now(),
-    stdout: (text) => void (printed += text),
-  };
+  const { trust } = mirror;
   return {
     mirror,
     /** What is printed: `STATE → STATE`. */
     decide: async (deed: Deed) => {
-      printed = "";
-      await (scope === undefined
-        ? decideContent(parts, of(type).release, sha256sums, deed)
-        : decideKey(parts, of(type)[scope], by.fingerprint, deed));
+      const { text } = await (scope === undefined
+        ? decideContent(mirror, release, sha256sums, deed)
+        : decideKey(
+            mirror,
+            { ...acme, ...of(type)[scope] },
+            ...([by.fingerprint, deed] as const),
+          ));
       const state = "(approved|revoked|not decided on|known by first contact)";
-      const [, is] = new RegExp(` is ${state}`).exec(printed) ?? [];
+      const [, is] = new RegExp(` is ${state}`).exec(text) ?? [];
       const [, was = is] =
-        new RegExp(`\nBefore, it was ${state}`).exec(printed) ?? [];
+        new RegExp(`\nBefore, it was ${state}`).exec(text) ?? [];
       return `${was} → ${is}`;
     },
     /** What the core decides by. */

@@ -12,9 +12,17 @@ import type { Offer, Registry } from "./registry.ts";
 import type { Burst, PendingRow, Ran } from "./rim.ts";
 import { hostname, namespace, rulesOf, type Settings } from "./settings.ts";
 import { parseArgs } from "node:util";
-import { decideContent } from "../../../src/commands/trust/contents.ts";
-import type { Deed, TrustParts } from "../../../src/commands/trust/decision.ts";
-import { decideKey } from "../../../src/commands/trust/keys.ts";
+import {
+  parseReleaseSpec,
+  parseTrustScope,
+} from "../../../src/address/specs/trust-scope.ts";
+import {
+  decideContent,
+  decideKey,
+  type Deed,
+} from "../../../src/commands/trust/decide.ts";
+import { failure } from "../../../src/errors/index.ts";
+import { parseFingerprint } from "../../../src/verification/fingerprints.ts";
 
 /** The real core and its rim in this process, over modelled storage, origins and clocks. */
 export class MemoryRim {
@@ -64,16 +72,16 @@ export class MemoryRim {
     const life = new Life();
     life.crashAt(this.#commandCrash);
     this.#commandCrash = undefined;
-    const printed: string[] = [];
-    const command = runTrustCommand(
-      { ...this.#partsOf(life), stdout: (text) => printed.push(text) },
-      args,
-    );
-    const done = command.then((): Answer => ({ kind: "done" }));
+    let stdout = "";
+    const command = runTrustCommand(this.#mirrorOf(life), args);
+    const done = command.then(({ text }): Answer => {
+      stdout = text;
+      return { kind: "done" };
+    });
     const dead = life.died.then((): Answer => ({ kind: "dead" }));
     const first = Promise.race([done.catch(readFailure), dead]);
     const answer = await settle(first.catch(readUnforeseen));
-    return { answer, stdout: printed.join("") };
+    return { answer, stdout };
   }
 
   async listPending({
@@ -117,20 +125,15 @@ export class MemoryRim {
     performance.now = this.#realNow;
   }
 
-  #partsOf(life: Life) {
-    const { records, trust, notebook } = composeTrust(this.machine, life);
-    const { audit, alarms } = notebook;
+  /** As a command has it that reaches no origin. */
+  #mirrorOf(life: Life): Parameters<typeof decideContent>[0] {
     return {
-      ...{ records, trust, audit, alarms },
-      rules: rulesOf(this.#settings),
-      hosts: {
-        configured: new Set([parseHostname(hostname)]),
-        allowsOthers: false,
+      ...composeTrust(this.machine, life),
+      admission: { rules: rulesOf(this.#settings) },
+      catalog: { peekRelease: () => Promise.resolve(undefined) },
+      providers: {
+        findRelease: () => Promise.reject(failure("not-found", "a release")),
       },
-      operator: { by: "operator", why: undefined },
-      now: () => this.machine.clock.now(),
-      // A command that reaches no origin.
-      lookUp: () => Promise.resolve([]),
     };
   }
 
@@ -166,9 +169,9 @@ async function settle<T>(answer: Promise<T>): Promise<T> {
 
 /** Carries out `provender trust` with these arguments in this process. */
 async function runTrustCommand(
-  parts: TrustParts,
+  mirror: Parameters<typeof decideContent>[0],
   args: readonly string[],
-): Promise<unknown> {
+): ReturnType<typeof decideContent> {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -176,7 +179,13 @@ async function runTrustCommand(
   });
   const [verb, spec = "", digest] = positionals;
   const { key, for: scope = "" } = values;
+  const deed = verb as Deed;
+  const configured = new Set([parseHostname(hostname)]);
+  const hosts = { configured, allowsOthers: false };
   return key === undefined
-    ? decideContent(parts, spec, digest, verb as Deed)
-    : decideKey(parts, scope, key, verb as Deed);
+    ? decideContent(mirror, parseReleaseSpec(spec, hosts), digest, deed)
+    : decideKey(
+        ...([mirror, parseTrustScope(scope, hosts)] as const),
+        ...([parseFingerprint(key), deed] as const),
+      );
 }

@@ -5,7 +5,10 @@ import {
   readDecisions,
 } from "../../../src/store/database/audit-log.ts";
 import type { StoreLayout } from "../../../src/store/layout.ts";
-import type { AuditEntry } from "../../../src/telemetry/audit-entry.ts";
+import type {
+  AuditEntry,
+  WrittenEntry,
+} from "../../../src/telemetry/audit-entry.ts";
 import { failing } from "../../scenes/failing.ts";
 import { askDatabase, auditParts, makeLayout, readAuditOf } from "../stores.ts";
 
@@ -154,6 +157,64 @@ it("keeps the newest lines of each event, so that no number of requests moves a 
   expect(refused.map(({ detail }) => detail)).toEqual(
     Array.from({ length: 10 }, (_, n) => `${n + 2}`),
   );
+});
+
+describe("who follows the log", () => {
+  const served = { event: "served", verdict: "accepted", provider } as const;
+  const later = { event: "refused", verdict: "refused" } as const;
+
+  /** What comes until there is nothing new. */
+  async function collect(pages: ReturnType<AuditLog["read"]>) {
+    const all: WrittenEntry[] = [];
+    for (;;) {
+      const { value: page } = await pages.next();
+      if (page.length === 0) return all;
+      expect(page.length).toBeLessThanOrEqual(500);
+      all.push(...page);
+    }
+  }
+
+  it("gets each entry once, in pages", async () => {
+    await record(
+      times(1_201, (n) => ({ ...later, detail: `${n}` })),
+      batched,
+    );
+    const pages = log.read({});
+    const found = await collect(pages);
+    expect(found.map(({ detail }) => Number(detail))).toEqual(
+      Array.from({ length: 1_201 }, (_, n) => n),
+    );
+    expect(await collect(pages)).toEqual([]);
+    await record([later, later]);
+    expect(await collect(pages)).toMatchObject([later, later]);
+    expect(await collect(pages)).toEqual([]);
+  });
+
+  it("gets an entry again when a delivery is counted in it", async () => {
+    const pages = log.read({});
+    await record([served], batched);
+    expect(await collect(pages)).toMatchObject([{ ...served, times: 1 }]);
+    await record([later, served], batched);
+    expect(await collect(pages)).toMatchObject([
+      later,
+      { ...served, times: 2 },
+    ]);
+  });
+
+  it("gets what a process wrote before others and committed after them", async () => {
+    const write = (id: number) =>
+      askDatabase(
+        layout,
+        `INSERT INTO events (id, at, event, verdict, rest, times)
+         VALUES (${id}, '2026-01-01T00:00:00.000Z', 'refused', 'refused', '{"detail":"${id}"}', 1)`,
+      );
+    const pages = log.read({});
+    for (const id of [1, 3]) write(id);
+    expect(await collect(pages)).toHaveLength(2);
+    for (const id of [2, 4]) write(id);
+    const found = await collect(pages);
+    expect(found.map(({ detail }) => detail)).toEqual(["2", "4"]);
+  });
 });
 
 describe("the file of decisions", () => {

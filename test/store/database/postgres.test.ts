@@ -7,11 +7,12 @@ import {
   it,
   onTestFinished,
 } from "vitest";
+import { AuditLog } from "../../../src/store/database/audit-log.ts";
 import { DatabaseRecords } from "../../../src/store/database/database-records.ts";
 import { openDatabase } from "../../../src/store/database/database.ts";
 import { failing } from "../../scenes/failing.ts";
 import { startPostgres, type Postgres } from "../../scenes/postgres.ts";
-import { makeLayout } from "../stores.ts";
+import { auditParts, makeLayout } from "../stores.ts";
 
 const key = ["namespaces", "host", "acme"] as const;
 const next = ["first_contacts", "a", "b", "c"] as const;
@@ -53,6 +54,39 @@ describe("records in a PostgreSQL", () => {
       ),
     );
     expect(await all[0].records.read(key, asItIs)).toEqual({ n: 60 });
+  });
+
+  it("are beside one audit log, of which nobody who follows it loses what one process commits after others", async () => {
+    const url = await postgres.createDatabase();
+    const logOf = async () => {
+      const { database } = await open(url);
+      const log = new AuditLog({
+        ...auditParts(await makeLayout()),
+        database,
+      });
+      return { database, log };
+    };
+    const [slow, fast] = [await logOf(), await logOf()];
+    const pages = fast.log.read({});
+    const comes = async () => {
+      const { value: page } = await pages.next();
+      return page.map(({ event, detail, times }) =>
+        [event, detail, times].filter((one) => one !== undefined).join(" "),
+      );
+    };
+    expect(await comes()).toEqual([]);
+    const served = { event: "served", verdict: "accepted" } as const;
+    const refused = { event: "refused", verdict: "refused" } as const;
+    await slow.database.transactions.run(async () => {
+      await slow.log.record({ ...refused, detail: "slow" }, { durable: true });
+      for (const { log } of [fast, fast]) {
+        await log.record(served, { durable: false });
+        await log.flush();
+      }
+      expect(await comes()).toEqual(["served 2"]);
+    });
+    expect(await comes()).toEqual(["refused slow"]);
+    expect(await comes()).toEqual([]);
   });
 
   it("are listed by the next parts of their keys, in order", async () => {
