@@ -116,11 +116,17 @@ export class Daemon {
     try {
       const tls = await certificates(new Date());
       if (tls !== undefined) this.#listener?.replaceCertificate(tls);
-      this.#parts.metrics.showCertificate(tls?.expires);
+      this.#showExpiry(tls?.expires);
       logger.info({ expires: tls?.expires }, "certificate loaded");
     } catch (error) {
       logger.error({ err: error }, "the certificate in use is kept");
     }
+  }
+
+  /** Undefined without TLS of the mirror's own. */
+  #showExpiry(expires: Date | undefined): void {
+    const at = expires?.getTime() ?? NaN;
+    this.#parts.metrics.certificateExpiry.set(at / 1000);
   }
 
   /** Milliseconds that answers under way have to finish when it stops. */
@@ -149,9 +155,9 @@ export class Daemon {
 
   async #listen(): Promise<Started> {
     const { app, limits, listen, machineName, hostnames } = this.#parts;
-    const { publicUrl, needsToken, setUp, metrics } = this.#parts;
+    const { publicUrl, needsToken, setUp } = this.#parts;
     const tls = await this.#parts.certificates(new Date());
-    metrics.showCertificate(tls?.expires);
+    this.#showExpiry(tls?.expires);
     this.#listener = new Listener(app, tls, limits, (error, where) =>
       this.alarm(error, where),
     );

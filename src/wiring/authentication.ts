@@ -29,7 +29,7 @@ export async function wireAuthentication(
 ) {
   let { tokens } = configuration.auth;
   const { archiveUrls } = configuration.limits;
-  metrics.watch({ tokenExpiry: () => nextExpiry(tokens) });
+  metrics.watch(metrics.tokenExpiry, () => nextExpiry(tokens));
   const keys = await wireKeys(records, logger, archiveUrls);
   let openId = wireOpenId(configuration, logger);
   const authentication = new Authentication(rulesOf(configuration, openId), {

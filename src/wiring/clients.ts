@@ -28,11 +28,11 @@ function wireHealth(
     () => clock.monotonic(),
     {
       onSuspended: (suspension) => {
-        metrics?.showSuspended(health.suspended);
+        metrics?.originSuspended.set(health.suspended);
         logger.warn(suspension, "origin host suspended");
       },
       onResumed: (host) => {
-        metrics?.showSuspended(health.suspended);
+        metrics?.originSuspended.set(health.suspended);
         logger.info({ host }, "origin host resumed");
       },
     },
@@ -45,7 +45,7 @@ function watchOrigin(origin: Hostname, metrics: Metrics): HttpClientEvents {
   metrics.expectOrigin(origin);
   return {
     onAsked: (result, ms) => metrics.countOriginRequest(origin, result, ms),
-    onReceived: (bytes) => metrics.count("originBytes", { origin }, bytes),
+    onReceived: (bytes) => metrics.originBytes.inc({ origin }, bytes),
   };
 }
 

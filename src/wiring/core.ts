@@ -129,7 +129,7 @@ function wireProviders(
   const origins = wireOrigins(configuration, clients.own, kept, logger);
   const notebook: Notebook = {
     ...{ audit, alarms, clock },
-    onReported: ({ code }) => metrics?.count("policyReported", { code }),
+    onReported: ({ code }) => metrics?.policyReported.inc({ code }),
   };
   const admission = new Admission(trust, notebook, rules);
   const events = new TrustEvents(trust, notebook);
@@ -233,10 +233,8 @@ function wireArchives(
     nearest,
   );
   metrics?.watchWaiters(() => cache.load.readers);
-  metrics?.watch({
-    fills: () => cache.load.fills,
-    fillsWaiting: () => cache.load.waiting,
-  });
+  metrics?.watch(metrics.fills, () => cache.load.fills);
+  metrics?.watch(metrics.fillsWaiting, () => cache.load.waiting);
   return cache;
 }
 

@@ -109,8 +109,7 @@ export async function wireDaemon(
 async function openStore(configuration: Configuration, version: string) {
   const layout = layOutStore(configuration.storage.directory);
   await prepareStorageDirectory(layout);
-  const metrics = new Metrics(new Date());
-  metrics.showBuild(version);
+  const metrics = new Metrics(version);
   const telemetry: DaemonTelemetry = {
     ...wireTelemetry(configuration, layout, metrics),
     metrics,
@@ -153,7 +152,7 @@ async function tellUndone(
 ): Promise<void> {
   const find = () => findUndone(layout.decisions, trust);
   const count = async () => (await find().catch(() => undefined))?.length;
-  metrics.watch({ undoneDecisions: count });
+  metrics.watch(metrics.undoneDecisions, count);
   try {
     for (const one of await find()) {
       const { repeat, subject, decision, key, content, at, by } = one;

@@ -137,7 +137,7 @@ function wireStore(
     offline,
     listIrreplaceable: () => listIrreplaceable(kept),
     onEvicted: (blob) => {
-      metrics?.count("archives", { outcome: "evicted" });
+      metrics?.archives.inc({ outcome: "evicted" });
       logger.info({ ...blob }, "an archive was evicted");
     },
     measureRecords: () => records.measure(),
@@ -196,10 +196,10 @@ function wireNearest(
       alarms.raise("bucket-failing", { problem });
     },
   );
-  metrics?.watch({
-    bucketDegraded: () => (bucket.problem === undefined ? 0 : 1),
-    bucketOutbox: () => shared.size,
-  });
+  metrics?.watch(metrics.bucketDegraded, () =>
+    Number(bucket.problem !== undefined),
+  );
+  metrics?.watch(metrics.bucketOutbox, () => shared.size);
   return shared;
 }
 

@@ -99,18 +99,16 @@ function watchAnswers(
   metrics: DaemonTelemetry["metrics"],
 ): ReturnType<typeof watchPending> {
   const findPending = watchPending(trust, () => admission.rules);
-  metrics.watch({
-    pendingDecisions: async () => {
-      const found = await findPending().catch(noneIfUnread);
-      const byReason = Map.groupBy(found?.pending ?? [], (one) => one.reason);
-      const unknown = found === undefined ? NaN : 0;
-      return Object.fromEntries(
-        candidateReasons.map((reason) => [
-          reason,
-          byReason.get(reason)?.length ?? unknown,
-        ]),
-      );
-    },
+  metrics.watch(metrics.pendingDecisions, async () => {
+    const found = await findPending().catch(noneIfUnread);
+    const byReason = Map.groupBy(found?.pending ?? [], (one) => one.reason);
+    const unknown = found === undefined ? NaN : 0;
+    return Object.fromEntries(
+      candidateReasons.map((reason) => [
+        reason,
+        byReason.get(reason)?.length ?? unknown,
+      ]),
+    );
   });
   metrics.expectCodes("refusals", answeredCodes.refusals);
   metrics.expectCodes("failures", answeredCodes.failures);
