@@ -4,7 +4,6 @@ import type { Configuration } from "../config/load.ts";
 import {
   Authentication,
   type AuthenticationRules,
-  indexTokens,
 } from "../server/access/authentication.ts";
 import { OpenIdIssuer } from "../server/access/openid-issuer.ts";
 import {
@@ -92,12 +91,8 @@ function rulesOf(
   { auth }: Configuration,
   openId: ReturnType<typeof wireOpenId>,
 ): AuthenticationRules {
-  const tokens = auth.tokens.map(({ name, sha256, expires }) => ({
-    name,
-    sha256: Buffer.from(sha256, "hex"),
-    expires,
-  }));
-  return { tokens: indexTokens(tokens), issuers: openId.issuers };
+  const tokens = Map.groupBy(auth.tokens, ({ sha256 }) => sha256);
+  return { tokens, issuers: openId.issuers };
 }
 
 function warnOfClearText(

@@ -9,10 +9,8 @@ import { answeredCodes } from "../server/http/error-response.ts";
 import type { OnUnexpected } from "../server/http/listener.ts";
 import { ModuleRegistryProtocol } from "../server/protocols/module-registry.ts";
 import { NetworkMirrorProtocol } from "../server/protocols/network-mirror.ts";
-import {
-  type ProtocolParts,
-  PublicAddress,
-} from "../server/protocols/public-address.ts";
+import type { ProtocolParts } from "../server/protocols/asked.ts";
+import { PublicAddress } from "../server/protocols/public-address.ts";
 import { ProviderRegistryProtocol } from "../server/protocols/provider-registry.ts";
 import type { Services } from "../server/protocols/service-discovery.ts";
 import { RefusalAudit } from "../server/requests/refusal-audit.ts";

@@ -42,7 +42,7 @@ import {
   readProvider,
   readRelease,
   withinFor,
-} from "./public-address.ts";
+} from "./asked.ts";
 
 const renderVersionsOnce = rendersOnce(renderVersions);
 
