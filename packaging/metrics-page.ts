@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Registry } from "prom-client";
-import { definitions, type Definition } from "../src/telemetry/definitions.ts";
+import { Metrics } from "../src/telemetry/metrics.ts";
 import { makeFile } from "./made-file.ts";
 
 const head = `# Metrics
@@ -21,7 +21,7 @@ Those of [prom-client](https://github.com/siimon/prom-client) for each program o
 export const metricsPage = await makeFile(
   "docs/metrics.md",
   import.meta,
-  `${head}\n${Object.values(definitions).map(describe).join("\n")}\n${processHead}\n${listDefaults().join("\n")}\n`,
+  `${head}\n${new Metrics("").described.map(describe).join("\n")}\n${processHead}\n${listDefaults().join("\n")}\n`,
 );
 
 function listDefaults(): readonly string[] {
@@ -30,7 +30,12 @@ function listDefaults(): readonly string[] {
   return register.getMetricsAsArray().map(({ name }) => `- \`${name}\``);
 }
 
-function describe({ name, type, help, labels = {} }: Definition): string {
+function describe({
+  name,
+  type,
+  help,
+  labels,
+}: Metrics["described"][number]): string {
   const named = Object.entries(labels).map(
     ([label, values]) =>
       `; \`${label}\`: ${typeof values === "string" ? values : values.join(", ")}`,

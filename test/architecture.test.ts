@@ -59,7 +59,7 @@ const storeys: Readonly<Record<string, readonly string[]>> = {
   verification: ["archives", ""],
   store: ["", ...["records", "database", "blobs", "bucket"], "bucket/archives"],
   mirror:
-    "cache archives versions releases trust standings listing providers modules bundles upkeep why".split(
+    "cache archives versions releases trust standings providers modules bundles upkeep why".split(
       " ",
     ),
   server: ["http", "tls", "access", "protocols", "requests", "web", ""],

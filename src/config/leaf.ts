@@ -1,22 +1,25 @@
 import { z } from "zod";
 
 /**
- * A single value: `parse` returns it or throws, `expected` completes the sentence that refuses it.
- * `show` says what was found; a leaf that may hold a secret passes `describeKind`.
+ * A single value: `parse` returns it, or undefined or an error where it is not acceptable; `expected` completes the
+ * sentence that refuses it. `show` says what was found; a leaf that may hold a secret passes `describeKind`.
  */
 export function leaf<T>(
   expected: string,
-  parse: (text: string) => T,
+  parse: (text: string) => T | undefined,
   show: (value: unknown) => string = describe,
 ): z.ZodType<T> {
   return z.unknown().transform((value, context) => {
+    let parsed: T | undefined;
     try {
-      return parse(scalarText(value));
+      if (isScalar(value)) parsed = parse(String(value));
     } catch {
-      const message = `is ${show(value)}: expected ${expected}`;
-      context.issues.push({ code: "custom", input: value, message });
-      return z.NEVER;
+      // Refused below.
     }
+    if (parsed !== undefined) return parsed;
+    const message = `is ${show(value)}: expected ${expected}`;
+    context.issues.push({ code: "custom", input: value, message });
+    return z.NEVER;
   });
 }
 
@@ -26,7 +29,7 @@ export function matching(
   pattern: RegExp,
   show?: (value: unknown) => string,
 ): z.ZodType<string> {
-  return leaf(expected, (text) => required(pattern.exec(text)?.[0]), show);
+  return leaf(expected, (text) => pattern.exec(text)?.[0], show);
 }
 
 /** Turns a parsed value into another; the message of what `convert` throws completes `"KEY" …`. */
@@ -49,7 +52,7 @@ export function choice<const T extends string>(
   ...values: readonly T[]
 ): z.ZodType<T> {
   return leaf(values.map((value) => `"${value}"`).join(" or "), (text) =>
-    required(values.find((value) => value === text)),
+    values.find((value) => value === text),
   );
 }
 
@@ -75,18 +78,10 @@ function orAbsent(value: unknown): unknown {
   return value ?? undefined;
 }
 
-/** For `parse`: what is undefined is not acceptable. */
-export function required<T>(value: T | undefined): T {
-  if (value === undefined) throw new RangeError("Not acceptable.");
-  return value;
-}
-
 /** The value itself, short. */
 function describe(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.slice(0, 100));
-  if (typeof value === "number" || typeof value === "boolean")
-    return String(value);
-  return describeKind(value);
+  return isScalar(value) ? String(value) : describeKind(value);
 }
 
 /** Names the kind of a value without showing it. */
@@ -98,16 +93,12 @@ export function describeKind(value: unknown): string {
   return typeof value === "string" ? "text" : `a ${typeof value}`;
 }
 
-function scalarText(value: unknown): string {
-  if (typeof value === "string") return value;
-  if (typeof value === "number" || typeof value === "boolean")
-    return String(value);
-  throw new RangeError("Not a scalar.");
+function isScalar(value: unknown): value is string | number | boolean {
+  return ["string", "number", "boolean"].includes(typeof value);
 }
 
-export const flag = leaf(
-  "true or false",
-  (text) => required(/^(?:true|false)$/.exec(text)?.[0]) === "true",
+export const flag = leaf("true or false", (text) =>
+  text === "true" || text === "false" ? text === "true" : undefined,
 );
 
 export const text = matching("text", /^\S(?:.*\S)?$/);
@@ -125,9 +116,7 @@ export function url(
   const parse = (href: string) => {
     const url = new URL(href);
     const extras = url.username + url.password + url.search + url.hash;
-    required(
-      protocols.includes(url.protocol) && extras === "" ? url : undefined,
-    );
+    if (!protocols.includes(url.protocol) || extras !== "") return undefined;
     if (!url.pathname.endsWith("/")) url.pathname += "/";
     return url;
   };

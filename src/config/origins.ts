@@ -12,7 +12,6 @@ import {
   leaf,
   matching,
   optional,
-  required,
   section,
   withDefault,
 } from "./leaf.ts";
@@ -98,9 +97,9 @@ function originSchema(path: z.ZodType<string>, env: Surroundings["env"]) {
   });
 }
 
-const secretInPlace = leaf(
+const secretInPlace = leaf<never>(
   "{ env: NAME } or { file: PATH }, because a secret is never written here",
-  () => required<never>(undefined),
+  () => undefined,
   describeKind,
 );
 
@@ -154,11 +153,11 @@ export function makeOrigin(key: string, written: WrittenOrigin) {
   };
 }
 
-/** Also what only looks like a name, such as 256.1.1.1, is refused. */
 function parseOriginHostname(key: string): Hostname {
   try {
     const hostname = parseHostname(key);
-    required(URL.parse(`https://${hostname}/`) ?? undefined);
+    // Throws for what only looks like a name, such as 256.1.1.1.
+    new URL(`https://${hostname}/`);
     return hostname;
   } catch (error) {
     throw new Error(

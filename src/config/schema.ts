@@ -20,7 +20,6 @@ import {
   leaf,
   matching,
   optional,
-  required,
   section,
   text,
   url,
@@ -60,19 +59,20 @@ const fixedLimits = {
 };
 
 /** Bytes, and not none. */
-const sizeOfSome = leaf("a size above 0 such as 2GiB", (text) =>
-  required(parseSize(text) || undefined),
+const sizeOfSome = leaf(
+  "a size above 0 such as 2GiB",
+  (text) => parseSize(text) || undefined,
 );
 
 /** A whole number of things, and not none. */
 const count = leaf("a whole number of at least 1 such as 4096", (text) =>
-  Number(required(/^[1-9][0-9]{0,14}$/.exec(text)?.[0])),
+  /^[1-9][0-9]{0,14}$/.test(text) ? Number(text) : undefined,
 );
 
 /** Every key of the YAML, in the order of config.example.yaml, with its default; relative paths start from `folder`. */
 export function configurationSchema(folder: string, from: Surroundings) {
   const path = leaf("a path", (name) =>
-    resolve(folder, required(/^[^\0]+$/.exec(name)?.[0])),
+    /^[^\0]+$/.test(name) ? resolve(folder, name) : undefined,
   );
   return section({
     listen: listenSchema(path),
@@ -127,27 +127,21 @@ export function configurationSchema(folder: string, from: Surroundings) {
 const listenHost = leaf(
   "an address such as 127.0.0.1, :: or localhost",
   (host) =>
-    required(
-      isIP(host) > 0 || /^[A-Za-z][A-Za-z0-9.-]*$/.test(host)
-        ? host
-        : undefined,
-    ),
+    isIP(host) > 0 || /^[A-Za-z][A-Za-z0-9.-]*$/.test(host) ? host : undefined,
 );
 
 const listenPort = leaf(
   "a port from 0 (any free one) to 65535 such as 8443",
   (digits) =>
-    required(
-      /^[0-9]{1,5}$/.test(digits) && Number(digits) <= 65535
-        ? Number(digits)
-        : undefined,
-    ),
+    /^[0-9]{1,5}$/.test(digits) && Number(digits) <= 65535
+      ? Number(digits)
+      : undefined,
 );
 
 /** Name or address that a certificate can be for. */
 const certificateName = leaf(
   "a name or an address such as mirror.example.com or 192.0.2.1",
-  (name) => required(isCertificateName(name.toLowerCase()) ? name : undefined),
+  (name) => (isCertificateName(name.toLowerCase()) ? name : undefined),
 );
 
 /** An address, or a network as address and prefix length. */
@@ -159,19 +153,14 @@ const network = leaf(
     const fits =
       bits === undefined ||
       (/^(?:0|[1-9][0-9]{0,2})$/.test(bits) && Number(bits) <= longest);
-    return required(
-      longest > 0 && fits && rest.length === 0 ? text : undefined,
-    );
+    return longest > 0 && fits && rest.length === 0 ? text : undefined;
   },
 );
 
 const tlsMode = leaf(
   "self-signed, off or { certificate: PATH, key: PATH }",
-  (mode): TlsChoice => ({
-    kind: required(
-      (["self-signed", "off"] as const).find((one) => one === mode),
-    ),
-  }),
+  (mode): TlsChoice | undefined =>
+    mode === "self-signed" || mode === "off" ? { kind: mode } : undefined,
 );
 
 function listenSchema(path: z.ZodType<string>) {
@@ -236,9 +225,7 @@ const providerPattern = leaf(
 const fingerprint = leaf(
   "a full fingerprint of 40 or 64 hexadecimal digits such as C874011F0AB405110D02105534365D9472D7468F",
   (digits) =>
-    required(
-      /^(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})$/.exec(digits)?.[0].toUpperCase(),
-    ),
+    /^(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})$/.exec(digits)?.[0].toUpperCase(),
 );
 
 const pinnedKeys = z.strictObject({
@@ -294,9 +281,7 @@ function authSchema(path: z.ZodType<string>) {
   });
   const off = choice("off").transform(() => written.parse(undefined));
   return withDefault(z.union([off, written]), "off").transform(
-    ({ tokens, oidc: issuers }) => ({
-      ...{ tokens: tokens ?? [], oidc: issuers ?? [] },
-    }),
+    ({ tokens, oidc }) => ({ tokens: tokens ?? [], oidc: oidc ?? [] }),
   );
 }
 
@@ -304,15 +289,14 @@ function authSchema(path: z.ZodType<string>) {
 const size = leaf("a size such as 512MiB or 200GiB", parseSize);
 
 /** Bytes; undefined is unlimited. */
-const sizeOrUnlimited = leaf<number | undefined>(
-  "unlimited or a size such as 200GiB",
-  (text) => (text === "unlimited" ? undefined : parseSize(text)),
-);
+const sizeOrUnlimited = leaf("unlimited or a size such as 200GiB", (text) =>
+  text === "unlimited" ? Infinity : parseSize(text),
+).transform((bytes) => (bytes === Infinity ? undefined : bytes));
 
 /** Ends in a slash, unless it is empty. */
 const keyPrefix = leaf("a prefix of keys such as team/provender", (prefix) => {
   const whole = prefix === "" || prefix.endsWith("/") ? prefix : `${prefix}/`;
-  return required(/^(?:[A-Za-z0-9][A-Za-z0-9._-]*\/)*$/.exec(whole)?.[0]);
+  return /^(?:[A-Za-z0-9][A-Za-z0-9._-]*\/)*$/.exec(whole)?.[0];
 });
 
 /** Also one without TLS, on networks that the operator trusts. */

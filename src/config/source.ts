@@ -1,7 +1,8 @@
+import { isUtf8 } from "node:buffer";
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { resolve } from "node:path";
 import { failure } from "../errors/index.ts";
 import type { Surroundings } from "./environment.ts";
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 
 /** The configuration file that was found. */
 interface Source {
@@ -70,7 +71,9 @@ export function readTextFile(
       if (filled > limit) throw new Error(`more than ${limit} bytes`);
       read = readSync(descriptor, buffer, filled, limit + 1 - filled, null);
     }
-    return { text: decode(buffer.subarray(0, filled)), mode };
+    const bytes = buffer.subarray(0, filled);
+    if (!isUtf8(bytes)) throw new Error("not UTF-8 text");
+    return { text: bytes.toString(), mode };
   } finally {
     closeSync(descriptor);
   }
@@ -80,12 +83,4 @@ export function readTextFile(
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return (error as NodeJS.ErrnoException).code ?? error.message;
-}
-
-function decode(bytes: Buffer): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch (error) {
-    throw new Error("not UTF-8 text", { cause: error });
-  }
 }

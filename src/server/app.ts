@@ -116,32 +116,25 @@ const refuseMalformed: RequestMiddleware = ({ req }, next) => {
     throw failure("uri-too-long", longestUrl);
   if (method !== "GET" && method !== "HEAD")
     throw failure("method-not-allowed", method);
+  const refuse = (problem: string, expected: string) =>
+    failure("malformed-request", problem, expected);
   const length = headers["content-length"] ?? "0";
   if (headers["transfer-encoding"] !== undefined || length !== "0")
-    throw failure("malformed-request", `of ${method} carries a body`, "none");
+    throw refuse(`of ${method} carries a body`, "none");
   if (headers.expect !== undefined)
-    throw failure("malformed-request", "has an Expect header", "none");
+    throw refuse("has an Expect header", "none");
   let hosts = 0;
   for (let at = 0; at < rawHeaders.length; at += 2)
     if (rawHeaders[at]?.toLowerCase() === "host") hosts++;
   // HTTP/1.0 needs none (RFC 9112, 3.2), and probes of load balancers send none.
   if (hosts > 1 || (hosts === 0 && req.httpVersion !== "1.0"))
-    throw failure("malformed-request", "has no or several Host headers", "one");
+    throw refuse("has no or several Host headers", "one");
   const path = pathOf(url);
-  if (!path.startsWith("/"))
-    throw failure("malformed-request", "names another server", "a path");
+  if (!path.startsWith("/")) throw refuse("names another server", "a path");
   if (!/^[\x21-\x7e]+$/.test(path) || /[%\\#]/.test(path))
-    throw failure(
-      "malformed-request",
-      "has an escaped path",
-      "no %, # or backslash",
-    );
+    throw refuse("has an escaped path", "no %, # or backslash");
   if (hollowSegment.test(path) && path !== "/")
-    throw failure(
-      "malformed-request",
-      "has an empty or dotted segment",
-      "names",
-    );
+    throw refuse("has an empty or dotted segment", "names");
   return next();
 };
 
@@ -194,12 +187,12 @@ function answerErrors(
       await next();
     } catch (error) {
       const { note, client } = ctx.state;
-      if (error instanceof ProvenderError && statusOf(error) === refusal)
+      const status = statusOf(error);
+      if (error instanceof ProvenderError && status === 451)
         refusals.record(ctx.params ?? {}, error, client);
       note.outcome = errorOutcome(error);
       note.error = error;
-      if (statusOf(error) === internal && !ctx.res.destroyed)
-        onUnexpected(error, "request");
+      if (status === 500 && !ctx.res.destroyed) onUnexpected(error, "request");
       const subject = subjectOf(ctx.params ?? {});
       const page = isFailure(error, "wrong-mirror-url")
         ? error.base
@@ -208,9 +201,6 @@ function answerErrors(
     }
   };
 }
-
-const refusal = 451;
-const internal = 500;
 
 export interface RoutedParts {
   readonly providers: NetworkMirrorProtocol;

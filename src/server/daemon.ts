@@ -73,85 +73,11 @@ export class Daemon {
     }
   }
 
-  /** SIGHUP: policy, trust and the certificate; what is wrong leaves the old in place. */
-  async reload(): Promise<void> {
-    const { notification } = this.#parts;
-    await notification.reloading();
-    const mistake = this.#reloadRules();
-    await this.#reloadCertificate();
-    const status =
-      mistake === undefined
-        ? "Serving"
-        : `Serving with the old configuration: ${mistake}`;
-    await notification.ready(status);
-  }
-
-  /**
-   * Reloads the rules. Returns the problem of the configuration, if there is
-   * one.
-   */
-  #reloadRules(): string | undefined {
-    const { reload, logger, metrics } = this.#parts;
-    try {
-      const waiting = reload();
-      metrics.countReload("applied");
-      logger.info("policy and trust loaded");
-      if (waiting.length > 0)
-        logger.warn(
-          { keys: waiting },
-          "these changed keys take effect at the next start",
-        );
-      return undefined;
-    } catch (error) {
-      const reason = (error as Error).message;
-      metrics.countReload("failed");
-      logger.error({ error: reason }, "the configuration in use is kept");
-      return reason;
-    }
-  }
-
-  /** Also once a day, for renewal; the old one stays when that fails. */
-  async #reloadCertificate(): Promise<void> {
-    const { certificates, logger } = this.#parts;
-    try {
-      const tls = await certificates(new Date());
-      if (tls !== undefined) this.#listener?.replaceCertificate(tls);
-      this.#parts.metrics.showCertificate(tls?.expires);
-      logger.info({ expires: tls?.expires }, "certificate loaded");
-    } catch (error) {
-      logger.error({ err: error }, "the certificate in use is kept");
-    }
-  }
-
-  /** Milliseconds that answers under way have to finish when it stops. */
-  get grace(): number {
-    return this.#parts.limits.stop;
-  }
-
-  /** Something happened that no code foresaw; `where` is what it ended. */
-  alarm(error: unknown, where: string): void {
-    this.#parts.alarms.raise("unexpected-error", { where, err: error });
-  }
-
-  /** Not ready at once; answers under way have `limits.stop` to finish, the rest is cut. */
-  async stop(): Promise<void> {
-    const { readiness, notification, limits, logger } = this.#parts;
-    readiness.become("stopping");
-    clearInterval(this.#renewal);
-    clearInterval(this.#tending);
-    notification.stopWatchdog();
-    await notification.stopping();
-    logger.info("stopping");
-    await this.#listener?.close(limits.stop);
-    await this.#parts.close();
-    logger.info("stopped");
-  }
-
   async #listen(): Promise<Started> {
     const { app, limits, listen, machineName, hostnames } = this.#parts;
-    const { publicUrl, needsToken, setUp, metrics } = this.#parts;
-    const tls = await this.#parts.certificates(new Date());
-    metrics.showCertificate(tls?.expires);
+    const { publicUrl, needsToken, setUp } = this.#parts;
+    const { readiness, notification, logger } = this.#parts;
+    const tls = await this.#loadCertificate();
     this.#listener = new Listener(app, tls, limits, (error, where) =>
       this.alarm(error, where),
     );
@@ -163,8 +89,7 @@ export class Daemon {
     const clients = formatStart({ url: known, hostnames, needsToken }, caFile);
     setUp.announce(url, caFile);
     await this.#parts.announce(url);
-    const { readiness, notification, logger } = this.#parts;
-    readiness.become("serving");
+    readiness.state = "serving";
     this.#renewal = setInterval(() => void this.#reloadCertificate(), day);
     this.#tending = setInterval(() => void this.#tend(), hour);
     void this.#tend();
@@ -174,10 +99,78 @@ export class Daemon {
     return { url, clients };
   }
 
+  /** SIGHUP: policy, trust and the certificate; what is wrong leaves the old in place. */
+  async reload(): Promise<void> {
+    const { notification, metrics, logger } = this.#parts;
+    await notification.reloading();
+    let status = "Serving";
+    try {
+      const waiting = this.#parts.reload();
+      metrics.countReload("applied");
+      logger.info("policy and trust loaded");
+      if (waiting.length > 0)
+        logger.warn(
+          { keys: waiting },
+          "these changed keys take effect at the next start",
+        );
+    } catch (error) {
+      const { message } = error as Error;
+      metrics.countReload("failed");
+      logger.error({ error: message }, "the configuration in use is kept");
+      status = `Serving with the old configuration: ${message}`;
+    }
+    await this.#reloadCertificate();
+    await notification.ready(status);
+  }
+
+  async #loadCertificate() {
+    const tls = await this.#parts.certificates(new Date());
+    // NaN without TLS of the mirror's own.
+    const expires = tls?.expires.getTime() ?? NaN;
+    this.#parts.metrics.certificateExpiry.set(expires / 1000);
+    return tls;
+  }
+
+  /** Also once a day, for renewal; the old one stays when that fails. */
+  async #reloadCertificate(): Promise<void> {
+    const { logger } = this.#parts;
+    try {
+      const tls = await this.#loadCertificate();
+      if (tls !== undefined) this.#listener?.replaceCertificate(tls);
+      logger.info({ expires: tls?.expires }, "certificate loaded");
+    } catch (error) {
+      logger.error({ err: error }, "the certificate in use is kept");
+    }
+  }
+
   async #tend(): Promise<void> {
     const { tend, logger } = this.#parts;
     await tend().catch((error: unknown) =>
       logger.warn({ err: error }, "the store could not be counted"),
     );
+  }
+
+  /** Something happened that no code foresaw; `where` is what it ended. */
+  alarm(error: unknown, where: string): void {
+    this.#parts.alarms.raise("unexpected-error", { where, err: error });
+  }
+
+  /** Milliseconds that answers under way have to finish when it stops. */
+  get grace(): number {
+    return this.#parts.limits.stop;
+  }
+
+  /** Not ready at once; answers under way have `limits.stop` to finish, the rest is cut. */
+  async stop(): Promise<void> {
+    const { readiness, notification, limits, logger } = this.#parts;
+    readiness.state = "stopping";
+    clearInterval(this.#renewal);
+    clearInterval(this.#tending);
+    notification.stopWatchdog();
+    await notification.stopping();
+    logger.info("stopping");
+    await this.#listener?.close(limits.stop);
+    await this.#parts.close();
+    logger.info("stopped");
   }
 }

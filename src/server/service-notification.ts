@@ -2,7 +2,14 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
-const programTimeoutMs = 5000;
+
+interface NotificationSettings {
+  /** NOTIFY_SOCKET. */
+  readonly socket: string | undefined;
+  /** WATCHDOG_USEC in milliseconds: systemd ends a daemon that is silent for so long. */
+  readonly watchdogMs: number | undefined;
+  readonly onFailure: (error: Error) => void;
+}
 
 /**
  * Tells systemd how the daemon is (sd_notify(3)). Node cannot open the
@@ -11,26 +18,16 @@ const programTimeoutMs = 5000;
  * nothing is sent; a message that cannot be sent goes to `onFailure`.
  */
 export class ServiceNotification {
-  readonly #socket: string | undefined;
-  readonly #watchdogMs: number | undefined;
-  readonly #onFailure: (error: Error) => void;
+  readonly #settings: NotificationSettings;
   #last: Promise<void> = Promise.resolve();
   #watchdog: NodeJS.Timeout | undefined;
 
-  constructor(options: {
-    /** NOTIFY_SOCKET. */
-    readonly socket: string | undefined;
-    /** WATCHDOG_USEC in milliseconds: systemd ends a daemon that is silent for so long. */
-    readonly watchdogMs: number | undefined;
-    readonly onFailure: (error: Error) => void;
-  }) {
-    this.#socket = options.socket;
-    this.#watchdogMs = options.watchdogMs;
-    this.#onFailure = options.onFailure;
+  constructor(settings: NotificationSettings) {
+    this.#settings = settings;
   }
 
   ready(status: string): Promise<void> {
-    return this.#send("READY=1", formatStatus(status));
+    return this.#send("READY=1", `STATUS=${status.replaceAll(/\s+/g, " ")}`);
   }
 
   /** `ready` has to follow, whether or not the reload went well. */
@@ -44,11 +41,10 @@ export class ServiceNotification {
 
   /** Gives a sign of life twice in every watchdog interval: an event loop that hangs gives none. */
   startWatchdog(): void {
-    if (this.#socket === undefined || this.#watchdogMs === undefined) return;
-    this.#watchdog = setInterval(
-      () => void this.#send("WATCHDOG=1"),
-      this.#watchdogMs / 2,
-    ).unref();
+    const { watchdogMs } = this.#settings;
+    if (watchdogMs === undefined) return;
+    const tell = () => void this.#send("WATCHDOG=1");
+    this.#watchdog = setInterval(tell, watchdogMs / 2).unref();
   }
 
   stopWatchdog(): void {
@@ -57,31 +53,21 @@ export class ServiceNotification {
 
   /** One program at a time, so that messages arrive in the order in which they were sent. */
   #send(...assignments: readonly string[]): Promise<void> {
-    const socket = this.#socket;
+    const { socket, onFailure } = this.#settings;
     if (socket === undefined) return Promise.resolve();
-    this.#last = this.#last.then(() =>
-      notify(socket, assignments).catch((error: unknown) =>
-        this.#onFailure(error as Error),
-      ),
-    );
+    this.#last = this.#last.then(async () => {
+      try {
+        // Waiting for systemd (no --no-block) keeps the program alive until systemd has identified its unit. A message of
+        // an exited process is dropped.
+        await run("systemd-notify", assignments, {
+          env: { NOTIFY_SOCKET: socket, PATH: "/usr/bin:/bin" },
+          timeout: 5_000,
+          killSignal: "SIGKILL",
+        });
+      } catch (error) {
+        onFailure(error as Error);
+      }
+    });
     return this.#last;
   }
-}
-
-// Waiting for systemd (no --no-block) keeps the program alive until systemd has
-// identified its unit. A message of an exited process is dropped.
-async function notify(
-  socket: string,
-  assignments: readonly string[],
-): Promise<void> {
-  await run("systemd-notify", assignments, {
-    env: { NOTIFY_SOCKET: socket, PATH: "/usr/bin:/bin" },
-    timeout: programTimeoutMs,
-    killSignal: "SIGKILL",
-  });
-}
-
-/** A status is one line. */
-function formatStatus(status: string): string {
-  return `STATUS=${status.replaceAll(/\s+/g, " ")}`;
 }

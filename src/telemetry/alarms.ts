@@ -24,7 +24,8 @@ export class Alarms {
     const key = `${kind} ${inspect(facts, { depth: 4 })}`;
     const line = this.#limit.take(key, kind);
     if (line === "again") return;
-    this.#metrics?.countAlarm(kind);
+    this.#metrics?.alarms.inc({ kind });
+    this.#metrics?.alarmTimes.setToCurrentTime({ kind });
     if (line === "line")
       this.#logger.error({ alarm: kind, ...facts }, alarms[kind]);
   }

@@ -1,4 +1,10 @@
-import type { Sample } from "./metrics.ts";
+/** One series. */
+export interface Sample {
+  /** Name of its metric. */
+  readonly name: string;
+  readonly labels: Readonly<Partial<Record<string, string | number>>>;
+  readonly value: number;
+}
 
 const line = /^([a-z_]+)(?:\{(.*)\})? (\S+)$/;
 const label = /([a-z_]+)="((?:[^"\\]|\\.)*)"/g;

@@ -1,9 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Configuration } from "../config/load.ts";
-import {
-  Authentication,
-  indexTokens,
-} from "../server/access/authentication.ts";
+import { Authentication } from "../server/access/authentication.ts";
 import { OpenIdIssuer } from "../server/access/openid-issuer.ts";
 import {
   type Services,
@@ -27,13 +24,11 @@ export async function wireAuthentication(
 ) {
   let { tokens } = configuration.auth;
   // The next expiry of valid tokens in seconds since 1970.
-  metrics.watch({
-    tokenExpiry: () => {
-      const ends = tokens
-        .flatMap(({ expires }) => expires ?? [])
-        .filter((expires) => expires > Date.now());
-      return ends.length === 0 ? undefined : Math.min(...ends) / 1000;
-    },
+  metrics.watch(metrics.tokenExpiry, () => {
+    const ends = tokens
+      .flatMap(({ expires }) => expires ?? [])
+      .filter((expires) => expires > Date.now());
+    return ends.length === 0 ? undefined : Math.min(...ends) / 1000;
   });
   const { archiveUrls } = configuration.limits;
   const keys = await ArchiveUrlKeys.open(records, new Date(), archiveUrls);
@@ -46,11 +41,7 @@ export async function wireAuthentication(
   const renewal = setInterval(() => void renew(), keyRenewal).unref();
   let openId = wireOpenId(configuration, logger);
   const rulesOf = ({ auth }: Configuration) => ({
-    tokens: indexTokens(
-      auth.tokens.map(({ name, sha256, expires }) => ({
-        ...{ name, expires, sha256: Buffer.from(sha256, "hex") },
-      })),
-    ),
+    tokens: Map.groupBy(auth.tokens, ({ sha256 }) => sha256),
     issuers: openId.issuers,
   });
   const authentication = new Authentication(rulesOf(configuration), {

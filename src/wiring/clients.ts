@@ -26,11 +26,11 @@ export function wireClients(
     () => clock.monotonic(),
     {
       onSuspended: (suspension) => {
-        metrics?.showSuspended(health.suspended);
+        metrics?.originSuspended.set(health.suspended);
         logger.warn(suspension, "origin host suspended");
       },
       onResumed: (host) => {
-        metrics?.showSuspended(health.suspended);
+        metrics?.originSuspended.set(health.suspended);
         logger.info({ host }, "origin host resumed");
       },
     },
@@ -48,7 +48,7 @@ export function wireClients(
         onAsked: (result, ms) =>
           metrics.countOriginRequest(hostname, result, ms),
         onReceived: (bytes) =>
-          metrics.count("originBytes", { origin: hostname }, bytes),
+          metrics.originBytes.inc({ origin: hostname }, bytes),
       },
     );
     made.push(client);

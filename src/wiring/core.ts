@@ -150,7 +150,7 @@ export function wireCore(
     ...{ blobs, limits: storage, offline },
     listIrreplaceable: () => listIrreplaceable({ releases, versions }),
     onEvicted: (blob) => {
-      metrics?.count("archives", { outcome: "evicted" });
+      metrics?.archives.inc({ outcome: "evicted" });
       logger.info({ ...blob }, "an archive was evicted");
     },
     measureRecords: () => records.measure(),
@@ -168,11 +168,12 @@ export function wireCore(
         alarms.raise("bucket-failing", { problem });
       },
     );
-  if (nearest !== undefined)
-    metrics?.watch({
-      bucketDegraded: () => (bucket?.problem === undefined ? 0 : 1),
-      bucketOutbox: () => nearest.size,
-    });
+  if (nearest !== undefined && metrics !== undefined) {
+    metrics.watch(metrics.bucketDegraded, () =>
+      Number(bucket?.problem !== undefined),
+    );
+    metrics.watch(metrics.bucketOutbox, () => nearest.size);
+  }
   const hashing = wireHashing();
   const hashes = new PackageHashes(blobs, records, hashing, (sha256, err) => {
     if (!hashing.isClosed)
@@ -202,10 +203,8 @@ export function wireCore(
     nearest,
   );
   metrics?.watchWaiters(() => archives.load.readers);
-  metrics?.watch({
-    fills: () => archives.load.fills,
-    fillsWaiting: () => archives.load.waiting,
-  });
+  metrics?.watch(metrics.fills, () => archives.load.fills);
+  metrics?.watch(metrics.fillsWaiting, () => archives.load.waiting);
 
   // Whom it asks.
   for (const hostname of origins.keys()) metrics?.expectOrigin(hostname);
@@ -217,7 +216,7 @@ export function wireCore(
   // What decides which release clients get.
   const notebook: Notebook = {
     ...{ audit, alarms, clock },
-    onReported: ({ code }) => metrics?.count("policyReported", { code }),
+    onReported: ({ code }) => metrics?.policyReported.inc({ code }),
   };
   const admission = new Admission(trust, notebook, rules);
   const events = new TrustEvents(trust, notebook);

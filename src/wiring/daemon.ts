@@ -49,8 +49,7 @@ export async function wireDaemon(
   const { listen, publicUrl, origins } = configuration;
   const layout = layOutStore(configuration.storage.directory);
   await prepareStorageDirectory(layout);
-  const metrics = new Metrics(new Date());
-  metrics.showBuild(version);
+  const metrics = new Metrics(version);
   const wired = wireTelemetry(configuration, layout, metrics);
   const telemetry: DaemonTelemetry = { ...wired, metrics };
   const { audit, logger } = telemetry;
@@ -136,7 +135,7 @@ async function tellUndone(
 ): Promise<void> {
   const find = () => findUndone(layout.decisions, trust);
   const count = async () => (await find().catch(() => undefined))?.length;
-  metrics.watch({ undoneDecisions: count });
+  metrics.watch(metrics.undoneDecisions, count);
   try {
     for (const one of await find()) {
       const { repeat, subject, decision, key, content, at, by } = one;
@@ -179,18 +178,16 @@ function wireApp(
   // An offline mirror has nothing to fetch.
   const platforms = new PlatformArchives(offline ? [] : wanted, core);
   const findPending = watchPending(core.trust, () => admission.rules);
-  metrics.watch({
-    pendingDecisions: async () => {
-      const found = await findPending().catch((error: unknown) => {
-        // The other numbers are told all the same.
-        if (!isUnread(error)) throw error;
-      });
-      const count = (reason: string) =>
-        found?.pending.filter((one) => one.reason === reason).length ?? NaN;
-      return Object.fromEntries(
-        candidateReasons.map((reason) => [reason, count(reason)]),
-      );
-    },
+  metrics.watch(metrics.pendingDecisions, async () => {
+    const found = await findPending().catch((error: unknown) => {
+      // The other numbers are told all the same.
+      if (!isUnread(error)) throw error;
+    });
+    const count = (reason: string) =>
+      found?.pending.filter((one) => one.reason === reason).length ?? NaN;
+    return Object.fromEntries(
+      candidateReasons.map((reason) => [reason, count(reason)]),
+    );
   });
   metrics.expectCodes("refusals", answeredCodes.refusals);
   metrics.expectCodes("failures", answeredCodes.failures);

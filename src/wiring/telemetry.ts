@@ -31,7 +31,7 @@ export function wireTelemetry(
   const audit = new AuditLog({
     ...{ database, logger, decisions: layout.decisions },
     onLost: (entries, cause) => {
-      metrics?.count("auditFailures", {}, entries);
+      metrics?.auditFailures.inc(entries);
       alarms.raise("audit-lost", { entries, cause: (cause as Error).message });
     },
   });

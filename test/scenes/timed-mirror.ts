@@ -61,7 +61,7 @@ export async function startTimedMirror(
   const { clock = new TestClock(), count, ...parts } = choose(layout);
   const log: string[] = [];
   const logger = pino({ level: "info" }, { write: (line) => log.push(line) });
-  const metrics = new Metrics(new Date(0));
+  const metrics = new Metrics("");
   const wired = wireTelemetry(configuration, layout, metrics);
   const alarms = new Alarms(logger, metrics);
   const watch = { ...wired, logger, metrics, alarms };

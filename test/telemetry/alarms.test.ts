@@ -8,7 +8,7 @@ let metrics: Metrics;
 let alarms: Alarms;
 
 beforeEach(() => {
-  metrics = new Metrics(new Date());
+  metrics = new Metrics("");
   const logger = makeLogger({ level: "silent" as "fatal" });
   alarms = new Alarms(logger, metrics);
 });

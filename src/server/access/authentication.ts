@@ -1,4 +1,5 @@
 import { hash, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
 import { failure } from "../../errors/index.ts";
 import { pathOf } from "../http/request-context.ts";
 import {
@@ -13,17 +14,17 @@ import {
   type OpenIdIssuer,
 } from "./openid-issuer.ts";
 
-/** Parts of a request that identify the client. */
-interface AskingRequest {
-  readonly url?: string | undefined;
-  readonly headers: {
-    readonly authorization?: string | undefined;
-  };
+/** A token of the configuration. */
+interface ClientToken {
+  readonly name: string;
+  /** Milliseconds since 1970; the token is void from then on. */
+  readonly expires: number | undefined;
 }
 
 /** Rules of access; without tokens every client may ask. */
-interface AuthenticationRules {
-  readonly tokens: ClientTokens;
+export interface AuthenticationRules {
+  /** By their SHA-256 in lower-case hexadecimal digits, all that is known of them; the same one may have several entries. */
+  readonly tokens: ReadonlyMap<string, readonly ClientToken[]>;
   /** Their access tokens are good beside the configured ones. */
   readonly issuers: readonly OpenIdIssuer[];
 }
@@ -76,7 +77,7 @@ export class Authentication {
 
   /** Returns the name of the client; undefined where none is needed. */
   admit(
-    request: AskingRequest,
+    request: Pick<IncomingMessage, "url" | "headers">,
   ): Promise<string | undefined> | string | undefined {
     const path = pathOf(request.url ?? "");
     if (openPaths.has(path) || registryDiscovery.test(path)) return undefined;
@@ -109,8 +110,9 @@ export class Authentication {
       return undefined;
     const { tokens, issuers } = this.#rules;
     const now = this.#parts.now();
-    const name = findTokenName(tokens, digest, now);
-    if (name !== undefined) return name;
+    // The time of the look-up reveals at most a little of the digest, and nothing of the token.
+    const known = tokens.get(digest.toString("hex"));
+    if (known !== undefined) return findValid(known, now).name;
     if (issuers.length === 0 || !isJsonWebToken(token))
       throw failure("token-refused", "it is not one that this mirror knows");
     return findIssuer(issuers, token).verify(token, new Date(now));
@@ -137,39 +139,8 @@ function parseBearer(header: string | undefined): string {
   return token;
 }
 
-/** A token of the configuration; only its SHA-256 is known. */
-interface ClientToken {
-  readonly name: string;
-  readonly sha256: Buffer;
-  /** Milliseconds since 1970; the token is void from then on. */
-  readonly expires: number | undefined;
-}
-
-/**
- * Tokens by their SHA-256 in lower-case hexadecimal digits; the same token may
- * have several entries.
- */
-type ClientTokens = ReadonlyMap<string, readonly ClientToken[]>;
-
-export function indexTokens(tokens: readonly ClientToken[]): ClientTokens {
-  return Map.groupBy(tokens, ({ sha256 }) => sha256.toString("hex"));
-}
-
-/** Returns the name of the token with this digest; undefined for an unknown one. */
-function findTokenName(
-  tokens: ClientTokens,
-  digest: Buffer,
-  now: number,
-): string | undefined {
-  // The time of the look-up reveals at most a little of the digest, and nothing
-  // of the token.
-  const known = tokens
-    .get(digest.toString("hex"))
-    ?.filter(({ sha256 }) => timingSafeEqual(sha256, digest));
-  if (known === undefined) return undefined;
-  const valid = known.find(
-    ({ expires }) => expires === undefined || now < expires,
-  );
+function findValid(entries: readonly ClientToken[], now: number): ClientToken {
+  const valid = entries.find(({ expires = Infinity }) => now < expires);
   if (valid === undefined) throw failure("token-refused", "it has expired");
-  return valid.name;
+  return valid;
 }

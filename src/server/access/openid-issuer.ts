@@ -210,9 +210,14 @@ export function findIssuer<T extends { readonly name: string }>(
   issuers: readonly T[],
   token: string,
 ): T {
-  const named = issuers.find(({ name }) => name === readIssuer(token));
-  if (named === undefined)
-    throw failure("token-refused", "it is from another issuer");
+  let issuer: string;
+  try {
+    issuer = withoutSlash(String(decodeJwt(token).iss));
+  } catch {
+    throw failure("token-refused", "it cannot be read");
+  }
+  const named = issuers.find(({ name }) => name === issuer);
+  if (named === undefined) throw failure("token-refused", reasons.iss);
   return named;
 }
 
@@ -220,34 +225,29 @@ export function isJsonWebToken(text: string): boolean {
   return /^[\w-]+\.[\w-]+\.[\w-]*$/.test(text);
 }
 
-function readIssuer(token: string): string {
-  try {
-    return withoutSlash(String(decodeJwt(token).iss));
-  } catch {
-    throw failure("token-refused", "it cannot be read");
-  }
-}
-
-const reasons: Readonly<Record<string, string>> = {
+/** By the claim that is wrong, else by the code of jose. */
+const reasons = {
   iss: "it is from another issuer",
   aud: "it is for another audience",
   exp: "it has expired",
   nbf: "it is not valid yet",
+  ERR_JWT_CLAIM_VALIDATION_FAILED: "it cannot be read",
+  ERR_JOSE_ALG_NOT_ALLOWED: "its algorithm is none with a public key",
+  ERR_JWKS_NO_MATCHING_KEY: "its issuer has no such key",
+  ERR_JWKS_MULTIPLE_MATCHING_KEYS:
+    "it does not name its key, and its issuer has several",
+  ERR_JWS_INVALID: "it cannot be read",
+  ERR_JWT_INVALID: "it cannot be read",
 };
 
 function explain(error: unknown): string {
-  if (error instanceof errors.JWTExpired) return "it has expired";
-  if (error instanceof errors.JWTClaimValidationFailed)
-    return reasons[error.claim] ?? "it cannot be read";
-  if (error instanceof errors.JOSEAlgNotAllowed)
-    return "its algorithm is none with a public key";
-  if (error instanceof errors.JWKSNoMatchingKey)
-    return "its issuer has no such key";
-  if (error instanceof errors.JWKSMultipleMatchingKeys)
-    return "it does not name its key, and its issuer has several";
-  if (error instanceof errors.JWSInvalid || error instanceof errors.JWTInvalid)
-    return "it cannot be read";
-  return "its signature is not that of its issuer";
+  const { claim, code } = error as { claim?: string; code?: string };
+  const words = new Map<unknown, string>(Object.entries(reasons));
+  return (
+    words.get(claim) ??
+    words.get(code) ??
+    "its signature is not that of its issuer"
+  );
 }
 
 function withoutSlash(text: string): string {

@@ -1,22 +1,16 @@
-import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { inTime } from "../../concurrency/in-time.ts";
 import { failure, isFailure } from "../../errors/index.ts";
 import type { OpenArchive } from "../../mirror/archives/archives.ts";
-import { currentAsker } from "../../telemetry/asker.ts";
 import type { AuditLog } from "../../store/database/audit-log.ts";
+import { currentAsker } from "../../telemetry/asker.ts";
 import type { AuditEntry } from "../../telemetry/audit-entry.ts";
-import { parseByteRange, type SatisfiableRange } from "./byte-range.ts";
-import { inTime } from "../../concurrency/in-time.ts";
 import { cut } from "./error-response.ts";
 import {
   isUnmodified,
   type RequestContext,
   setHeaders,
 } from "./request-context.ts";
-
-export interface ArchiveResponseLimits {
-  /** Milliseconds within which a request is answered or given up. */
-  readonly answer: number;
-}
 
 const zip = "application/zip";
 
@@ -48,72 +42,69 @@ export async function answerArchive(
 /**
  * Sends an archive or one range of it. The status follows the first bytes, so
  * that an early failure of the origin is an error and not a cut.
- * The time to answer counts from when the origin can be asked: clients never
- * request an archive twice, so they queue here. A client that leaves is noticed
- * at once, because a download without a reader makes way for another.
+ * The milliseconds of `patience` count from when the origin can be asked: clients
+ * never request an archive twice, so they queue here. A client that leaves is
+ * noticed at once, because a download without a reader makes way for another.
  */
 export async function sendArchive(
   ctx: RequestContext,
   archive: OpenArchive,
   filename: string,
-  limits: ArchiveResponseLimits,
+  patience: number,
   mediaType = zip,
 ): Promise<void> {
   const { res } = ctx;
   await unlessLeft(res, archive.admitted);
   const asked = performance.now();
-  const started = inTime(archive.started, limits.answer, () => {
+  const started = inTime(archive.started, patience, () => {
     throw failure("origin-timeout", filename, "no first byte yet");
   });
   await unlessLeft(res, started);
   if (res.destroyed) return;
-  const range = chooseRange(ctx.req.headers, archive, filename);
+  const { sha256, size } = archive;
+  const range =
+    size === undefined ? undefined : findRange(ctx.req, sha256, size, filename);
   const body = archive.read(range)[Symbol.asyncIterator]();
   const first = body.next();
-  const left = limits.answer - (performance.now() - asked);
+  const left = patience - (performance.now() - asked);
   await unlessLeft(
     res,
     inTime(first, left, () => undefined),
   );
-  startBody(ctx, archive, range, mediaType);
+  ctx.status = range === undefined ? 200 : 206;
+  const length = range === undefined ? size : range.end - range.start;
+  setHeaders(ctx, archiveHeaders(sha256, mediaType, length));
+  if (range !== undefined)
+    ctx.set("Content-Range", `bytes ${range.start}-${range.end - 1}/${size}`);
+  // Past Koa, whose streams do not wait for a piece to leave: its memory is reused for the next one.
+  ctx.respond = false;
+  ctx.flushHeaders();
   await writeBody(res, first, body);
 }
 
-function chooseRange(
-  headers: IncomingHttpHeaders,
-  { size, sha256 }: OpenArchive,
-  filename: string,
-): SatisfiableRange | undefined {
-  const condition = headers["if-range"];
-  const applies = condition === undefined || condition === archiveTag(sha256);
-  return headers.range === undefined || size === undefined || !applies
-    ? undefined
-    : parseByteRange(headers.range, size, filename);
-}
-
 /**
- * Writes the body past Koa, whose streams do not wait for a piece to leave. The
- * piece's memory is reused for the next one.
+ * One `bytes` range (RFC 9110, 14.2), `end` exclusive. Undefined for several ranges and other units, and where the client
+ * holds a part of something else: these are answered with the whole, as the RFC allows.
  */
-function startBody(
-  ctx: RequestContext,
-  { sha256, size }: OpenArchive,
-  range: SatisfiableRange | undefined,
-  mediaType: string,
-): void {
-  const isPart = range !== undefined && size !== undefined;
-  ctx.status = isPart ? 206 : 200;
-  setHeaders(ctx, {
-    ...archiveHeaders(
-      ...([sha256, mediaType] as const),
-      isPart ? range.end - range.start : size,
-    ),
-    "Content-Range": isPart
-      ? `bytes ${range.start}-${range.end - 1}/${size}`
-      : undefined,
-  });
-  ctx.respond = false;
-  ctx.flushHeaders();
+function findRange(
+  { headers }: IncomingMessage,
+  sha256: string,
+  size: number,
+  filename: string,
+): { readonly start: number; readonly end: number } | undefined {
+  const condition = headers["if-range"] ?? archiveTag(sha256);
+  if (condition !== archiveTag(sha256)) return undefined;
+  const written = headers.range?.trim() ?? "";
+  const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(written);
+  const [, first = "", last = ""] = match ?? [];
+  if (first === "" && last === "") return undefined;
+  if (first !== "" && last !== "" && Number(last) < Number(first))
+    return undefined;
+  const start = first === "" ? Math.max(0, size - Number(last)) : Number(first);
+  const end =
+    first === "" || last === "" ? size : Math.min(Number(last) + 1, size);
+  if (start >= end) throw failure("range-not-satisfiable", filename, size);
+  return { start, end };
 }
 
 function archiveHeaders(

@@ -10,8 +10,7 @@ import {
   createServer as createHttpsServer,
   Server as HttpsServer,
 } from "node:https";
-import { type AddressInfo, Socket } from "node:net";
-import type { Duplex } from "node:stream";
+import type { AddressInfo, Socket } from "node:net";
 import { failure, type ProvenderError } from "../../errors/index.ts";
 import { cut, formatErrorBody } from "./error-response.ts";
 
@@ -54,8 +53,6 @@ export type Handle = (
 
 /** Milliseconds for which a connection may stand still between requests. */
 const keepAlive = 65_000;
-/** Unanswered requests on one connection; clients of the protocols send the next when they have the answer. */
-const mostPipelined = 100;
 
 /**
  * The HTTP server on its socket; HTTP/2 is not offered. A failing handler ends
@@ -64,11 +61,10 @@ const mostPipelined = 100;
 export class Listener {
   readonly #server: Server | HttpsServer;
   readonly #onUnexpected: OnUnexpected;
-  readonly #sockets = new Set<Socket>();
-  /** Answers that are not sent yet, by connection, the first request's first. */
-  readonly #due = new Map<Duplex, Set<ServerResponse>>();
-  /** Connections with a request that could not be read. */
-  readonly #unread = new WeakSet<Duplex>();
+  /** The answer under way on each connection. */
+  readonly #due = new Map<Socket, ServerResponse>();
+  /** Connections that end with the answer under way. */
+  readonly #ending = new WeakSet<Socket>();
   /** Bytes that clients which were behind at the last look had taken then. */
   readonly #taken = new WeakMap<ServerResponse, number>();
   readonly #sweep: NodeJS.Timeout;
@@ -87,15 +83,13 @@ export class Listener {
       server.on(event, (req: IncomingMessage, res: ServerResponse) => {
         void this.#answer(handle, req, res);
       });
-    server.on("clientError", (error, socket) =>
-      this.#refuseUnread(error, socket),
-    );
-    server.on("connect", (_, socket) =>
-      after(this.#dueOn(socket).at(-1), () => refuseTunnel(socket)),
-    );
-    server.on("connection", (socket: Socket) => {
-      this.#sockets.add(socket);
-      socket.once("close", () => this.#sockets.delete(socket));
+    server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
+      // Other errors, such as those of TLS, are of a connection that can carry no answer.
+      if (!/^(?:HPE|ERR_HTTP)_/.test(error.code ?? "")) socket.destroy();
+      else if (!this.#endAfterAnswer(socket)) refuseUnread(error, socket);
+    });
+    server.on("connect", (_, socket: Socket) => {
+      if (!this.#endAfterAnswer(socket)) refuseTunnel(socket);
     });
     // Errors of accepting a connection come long after listening began; the
     // next connection may succeed.
@@ -131,66 +125,46 @@ export class Listener {
   async close(grace: number): Promise<void> {
     clearInterval(this.#sweep);
     const timer = setTimeout(() => {
-      for (const due of this.#due.values()) due.forEach(cut);
-      for (const socket of this.#sockets) socket.destroy();
+      this.#due.forEach(cut);
+      this.#server.closeAllConnections();
     }, grace);
     await new Promise((resolve) => this.#server.close(resolve));
     clearTimeout(timer);
   }
 
-  /** The requests of a connection one after the other, so that a client that sends many at once does not hold up other connections. */
   async #answer(
     handle: Handle,
     req: IncomingMessage,
     res: ServerResponse,
   ): Promise<void> {
     const { socket } = req;
-    // The connection was cut for a request before this one.
-    if (socket.destroyed) return;
+    if (socket.destroyed || this.#endAfterAnswer(socket)) return;
+    this.#due.set(socket, res);
+    res.once("close", () => {
+      if (this.#due.get(socket) !== res) return;
+      this.#due.delete(socket);
+      if (this.#ending.has(socket)) socket.destroySoon();
+      // Only a moment later Node counts its connection as idle.
+      if (!this.#server.listening)
+        setImmediate(() => this.#server.closeIdleConnections());
+    });
     try {
-      const before = this.#expect(socket, res);
-      if (before !== undefined) await once(before, "close");
-      const isRefused = !req.complete && this.#unread.has(socket);
-      if (!req.socket.destroyed && !isRefused) await handle(req, res);
+      await handle(req, res);
     } catch (error) {
       socket.destroy();
       this.#onUnexpected(error, "request");
     }
   }
 
-  /** Returns the answer that goes before this one. */
-  #expect(socket: Socket, res: ServerResponse): ServerResponse | undefined {
-    let due = this.#due.get(socket);
-    if (due === undefined) {
-      this.#due.set(socket, (due = new Set()));
-      socket.once("close", () => this.#due.delete(socket));
-    }
-    const before = [...due].at(-1);
-    due.add(res);
-    if (due.size > mostPipelined) socket.destroy();
-    res.once("close", () => {
-      due.delete(res);
-      // Only a moment later Node counts its connection as idle.
-      if (!this.#server.listening)
-        setImmediate(() => this.#server.closeIdleConnections());
-    });
-    return before;
-  }
-
   /**
-   * Answers a request that Node's parser refused, after the requests before it.
-   * For a request with an unreadable body, this is the answer.
+   * True while an answer is under way on a connection, which ends with it: clients of the protocols send nothing ahead,
+   * and others have to ask again (RFC 9112, 9.3.2).
    */
-  #refuseUnread(error: NodeJS.ErrnoException, socket: Duplex): void {
-    // Each further chunk of such a connection fails, too.
-    if (this.#unread.has(socket)) return;
-    this.#unread.add(socket);
-    const due = this.#dueOn(socket);
-    const own = due.at(-1)?.req.complete === false ? due.pop() : undefined;
-    // Other errors, such as those of TLS, are of a connection that can carry no answer.
-    const isOfParser = /^(?:HPE|ERR_HTTP)_/.test(error.code ?? "");
-    if (own?.headersSent === true || !isOfParser) socket.destroy();
-    else after(due.at(-1), () => answerUnread(error, socket));
+  #endAfterAnswer(socket: Socket): boolean {
+    if (this.#due.get(socket)?.writableEnded !== false) return false;
+    if (this.#ending.has(socket)) socket.destroy();
+    this.#ending.add(socket.pause());
+    return true;
   }
 
   /**
@@ -199,20 +173,17 @@ export class Listener {
    */
   #cutSlow({ rate, rateWindow }: ListenerLimits): void {
     const least = Math.max(1, (rate * rateWindow) / 1000);
-    for (const [first] of this.#due.values()) {
-      const { socket } = first ?? {};
-      if (first === undefined || !socket) continue;
+    for (const [socket, answer] of this.#due) {
       const { bytesWritten, writableLength } = socket;
       const now = bytesWritten - writableLength;
-      const before = this.#taken.get(first) ?? -Infinity;
-      if (writableLength === 0) this.#taken.delete(first);
-      else if (now - before < least) cut(first);
-      else this.#taken.set(first, now);
+      const before = this.#taken.get(answer) ?? -Infinity;
+      if (writableLength === 0) this.#taken.delete(answer);
+      else if (now - before < least) {
+        cut(answer);
+        // The answer before may be the one that is not taken.
+        socket.destroy();
+      } else this.#taken.set(answer, now);
     }
-  }
-
-  #dueOn(socket: Duplex): ServerResponse[] {
-    return [...(this.#due.get(socket) ?? [])];
   }
 }
 
@@ -246,37 +217,27 @@ function secureContext({ certificate, key }: TlsMaterial) {
   return { cert: certificate, key, minVersion: "TLSv1.2" } as const;
 }
 
-/** Answers in the order of requests. */
-function after(before: ServerResponse | undefined, answer: () => void): void {
-  if (before === undefined) answer();
-  else before.once("close", answer);
-}
-
-/** Answers in the form of docs/http.md. */
-function answerUnread(error: NodeJS.ErrnoException, socket: Duplex): void {
+/** Answers a request that Node's parser refused. */
+function refuseUnread(error: NodeJS.ErrnoException, socket: Socket): void {
   const status = clientErrorStatuses.get(error.code ?? "") ?? "400 Bad Request";
-  refuse(
-    socket,
-    status,
-    failure("malformed-request", "could not be read", "HTTP/1.1"),
-  );
+  const problem = failure("malformed-request", "could not be read", "HTTP/1.1");
+  refuse(socket, status, problem);
 }
 
-function refuseTunnel(socket: Duplex): void {
+function refuseTunnel(socket: Socket): void {
   const status = "405 Method Not Allowed\r\nAllow: GET, HEAD";
   refuse(socket, status, failure("method-not-allowed", "CONNECT"));
 }
 
-/** `status` may be followed by header lines. */
-function refuse(socket: Duplex, status: string, problem: ProvenderError): void {
-  // The answer before was announced as the last: its connection ends by itself.
+/** Answers in the form of docs/http.md; `status` may be followed by header lines. */
+function refuse(socket: Socket, status: string, problem: ProvenderError): void {
+  // It was refused already: each further chunk of such a connection fails, too.
   if (socket.writableEnded) return;
   const body = formatErrorBody(problem, crypto.randomUUID());
   // Node no longer listens on the connection of a tunnel.
   socket.on("error", () => socket.destroy());
   // A client whose buffers are full does not even take this.
-  if (socket instanceof Socket)
-    socket.setTimeout(10_000, () => socket.destroy());
+  socket.setTimeout(10_000, () => socket.destroy());
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,

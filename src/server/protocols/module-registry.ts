@@ -33,8 +33,7 @@ import {
   setHeaders,
   type RoutedContext,
 } from "../http/request-context.ts";
-
-import { type ProtocolParts, withinFor } from "./public-address.ts";
+import { type ProtocolParts, withinFor } from "./asked.ts";
 
 const renderVersionsOnce = rendersOnce((versions: readonly Version[]) => ({
   modules: [{ versions: versions.map((version) => ({ version })) }],
@@ -114,7 +113,7 @@ export class ModuleRegistryProtocol {
       const module = formatModuleAddress(address.module);
       const send = () => {
         recordDelivery(audit, ctx.res, { module, version, sha256 });
-        return sendArchive(ctx, archive, name, limits, type);
+        return sendArchive(ctx, archive, name, limits.answer, type);
       };
       await answerArchive(ctx, sha256, () => size, send, type);
     } finally {

@@ -32,7 +32,7 @@ import {
   readProvider,
   readRelease,
   withinFor,
-} from "./public-address.ts";
+} from "./asked.ts";
 
 const renderIndexOnce = rendersOnce(renderIndex);
 
@@ -126,7 +126,7 @@ export class NetworkMirrorProtocol {
     const { request, found } = admitted;
     const start = performance.now();
     const archive = await this.#mirror.openArchive(admitted);
-    const { audit, limits: given } = this.#parts;
+    const { audit, limits } = this.#parts;
     const { note } = ctx.state;
     note.outcome = archive.outcome;
     try {
@@ -137,9 +137,8 @@ export class NetworkMirrorProtocol {
         sha256: found.sha256,
       });
       // Time spent on metadata counts, as the client waits for one answer.
-      const answer = given.answer - (performance.now() - asked);
-      const limits = { ...given, answer };
-      await sendArchive(ctx, archive, found.filename, limits);
+      const patience = limits.answer - (performance.now() - asked);
+      await sendArchive(ctx, archive, found.filename, patience);
     } finally {
       if (archive.outcome !== "hit")
         note.originTime += performance.now() - start;

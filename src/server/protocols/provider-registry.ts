@@ -42,7 +42,7 @@ import {
   readProvider,
   readRelease,
   withinFor,
-} from "./public-address.ts";
+} from "./asked.ts";
 
 const renderVersionsOnce = rendersOnce(renderVersions);
 
@@ -54,12 +54,12 @@ const renderVersionsOnce = rendersOnce(renderVersions);
 export class ProviderRegistryProtocol {
   readonly #mirror: ProviderMirror;
   readonly #platforms: PlatformArchives;
-  readonly #parts: Pick<ProtocolParts, "authentication" | "publicAddress">;
+  readonly #parts: ProtocolParts;
 
   constructor(
     mirror: ProviderMirror,
     platforms: PlatformArchives,
-    parts: Pick<ProtocolParts, "authentication" | "publicAddress">,
+    parts: ProtocolParts,
   ) {
     this.#mirror = mirror;
     this.#platforms = platforms;
@@ -191,63 +191,44 @@ function renderVersion(
 ): object {
   const { protocols = [] } = list?.versions.get(version) ?? {};
   return {
-    ...{
-      id: `${namespace}/${type}/${version}`,
-      namespace,
-      name: type,
-      version,
-    },
+    ...{ id: `${namespace}/${type}/${version}`, namespace },
+    ...{ name: type, version },
     ...(protocols.length > 0 && { protocols }),
   };
 }
 
-/** The URL of a file in `folder`, an absolute path in the mirror that ends in a slash. */
-type LocateFile = (folder: string, filename: string) => string;
-
-/** `VERSION/download/OS/ARCH` ("Find a Provider Package"), with `packages` as registry.opentofu.org has it. */
+/**
+ * `VERSION/download/OS/ARCH` ("Find a Provider Package"), with `packages` as registry.opentofu.org has it. `locate` returns
+ * the URL of a file in a folder of the mirror, an absolute path that ends in a slash; clients send no token there.
+ */
 function renderPackage(
-  { request, release, list, found }: AdmittedRelease & AdmittedPackage,
+  { request, release, list, found }: AdmittedPackage,
   packages: readonly SizedPackage[],
-  locate: LocateFile,
+  locate: (folder: string, filename: string) => string,
 ): object {
-  const { address } = request;
+  const { provider, version } = request.address;
   const { platform, filename, signedName, sha256 } = found;
-  const urls = locateFiles(address, filename, locate);
+  const name = formatProviderAddress(provider);
+  const checksums = formatChecksumsName(provider, version);
+  const proof = `/v1/providers/${name}/${version}/`;
+  const sized = packages.map(({ platform, hashes, size }) => [
+    formatPlatform(platform),
+    { hashes, package_size: size },
+  ]);
   return {
-    protocols: list?.versions.get(address.version)?.protocols ?? [],
+    protocols: list?.versions.get(version)?.protocols ?? [],
     os: platform.os,
     arch: platform.arch,
     // Clients look it up in SHA256SUMS.
     filename: signedName,
-    download_url: urls.archive,
-    shasums_url: urls.checksums,
-    shasums_signature_url: urls.signature,
+    download_url: locate(`/providers/${name}/`, filename),
+    shasums_url: locate(proof, checksums),
+    shasums_signature_url: locate(proof, `${checksums}.sig`),
     shasum: sha256,
     signing_keys: { gpg_public_keys: renderKeys(release) },
-    ...(packages.length > 0 && { packages: renderPackages(packages) }),
-  };
-}
-
-/**
- * Returns the URLs of a release's files for a client that read
- * `VERSION/download/OS/ARCH`. The client sends no token there.
- */
-function locateFiles(
-  { provider, version }: ReleaseAddress,
-  filename: string,
-  locate: LocateFile,
-): {
-  readonly archive: string;
-  readonly checksums: string;
-  readonly signature: string;
-} {
-  const name = formatProviderAddress(provider);
-  const checksums = formatChecksumsName(provider, version);
-  const proof = `/v1/providers/${name}/${version}/`;
-  return {
-    archive: locate(`/providers/${name}/`, filename),
-    checksums: locate(proof, checksums),
-    signature: locate(proof, `${checksums}.sig`),
+    ...(sized.length > 0 && {
+      packages: Object.fromEntries(sized) as Record<string, object>,
+    }),
   };
 }
 
@@ -257,7 +238,10 @@ function renderKeys({
   checksums: { signedBy },
   keyLabels,
 }: Release): readonly object[] {
-  const only = keys.length === 1 && signedBy ? keyId(signedBy) : undefined;
+  // The low 64 bits of a version 4 fingerprint, the high ones of a version 6 fingerprint (RFC 9580, 5.5.4).
+  const keyId =
+    signedBy?.length === 40 ? signedBy.slice(-16) : signedBy?.slice(0, 16);
+  const only = keys.length === 1 ? keyId : undefined;
   return keys.map((armor, index) => {
     const label = keyLabels[index] ?? { ...unlabelled, id: only };
     return {
@@ -268,13 +252,6 @@ function renderKeys({
       source_url: label.sourceUrl ?? null,
     };
   });
-}
-
-/** The low 64 bits of a version 4 fingerprint, the high ones of a version 6 fingerprint (RFC 9580, 5.5.4). */
-function keyId(fingerprint: string): string {
-  return fingerprint.length === 40
-    ? fingerprint.slice(-16)
-    : fingerprint.slice(0, 16);
 }
 
 interface SizedPackage extends MirroredPackage {
@@ -298,13 +275,4 @@ function findMissing({ request, release }: AdmittedRelease) {
   if (keys.length > 0) return signature === undefined ? "signature" : undefined;
   const { hostname } = request.address.provider;
   return hostname === unsignedRegistry ? undefined : "signing key";
-}
-
-function renderPackages(packages: readonly SizedPackage[]): object {
-  return Object.fromEntries(
-    packages.map(({ platform, hashes, size }) => [
-      formatPlatform(platform),
-      { hashes, package_size: size },
-    ]),
-  );
 }

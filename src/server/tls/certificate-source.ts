@@ -37,11 +37,7 @@ export type CertificateSource = (
 >;
 
 export function makeCertificateSource(
-  {
-    host,
-    tls,
-    names,
-  }: {
+  listen: {
     readonly host: string;
     readonly tls: TlsChoice;
     readonly names: readonly string[];
@@ -49,18 +45,13 @@ export function makeCertificateSource(
   paths: StoreLayout["tls"],
   machineName: string,
 ): CertificateSource {
-  switch (tls.kind) {
-    case "off":
-      return () => Promise.resolve(undefined);
-    case "files":
-      return async (now) => ({
-        ...(await loadCertificateFiles(tls, now)),
-        caFile: undefined,
-      });
-    case "self-signed":
-      return (now) =>
-        loadSelfSigned(paths, certificateNames(host, machineName, names), now);
-  }
+  const { host, tls } = listen;
+  const names = certificateNames(host, machineName, listen.names);
+  return async (now) => {
+    if (tls.kind === "off") return undefined;
+    if (tls.kind === "self-signed") return loadSelfSigned(paths, names, now);
+    return { ...(await loadCertificateFiles(tls, now)), caFile: undefined };
+  };
 }
 
 /**
@@ -116,8 +107,10 @@ async function keepOrMake(
   }
   const made = await make();
   // A crash in between leaves a mismatched pair, which is made again.
-  await write(paths.key, made.key);
-  await write(paths.certificate, made.certificate);
+  for (const part of ["key", "certificate"] as const) {
+    const staged = `${paths[part]}.${randomUUID()}.tmp`;
+    await writeDurably(staged, paths[part], made[part]);
+  }
   return made;
 }
 
@@ -161,10 +154,6 @@ async function readIfPresent(path: string): Promise<string | undefined> {
   }
 }
 
-function write(path: string, pem: string): Promise<void> {
-  return writeDurably(`${path}.${randomUUID()}.tmp`, path, pem);
-}
-
 /** A certificate and its private key (PKCS #8), both as PEM; or their paths. */
 interface CertificateAndKey {
   readonly certificate: string;
@@ -184,7 +173,7 @@ export async function makeAuthority(
   const x509 = await loadX509();
   const keys = await makeKeys();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-    name: [{ CN: [commonName(`provender CA ${hostname}`)] }],
+    name: [{ CN: [`provender CA ${hostname}`.slice(0, longestName)] }],
     keys,
     ...validity(authorityDays, now),
     extensions: [
@@ -209,7 +198,7 @@ export async function issueCertificate(
   const keys = await makeKeys();
   const issuer = new x509.X509Certificate(authority.certificate);
   const certificate = await x509.X509CertificateGenerator.create({
-    subject: [{ CN: [commonName(names[0] ?? "localhost")] }],
+    subject: [{ CN: [names[0]?.slice(0, longestName) ?? "localhost"] }],
     issuer: issuer.subjectName,
     publicKey: keys.publicKey,
     signingKey: createPrivateKey(authority.key).toCryptoKey(algorithm, false, [
@@ -220,7 +209,9 @@ export async function issueCertificate(
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
       new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-      new x509.SubjectAlternativeNameExtension(names.map(alternativeName)),
+      new x509.SubjectAlternativeNameExtension(
+        names.map((value) => ({ type: isIP(value) ? "ip" : "dns", value })),
+      ),
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
       await x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey),
     ],
@@ -250,19 +241,10 @@ function formatPair(
   };
 }
 
-/** Cuts a common name to 64 characters (RFC 5280, ub-common-name). */
-function commonName(text: string): string {
-  return text.slice(0, 64);
-}
+/** RFC 5280, ub-common-name. */
+const longestName = 64;
 
-function alternativeName(name: string) {
-  return { type: isIP(name) ? "ip" : "dns", value: name } as const;
-}
-
-/**
- * Returns a validity of `days`; the first one is past already, for clients with
- * slow clocks.
- */
+/** The first of the days is past already, for clients with slow clocks. */
 function validity(days: number, now: Date) {
   return {
     notBefore: new Date(now.getTime() - day),

@@ -29,42 +29,49 @@ export async function loadCertificateFiles(
   now: Date,
 ): Promise<ServerCertificate> {
   await refuseKeyOfEverybody(paths.key);
-  const certificate = await readGiven(paths.certificate);
-  const key = await readGiven(paths.key);
-  const parsed = attempt(
+  const asked = "check the path and its permissions";
+  const [certificate, key] = await Promise.all(
+    [paths.certificate, paths.key].map((path) =>
+      attempt(() => readFile(path, "utf8"), path, "cannot be read", asked),
+    ) as [Promise<string>, Promise<string>],
+  );
+  const parsed = await attempt(
     () => new X509Certificate(certificate),
-    ...([paths.certificate, "is not a certificate"] as const),
+    paths.certificate,
+    "is not a certificate",
     "give PEM that starts with -----BEGIN CERTIFICATE-----",
   );
-  const own = attempt(
+  const own = await attempt(
     () => createPrivateKey(key),
-    ...([paths.key, "is not a private key"] as const),
+    paths.key,
+    "is not a private key",
     "give PEM without a passphrase",
   );
-  const refuse = (path: string, problem: string, remedy: string) => {
-    throw failure("configuration", path, problem, remedy);
-  };
   if (!parsed.checkPrivateKey(own))
-    refuse(
+    throw failure(
+      "configuration",
       paths.key,
       `this key does not belong to the first certificate in ${paths.certificate}`,
       "give the server's own certificate first, and its key",
     );
   if (parsed.validToDate < now)
-    refuse(
+    throw failure(
+      "configuration",
       paths.certificate,
       `the certificate expired on ${parsed.validToDate.toISOString()}`,
       "renew it",
     );
   if (parsed.validFromDate > now)
-    refuse(
+    throw failure(
+      "configuration",
       paths.certificate,
       `the certificate is valid from ${parsed.validFromDate.toISOString()} on`,
       "check it and this machine's clock",
     );
-  attempt(
+  await attempt(
     () => createSecureContext({ cert: certificate, key }),
-    ...([paths.certificate, "cannot be used for TLS"] as const),
+    paths.certificate,
+    "cannot be used for TLS",
     "check every certificate in it",
   );
   return { certificate, key, expires: parsed.validToDate };
@@ -84,28 +91,14 @@ export async function refuseKeyOfEverybody(path: string): Promise<void> {
     );
 }
 
-async function readGiven(path: string): Promise<string> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    throw failure(
-      "configuration",
-      path,
-      `cannot be read (${(error as Error).message})`,
-      "check the path and its permissions",
-      { cause: error },
-    );
-  }
-}
-
-function attempt<T>(
-  make: () => T,
+async function attempt<T>(
+  make: () => T | Promise<T>,
   path: string,
   problem: string,
   remedy: string,
-): T {
+): Promise<T> {
   try {
-    return make();
+    return await make();
   } catch (cause) {
     const words = `${problem} (${(cause as Error).message})`;
     throw failure("configuration", path, words, remedy, { cause });

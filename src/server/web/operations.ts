@@ -5,33 +5,22 @@ import { answerJson } from "../http/request-context.ts";
 
 /** Readiness for `/readyz` and the service manager. */
 export class Readiness {
+  state: "starting" | "serving" | "stopping" = "starting";
   readonly #probe: () => Promise<void>;
-  readonly #findProblem: () => string | undefined;
-  #state: "starting" | "serving" | "stopping" = "starting";
+  /** Returns the reason for serving less than configured; undefined while there is none. */
+  readonly findProblem: () => string | undefined;
 
-  /**
-   * Sets the checks. `probe` throws unless the store can be read and written;
-   * `findProblem` returns the reason for serving less than configured.
-   */
+  /** `probe` throws unless the store can be read and written. */
   constructor(
     probe: () => Promise<void>,
-    findProblem: () => string | undefined = () => undefined,
+    findProblem: () => string | undefined,
   ) {
     this.#probe = probe;
-    this.#findProblem = findProblem;
-  }
-
-  /** Reason for serving less than configured; undefined while there is none. */
-  get problem(): string | undefined {
-    return this.#findProblem();
-  }
-
-  become(state: "serving" | "stopping"): void {
-    this.#state = state;
+    this.findProblem = findProblem;
   }
 
   async check(): Promise<void> {
-    if (this.#state !== "serving") throw failure("not-ready", this.#state);
+    if (this.state !== "serving") throw failure("not-ready", this.state);
     await this.#probe().catch((error: unknown) => {
       throw failure(
         "not-ready",
@@ -42,8 +31,8 @@ export class Readiness {
 }
 
 /** `/healthz`: the process answers. */
-export function answerHealth(ctx: Context, { problem }: Readiness): void {
-  answerJson(ctx, { status: "ok", degraded: problem });
+export function answerHealth(ctx: Context, readiness: Readiness): void {
+  answerJson(ctx, { status: "ok", degraded: readiness.findProblem() });
 }
 
 /** `/readyz`: requests can be served now. */
@@ -52,7 +41,7 @@ export async function answerReadiness(
   readiness: Readiness,
 ): Promise<void> {
   await readiness.check();
-  answerJson(ctx, { status: "ready", degraded: readiness.problem });
+  answerJson(ctx, { status: "ready", degraded: readiness.findProblem() });
 }
 
 /** `/metrics`, in the text format of Prometheus. */

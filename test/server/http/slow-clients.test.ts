@@ -1,7 +1,7 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { all, alteredByte, chunked, onlyFor } from "../../fakes/faults.ts";
 import { startMirror } from "../../running-mirror.ts";
-import { awaitHit, awaitLine, type LogLine } from "../../scenes/log-lines.ts";
+import { awaitHit, awaitLine } from "../../scenes/log-lines.ts";
 import {
   openConnection,
   openTcp,
@@ -15,15 +15,6 @@ const size = 48 * 1024 * 1024;
 
 const { registry, config } = await startOrigin();
 await registry.publish({ type: "demo", version: "1.2.3", size });
-await registry.publish({ type: "grown", version: "2.0.0" });
-const older = Array.from({ length: 4_999 }, (_, patch) => ({
-  version: `1.0.${patch}-${"pre".repeat(40)}`,
-}));
-const grown = [{ version: "2.0.0" }, ...older];
-registry.serve(
-  "/v1/providers/acme/grown/versions",
-  JSON.stringify({ versions: grown }),
-);
 const limits = { clientHeaders: 400, rateWindow: 400 };
 const secure = await startMirror({ config, limits });
 const plain = await startMirror({
@@ -91,44 +82,6 @@ describe("a client that does not take its answer", () => {
     const { body, complete } = await secure.get(path);
     expect(complete).toBe(true);
     expect(body.length).toBeGreaterThan(size);
-  });
-});
-
-describe("a client that does not take documents", () => {
-  const path = "/providers/registry.terraform.io/acme/grown/index.json";
-  const ask = `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
-  /** Together more than the buffers of both ends of a connection hold. */
-  const many = 60;
-  const requests =
-    ask.repeat(many - 1) + ask.replace("\r\n", "\r\nConnection: close\r\n");
-  let length: number;
-
-  beforeAll(async () => {
-    for (const mirror of [secure, plain])
-      length = (await mirror.get(path)).body.length;
-  });
-
-  it("is cut when it takes nothing", async () => {
-    for (const mirror of [secure, plain]) {
-      const socket = await openConnection(mirror);
-      const before = mirror.log.length;
-      socket.pause().write(requests);
-      const cut = ({ complete }: LogLine) => complete === false;
-      const { status, outcome } = await awaitLine(mirror, cut, before);
-      expect([status, outcome]).toEqual([200, "hit"]);
-      const text = await readToEnd(socket.resume());
-      expect(text.length).toBeLessThan(many * length);
-    }
-  });
-
-  it("gets all when it takes them", async () => {
-    for (const mirror of [secure, plain]) {
-      const socket = await openConnection(mirror);
-      socket.write(requests);
-      const text = await readToEnd(socket);
-      expect(text.match(/HTTP\/1\.1 200 /g)).toHaveLength(many);
-      expect(text.length).toBeGreaterThan(many * length);
-    }
   });
 });
 

@@ -26,7 +26,7 @@ let refusals: RefusalAudit;
 beforeEach(async () => {
   layout = await makeLayout();
   log = new AuditLog(auditParts(layout));
-  metrics = new Metrics(new Date());
+  metrics = new Metrics("");
   const logger = makeLogger({ level: "fatal" });
   refusals = new RefusalAudit(log, new Alarms(logger, metrics));
 });
