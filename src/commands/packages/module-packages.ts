@@ -80,7 +80,7 @@ export class ModulePackages {
 
   readonly open: OpenModule = async (module, constraint, where) => {
     try {
-      const choice = newestOf({ kind: "module-constraint", constraint });
+      const choice = newestOf(constraint);
       const [version] = await this.choose(module, choice, where);
       return await this.get({ module, version }, where);
     } catch (error) {

@@ -4,9 +4,11 @@ import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
-import { parseModuleSpec } from "../../address/specs/module-spec.ts";
-import { parseProviderSpec } from "../../address/specs/provider-spec.ts";
-import type { SpecHosts } from "../../address/specs/spec.ts";
+import {
+  parseModuleSpec,
+  parseProviderSpec,
+  type SpecHosts,
+} from "../../address/spec.ts";
 import type { Version } from "../../address/version.ts";
 import { failure, ProvenderError } from "../../errors/index.ts";
 import {
@@ -212,7 +214,7 @@ function requestOfLock(lock: ProviderLock): PackageRequest {
 
 function requestOfRequirement(required: Requirement): PackageRequest {
   const { provider, constraint, where } = required;
-  const choice = newestOf({ kind: "constraint", constraint });
+  const choice = newestOf(constraint);
   return { provider, choice, where };
 }
 

@@ -1,9 +1,8 @@
-import { formatModuleConstraint } from "../../address/module-constraint.ts";
+import { selectVersions, type VersionSelection } from "../../address/spec.ts";
 import {
-  selectVersions,
-  type VersionSelection,
-} from "../../address/specs/provider-spec.ts";
-import { formatVersionConstraint } from "../../address/version-constraint.ts";
+  formatVersionConstraint,
+  type VersionConstraint,
+} from "../../address/version-constraint.ts";
 import type { Version } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
 
@@ -27,35 +26,29 @@ export async function chooseVersions(
   return isNewest ? [newest] : [newest, ...others];
 }
 
-/** A provider's constraint that names one version alone needs no list. */
+/** A constraint that names one version alone needs no list, unless `1.2.3` may be `1.2.3+build`, as of a module. */
 export function choiceOf(
   selection: VersionSelection,
   isNewest = false,
 ): VersionChoice {
   const [term, ...others] =
     selection.kind === "constraint" ? selection.constraint : [];
-  return term?.operator === "=" && others.length === 0
+  return term?.operator === "=" && !term.anyBuild && others.length === 0
     ? { version: term.boundary }
     : { selection, isNewest };
 }
 
-/**
- * Chooses the version that a client would install where nothing is locked. Of a module, clients always ask for the list,
- * in which `1.2.3` may be `1.2.3+build`.
- */
-export function newestOf(
-  selection: Extract<VersionSelection, { readonly constraint: unknown }>,
-): VersionChoice {
-  const isAny = selection.constraint.length === 0;
-  return choiceOf(isAny ? { kind: "latest", count: 1 } : selection, true);
+/** Chooses the version that a client would install where nothing is locked. */
+export function newestOf(constraint: VersionConstraint): VersionChoice {
+  return constraint.length === 0
+    ? choiceOf({ kind: "latest", count: 1 }, true)
+    : choiceOf({ kind: "constraint", constraint }, true);
 }
 
 function describeSelection(selection: VersionSelection): string {
   switch (selection.kind) {
     case "constraint":
       return `"${formatVersionConstraint(selection.constraint)}"`;
-    case "module-constraint":
-      return `"${formatModuleConstraint(selection.constraint)}"`;
     case "all":
       return '"all"';
     case "latest":

@@ -1,8 +1,5 @@
 import { formatProviderAddress } from "../../address/provider-address.ts";
-import {
-  parseReleaseSpec,
-  quoteDecision,
-} from "../../address/specs/trust-scope.ts";
+import { parseReleaseSpec, quoteDecision } from "../../address/spec.ts";
 import {
   failure,
   formatApproval,

@@ -1,4 +1,4 @@
-import type { SpecHosts } from "../../address/specs/spec.ts";
+import type { SpecHosts } from "../../address/spec.ts";
 import type { ReleaseAddress } from "../../mirror/releases/release.ts";
 import type { AdmissionRules } from "../../mirror/trust/admission-rules.ts";
 import type { TrustStore } from "../../mirror/trust/trust-store.ts";

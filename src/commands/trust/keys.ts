@@ -3,7 +3,7 @@ import {
   parseTrustScope,
   quoteDecision,
   type TrustScope,
-} from "../../address/specs/trust-scope.ts";
+} from "../../address/spec.ts";
 import { failure } from "../../errors/index.ts";
 import { listUnder } from "../../mirror/releases/records.ts";
 import { findExclusion } from "../../mirror/trust/admission-rules.ts";
