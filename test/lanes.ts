@@ -86,7 +86,7 @@ export const groups: Readonly<Record<string, Group>> = {
       "test/mirror/cache/stale-origin.test.ts",
       "test/mirror/archives/failing-archive.test.ts",
       "test/origin/http/{origin-secrets,http-client,resume,retries}.test.ts",
-      "test/origin/git/{folder-watch,bounded-process}.test.ts",
+      "test/origin/git/git-process.test.ts",
       "test/telemetry/{logger,live-numbers}.test.ts",
       "test/verification/archives/threads.test.ts",
     ],

@@ -1,5 +1,6 @@
-import { parsePart } from "./provider-address.ts";
-import { parseHostname, type Hostname } from "./hostname.ts";
+import { failure, ifAddress } from "../errors/index.ts";
+import { hostnameAsWritten, parseHostname, type Hostname } from "./hostname.ts";
+import { parsePart, type ProviderAddress } from "./provider-address.ts";
 
 /**
  * HOSTNAME/NAMESPACE/NAME/SYSTEM, as in the `source` of a module block, in
@@ -40,7 +41,45 @@ export function moduleAddress(
   };
 }
 
+/** `[HOSTNAME/]NAMESPACE/NAME/SYSTEM`. */
+export function parseModuleAddress(
+  text: string,
+  defaultHostname: string,
+): ModuleAddress {
+  const parts = text.split("/");
+  const [system = "", name = "", namespace = "", hostname = defaultHostname] =
+    parts.toReversed();
+  if (parts.length < 3 || parts.length > 4)
+    throw failure(
+      "malformed-address",
+      "module address",
+      text,
+      "[HOSTNAME/]NAMESPACE/NAME/SYSTEM",
+    );
+  return moduleAddress(hostnameAsWritten(hostname), namespace, name, system);
+}
+
+/** Hosts that clients fetch from with git, for any path. */
+const repositoryHosts = new Set(["github.com", "bitbucket.org", "gitlab.com"]);
+
+/**
+ * The registry's module that the `source` of a module block names, and the folder below what the registry has as the
+ * module; undefined where it names something else (Terraform, "Module Sources").
+ */
+export function parseModuleCall(source: string, defaultHostname: string) {
+  const [name = "", ...below] = source.split("//");
+  if (repositoryHosts.has(name.split("/")[0] ?? "")) return undefined;
+  const address = ifAddress(() => parseModuleAddress(name, defaultHostname));
+  return address && { address, subdirectory: below.join("//") };
+}
+
 export function formatModuleAddress(address: ModuleAddress): string {
   const { hostname, namespace, name, system } = address;
   return `${hostname}/${namespace}/${name}/${system}`;
+}
+
+/** Names a module as records and decisions do, among the providers of its namespace. */
+export function typeOfModule(module: ModuleAddress): ProviderAddress {
+  const { hostname, namespace, name, system } = module;
+  return { hostname, namespace, type: `${name}/${system}` };
 }

@@ -59,7 +59,31 @@ export function parseModuleSource(
   location: string,
   base: string,
 ): ModuleSource {
-  return naming(module, () => readSource(location, base));
+  const refuse = (reason: string) =>
+    failure("module-source-refused", module, reason);
+  if (!printable.test(location))
+    throw refuse("expected at most 4096 printable characters");
+  const absolute = resolveLocation(module, location, base);
+  const [, forced = "", rest = ""] =
+    /^(?:([A-Za-z0-9+.-]+)::)?(.*)$/.exec(absolute) ?? [];
+  const written = expandShorthand(rest);
+  const [text, subdirectory] = splitSubdirectory(written ?? rest);
+  const implied = written === undefined ? schemeOf(text) : "git";
+  if (implied === undefined)
+    throw refuse("it is neither a URL nor a known short form");
+  const getter = (forced || implied).toLowerCase();
+  const harm = findHarm([getter, implied], text, subdirectory);
+  if (harm !== undefined) throw refuse(harm);
+  if (implied === shortForm) return foreign(shortForm);
+  const folder = parseSubdirectory(subdirectory);
+  if (folder === undefined) return foreign("an unusual folder in the package");
+  if (!["git", "http", "https"].includes(getter)) return foreign(getter);
+  const url = URL.parse(text);
+  if (url === null) throw refuse("it is not a URL");
+  const source = getter === "git" ? parseGit(url) : parseArchive(url);
+  return source.kind === "foreign"
+    ? source
+    : { ...source, subdirectory: folder };
 }
 
 /** A location that does not depend on where it was read. */
@@ -68,82 +92,44 @@ export function resolveLocation(
   location: string,
   base: string,
 ): string {
-  return naming(module, () => resolve(location, base));
+  if (!/^\.{0,2}\//.test(location)) return location;
+  const url = URL.parse(location, base);
+  if (url === null)
+    throw failure("module-source-refused", module, "it is not a URL");
+  return url.href;
 }
 
-function naming<T>(module: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    if (!(error instanceof SourceRefused)) throw error;
-    throw failure("module-source-refused", module, error.message, {
-      cause: error,
-    });
-  }
-}
-
-function readSource(location: string, base: string): ModuleSource {
-  if (!printable.test(location))
-    throw new SourceRefused("expected at most 4096 printable characters");
-  const absolute = resolve(location, base);
-  const [, forced = "", rest = ""] =
-    /^(?:([A-Za-z0-9+.-]+)::)?(.*)$/.exec(absolute) ?? [];
-  const written = expandShorthand(rest);
-  const [text, subdirectory] = splitSubdirectory(written ?? rest);
-  const implied = written === undefined ? schemeOf(text) : "git";
-  const getter = (forced || implied).toLowerCase();
-  refuseHarmful([getter, implied], text, subdirectory);
-  if (implied === shortForm) return { kind: "foreign", getter: shortForm };
-  const folder = parseSubdirectory(subdirectory);
-  if (folder === undefined)
-    return { kind: "foreign", getter: "an unusual folder in the package" };
-  const place = { subdirectory: folder };
-  if (getter === "git") return parseGit(text, place);
-  if (getter !== "http" && getter !== "https")
-    return { kind: "foreign", getter };
-  return parseArchive(text, place);
+function foreign(getter: string): ForeignSource {
+  return { kind: "foreign", getter };
 }
 
 /** What could do harm at a client is refused; what is merely unknown is the client's own to fetch. */
-function refuseHarmful(
+function findHarm(
   schemes: readonly string[],
   text: string,
   subdirectory: string,
-): void {
+): string | undefined {
   const scheme = schemes.find((one) => harmful.has(one));
   if (scheme !== undefined)
-    throw new SourceRefused(
-      `expected git or an archive over HTTP, got "${scheme}"`,
-    );
-  if (/%(?:[01][0-9a-f]|7f)/i.test(text))
-    throw new SourceRefused("it holds control characters");
+    return `expected git or an archive over HTTP, got "${scheme}"`;
+  if (/%(?:[01][0-9a-f]|7f)/i.test(text)) return "it holds control characters";
   // A command would read an option, and a shell a command.
   const [, authority = "", path = ""] =
     /^[^:]*:\/\/([^/?]*)\/?([^?]*)/.exec(text) ?? [];
   if (/(?:^|@)-/.test(authority) || /^-|`|\$\(/.test(path))
-    throw new SourceRefused("it holds an option or a command");
+    return "it holds an option or a command";
   const [, query = ""] = /\?([^#]*)/.exec(text) ?? [];
   for (const ref of new URLSearchParams(query).getAll("ref"))
     if (/^-|\.\.|[`;|\s]|\$[({]/.test(ref))
-      throw new SourceRefused(
-        `expected a ref that git would make, got ${JSON.stringify(ref.slice(0, 80))}`,
-      );
+      return `expected a ref that git would make, got ${JSON.stringify(ref.slice(0, 80))}`;
   if (subdirectory.split(/[/\\]/).includes("..") || /%2e/i.test(subdirectory))
-    throw new SourceRefused(
-      `expected a folder in the package, got ${JSON.stringify(subdirectory.slice(0, 80))}`,
-    );
+    return `expected a folder in the package, got ${JSON.stringify(subdirectory.slice(0, 80))}`;
+  return undefined;
 }
 
 /** A location without what can be a secret, for logs and comparisons. */
 export function withoutQuery(location: string): string {
   return location.replace(/[?#].*$/, "").replace(/\/\/[^/@]*@/, "//");
-}
-
-function resolve(location: string, base: string): string {
-  if (!/^\.{0,2}\//.test(location)) return location;
-  const url = URL.parse(location, base);
-  if (url === null) throw new SourceRefused("it is not a URL");
-  return url.href;
 }
 
 /** The git URL that `github.com/…`, `bitbucket.org/…` and `USER@HOST:PATH` stand for; undefined for other texts. */
@@ -163,11 +149,11 @@ function expandShorthand(text: string): string | undefined {
 /** What begins with the name of a host, such as `s3-eu-west-1.amazonaws.com/bucket/net.zip`: clients know more of these than the mirror. */
 const shortForm = "a short form";
 
-function schemeOf(text: string): string {
+function schemeOf(text: string): string | undefined {
   const [, scheme] = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text) ?? [];
   if (scheme !== undefined) return scheme.toLowerCase();
-  if (/^[a-z\d-]+(?:\.[a-z\d-]+)+(?::\d+)?\//i.test(text)) return shortForm;
-  throw new SourceRefused("it is neither a URL nor a known short form");
+  const isShort = /^[a-z\d-]+(?:\.[a-z\d-]+)+(?::\d+)?\//i.test(text);
+  return isShort ? shortForm : undefined;
 }
 
 /** The first `//` after the scheme and before the query ends the package's own address. */
@@ -190,45 +176,39 @@ export function parseSubdirectory(text: string): string | undefined {
   return isPlain ? parts.join("/") : undefined;
 }
 
-function parseGit(text: string, place: PackagePlace): ModuleSource {
-  const url = URL.parse(text);
-  if (url === null) throw new SourceRefused("it is not a URL");
+function parseGit(url: URL): Omit<GitSource, "subdirectory"> | ForeignSource {
   // The keys of ssh are the clients' own; git without TLS is nobody's to believe.
   if (url.protocol !== "https:")
-    return { kind: "foreign", getter: `git over ${url.protocol.slice(0, -1)}` };
+    return foreign(`git over ${url.protocol.slice(0, -1)}`);
   // A login would be an argument of git, which all of the machine can read.
   if (url.username !== "" || url.password !== "")
-    return { kind: "foreign", getter: "git with a login" };
+    return foreign("git with a login");
   const { searchParams } = url;
   const ref = searchParams.get("ref") ?? "";
-  if (ref !== "" && !isGitRef(ref))
-    return { kind: "foreign", getter: "git at a revision" };
+  if (ref !== "" && !isGitRef(ref)) return foreign("git at a revision");
   // The depth of a client's fetch does not change the content.
   for (const known of ["ref", "depth"]) searchParams.delete(known);
-  if (searchParams.size > 0)
-    return { kind: "foreign", getter: "git with other parameters" };
+  if (searchParams.size > 0) return foreign("git with other parameters");
   url.search = "";
-  return { kind: "git", url, ref: ref === "" ? undefined : ref, ...place };
+  return { kind: "git", url, ref: ref === "" ? undefined : ref };
 }
 
-function parseArchive(text: string, place: PackagePlace): ModuleSource {
-  const url = URL.parse(text);
-  if (url === null) throw new SourceRefused("it is not a URL");
-  if (url.protocol !== "https:")
-    return { kind: "foreign", getter: "http without TLS" };
+function parseArchive(
+  url: URL,
+): Omit<ArchiveSource, "subdirectory"> | ForeignSource {
+  if (url.protocol !== "https:") return foreign("http without TLS");
   const { searchParams } = url;
   const named = searchParams.get("archive");
   const format =
     named === null ? findFormatOfPath(url.pathname) : findArchiveFormat(named);
-  if (format === undefined)
-    return { kind: "foreign", getter: "http without a known archive" };
+  if (format === undefined) return foreign("http without a known archive");
   const written = searchParams.get("checksum");
   const checksum = written === null ? undefined : parseChecksum(written);
   if (written !== null && checksum === undefined)
-    return { kind: "foreign", getter: "http with an unknown checksum" };
+    return foreign("http with an unknown checksum");
   for (const known of ["archive", "checksum"])
     if (searchParams.has(known)) searchParams.delete(known);
-  return { kind: "archive", url, format, checksum, ...place };
+  return { kind: "archive", url, format, checksum };
 }
 
 const digits = { md5: 32, sha1: 40, sha256: 64, sha512: 128 } as const;
@@ -248,9 +228,6 @@ function parseChecksum(text: string): Checksum | undefined {
       };
   return undefined;
 }
-
-/** Thrown for an invalid module source. The message contains no secrets. */
-class SourceRefused extends Error {}
 
 /**
  * A name that git would make (git-check-ref-format), and nothing that a command

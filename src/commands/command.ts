@@ -1,5 +1,5 @@
 import { constants } from "node:os";
-import { anyHost, type SpecHosts } from "../address/specs/spec.ts";
+import { anyHost, type SpecHosts } from "../address/spec.ts";
 import {
   machinePlatform,
   parsePlatform,

@@ -17,9 +17,8 @@ export function parseFingerprint(text: string): Fingerprint {
   return digits as Fingerprint;
 }
 
-/** UTF-16 code units of armored text and of a name that are read; a publisher's own key is far below. */
+/** UTF-16 code units of armored text that are read; a publisher's own key is far below. */
 const longestBlock = 64 * 1024;
-const longestName = 200;
 /** Lines of a block, of which the longest has 1,024 as programs write them. */
 const mostLines = 1_200;
 /**
@@ -30,37 +29,25 @@ const mostKeys = 16;
 const mostPackets = 1_000;
 
 const publicKey = 6;
-const userId = 13;
 
 /**
- * The first user ID of each primary key, by its fingerprint, as the key calls
- * itself: no signature is verified, so that it decides nothing. A block that is
- * too long, or cannot be read, has none. The event loop reads it: no field of a key is looked at.
+ * The fingerprints of the primary keys in armored blocks. No signature is verified, so that what else they say decides
+ * nothing. A block that is too long, or cannot be read, has none. The event loop reads it: no field of a key is looked at.
  */
-export function readKeyNames(
+export function listFingerprints(
   blocks: readonly string[],
-): ReadonlyMap<string, string> {
-  const names = new Map<string, string>();
-  for (const block of blocks)
-    if (
-      block.length <= longestBlock &&
-      block.split("\n", mostLines + 1).length <= mostLines
-    )
-      readNames(block, names);
-  return names;
-}
-
-function readNames(block: string, names: Map<string, string>): void {
-  let fingerprint: string | undefined;
-  let [keys, packets] = [0, 0];
-  for (const { tag, body } of listPackets(unarmor(block))) {
-    if (++packets > mostPackets) return;
-    if (tag === publicKey && ++keys > mostKeys) return;
-    if (tag === publicKey) fingerprint = fingerprintOf(body);
-    if (tag !== userId || fingerprint === undefined) continue;
-    const name = new TextDecoder().decode(body).slice(0, longestName);
-    if (!names.has(fingerprint)) names.set(fingerprint, name);
-  }
+): readonly Fingerprint[] {
+  return blocks.flatMap((block) => {
+    const lines = block.split("\n", mostLines + 1).length;
+    if (block.length > longestBlock || lines > mostLines) return [];
+    return listPackets(unarmor(block))
+      .take(mostPackets)
+      .filter(({ tag }) => tag === publicKey)
+      .take(mostKeys)
+      .map(({ body }) => fingerprintOf(body))
+      .filter((one) => one !== undefined)
+      .toArray();
+  });
 }
 
 /** The data of the first key block (RFC 9580, 6.2), up to its checksum or end. */
@@ -100,12 +87,13 @@ function* listPackets(octets: Buffer) {
 }
 
 /** RFC 9580, 5.5.4. */
-function fingerprintOf(key: Buffer): string | undefined {
+function fingerprintOf(key: Buffer): Fingerprint | undefined {
   const [version] = key;
   if (version !== 4 && version !== 6) return undefined;
   const head = Buffer.alloc(version === 4 ? 3 : 5);
   head.writeUInt8(version === 4 ? 0x99 : 0x9b);
   head.writeUIntBE(key.length, 1, head.length - 1);
   const algorithm = version === 4 ? "sha1" : "sha256";
-  return hash(algorithm, Buffer.concat([head, key])).toUpperCase();
+  const digest = hash(algorithm, Buffer.concat([head, key]));
+  return digest.toUpperCase() as Fingerprint;
 }

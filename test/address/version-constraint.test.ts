@@ -4,6 +4,7 @@ import { parseVersion } from "../../src/address/version.ts";
 import {
   formatVersionConstraint,
   isAllowed,
+  parseModuleConstraint,
   parseVersionConstraint,
 } from "../../src/address/version-constraint.ts";
 
@@ -105,4 +106,36 @@ test("names the whole constraint and a form that would do", () => {
   expect(() => parseVersionConstraint(">= 1.0, v2")).toThrow(
     '">= 1.0, v2" is not a version constraint: give terms such as',
   );
+});
+
+describe("the version of a module block means what go-version means by it", () => {
+  test.each([
+    ["~> 1.0", "1.0.0 1.5.0", "0.9.0 2.0.0"],
+    ["~> 1", "1.0.0 1.5.0 2.0.0 30.0.0", "0.9.9 2.0.0-rc1"],
+    ["~> v2", "2.0.0 3.1.0", "1.9.9"],
+    ["~> 1.2.3", "1.2.3 1.2.9", "1.2.2 1.3.0 2.2.3"],
+    ["~>  1.2", "1.2.0 1.9.0", "1.1.0 2.0.0"],
+    ["v1.2.3", "1.2.3 1.2.3+build", "1.2.4"],
+    ["1.2.3+other", "1.2.3 1.2.3+build", "1.2.4"],
+    ["!= 1.2.3", "1.2.4", "1.2.3 1.2.3+build"],
+    [" >=\tv1.0 ,\n<2 ", "1.0.0 1.9.0", "0.9.0 2.0.0"],
+    ["2.0.0-beta", "2.0.0-beta", "2.0.0 2.0.0-beta1"],
+    [">= 2.0.0-beta", "2.0.0 2.1.0", "2.0.0-beta 2.0.0-rc1 1.0.0"],
+  ])("%j", (text, allowed, refused) => {
+    const constraint = parseModuleConstraint(text);
+    const passes = (word: string) => isAllowed(constraint, parseVersion(word));
+    const all = [...words(allowed), ...words(refused)];
+    expect(all.filter(passes)).toEqual(words(allowed));
+  });
+
+  test.each([
+    ...["", " ", ",", "1.0,", "1.0,,2.0", "garbage", "=> 1", "== 1", "^1.0"],
+    ...["~ 1.0", "~>", "1.x", "1.0 || 2.0", ">= 1.0 < 2", "vv1", "V1", "1."],
+    ...["1.2.3.4", "1.0.0+", "1.0.0-b\u00e9ta", "9".repeat(20)],
+    Array.from({ length: 101 }, () => "1.0").join(","),
+  ])("refuses %j", (text) => {
+    expect(() => parseModuleConstraint(text)).toThrow(
+      failing("malformed-address"),
+    );
+  });
 });

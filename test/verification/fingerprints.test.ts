@@ -1,107 +1,58 @@
 import { describe, expect, it } from "vitest";
 import {
+  listFingerprints,
   parseFingerprint,
-  readKeyNames,
 } from "../../src/verification/fingerprints.ts";
 import { failing } from "../scenes/failing.ts";
-import { Certificate, today } from "./certificates.ts";
+import { today } from "./certificates.ts";
 import { armor, forgeKey, packet } from "./forge.ts";
 
-const [one, other] = [forgeKey(today - 1000), forgeKey(today - 2000)];
+const one = forgeKey(today - 1000);
+const six = forgeKey(today - 1000, { version: 6 });
 const block = (...parts: readonly Uint8Array[]) => armor(Buffer.concat(parts));
-const partsOf = (key: typeof one, name: string) =>
-  new Certificate(key).userId(name).packets;
-const nameless = packet(6, one.body);
-const id = (name: string) => packet(13, Buffer.from(name));
-const long = (length: number) => "x".repeat(length);
+const key = packet(6, one.body);
+const other = packet(6, forgeKey(today - 2000).body);
+const times = (count: number, part: Buffer) => Array<Buffer>(count).fill(part);
 /** A block with text before it, so long together. */
 const before = (length: number) => {
-  const text = block(nameless, id("maker"));
-  return `${long(length - text.length - 1)}\n${text}`;
+  const text = block(key);
+  return `${"x".repeat(length - text.length - 1)}\n${text}`;
 };
 
-it.each<[string, readonly string[], readonly (string | undefined)[]]>([
-  ["as it says", [block(...partsOf(one, "maker"))], ["maker", undefined]],
+it.each<[string, readonly string[], number]>([
+  ["a primary key, whatever else is there", [block(packet(13, key), key)], 1],
+  ["no subkey", [block(other, packet(14, one.body))], 0],
+  ["each of several blocks", ["no block", block(other), block(key)], 1],
+  ["a block of 64 KiB", [before(65_536)], 1],
+  ["no longer block", [before(65_537)], 0],
+  ["no block of more lines", [`${"\n".repeat(1_200)}${block(key)}`], 0],
+  ["a sixteenth key", [block(...times(15, other), key)], 1],
+  ["no seventeenth key", [block(...times(16, other), key)], 0],
   [
-    "by its first user ID",
-    [block(nameless, id("first"), id("second"))],
-    ["first", undefined],
+    "none behind 1000 packets",
+    [block(...times(1000, packet(12, key)), key)],
+    0,
   ],
-  [
-    "each of several blocks, one of which cannot be read",
-    [
-      "no block",
-      block(...partsOf(one, "maker")),
-      block(...partsOf(other, "other")),
-    ],
-    ["maker", "other"],
-  ],
-  [
-    "not as its subkey is called",
-    [block(nameless, packet(14, other.body), id("maker"))],
-    ["maker", undefined],
-  ],
-  ["not by what stands before any key", [block(id("lost"), nameless)], []],
-  ["by 200 letters at most", [block(nameless, id(long(201)))], [long(200)]],
-  ["not in a block that is longer", [before(65_537)], []],
-  [
-    "not in a block of more lines than programs write",
-    [`${"\n".repeat(1_200)}${block(nameless, id("maker"))}`],
-    [],
-  ],
-  [
-    "not behind sixteen other keys",
-    [
-      block(
-        ...Array.from({ length: 16 }, () => nameless),
-        ...partsOf(other, "other"),
-      ),
-    ],
-    [],
-  ],
-  [
-    "not behind a thousand packets",
-    [
-      block(
-        nameless,
-        ...Array.from({ length: 1_000 }, () => packet(12, Buffer.of(0))),
-        id("maker"),
-      ),
-    ],
-    [],
-  ],
-  [
-    "with blanks around its lines",
-    [block(...partsOf(one, "maker")).replace(/^(?=[^-\n])/gm, " ")],
-    ["maker", undefined],
-  ],
-])("a key is called %s", (_rule, blocks, [first, second]) => {
-  const names = readKeyNames(blocks);
-  const nameOf = ({ fingerprint }: typeof one) =>
-    names.get(fingerprint.toUpperCase());
-  expect([nameOf(one), nameOf(other)]).toEqual([first, second]);
-  expect(names.size).toBe([first, second].filter((name) => name).length);
+  ["indented lines", [block(key).replace(/^(?=[^-\n])/gm, " ")], 1],
+  ...[
+    ["old lengths of one octet", Buffer.of(0x98, one.body.length), 1],
+    ["old lengths of four", Buffer.of(0x9a, 0, 0, 0, one.body.length), 1],
+    ["lengths of five", Buffer.of(0xc6, 255, 0, 0, 0, one.body.length), 1],
+    ["no lengths in parts", Buffer.of(0xc6, 0xe5), 0],
+    ["no packet at all", Buffer.of(0x06, one.body.length), 0],
+  ].map(([what, header, count]): [string, string[], number] => [
+    what as string,
+    [block(header as Buffer, one.body)],
+    count as number,
+  ]),
+])("the fingerprints of key blocks are of %s", (_rule, blocks, count) => {
+  const found = listFingerprints(blocks);
+  expect(found.filter((each) => each === one.fingerprint)).toHaveLength(count);
 });
 
 it("a version 6 key has a longer fingerprint", () => {
-  const key = forgeKey(today - 1000, { version: 6 });
-  const names = readKeyNames([block(packet(6, key.body), id("maker"))]);
-  expect([...names]).toEqual([[key.fingerprint, "maker"]]);
-});
-
-it.each([
-  ["old lengths of one octet", Buffer.of(0x98, one.body.length), 1],
-  ["old lengths of four octets", Buffer.of(0x9a, 0, 0, 0, one.body.length), 1],
-  [
-    "new lengths of five octets",
-    Buffer.of(0xc6, 255, 0, 0, 0, one.body.length),
-    1,
-  ],
-  ["lengths in parts", Buffer.of(0xc6, 0xe5), 0],
-  ["no packet at all", Buffer.of(0x06, one.body.length), 0],
-])("%s are read as far as they can be", (_, header, size) => {
-  const names = readKeyNames([block(header, one.body, id("maker"))]);
-  expect(names.size).toBe(size);
+  const found = listFingerprints([block(packet(6, six.body))]);
+  expect(found).toEqual([six.fingerprint]);
 });
 
 describe("a fingerprint", () => {

@@ -12,12 +12,11 @@ interface KeyMaterial {
   readonly material: Buffer;
 }
 
-type KeyKind = "p256" | "ed25519" | "dsa" | `rsa${number}`;
+type KeyKind = "ed25519" | "dsa" | `rsa${number}`;
 
 function forgeMaterial(kind: KeyKind): KeyMaterial {
   if (kind === "ed25519") return forgeEd25519();
   if (kind === "dsa") return forgeDsa();
-  if (kind === "p256") return forgeP256();
   return forgeRsa(Number(kind.slice(3)));
 }
 
@@ -62,16 +61,6 @@ function forgeRsa(modulusLength: number): KeyMaterial {
     [n, e].map((field) => mpi(Buffer.from(field, "base64url"))),
   );
   return { algorithm: 1, privateKey, material };
-}
-
-function forgeP256(): KeyMaterial {
-  const { privateKey, publicKey } = generateKeyPairSync("ec", {
-    namedCurve: "prime256v1",
-  });
-  const point = publicKey.export({ format: "der", type: "spki" }).subarray(-65);
-  const oid = Buffer.from("082a8648ce3d030107", "hex");
-  const material = Buffer.concat([oid, mpi(point)]);
-  return { algorithm: 19, privateKey, material };
 }
 
 /** A number as OpenPGP writes it (RFC 9580, 3.2). */

@@ -190,8 +190,6 @@ const foreign = forgeSignature(forgeKey(lastYear), document, {
 const hostile: readonly (readonly [string, Partial<SignatureQuestion>])[] = [
   ["RSA of 32,768 bits", hugeRsa],
   ["empty lines", fill("", "\n")],
-  ["lines of headers", fill(begin, "a: b\n")],
-  ["lines of one letter", fill(`${begin}\n`, "A\n")],
   ["lines that begin as the last one", fill(`${begin}\n`, "-----\n")],
   ["90,000 packets", followed(90_000, packet(12, Buffer.of()))],
   ["1,000 certifications by others", followed(1_000, packet(2, foreign))],

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { formatModuleAddress } from "../../address/module-address.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
-import { readEitherSpec, type SpecHosts } from "../../address/specs/spec.ts";
+import { readEitherSpec, type SpecHosts } from "../../address/spec.ts";
 import { parseDuration } from "../../address/units.ts";
 import {
   isAllowed,

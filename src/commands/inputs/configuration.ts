@@ -2,19 +2,20 @@ import { readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { hostnameAsWritten } from "../../address/hostname.ts";
-import type { ModuleAddress } from "../../address/module-address.ts";
 import {
-  type ModuleConstraint,
+  type ModuleAddress,
+  parseModuleCall,
+} from "../../address/module-address.ts";
+import {
+  type VersionConstraint,
   parseModuleConstraint,
-} from "../../address/module-constraint.ts";
+} from "../../address/version-constraint.ts";
 import { withoutQuery } from "../../address/module-source.ts";
 import {
   formatProviderAddress,
   parseProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
-import { parseModuleCall } from "../../address/specs/module-spec.ts";
-import type { VersionConstraint } from "../../address/version-constraint.ts";
 import { failure, type Failure, ProvenderError } from "../../errors/index.ts";
 import {
   isLocalSource,
@@ -270,7 +271,7 @@ export type FoundModule =
 /** Gets a module of a registry: the newest version that the constraint allows. */
 export type OpenModule = (
   module: ModuleAddress,
-  constraint: ModuleConstraint,
+  constraint: VersionConstraint,
   where: string,
 ) => Promise<FoundModule>;
 

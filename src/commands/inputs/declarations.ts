@@ -1,10 +1,7 @@
 import {
   parseModuleConstraint,
-  type ModuleConstraint,
-} from "../../address/module-constraint.ts";
-import {
-  parseVersionConstraint,
   type VersionConstraint,
+  parseVersionConstraint,
 } from "../../address/version-constraint.ts";
 import { failure, type Failure } from "../../errors/index.ts";
 import { noteProblem } from "./input-file.ts";
@@ -28,7 +25,7 @@ export interface ModuleCall {
   /** Source as written. */
   readonly source: string;
   /** Empty when any version is allowed. */
-  readonly constraint: ModuleConstraint;
+  readonly constraint: VersionConstraint;
   /** Its source or version is known to clients alone. */
   readonly isExpression: boolean;
   /** FILE:LINE. */

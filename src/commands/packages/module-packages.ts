@@ -3,7 +3,7 @@ import {
   formatModuleAddress,
   type ModuleAddress,
 } from "../../address/module-address.ts";
-import type { VersionSelection } from "../../address/specs/provider-spec.ts";
+import type { VersionSelection } from "../../address/spec.ts";
 import type { Version } from "../../address/version.ts";
 import { failure, isFailure } from "../../errors/index.ts";
 import {
@@ -75,7 +75,7 @@ export class ModulePackages {
 
   readonly open: OpenModule = async (module, constraint, where) => {
     try {
-      const selection = { kind: "module-constraint", constraint } as const;
+      const selection = { kind: "constraint", constraint } as const;
       const versions = await this.choose(module, selection, where);
       return await this.#get({ module, version: versions[0] }, where);
     } catch (error) {

@@ -4,11 +4,11 @@ import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
-import { parseModuleSpec } from "../../address/specs/module-spec.ts";
 import {
+  parseModuleSpec,
   parseProviderSpec,
   type VersionSelection,
-} from "../../address/specs/provider-spec.ts";
+} from "../../address/spec.ts";
 import type { Version } from "../../address/version.ts";
 import { failure, ProvenderError } from "../../errors/index.ts";
 import { justNow } from "../../mirror/providers/provider-mirror.ts";

@@ -1,15 +1,9 @@
-import { formatModuleConstraint } from "../../address/module-constraint.ts";
-import {
-  selectVersions,
-  type VersionSelection,
-} from "../../address/specs/provider-spec.ts";
+import { selectVersions, type VersionSelection } from "../../address/spec.ts";
 import { formatVersionConstraint } from "../../address/version-constraint.ts";
 import type { Version } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
 
-/**
- * Newest first. A provider's constraint that names one version alone needs no list; `where` is for errors.
- */
+/** Newest first. A constraint that names one version alone needs no list, unless `1.2.3` may be `1.2.3+build`, as of a module; `where` is for errors. */
 export async function chooseVersions(
   name: string,
   selection: VersionSelection,
@@ -18,7 +12,8 @@ export async function chooseVersions(
 ): Promise<readonly [Version, ...Version[]]> {
   const [term, ...terms] =
     selection.kind === "constraint" ? selection.constraint : [];
-  if (term?.operator === "=" && terms.length === 0) return [term.boundary];
+  if (term?.operator === "=" && !term.anyBuild && terms.length === 0)
+    return [term.boundary];
   const [newest, ...others] = selectVersions(selection, await listVersions());
   if (newest === undefined)
     throw failure("no-version", name, describeSelection(selection), where);
@@ -30,8 +25,6 @@ function describeSelection(selection: VersionSelection): string {
   const text =
     selection.kind === "constraint"
       ? formatVersionConstraint(selection.constraint)
-      : selection.kind === "module-constraint"
-        ? formatModuleConstraint(selection.constraint)
-        : "";
+      : "";
   return text === "" ? '"latest"; it has prereleases only' : `"${text}"`;
 }

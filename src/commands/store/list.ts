@@ -4,8 +4,8 @@ import { formatProviderAddress } from "../../address/provider-address.ts";
 import {
   parseSelection,
   selectVersions,
-} from "../../address/specs/provider-spec.ts";
-import { readEitherSpec } from "../../address/specs/spec.ts";
+  readEitherSpec,
+} from "../../address/spec.ts";
 import {
   type HeldModule,
   type HeldPackage,

@@ -5,7 +5,7 @@ import {
   parseTrustScope,
   quoteDecision,
   type TrustScope,
-} from "../../address/specs/trust-scope.ts";
+} from "../../address/spec.ts";
 import { findOperator } from "../../config/environment.ts";
 import {
   failure,

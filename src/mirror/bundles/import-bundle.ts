@@ -6,7 +6,7 @@ import { formatProviderAddress } from "../../address/provider-address.ts";
 import { failure, ProvenderError } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import { addEvidence } from "../../trust/settle.ts";
-import { readKeyNames } from "../../verification/fingerprints.ts";
+import { listFingerprints } from "../../verification/fingerprints.ts";
 import type { TrustedSha256 } from "../../verification/signed-checksums.ts";
 import type { Clock } from "../cache/clock.ts";
 import { receiveWhole, refuseForRoom, type Reserve } from "../archives/room.ts";
@@ -365,7 +365,7 @@ export async function makeContacts(
     await entry.renew();
     if ((await entry.findContact(provider.type)) !== undefined) continue;
     const published = releases.flatMap(({ evidence: { proof, signedBy } }) => [
-      ...readKeyNames(proof.keys).keys(),
+      ...listFingerprints(proof.keys),
       ...(signedBy === undefined ? [] : [signedBy]),
     ]);
     await writeContact(events, request, {

@@ -1,6 +1,9 @@
 import { z } from "zod";
 import { parseSha256 } from "../../address/hash.ts";
-import { formatModuleAddress } from "../../address/module-address.ts";
+import {
+  formatModuleAddress,
+  parseModuleAddress,
+} from "../../address/module-address.ts";
 import { archiveFormats } from "../../address/module-archive-name.ts";
 import { parseSubdirectory } from "../../address/module-source.ts";
 import { formatPlatform, parsePlatform } from "../../address/platform.ts";
@@ -8,7 +11,6 @@ import {
   formatProviderAddress,
   parseProviderAddress,
 } from "../../address/provider-address.ts";
-import { parseModuleAddress } from "../../address/specs/module-spec.ts";
 import { parseVersion } from "../../address/version.ts";
 import { formatModuleRelease } from "../modules/release.ts";
 import { formatRelease, type ReleaseProof } from "../releases/release.ts";

@@ -16,7 +16,6 @@ import { failure, ProvenderError } from "../../errors/index.ts";
 import {
   GitFailed,
   runGit,
-  withoutRemote,
   type GitSurroundings,
 } from "../../origin/git/git-process.ts";
 import type { GitCheckout } from "../../origin/git/repository.ts";
@@ -56,7 +55,7 @@ export class GitPacker {
     module: string,
     { repository, commit, room, signal }: GitCheckout,
   ): AsyncGenerator<Uint8Array> {
-    const git = withoutRemote(repository, signal);
+    const git = { ...repository, signal };
     try {
       const files = await this.#turn(async () => {
         const folder = await checkOut(git, commit, this.#limits, room.hold);

@@ -2,10 +2,10 @@ import type { ArchiveFormat } from "../../address/module-archive-name.ts";
 import {
   formatModuleAddress,
   type ModuleAddress,
+  typeOfModule,
 } from "../../address/module-address.ts";
 import type { Version } from "../../address/version.ts";
 import type { Sha256 } from "../../address/hash.ts";
-import { typeOfModule } from "../../address/specs/trust-scope.ts";
 import type { ModuleContent, ModulePin } from "../../trust/module-pin.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 

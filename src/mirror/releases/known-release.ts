@@ -13,7 +13,7 @@ import {
   type Served,
 } from "../../trust/standing.ts";
 import type { Evidence, ReleaseTrust } from "../../trust/state.ts";
-import { readKeyNames } from "../../verification/fingerprints.ts";
+import { listFingerprints } from "../../verification/fingerprints.ts";
 import {
   findTrustedDigest,
   verifyRegistryDigest,
@@ -257,7 +257,7 @@ function listPublished(
   keys: readonly string[],
   { signedBy }: StoredEvidence,
 ): ReadonlySet<string> {
-  const named = [...readKeyNames(keys).keys()];
+  const named = listFingerprints(keys);
   const published = signedBy === undefined ? named : [...named, signedBy];
   return published.length > 0 || keys.length === 0
     ? new Set(published)

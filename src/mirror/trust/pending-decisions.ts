@@ -1,9 +1,8 @@
-import { moduleAddress } from "../../address/module-address.ts";
+import { moduleAddress, typeOfModule } from "../../address/module-address.ts";
 import {
   providerAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
-import { typeOfModule } from "../../address/specs/trust-scope.ts";
 import { parseVersion, type Version } from "../../address/version.ts";
 import { remembered } from "../../concurrency/remembered.ts";
 import {

@@ -1,4 +1,4 @@
-import { quoteDecision } from "../../address/specs/trust-scope.ts";
+import { quoteDecision } from "../../address/spec.ts";
 import { SingleFlight } from "../../concurrency/single-flight.ts";
 import { failure } from "../../errors/index.ts";
 import { asStoreFull } from "../../store/file-failure.ts";

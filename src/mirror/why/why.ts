@@ -2,16 +2,17 @@ import semver from "semver";
 import {
   formatModuleAddress,
   type ModuleAddress,
+  typeOfModule,
 } from "../../address/module-address.ts";
 import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
-import { readEitherSpec, type SpecHosts } from "../../address/specs/spec.ts";
 import {
+  readEitherSpec,
+  type SpecHosts,
   quoteDecision,
-  typeOfModule,
-} from "../../address/specs/trust-scope.ts";
+} from "../../address/spec.ts";
 import { formatPlatform } from "../../address/platform.ts";
 import { formatDuration } from "../../address/units.ts";
 import { formatVersionConstraint } from "../../address/version-constraint.ts";

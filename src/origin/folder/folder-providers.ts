@@ -1,12 +1,19 @@
 import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
+import { z } from "zod";
+import {
+  findArchivePlatform,
+  formatArchiveName,
+  formatChecksumsName,
+} from "../../address/archive-name.ts";
+import type { Sha256 } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import { isVersion, newestFirst, type Version } from "../../address/version.ts";
-import { failure } from "../../errors/index.ts";
+import { failure, isFailure } from "../../errors/index.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
 import type { OriginArchive } from "../http/http-client.ts";
 import { checkCount } from "../registries/answer-shape.ts";
@@ -20,13 +27,33 @@ import {
   type OriginVersion,
   type OriginVersions,
 } from "../registries/registry-answers.ts";
-import { SharedLists } from "../registries/shared-lists.ts";
-import {
-  readNamespaceKeys,
-  readReleaseFolder,
-  type FolderRelease,
-} from "./release-folder.ts";
 import type { OriginFolder } from "./origin-folder.ts";
+
+/** Release as described by a folder, not verified yet. */
+interface FolderRelease {
+  readonly packages: ReadonlyMap<string, FolderPackage>;
+  readonly protocols: readonly string[];
+  /** The file names of SHA256SUMS and its signature. */
+  readonly checksums: string;
+  readonly signature: string | undefined;
+}
+
+interface FolderPackage {
+  readonly platform: Platform;
+  readonly filename: string;
+  readonly sha256: Sha256;
+}
+
+const manifestBytes = 64 * 1024;
+
+const manifestShape = z.object({
+  metadata: z.object({
+    protocol_versions: z.array(z.string().max(16)).min(1).max(16),
+  }),
+});
+
+/** Protocols that clients assume where none are given. */
+const defaultProtocols = ["5.0"];
 
 interface FolderProvidersParts {
   readonly folder: OriginFolder;
@@ -73,13 +100,16 @@ export class FolderProviders implements ProviderOrigin {
     const named = newestFirst(entries.map((one) => one.name).filter(isVersion));
     checkCount(url, named.length, limits.versions, "versions");
     const known = this.#complete.get(name);
-    const lists = new SharedLists(url);
-    const unknown = named.filter((version) => known?.has(version) !== true);
-    const read = await pLimit(atOnce).map(unknown, async (version) => {
-      if (signal.aborted) return [version, undefined] as const;
-      return [version, await this.#describe(provider, version, lists)] as const;
+    const found = new Map(known);
+    const unknown = named.filter((version) => !found.has(version));
+    await pLimit(atOnce).map(unknown, async (version) => {
+      if (signal.aborted) return;
+      const release = await this.#read(provider, version);
+      if (release === undefined) return;
+      const { protocols, packages } = release;
+      const platforms = [...packages.values()].map((one) => one.platform);
+      found.set(version, { version, protocols, platforms });
     });
-    const found = new Map([...(known ?? []), ...read]);
     const versions = named.flatMap((version) => found.get(version) ?? []);
     const complete = versions.map((one) => [one.version, one] as const);
     this.#complete.set(name, new Map(complete));
@@ -166,32 +196,65 @@ export class FolderProviders implements ProviderOrigin {
     return archive;
   }
 
-  async #describe(
-    provider: ProviderAddress,
-    version: Version,
-    lists: SharedLists,
-  ): Promise<OriginVersion | undefined> {
-    const release = await this.#read(provider, version);
-    if (release === undefined) return undefined;
-    const platforms = [...release.packages.values()].map((one) => one.platform);
-    return {
-      version,
-      protocols: lists.protocols(release.protocols),
-      platforms: lists.platforms(platforms),
-    };
-  }
-
-  /** Returns undefined for an unfit folder, which is reported. */
+  /**
+   * Reads what goreleaser makes of a release: complete only when each archive that its SHA256SUMS lists is there, and
+   * the manifest where it does. Undefined where there is no such folder, and for an unfit one, which is reported.
+   */
   async #read(
     provider: ProviderAddress,
     version: Version,
   ): Promise<FolderRelease | undefined> {
-    const { folder, onUnfit } = this.#parts;
+    const { folder, limits, signed, onUnfit } = this.#parts;
     const parts = placeOf(provider, version);
-    const read = await readReleaseFolder(this.#parts, parts, provider, version);
-    if (read === undefined || !("unfit" in read)) return read;
-    onUnfit(folder.show(parts), read.unfit);
-    return undefined;
+    const unfit = (reason: string): FolderRelease | undefined => {
+      onUnfit(folder.show(parts), reason);
+      return undefined;
+    };
+    const checksums = formatChecksumsName(provider, version);
+    const signature = `${checksums}.sig`;
+    const manifest = `terraform-provider-${provider.type}_${version}_manifest.json`;
+    try {
+      const entries = await folder.list(parts);
+      if (entries === undefined) return undefined;
+      const names = new Map(entries.map((entry) => [entry.name, entry]));
+      const document = await folder.read(
+        [...parts, checksums],
+        limits.checksums,
+      );
+      if (document === undefined) return unfit(`it has no ${checksums}`);
+      if (signed && !names.has(signature))
+        return unfit(`it has no ${signature}`);
+      const lines = readLines(document);
+      const packages = readPackages(lines, provider, version);
+      if (packages.size === 0) return unfit(`${checksums} lists no archive`);
+      for (const name of [
+        ...packages.values().map(({ filename }) => filename),
+        ...(lines.has(manifest) ? [manifest] : []),
+        ...(names.has(signature) ? [signature] : []),
+      ]) {
+        const entry = names.get(name);
+        const isThere =
+          entry?.kind === "file" ||
+          (entry !== undefined &&
+            (await folder.measure([...parts, name])) !== undefined);
+        // goreleaser signs for a manifest that it does not put into its dist.
+        const hint = name.endsWith(".json")
+          ? ", which is terraform-registry-manifest.json of the provider's repository: copy it there under this name"
+          : "";
+        if (!isThere) return unfit(`it has no ${name} yet${hint}`);
+      }
+      return {
+        packages,
+        protocols: names.has(manifest)
+          ? await readProtocols(folder, [...parts, manifest])
+          : defaultProtocols,
+        checksums,
+        signature: names.has(signature) ? signature : undefined,
+      };
+    } catch (error) {
+      if (!isFailure(error, "origin-answer")) throw error;
+      return unfit(`${error.url}: ${error.reason}`);
+    }
   }
 
   async #readUrl(url: URL, most: number): Promise<Uint8Array> {
@@ -208,4 +271,96 @@ function placeOf(
   version: Version,
 ): readonly string[] {
   return [namespace, type, version];
+}
+
+/** Digests by file name, as its lines look; verification reads them strictly. */
+function readLines(document: Uint8Array): ReadonlyMap<string, Sha256> {
+  const text = Buffer.from(document).toString("latin1");
+  const lines = text.matchAll(/^[^\S\n]*([0-9a-fA-F]{64})[^\S\n]+(\S+)/gm);
+  return new Map(
+    lines.map(([, digest = "", filename = ""]) => [
+      filename,
+      digest.toLowerCase() as Sha256,
+    ]),
+  );
+}
+
+function readPackages(
+  lines: ReadonlyMap<string, Sha256>,
+  provider: ProviderAddress,
+  version: Version,
+): ReadonlyMap<string, FolderPackage> {
+  const packages = new Map<string, FolderPackage>();
+  for (const [filename, sha256] of lines) {
+    const platform = findArchivePlatform(provider, version, filename);
+    if (platform === undefined) continue;
+    const name = formatPlatform(platform);
+    const usual = formatArchiveName(provider, version, platform);
+    if (!packages.has(name) || filename === usual)
+      packages.set(name, { platform, filename, sha256 });
+  }
+  return packages;
+}
+
+async function readProtocols(
+  folder: OriginFolder,
+  parts: readonly string[],
+): Promise<readonly string[]> {
+  const bytes = await folder.read(parts, manifestBytes);
+  try {
+    const text = Buffer.from(bytes ?? []).toString("utf8");
+    return manifestShape.parse(JSON.parse(text)).metadata.protocol_versions;
+  } catch (cause) {
+    const shown = folder.nameOf(parts);
+    throw failure("origin-answer", shown, "it is no manifest", { cause });
+  }
+}
+
+/**
+ * Reads the keys that may sign releases of a namespace, ASCII-armored, in the order of their files' names. Clients
+ * get them, so only the public key of each *.asc is returned.
+ */
+export async function readNamespaceKeys(
+  folder: OriginFolder,
+  namespace: string,
+  limits: Pick<OriginLimits, "keys">,
+): Promise<readonly string[]> {
+  const entries = (await folder.list([namespace, "keys"])) ?? [];
+  const names = entries.map(({ name }) => name);
+  const keys: string[] = [];
+  let size = 0;
+  // One after the other: there may be any number.
+  for (const name of names.filter((one) => one.endsWith(".asc")).toSorted()) {
+    const parts = [namespace, "keys", name];
+    const bytes = await folder.read(parts, limits.keys);
+    if (bytes === undefined) continue;
+    size += bytes.length;
+    if (size > limits.keys)
+      throw failure(
+        "origin-answer",
+        folder.nameOf([namespace, "keys"]),
+        `its keys have more than ${limits.keys} bytes`,
+      );
+    const text = Buffer.from(bytes).toString("utf8");
+    keys.push(publicKeyIn(text, folder.nameOf(parts)));
+  }
+  return keys;
+}
+
+const first = "-----BEGIN PGP PUBLIC KEY BLOCK-----";
+const last = "-----END PGP PUBLIC KEY BLOCK-----";
+
+function publicKeyIn(text: string, url: string): string {
+  if (text.includes("BEGIN PGP PRIVATE KEY"))
+    throw failure(
+      "origin-answer",
+      url,
+      "it has a private key, so put the public one there instead",
+    );
+  // Never on from a first line to the end of the file: there may be as many of them as it has room for.
+  const [, block = ""] = text.split(new RegExp(`^${first}`, "m"), 2);
+  const end = block.search(new RegExp(`^${last}`, "m"));
+  if (end < 0)
+    throw failure("origin-answer", url, "it has no armored public key");
+  return `${first}${block.slice(0, end)}${last}\n`;
 }

@@ -1,16 +1,15 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { opendir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Readable, Writable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** Limits of git. */
+/** Limits of a program, and of the folder in which it works. */
 interface GitBounds {
   /** Bytes of memory of each of its processes. */
   readonly memory: number;
   /** Seconds of the processor, of each of its processes. */
   readonly seconds: number;
-  /** Bytes of a repository. */
+  /** Bytes of a repository, and of each file that is written. */
   readonly bytes: number;
   /** Files and folders of a repository. */
   readonly files: number;
@@ -26,29 +25,19 @@ export interface GitRepository {
 }
 
 /**
- * Environment of git: its folder and its one connection. All other settings of
- * the machine are disabled.
+ * Environment of git: its folder and, where it may ask a remote, its one
+ * connection. All other settings of the machine are disabled.
  */
 export interface GitSurroundings extends GitRepository {
-  /** Protocol that git may use. */
-  readonly protocol: "https" | "none";
-  /** `NAME=VALUE` of git-config(1). */
-  readonly settings: readonly string[];
-  /** May hold a password, so it is no argument. */
-  readonly proxy: URL | undefined;
-  /** Hears of the repository's bytes as it grows. */
-  readonly hold: (bytes: number) => Promise<void>;
   readonly signal: AbortSignal;
-}
-
-/** Returns the environment of a git that only reads local objects. */
-export function withoutRemote(
-  repository: GitRepository,
-  signal: AbortSignal,
-): GitSurroundings {
-  const nowhere = { protocol: "none", settings: [] } as const;
-  const hold = () => Promise.resolve();
-  return { ...repository, ...nowhere, proxy: undefined, hold, signal };
+  readonly remote?: {
+    /** `NAME=VALUE` of git-config(1). */
+    readonly settings: readonly string[];
+    /** May hold a password, so it is no argument. */
+    readonly proxy: URL | undefined;
+  };
+  /** Hears of the repository's bytes as it grows. */
+  readonly hold?: (bytes: number) => Promise<void>;
 }
 
 /**
@@ -83,85 +72,62 @@ const settings = [
   "http.sslVerify=true",
 ];
 
-/** Starts git without a shell's help in its arguments; it ends with all that it started when the signal aborts or it writes too much. */
-export function startGit(
-  args: readonly string[],
-  surroundings: GitSurroundings,
-): { readonly child: BoundedProcess; readonly ended: Promise<void> } {
-  const { folder, bounds, signal } = surroundings;
-  signal.throwIfAborted();
-  const all = [...settings, ...surroundings.settings];
-  const command = ["git", ...all.flatMap((one) => ["-c", one]), ...args];
-  const child = startBounded(
-    command,
-    { ...bounds, fileBytes: bounds.bytes },
-    { folder, env: environmentOf(surroundings) },
-  );
-  return { child, ended: watch(child, surroundings) };
-}
-
-/** Returns the output of git. */
+/**
+ * Returns the output of git, which starts without a shell's help in its arguments. It ends with all that it started when
+ * the signal aborts, or it writes or says too much.
+ */
 export async function runGit(
   args: readonly string[],
   surroundings: GitSurroundings,
   mostOutput = 1 << 20,
 ): Promise<Buffer> {
-  const { child, ended } = startGit(args, surroundings);
+  const { folder, bounds, signal, remote, hold } = surroundings;
+  signal.throwIfAborted();
+  const all = [...settings, ...(remote?.settings ?? [])];
+  const command = ["git", ...all.flatMap((one) => ["-c", one]), ...args];
+  const env = environmentOf(surroundings);
+  const { child, ended, kill } = startBounded(command, bounds, folder, env);
+  let refusal: Error | undefined;
+  const refuse = (error: Error) => {
+    refusal ??= error;
+    kill();
+  };
   child.stdin.end();
   const chunks: Buffer[] = [];
   let size = 0;
   child.stdout.on("data", (chunk: Buffer) => {
     size += chunk.length;
-    if (size > mostOutput) child.kill();
+    if (size > mostOutput) refuse(new GitFailed("it says too much"));
     else chunks.push(chunk);
   });
-  await ended.catch((error: unknown) => {
-    throw size > mostOutput ? new GitFailed("it says too much") : error;
-  });
-  return Buffer.concat(chunks);
-}
-
-async function watch(
-  child: BoundedProcess,
-  { folder, bounds, hold, signal }: GitSurroundings,
-): Promise<void> {
   let said = "";
-  let heavy = false;
-  let refusal: Error | undefined;
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     said = (said + text).slice(-2000);
   });
+  signal.addEventListener("abort", kill);
   const gone = new AbortController();
-  const abort = () => child.kill();
-  signal.addEventListener("abort", abort);
   const repository = join(folder, "repository.git");
   void outgrows(repository, bounds, gone.signal, hold).then(
-    (outgrown) => {
-      heavy = outgrown;
-      if (outgrown) child.kill();
-    },
-    (error: unknown) => {
-      refusal = error as Error;
-      child.kill();
-    },
+    (outgrown) => outgrown && refuse(new GitFailed(tooLarge)),
+    (error: unknown) => refuse(error as Error),
   );
   try {
-    const status = await child.ended.catch((cause: unknown) => {
+    const status = await ended.catch((cause: unknown) => {
       throw new GitFailed((cause as Error).message, { cause });
     });
     if (refusal !== undefined) throw refusal;
-    if (status !== 0) throw new GitFailed(reasonOf(status, heavy, said));
+    if (status !== 0) throw new GitFailed(reasonOf(status, said));
+    return Buffer.concat(chunks);
   } finally {
     gone.abort();
-    signal.removeEventListener("abort", abort);
+    signal.removeEventListener("abort", kill);
   }
 }
 
 function environmentOf({
   folder,
   path,
-  protocol,
-  proxy,
+  remote,
 }: GitSurroundings): NodeJS.ProcessEnv {
   const home = join(folder, "home");
   return {
@@ -177,12 +143,12 @@ function environmentOf({
     GIT_TERMINAL_PROMPT: "0",
     GIT_ASKPASS: "",
     SSH_ASKPASS: "",
-    GIT_ALLOW_PROTOCOL: protocol,
+    GIT_ALLOW_PROTOCOL: remote ? "https" : "none",
     GIT_SSH_COMMAND: "false",
     GIT_NO_LAZY_FETCH: "1",
     GIT_NO_REPLACE_OBJECTS: "1",
     GIT_OPTIONAL_LOCKS: "0",
-    ...(proxy === undefined ? {} : { https_proxy: proxy.href }),
+    ...(remote?.proxy && { https_proxy: remote.proxy.href }),
   };
 }
 
@@ -192,45 +158,19 @@ function environmentOf({
  */
 const ofTime = 128 + 24;
 const ofFileSize = 128 + 25;
+const tooLarge = "it is too large";
 
-function reasonOf(status: number, heavy: boolean, said: string): string {
-  if (heavy || status === ofFileSize) return "it is too large";
+function reasonOf(status: number, said: string): string {
+  if (status === ofFileSize) return tooLarge;
   if (status === ofTime) return "git needs too much time for it";
   if (status === 127) return notInstalled;
   if (/out of memory|cannot allocate memory|mmap failed/i.test(said))
     return "git needs more memory for it than it may have";
-  return causeIn(said);
-}
-
-/** The first complaint is the cause, and those after it are what came of it. */
-function causeIn(said: string): string {
+  // The first complaint is the cause, and those after it are what came of it.
   const lines = said.split(/[\r\n]+/).filter((line) => line !== "");
   const line = lines.find((one) => /^(?:fatal|error):/.test(one));
   const text = line ?? lines.at(-1) ?? "git was ended";
   return text.replaceAll(/[^\x20-\x7e]/g, "?").slice(0, 300);
-}
-
-/** Limits of each process of a program. */
-export interface ProcessBounds {
-  /** Bytes of address space. */
-  readonly memory: number;
-  /** Seconds of processor time. */
-  readonly seconds: number;
-  /** Bytes of each file that it writes. */
-  readonly fileBytes: number;
-}
-
-/** A program with all that it starts. */
-interface BoundedProcess {
-  readonly stdin: Writable;
-  readonly stdout: Readable;
-  readonly stderr: Readable;
-  /**
-   * Resolves with the exit status when all of its pipes are closed; 127 means a
-   * missing program, more than 128 a signal.
-   */
-  readonly ended: Promise<number>;
-  kill(): void;
 }
 
 /**
@@ -258,13 +198,17 @@ exit "$status"
 /** POSIX: ulimit -f counts in blocks. */
 const block = 512;
 
-/** The arguments reach the program as they are: the shell expands nothing in them. */
+/**
+ * A program with all that it starts; the arguments reach it as they are: the shell expands nothing in them. `ended`
+ * resolves with the exit status when all of its pipes are closed; 127 means a missing program, more than 128 a signal.
+ */
 export function startBounded(
   command: readonly string[],
-  { memory, seconds, fileBytes }: ProcessBounds,
-  { folder, env }: { readonly folder: string; readonly env: NodeJS.ProcessEnv },
-): BoundedProcess {
-  const bounds = [memory / 1024, seconds, fileBytes / block];
+  { memory, seconds, bytes }: Omit<GitBounds, "files">,
+  folder: string,
+  env: NodeJS.ProcessEnv,
+) {
+  const bounds = [memory / 1024, seconds, bytes / block];
   const numbers = bounds.map((bound) => String(Math.ceil(bound)));
   const child = spawn("/bin/sh", ["-c", script, "sh", ...numbers, ...command], {
     cwd: folder,
@@ -275,17 +219,6 @@ export function startBounded(
   });
   // Pipes of a dead process emit errors; `ended` has the reason.
   for (const pipe of child.stdio) pipe?.on("error", () => undefined);
-  const { stdin, stdout, stderr } = child;
-  return {
-    stdin,
-    stdout,
-    stderr,
-    ended: awaitEnd(child),
-    kill: () => killGroup(child),
-  };
-}
-
-async function awaitEnd(child: ChildProcess): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   child.once("error", reject);
   // A shell that was killed has left its program behind.
@@ -293,16 +226,15 @@ async function awaitEnd(child: ChildProcess): Promise<number> {
     if (signal !== null) child.stdio[3]?.destroy();
   });
   child.once("close", (status) => resolve(status ?? 128 + 9));
-  return promise;
-}
-
-function killGroup({ pid }: ChildProcess): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, "SIGKILL");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
-  }
+  const kill = () => {
+    if (child.pid === undefined) return;
+    try {
+      process.kill(-child.pid, "SIGKILL");
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    }
+  };
+  return { child, ended: promise, kill };
 }
 
 /** Between the end of one look and the next. */
@@ -316,13 +248,13 @@ export async function outgrows(
   folder: string,
   bounds: Pick<GitBounds, "bytes" | "files">,
   signal: AbortSignal,
-  hold: (bytes: number) => Promise<void> = () => Promise.resolve(),
+  hold?: (bytes: number) => Promise<void>,
 ): Promise<boolean> {
   while (!signal.aborted) {
     const rest = { ...bounds };
     await weigh(folder, rest, signal);
     if (rest.bytes < 0 || rest.files < 0) return true;
-    await hold(bounds.bytes - rest.bytes);
+    await hold?.(bounds.bytes - rest.bytes);
     await pause(lookEvery, undefined, { signal, ref: false }).catch(
       () => undefined,
     );

@@ -1,7 +1,6 @@
 import { lookup } from "node:dns/promises";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import ipaddr from "ipaddr.js";
 import {
   isCommit,
   isShortCommit,
@@ -17,7 +16,7 @@ import {
   isConfigured,
   isPublicAddress,
 } from "../guard/address-guard.ts";
-import type { OriginSettings } from "../guard/origin-settings.ts";
+import type { OriginLimits, OriginSettings } from "../guard/origin-settings.ts";
 import type { HttpClient } from "../http/http-client.ts";
 import {
   GitFailed,
@@ -29,16 +28,6 @@ import {
 
 /** Milliseconds for a repository in all. */
 const gitDeadline = 300_000;
-
-interface GitLimits {
-  /** Bytes of a repository. */
-  readonly gitRepository: number;
-  /** Bytes of memory of each process of git. */
-  readonly gitMemory: number;
-  /** Least bytes a second over `idle` milliseconds. */
-  readonly rate: number;
-  readonly idle: number;
-}
 
 /** A folder that goes with its content when it is disposed of. */
 type WorkFolder = { readonly path: string } & AsyncDisposable;
@@ -54,7 +43,13 @@ interface GitParts {
   /** Without a token. */
   readonly settings: OriginSettings;
   readonly http: HttpClient;
-  readonly limits: GitLimits;
+  /** The least `rate` is over `idle`. */
+  readonly limits: Pick<OriginLimits, "rate" | "idle"> & {
+    /** Bytes of a repository. */
+    readonly gitRepository: number;
+    /** Bytes of memory of each process of git. */
+    readonly gitMemory: number;
+  };
   /** Search path for programs. */
   readonly searchPath: string;
   readonly createFolder: () => Promise<WorkFolder>;
@@ -181,24 +176,24 @@ export class GitRepositories {
     await mkdir(join(folder, "home"));
     await writeFile(authorities, trustedCertificates(settings.ca).join("\n"));
     return {
-      protocol: "https",
-      proxy: viaProxy ? proxy.https : undefined,
       url: end,
       folder,
       path: searchPath,
-      settings: [
-        ...pins,
-        `http.sslCAInfo=${authorities}`,
-        `http.lowSpeedLimit=${Math.max(1, limits.rate)}`,
-        `http.lowSpeedTime=${Math.max(1, Math.ceil(limits.idle / 1000))}`,
-      ],
+      remote: {
+        proxy: viaProxy ? proxy.https : undefined,
+        settings: [
+          ...pins,
+          `http.sslCAInfo=${authorities}`,
+          `http.lowSpeedLimit=${Math.max(1, limits.rate)}`,
+          `http.lowSpeedTime=${Math.max(1, Math.ceil(limits.idle / 1000))}`,
+        ],
+      },
       bounds: {
         memory: limits.gitMemory,
         seconds: gitDeadline / 1000,
         bytes: limits.gitRepository,
         files: mostFiles,
       },
-      hold: () => Promise.resolve(),
       signal,
     };
   }
@@ -257,28 +252,22 @@ async function fetchCommit(
 ): Promise<string> {
   const url = remote.url.href;
   await runGit(["init", "--quiet", "--bare", "--template="], remote);
-  const wanted = commit ?? ref ?? "HEAD";
-  const isThere = commit !== undefined && (await fetchOne(remote, commit));
-  if (!isThere) {
+  const fetchAll = () => {
     const heads = "+refs/heads/*:refs/remotes/origin/*";
     const tags = "+refs/tags/*:refs/tags/*";
-    await runGit([...quiet, "--", url, heads, tags], remote);
+    return runGit([...quiet, "--", url, heads, tags], remote);
+  };
+  if (commit === undefined) await fetchAll();
+  else {
+    const one = ["--depth=1", "--", url, `${commit}:refs/module`];
+    await runGit([...quiet, ...one], remote).catch((error: unknown) => {
+      if (remote.signal.aborted || !(error instanceof GitFailed)) throw error;
+      return fetchAll();
+    });
   }
-  const name = `${wanted}^{commit}`;
+  const name = `${commit ?? ref ?? "HEAD"}^{commit}`;
   const printed = await runGit(["rev-parse", "--verify", name], remote);
   return printed.toString("latin1").trim();
-}
-
-async function fetchOne(remote: Remote, commit: string): Promise<boolean> {
-  const refspec = `${commit}:refs/module`;
-  const args = [...quiet, "--depth=1", "--", remote.url.href, refspec];
-  try {
-    await runGit(args, remote);
-    return true;
-  } catch (error) {
-    if (remote.signal.aborted || !(error instanceof GitFailed)) throw error;
-    return false;
-  }
 }
 
 /** Git's failures in our own words; ours pass unchanged. */
@@ -311,9 +300,16 @@ async function pinAddresses(
   allowance: AddressAllowance,
 ): Promise<string> {
   const host = url.hostname.replace(/^\[|\]$/g, "");
-  const found = ipaddr.isValid(host)
-    ? [host]
-    : (await lookUp(url, host)).map(({ address }) => address);
+  // Of an address it gives that address.
+  const addresses = await lookup(host, { all: true }).catch(
+    (cause: unknown) => {
+      const { code = "" } = cause as NodeJS.ErrnoException;
+      throw failure("origin-unreachable", formatPublicUrl(url), code, {
+        cause,
+      });
+    },
+  );
+  const found = addresses.map(({ address }) => address);
   const free = allowance.allowPrivateAddresses || isConfigured(url, allowance);
   if (!free && !found.every(isPublicAddress))
     throw failure(
@@ -323,17 +319,6 @@ async function pinAddresses(
     );
   const list = found.map((one) => (one.includes(":") ? `[${one}]` : one));
   return `http.curloptResolve=${hostAndPort(url)}:${list.join(",")}`;
-}
-
-async function lookUp(url: URL, host: string) {
-  try {
-    return await lookup(host, { all: true });
-  } catch (error) {
-    const { code = "" } = error as NodeJS.ErrnoException;
-    throw failure("origin-unreachable", formatPublicUrl(url), code, {
-      cause: error,
-    });
-  }
 }
 
 /** NO_PROXY as clients read it: names with what is below them, `host:port`, or `*`. */

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
 import { promisify } from "node:util";
-import { brotliDecompress, gunzip, inflate, zstdDecompress } from "node:zlib";
+import { gunzip } from "node:zlib";
 import type { Dispatcher } from "undici";
 import type { Failure } from "../../errors/index.ts";
 import { describeFailure, unusable } from "./http-failure.ts";
@@ -72,18 +72,14 @@ export async function peek(
 }
 
 /** Content codings (RFC 9110, 8.4.1, and later registrations) that one program or another uses unasked. */
-const decoders: Readonly<Record<string, Decoder>> = {
-  gzip: promisify(gunzip),
-  "x-gzip": promisify(gunzip),
-  deflate: promisify(inflate),
-  br: promisify(brotliDecompress),
-  zstd: promisify(zstdDecompress),
-};
-
-type Decoder = (
-  bytes: Uint8Array,
-  limits: { readonly maxOutputLength: number },
-) => Promise<Uint8Array>;
+const codings = new Set([
+  "gzip",
+  "x-gzip",
+  "compress",
+  "deflate",
+  "br",
+  "zstd",
+]);
 
 /**
  * The codings of a body; none was asked for. Some stores name how an upload was
@@ -96,7 +92,7 @@ function contentCodings({ headers }: Answer): readonly string[] {
     .toLowerCase()
     .split(",")
     .map((name) => name.trim())
-    .filter((name) => name === "compress" || Object.hasOwn(decoders, name));
+    .filter((name) => codings.has(name));
 }
 
 /** True for an archive in a coding. Some servers say `x-gzip` or `br` of one that is as it was, which clients take. */
@@ -134,23 +130,26 @@ export async function readWhole(
   return new Uint8Array(whole);
 }
 
+/**
+ * gzip alone is what clients ask for and unpack. What is called packed and is as it was is taken so; nothing that is
+ * read begins as gzip and compress do.
+ */
 async function unpack(
   answer: Answer,
   bytes: Uint8Array,
   maxBytes: number,
 ): Promise<Uint8Array> {
-  const [coding, ...others] = contentCodings(answer);
-  if (coding === undefined || bytes.length === 0) return bytes;
-  const decode = others.length > 0 ? undefined : decoders[coding];
+  const names = contentCodings(answer);
+  if (names.length === 0 || bytes[0] !== 0x1f) return bytes;
+  if (!/^(?:x-)?gzip$/.test(names.join())) throw encoded(answer);
   try {
-    if (decode) return await decode(bytes, { maxOutputLength: maxBytes });
+    return await promisify(gunzip)(bytes, { maxOutputLength: maxBytes });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(answer, maxBytes);
+    throw code === "ERR_BUFFER_TOO_LARGE"
+      ? tooLarge(answer, maxBytes)
+      : encoded(answer);
   }
-  // What is called packed and is as it was is taken so; nothing that is read begins as gzip and compress do.
-  if (bytes[0] === 0x1f) throw encoded(answer);
-  return bytes;
 }
 
 export function encoded(answer: Answer): Failure<"origin-answer"> {

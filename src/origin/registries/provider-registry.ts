@@ -10,8 +10,7 @@ import type { OriginLimits } from "../guard/origin-settings.ts";
 import { formatPublicUrl } from "../guard/address-guard.ts";
 import type { OriginChecksums, ProviderOrigin } from "./provider-origin.ts";
 import {
-  bindPackage,
-  parsePackageAnswer,
+  parsePackage,
   parseVersions,
   type OriginPackage,
   type OriginVersions,
@@ -75,8 +74,7 @@ export class ProviderRegistry implements ProviderOrigin {
     const { url, value } = await absentOn404(subject, () =>
       this.#http.fetchJson(new URL(path, base), signal),
     );
-    const answer = parsePackageAnswer(url, value);
-    return bindPackage(url, answer, address, version, platform);
+    return parsePackage(url, value, address, version, platform);
   }
 
   /** Asks for the common platforms first. */

@@ -4,12 +4,15 @@ import {
   findArchivePlatform,
   formatArchiveName,
 } from "../../address/archive-name.ts";
-import { formatPlatform, type Platform } from "../../address/platform.ts";
+import {
+  findPlatform,
+  formatPlatform,
+  type Platform,
+} from "../../address/platform.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
 import { isVersion, newestFirst, type Version } from "../../address/version.ts";
 import { unusable } from "../http/http-failure.ts";
 import { checkCount, checkShape, resolve } from "./answer-shape.ts";
-import { SharedLists } from "./shared-lists.ts";
 
 /**
  * One version in a registry's list; `platforms` is undefined when the registry
@@ -103,6 +106,13 @@ const versionEntry = z.object({
 
 const platformEntry = z.object({ os: z.string(), arch: z.string() });
 
+/** Protocols of a version; there are six. */
+const mostProtocols = 16;
+/** UTF-16 code units of their list. */
+const longestProtocols = 256;
+/** Names in lists that differ, of all versions together; publishers have a handful of lists. */
+const mostNames = { protocols: 1_000, platforms: 50_000 };
+
 /** A version of the plugin protocol, as clients read it. */
 const protocolVersion = z.string().regex(/^\d+(?:\.\d+){0,2}$/);
 
@@ -114,7 +124,11 @@ const packageAnswer = z.object({
   shasum: z.string(),
   shasums_url: z.string(),
   shasums_signature_url: z.string().nullish(),
-  protocols: texts.catch(null),
+  protocols: z
+    .array(z.string().max(16))
+    .max(mostProtocols)
+    .nullish()
+    .catch(null),
   signing_keys: z
     .object({
       gpg_public_keys: z
@@ -133,17 +147,7 @@ const packageAnswer = z.object({
     .nullish(),
 });
 
-/**
- * Parts that are counted before each is parsed, which takes a hundred times as
- * long.
- */
-const counted = z.object({
-  signing_keys: z
-    .object({ gpg_public_keys: z.array(z.unknown()).nullish() })
-    .nullish(),
-});
-
-/** Keys of a release. */
+/** Keys of a release; counted before each is parsed, which takes a hundred times as long. */
 const mostKeys = 1_000;
 const mostWarnings = 100;
 const mostWarningLetters = 64 * 1024;
@@ -165,7 +169,10 @@ export function parseVersions(
   checkCount(url, warnings.length, mostWarnings, "warnings");
   const letters = warnings.reduce((sum, { length }) => sum + length, 0);
   checkCount(url, letters, mostWarningLetters, "letters of warnings");
-  const lists = new SharedLists(url);
+  const shareProtocols = shareLists(url, "protocols", (name) => [name]);
+  const sharePlatforms = shareLists(url, "platforms", (name) => {
+    return findPlatform(name) ?? [];
+  });
   const versions = new Map<Version, OriginVersion>();
   let malformed = 0;
   const readEach = <T>(shape: z.ZodType<T>, values: unknown): readonly T[] => {
@@ -181,10 +188,16 @@ export function parseVersions(
   for (const entry of entries) {
     const { version, protocols, platforms } = entry;
     if (!isVersion(version) || versions.has(version)) continue;
+    const spoken = readEach(protocolVersion, protocols);
+    checkCount(url, spoken.length, mostProtocols, "protocols");
+    const { length } = spoken.join();
+    checkCount(url, length, longestProtocols, "letters of protocols");
+    const built = readEach(platformEntry, platforms).map(formatPlatform);
+    const readable = sharePlatforms(built);
     versions.set(version, {
       version,
-      protocols: lists.protocols(readEach(protocolVersion, protocols)),
-      platforms: lists.platforms(readEach(platformEntry, platforms)),
+      protocols: shareProtocols(spoken),
+      platforms: readable.length === 0 ? undefined : readable,
     });
   }
   const sorted = newestFirst(versions.keys());
@@ -195,26 +208,43 @@ export function parseVersions(
   };
 }
 
-/** "Find a Provider Package" as the registry wrote it, its shape checked. */
-type PackageAnswer = z.infer<typeof packageAnswer>;
-
-export function parsePackageAnswer(url: URL, value: unknown): PackageAnswer {
-  const { signing_keys: held } = checkShape(url, counted, value);
-  checkCount(url, held?.gpg_public_keys?.length ?? 0, mostKeys, "keys");
-  const answer = checkShape(url, packageAnswer, value);
-  const { protocols } = answer;
-  new SharedLists(url).protocols(protocols ?? []);
-  return answer;
+/** Equal lists of versions are one, so that a long answer is small once it is read. */
+function shareLists<T>(
+  url: URL,
+  what: keyof typeof mostNames,
+  parse: (name: string) => T | readonly T[],
+): (names: readonly string[]) => readonly T[] {
+  const shared = new Map<string, readonly T[]>();
+  let count = 0;
+  return (names) => {
+    const key = names.join();
+    const known = shared.get(key);
+    if (known !== undefined) return known;
+    count += names.length;
+    checkCount(url, count, mostNames[what], `${what} that differ`);
+    const list = names.flatMap(parse);
+    shared.set(key, list);
+    return list;
+  };
 }
 
-/** Throws origin-answer unless the answer is for exactly this platform, and its file is named for provider, version and platform. */
-export function bindPackage(
+/**
+ * "Find a Provider Package". Throws origin-answer unless the answer is for exactly this platform, and its file is named
+ * for provider, version and platform.
+ */
+export function parsePackage(
   url: URL,
-  answer: PackageAnswer,
+  value: unknown,
   address: ProviderAddress,
   version: Version,
   platform: Platform,
 ): OriginPackage {
+  const { signing_keys: held } = (value ?? {}) as {
+    signing_keys?: { gpg_public_keys?: unknown } | null;
+  };
+  const listed = held?.gpg_public_keys;
+  if (Array.isArray(listed)) checkCount(url, listed.length, mostKeys, "keys");
+  const answer = checkShape(url, packageAnswer, value);
   const { filename } = answer;
   const name = formatPlatform(platform);
   expectSame(url, "platform", name, formatPlatform(answer));

@@ -1,6 +1,8 @@
 import pLimit from "p-limit";
-import { formatModuleAddress } from "../../address/module-address.ts";
-import { parseModuleAddress } from "../../address/specs/module-spec.ts";
+import {
+  formatModuleAddress,
+  parseModuleAddress,
+} from "../../address/module-address.ts";
 import {
   formatProviderAddress,
   parseProviderAddress,

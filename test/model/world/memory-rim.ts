@@ -15,7 +15,7 @@ import { parseArgs } from "node:util";
 import {
   parseReleaseSpec,
   parseTrustScope,
-} from "../../../src/address/specs/trust-scope.ts";
+} from "../../../src/address/spec.ts";
 import {
   decideContent,
   decideKey,

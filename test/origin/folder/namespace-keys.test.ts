@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { OriginFolder } from "../../../src/origin/folder/origin-folder.ts";
-import { readNamespaceKeys } from "../../../src/origin/folder/release-folder.ts";
+import { readNamespaceKeys } from "../../../src/origin/folder/folder-providers.ts";
 import { scratch } from "../../running-mirror.ts";
 
 const first = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n";

@@ -1,12 +1,7 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:tls";
-import {
-  brotliCompressSync,
-  deflateSync,
-  gzipSync,
-  zstdCompressSync,
-} from "node:zlib";
+import { brotliCompressSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { expect, it } from "vitest";
 import * as faults from "../../fakes/faults.ts";
 import { failing } from "../../scenes/failing.ts";
@@ -111,9 +106,6 @@ it.each([
   ["gzip", gzipSync],
   ["X-GZIP", gzipSync],
   ["aws-chunked, gzip", gzipSync],
-  ["deflate", deflateSync],
-  ["br", brotliCompressSync],
-  ["zstd", zstdCompressSync],
 ] as const)(
   "a document that came in %s unasked is unpacked",
   async (name, pack) => {
@@ -122,12 +114,8 @@ it.each([
   },
 );
 
-it.each([
-  ["gzip", gzipSync],
-  ["br", brotliCompressSync],
-  ["zstd", zstdCompressSync],
-] as const)("a bomb in %s ends at the document's limit", async (name, pack) => {
-  home.script("other", encoded(name, pack(Buffer.alloc(50_000_000))));
+it("a bomb in gzip ends at the document's limit", async () => {
+  home.script("other", encoded("gzip", gzipSync(Buffer.alloc(50_000_000))));
   await expect(askDocument(60_000)).rejects.toThrow("larger than 60000 bytes");
 });
 

@@ -4,8 +4,7 @@ import { parseVersion } from "../../../src/address/version.ts";
 import { failing } from "../../scenes/failing.ts";
 import { parseJsonText } from "../../../src/origin/http/http-client.ts";
 import {
-  bindPackage,
-  parsePackageAnswer,
+  parsePackage,
   parseVersions,
 } from "../../../src/origin/registries/registry-answers.ts";
 import * as faults from "../../fakes/faults.ts";
@@ -95,9 +94,9 @@ const found = {
   ...{ download_url: "a", shasums_url: "b" },
 };
 const bind = (answer: unknown) =>
-  bindPackage(
+  parsePackage(
     url,
-    parsePackageAnswer(url, answer),
+    answer,
     providerAddress("registry.terraform.io", "a", "b"),
     parseVersion("1.0.0"),
     linux,

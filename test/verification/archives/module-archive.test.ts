@@ -48,8 +48,6 @@ const directory = (more: Partial<TarPart> = {}): TarPart => ({
 const nothing = Buffer.of();
 /** What `main` is read as. */
 const plain = "file main.tf # main";
-const raised = (at: number, bytes: string) =>
-  tarBytes([{ ...main, at: [[at, bytes]] }]);
 
 it.each<[string, Buffer, string]>([
   ["no members", tarBytes([]), "refused: it is empty"],
@@ -59,19 +57,12 @@ it.each<[string, Buffer, string]>([
     "file main.tf # main, file a 100000 octets",
   ],
   ["no end", tarBytes([main], nothing), plain],
-  ["one block of zeros", tarBytes([main], Buffer.alloc(512)), plain],
-  ["ten kilobytes of zeros", tarBytes([main], Buffer.alloc(10_240)), plain],
   [
     "members after an end",
     tarBytes([empty, end, main]),
     "file a, file main.tf # main",
   ],
   ["a contiguous file", tarBytes([{ ...main, type: "7" }]), plain],
-  [
-    "a name twice",
-    tarBytes([main, main]),
-    "file main.tf # main, file main.tf # main",
-  ],
   ["a directory", tarBytes([directory()]), "directory modules/"],
   [
     "an old form",
@@ -100,45 +91,6 @@ it.each<[string, Buffer, string]>([
       main,
     ]),
     `directory module-1.0/, file module-1.0/${"p".repeat(200)}.tf # main`,
-  ],
-  [
-    "times and attributes",
-    tarBytes([
-      pax({
-        ...{ mtime: "1700000000.123456789", atime: "-1.5", uname: "é" },
-        ...{ uid: "3000000", "SCHILY.xattr.user.x": "a=b\n" },
-      }),
-      main,
-    ]),
-    plain,
-  ],
-  [
-    "a prefix",
-    tarBytes([{ ...main, prefix: "module-1.0/a" }]),
-    "file module-1.0/a/main.tf # main",
-  ],
-  [
-    "a name that is cut inside a letter",
-    tarBytes([
-      pax({ path: "aé.tf" }),
-      { ...main, name: Buffer.from([0x61, 0xc3]) },
-    ]),
-    "file aé.tf # main",
-  ],
-  [
-    "numbers with spaces",
-    tarBytes([{ ...main, size: "         7 \0", mode: "   644 \0" }]),
-    plain,
-  ],
-  ["a large owner", raised(108, "\x80\0\0\0\0\x2d\xc6\xc0"), plain],
-  ["a time before 1970", raised(136, `${"\xff".repeat(11)}\xf0`), plain],
-  [
-    "modes with their types",
-    tarBytes([
-      directory({ mode: "0040755\0" }),
-      { ...main, mode: "0100644\0" },
-    ]),
-    "directory modules/, file main.tf # main",
   ],
   [
     "links inside",
@@ -189,19 +141,8 @@ it.each<[string, Buffer, string]>([
     "refused: it has a character-device",
   ],
   [
-    "a block device",
-    tarBytes([{ ...empty, type: "4" }]),
-    "refused: it has a block-device",
-  ],
-  ["a pipe", tarBytes([{ ...empty, type: "6" }]), "refused: it has a fifo"],
-  [
     "an old sparse file",
     tarBytes([{ ...empty, type: "S" }]),
-    "refused: it has a member of an unknown type",
-  ],
-  [
-    "what nobody knows",
-    tarBytes([{ ...empty, type: "X" }]),
     "refused: it has a member of an unknown type",
   ],
 ])("a tar with %s: %#", async (_what, tar, told) => {
@@ -229,11 +170,8 @@ const zeros = (mebibytes: number) => ({
 it.each<[string, Buffer, string]>([
   ["names in its header", withHeader(good), plain],
   ["bytes behind its end", behind("\0\0more"), plain],
-  ["a text behind its end", behind("<!-- a -->\n"), plain],
   ["the start of another behind", behind("\x1f\x8b\x08x"), plain],
-  ["half a magic behind", behind("\x1f"), plain],
   ["much behind its end", behind("x".repeat(3 << 20)), plain],
-  ["zeros behind its end", behind("\0".repeat(1000)), plain],
   ["two members", Buffer.concat([half ?? nothing, rest ?? nothing]), plain],
   [
     "a second member that leads outside",
@@ -273,43 +211,24 @@ const one = (lie: Partial<ZipPart>) => zipBytes([{ ...zipped, ...lie }]);
 const folder = { content: "", deflate: false };
 const link = { attributes: 0xa1ff0000 };
 
-function field(id: number, data: Buffer): Buffer {
-  const head = Buffer.alloc(4);
-  head.writeUInt16LE(id, 0);
-  head.writeUInt16LE(data.length, 2);
-  return Buffer.concat([head, data]);
-}
-
-/** A data descriptor of what `zipped` holds, whose sizes have so many octets. */
-function described(octets: 4 | 8, hasSignature: boolean): Buffer {
+/** A data descriptor of what `zipped` holds, without its signature. */
+function described(): Buffer {
   const { content } = zipped;
-  const bytes = Buffer.alloc(8 + 2 * octets);
-  bytes.writeUInt32LE(0x08074b50, 0);
-  bytes.writeUInt32LE(crc32(content), 4);
-  bytes.writeUInt32LE(deflateRawSync(content).length, 8);
-  bytes.writeUInt32LE(content.length, 8 + octets);
-  return one({ flags: 8, described: bytes.subarray(hasSignature ? 0 : 4) });
+  const bytes = Buffer.alloc(12);
+  bytes.writeUInt32LE(crc32(content), 0);
+  bytes.writeUInt32LE(deflateRawSync(content).length, 4);
+  bytes.writeUInt32LE(content.length, 8);
+  return one({ flags: 8, described: bytes });
 }
-
-const path = Buffer.alloc(5, 1);
-path.writeUInt32LE(crc32("main.tf"), 1);
-const sizes = Buffer.alloc(16);
-[7, 9].forEach((size, at) => sizes.writeUInt32LE(size, at * 8));
 
 it.each<[string, Buffer, string]>([
   ["no entries", zipBytes([]), "refused: it is empty"],
   ["a file", one({}), plain],
-  ["stored content", one({ deflate: false }), plain],
   ["an empty file", one(folder), "file main.tf"],
   ["another name before its content", one({ local: { name: "other" } }), plain],
   [
-    "a folder of Unix",
-    one({ ...folder, attributes: 0x41ed0000 }),
-    "directory main.tf",
-  ],
-  [
     "a folder of DOS",
-    one({ ...folder, attributes: 0x10, host: 0 }),
+    one({ ...folder, attributes: 0x10 }),
     "directory main.tf",
   ],
   [
@@ -317,7 +236,6 @@ it.each<[string, Buffer, string]>([
     one({ ...folder, name: "a/", attributes: 0 }),
     "directory a/",
   ],
-  ["attributes of DOS", one({ attributes: 0x20, host: 0 }), plain],
   [
     "a link inside",
     one({ ...link, content: "README" }),
@@ -329,33 +247,8 @@ it.each<[string, Buffer, string]>([
     `symbolic link main.tf -> ${"./".repeat(2044)}main.tf`,
   ],
   ["a data descriptor", one({ flags: 8 }), plain],
-  [
-    "nothing before the content",
-    one({ flags: 8, local: { size: 0, rawBytes: 0, crc32: 0 } }),
-    plain,
-  ],
-  ["a descriptor without a signature", described(4, false), plain],
-  ["a descriptor of 64 bits", described(8, true), plain],
-  ["one of 64 bits without a signature", described(8, false), plain],
-  ["a name in UTF-8", one({ name: "é.tf", flags: 0x800 }), "file é.tf # main"],
-  [
-    "a Unicode path that is the name",
-    one({
-      extra: field(0x7075, Buffer.concat([path, Buffer.from("main.tf")])),
-    }),
-    plain,
-  ],
-  ["times of Unix", one({ extra: field(0x5455, Buffer.alloc(5)) }), plain],
+  ["a descriptor without a signature", described(), plain],
   ["a directory of 64 bits", zip64Bytes([zipped]), plain],
-  [
-    "sizes of 64 bits in both headers",
-    one({
-      extra: field(1, sizes),
-      local: { size: -1 >>> 0, rawBytes: -1 >>> 0, extra: field(1, sizes) },
-    }),
-    plain,
-  ],
-  ["a comment", zipBytes([zipped], { comment: Buffer.from("hi") }), plain],
   [
     "a device",
     one({ attributes: 0x21a40000 }),

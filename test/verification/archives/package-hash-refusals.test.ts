@@ -18,7 +18,6 @@ describe("refuses", () => {
     zipBytes([executable, { name: "b", content: "b", ...lie }]);
   test.each<[string, string, Buffer]>([
     ["an empty file", "signature not found", Buffer.alloc(0)],
-    ["a text", "signature not found", Buffer.from("not a zip")],
     ["a cut zip", "signature not found", one({}).subarray(0, -1)],
     ["a directory", "directory", two({ name: "docs/" })],
     ["a directory by its mode", "directory", two({ attributes: 0x41ed0000 })],
@@ -33,18 +32,14 @@ describe("refuses", () => {
       ],
     ),
     ["an encrypted entry", "encrypted", one({ flags: 1 })],
-    ["a strongly encrypted entry", "encryption", one({ flags: 0x41 })],
     ["an unknown method", "method 12", one({ method: 12 })],
-    ["deflate64", "method 9", one({ method: 9 })],
     ["a wrong CRC", "CRC", one({ crc32: 1 })],
-    ["no CRC", "CRC", one({ crc32: 0 })],
     [
       "a wrong CRC in the data descriptor",
       "CRC",
       one({ flags: 8, described: Buffer.alloc(16, "PK\x07\x08") }),
     ],
     ["more content than announced", "size", one({ size: text.length - 1 })],
-    ["less content than announced", "size", one({ size: text.length + 1 })],
     [
       "a stored entry of two sizes",
       "size mismatch",
@@ -56,19 +51,9 @@ describe("refuses", () => {
       one({ raw: Buffer.concat([deflated, Buffer.from("junk")]) }),
     ],
     [
-      "megabytes after the compressed content",
-      "size",
-      one({ raw: Buffer.concat([deflated, Buffer.alloc(3 << 20)]) }),
-    ],
-    [
       "cut compressed content",
       "unexpected end",
       one({ raw: deflated.subarray(0, -2) }),
-    ],
-    [
-      "no compressed content",
-      "unexpected end",
-      two({ content: "", method: 8, raw: Buffer.alloc(0) }),
     ],
     ["damaged compressed content", "invalid", one({ raw: Buffer.alloc(9, 6) })],
     ["content past the end", "file bounds", one({ rawBytes: 1 << 20 })],
@@ -97,11 +82,6 @@ describe("refuses", () => {
     ],
     ["fewer entries than there are", "announces", one({}, { entryCount: 0 })],
     ["more entries than there are", "own end", one({}, { entryCount: 2 })],
-    [
-      "a directory of another length",
-      "not where",
-      one({}, { directoryBytes: 40 }),
-    ],
     [
       "a zip64 record that only some readers use",
       "zip64",

@@ -5,13 +5,9 @@ export interface TarPart {
   readonly name: string | Buffer;
   readonly content?: string | Buffer;
   readonly type?: string;
-  /** As octal digits are written otherwise. */
-  readonly size?: string | Buffer;
-  readonly mode?: string;
   readonly link?: string;
   /** `ustar\0` and `00` by default. */
   readonly magic?: string;
-  readonly prefix?: string;
   /** Written last, before the checksum. */
   readonly at?: readonly (readonly [offset: number, bytes: string])[];
 }
@@ -41,24 +37,16 @@ export function tarGzBytes(
 
 /** A pax header with these records; `global` for all members. */
 export function pax(
-  records: Readonly<Record<string, string | Buffer>>,
+  records: Readonly<Record<string, string>>,
   type: "x" | "g" = "x",
 ): TarPart {
-  const lines = Object.entries(records).map(([key, value]) =>
-    paxRecord(key, value),
-  );
-  return { name: "pax", type, content: Buffer.concat(lines) };
-}
-
-function paxRecord(key: string, value: string | Buffer): Buffer {
-  const rest = Buffer.concat([
-    Buffer.from(` ${key}=`),
-    Buffer.from(value),
-    Buffer.from("\n"),
-  ]);
-  let length = rest.length + 1;
-  while (rest.length + String(length).length !== length) length++;
-  return Buffer.concat([Buffer.from(String(length)), rest]);
+  const lines = Object.entries(records).map(([key, value]) => {
+    const rest = ` ${key}=${value}\n`;
+    let length = rest.length + 1;
+    while (rest.length + String(length).length !== length) length++;
+    return `${length}${rest}`;
+  });
+  return { name: "pax", type, content: lines.join("") };
 }
 
 /** GNU's header for a long name or, with `K`, a long link. */
@@ -81,14 +69,13 @@ function headerOf(part: TarPart): Buffer {
   const content = Buffer.from(part.content ?? "");
   const size = `${content.length.toString(8).padStart(11, "0")}\0`;
   Buffer.from(part.name).copy(block, 0, 0, 100);
-  block.write(part.mode ?? "0000644\0", 100);
+  block.write("0000644\0", 100);
   block.write("0000000\x000000000\0", 108);
-  Buffer.from(part.size ?? size).copy(block, 124, 0, 12);
+  block.write(size, 124);
   block.write("00000000000\0", 136);
   block.write(part.type ?? "0", 156, "latin1");
   block.write(part.link ?? "", 157, 100);
   block.write(part.magic ?? "ustar\x0000", 257, "latin1");
-  block.write(part.prefix ?? "", 345, 155);
   for (const [offset, bytes] of part.at ?? [])
     block.write(bytes, offset, "latin1");
   const checksum = `${checksumOf(block).toString(8).padStart(6, "0")}\0 `;

@@ -12,8 +12,6 @@ export interface ZipPart {
   readonly raw?: Buffer;
   readonly rawBytes?: number;
   readonly extra?: Buffer;
-  /** The system that it was made on; Unix by default. */
-  readonly host?: number;
   /** Fields of the local header that differ; without `extra` it has none. */
   readonly local?: Partial<ZipPart>;
   /** Instead of the data descriptor, or where none belongs. */
@@ -132,7 +130,7 @@ function directoryHeader(part: ZipPart, start: number): Buffer {
   const extra = part.extra ?? Buffer.alloc(0);
   const header = Buffer.alloc(46);
   header.writeUInt32LE(0x02014b50, 0);
-  header.writeUInt16LE((part.host ?? 3) * 0x100 + 20, 4);
+  header.writeUInt16LE(3 * 0x100 + 20, 4);
   header.writeUInt16LE(20, 6);
   common(part).copy(header, 8);
   header.writeUInt16LE(name.length, 28);

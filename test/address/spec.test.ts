@@ -1,17 +1,18 @@
-import { describe, expect, it } from "vitest";
-import { formatModuleAddress } from "../../../src/address/module-address.ts";
-import { formatProviderAddress } from "../../../src/address/provider-address.ts";
+import { parseVersion } from "../../src/address/version.ts";
 import {
+  parseProviderSpec,
+  selectVersions,
   anyHost,
   readEitherSpec,
   type SpecHosts,
-} from "../../../src/address/specs/spec.ts";
-import {
   formatTrustScope,
   parseReleaseSpec,
   parseTrustScope,
-} from "../../../src/address/specs/trust-scope.ts";
-import { failing } from "../../scenes/failing.ts";
+} from "../../src/address/spec.ts";
+import { describe, expect, it } from "vitest";
+import { formatModuleAddress } from "../../src/address/module-address.ts";
+import { formatProviderAddress } from "../../src/address/provider-address.ts";
+import { failing } from "../scenes/failing.ts";
 
 const hosts = {
   configured: new Set([
@@ -135,5 +136,48 @@ it("a release is a provider with one version", () => {
   );
   expect(() => parseReleaseSpec("acme/net", hosts)).toThrow(
     /give \[HOSTNAME\/\]NAMESPACE\/TYPE@VERSION/,
+  );
+});
+
+const published = [
+  "1.0.0",
+  "2.0.0",
+  "10.0.0-rc1",
+  "1.9.0",
+  "1.10.0",
+  "0.9.0",
+].map(parseVersion);
+
+it.each([
+  ["hashicorp/null", "2.0.0"],
+  ["hashicorp/null@latest:1", "2.0.0"],
+  ["hashicorp/null@latest:3", "2.0.0 1.10.0 1.9.0"],
+  ["hashicorp/null@latest:99", "2.0.0 1.10.0 1.9.0 1.0.0 0.9.0"],
+  ["hashicorp/null@all", "2.0.0 1.10.0 1.9.0 1.0.0 0.9.0"],
+  ["hashicorp/null@ latest:1 ", "2.0.0"],
+  ["hashicorp/null@~> 1.0", "1.10.0 1.9.0 1.0.0"],
+  ["hashicorp/null@ >= 1.0, != 1.9.0", "2.0.0 1.10.0 1.0.0"],
+  ["hashicorp/null@10.0.0-rc1", "10.0.0-rc1"],
+  ["hashicorp/null@3.0.0", ""],
+])("%s selects, newest first: %s", (spec, expected) => {
+  const { selection } = parseProviderSpec(spec, hosts);
+  expect(selectVersions(selection, published).join(" ")).toBe(expected);
+});
+
+it("leaves the list of versions as it was", () => {
+  const list = [...published];
+  selectVersions({ kind: "all" }, list);
+  expect(list).toEqual(published);
+});
+
+it.each([
+  ...["", "null", "@1.0", "hashicorp/null@", "hashicorp/null@latest"],
+  ...["hashicorp/null@latest:0", "hashicorp/null@latest:-1"],
+  ...["hashicorp/null@latest:1.5", "hashicorp/null@latest: 1"],
+  ...["hashicorp/null@ALL", "hashicorp/null@all, 1.0", "hashicorp/null @1.0"],
+  ...["hashicorp/null@1.0@2.0", "a/b/c/d@1.0"],
+])("refuses %j as a SPEC", (spec) => {
+  expect(() => parseProviderSpec(spec, hosts)).toThrow(
+    failing("malformed-address"),
   );
 });
