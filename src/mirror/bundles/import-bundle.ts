@@ -31,8 +31,7 @@ import {
 } from "../releases/release.ts";
 import { orderCandidates, writeContact } from "../standings/first-contacts.ts";
 import type { ProviderCatalog } from "../standings/provider-catalog.ts";
-import type { Admission } from "../trust/admission.ts";
-import type { ReleaseRequest } from "../trust/request.ts";
+import type { Admission, ReleaseRequest } from "../trust/admission.ts";
 import type { SettledBy, Settlements } from "../trust/settlements.ts";
 import type { TrustEvents } from "../trust/trust-events.ts";
 import { limitVersions } from "../versions/version-list.ts";

@@ -9,12 +9,12 @@ import {
   refuseByPolicy,
   youthOf,
 } from "../trust/admission-rules.ts";
-import type { Listed } from "../trust/admission.ts";
 import {
   divide,
   leaveOutDenied,
   leaveOutYoung,
   type LeftOut,
+  type Listed,
 } from "../trust/left-out.ts";
 import type { VersionList } from "../versions/version-list.ts";
 import type { ModuleReleaseAddress } from "./release.ts";

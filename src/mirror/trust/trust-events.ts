@@ -1,4 +1,7 @@
-import { formatProviderAddress } from "../../address/provider-address.ts";
+import {
+  formatProviderAddress,
+  type ProviderAddress,
+} from "../../address/provider-address.ts";
 import {
   formatApproval,
   isModuleType,
@@ -12,7 +15,6 @@ import type { TrustEvent } from "../../trust/settle.ts";
 import { isCandidate } from "../../trust/standing.ts";
 import type { Acceptance, Evidence, FirstContact } from "../../trust/state.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
-import type { ProviderRequest } from "./request.ts";
 import type { TrustStore } from "./trust-store.ts";
 import type { PolicyRefusal } from "./admission-rules.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
@@ -34,6 +36,8 @@ const silent: ReadonlySet<Acceptance> = new Set([
   "signatures-off",
   "unsigned",
 ]);
+
+const durable = { durable: true };
 
 /**
  * Writes down what happens to releases of providers and modules: candidates, the audit log, alarms. It is a part of the
@@ -76,27 +80,24 @@ export class TrustEvents {
 
   /** First contact with a provider; `alarms` where its key is a new one of a known namespace. */
   async noteContact(
-    { provider }: ProviderRequest,
-    { key, newest }: FirstContact,
+    address: ProviderAddress,
+    { key, newest: version }: FirstContact,
     alarms: boolean,
   ): Promise<void> {
-    const subject = formatProviderAddress(provider);
-    const facts = { provider: subject, version: newest, fingerprint: key };
-    if (key !== undefined)
+    const provider = formatProviderAddress(address);
+    if (key !== undefined) {
+      const entry = { event: "new-key", verdict: "accepted" } as const;
+      const detail = alarms
+        ? "known for this provider alone"
+        : "known for its provider, or for its namespace when that was the first";
+      const facts = { provider, version, fingerprint: key, detail };
       await this.#notebook.audit.record(
-        {
-          event: "new-key",
-          verdict: "accepted",
-          rule: "trust: first-contact",
-          detail: alarms
-            ? "known for this provider alone"
-            : "known for its provider, or for its namespace when that was the first",
-          ...facts,
-        },
+        { ...entry, rule: "trust: first-contact", ...facts },
         durable,
       );
+    }
     if (alarms)
-      this.#raise("key-new", { ...facts, fingerprint: key ?? "none" });
+      this.#raise("key-new", { provider, version, fingerprint: key ?? "none" });
   }
 
   /** An offer for a pinned release that is refused by itself; clients keep getting the pinned content. */
@@ -136,28 +137,28 @@ export class TrustEvents {
     { evidence, reason }: Event & { readonly kind: "candidate" },
   ): Promise<void> {
     const { provider, version } = address;
-    const { sha256sums, signedBy } = evidence;
+    const { sha256sums, signedBy: fingerprint } = evidence;
     const since = this.#notebook.clock.now().toISOString();
+    const candidate = { version, sha256sums, fingerprint, reason, since };
     await this.#store.changeCandidates(provider, (candidates) =>
-      addCandidate(candidates, {
-        ...{ version, sha256sums, fingerprint: signedBy, reason, since },
-      }),
+      addCandidate(candidates, candidate),
     );
     const isOther = reason === "other-content";
     await this.#record(address, evidence, {
       event: isOther ? "replaced" : "quarantined",
       verdict: "refused",
       rule: isOther ? "pinned checksums" : `trust: ${reason}`,
-      fingerprint: signedBy ?? (isOther ? undefined : "none"),
+      fingerprint: fingerprint ?? (isOther ? undefined : "none"),
     });
     // The operator who revoked the content needs no alarm, and no one a command that undoes a decision.
     if (reason === "revoked-content") return;
     const approve =
       reason === "revoked" ? undefined : formatApproval(address, sha256sums);
+    const named = factsOf(address);
     const other = { offered: sha256sums, approve };
-    const facts = { ...factsOf(address), fingerprint: signedBy ?? "none" };
+    const facts = { ...named, fingerprint: fingerprint ?? "none" };
     if (isModuleType(provider.type))
-      this.#raise("module-replaced", { ...factsOf(address), ...other });
+      this.#raise("module-replaced", { ...named, ...other });
     else if (isOther) this.#raise("release-replaced", { ...facts, ...other });
     else this.#raise("key-refused", { ...facts, reason, approve });
   }
@@ -176,8 +177,6 @@ export class TrustEvents {
     this.#store.whenCommitted(() => this.#notebook.alarms.raise(...alarm));
   }
 }
-
-const durable = { durable: true };
 
 /** Outputs for events of keys and releases, beside the ledger. */
 export interface Notebook {
