@@ -15,7 +15,7 @@ import {
   type ModuleOrigin,
 } from "../mirror/modules/module-mirror.ts";
 import {
-  ModuleReleaseRecords,
+  moduleReleaseRecords,
   ModuleTrustRecords,
   moduleVersionNaming,
 } from "../mirror/modules/records.ts";
@@ -269,7 +269,7 @@ function wireModules(
       ),
     origins: wireModuleOrigins(configuration, core),
     versions: make.cache(new VersionRecords(core.records, moduleVersionNaming)),
-    releases: make.cache(new ModuleReleaseRecords(core.records)),
+    releases: make.cache(moduleReleaseRecords(core.records)),
     stored: core.archives,
     patience: limits.answer,
     onVanished: (address, versions) => {

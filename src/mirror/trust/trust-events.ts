@@ -21,13 +21,11 @@ import type { Alarms } from "../../telemetry/alarms.ts";
 import type { Clock } from "../cache/clock.ts";
 
 /** A content that people hear of: a module's has no more than its digest. */
-type Told = Pick<Evidence, "sha256sums"> &
+export type Told = Pick<Evidence, "sha256sums"> &
   Partial<Pick<Evidence, "signedBy" | "exemption" | "noted">> & {
     /** Why the evidence does not hold. */
     readonly fault?: ProvenderError | undefined;
   };
-
-type Event = TrustEvent<Told>;
 
 /** Acceptances that need no line of their own beside that of the pin. */
 const silent: ReadonlySet<Acceptance> = new Set([
@@ -52,7 +50,7 @@ export class TrustEvents {
     this.#notebook = notebook;
   }
 
-  async note(address: ReleaseAddress, event: Event): Promise<void> {
+  async note(address: ReleaseAddress, event: TrustEvent<Told>): Promise<void> {
     const { provider, version } = address;
     const { evidence } = event;
     switch (event.kind) {
@@ -113,7 +111,11 @@ export class TrustEvents {
 
   async #noteAccepted(
     address: ReleaseAddress,
-    { evidence, because, alarms }: Event & { readonly kind: "accepted" },
+    {
+      evidence,
+      because,
+      alarms,
+    }: TrustEvent<Told> & { readonly kind: "accepted" },
   ): Promise<void> {
     const { signedBy: fingerprint = "none", sha256sums, noted } = evidence;
     // An approved content is a candidate again when its approval is revoked.
@@ -134,7 +136,7 @@ export class TrustEvents {
 
   async #noteCandidate(
     address: ReleaseAddress,
-    { evidence, reason }: Event & { readonly kind: "candidate" },
+    { evidence, reason }: TrustEvent<Told> & { readonly kind: "candidate" },
   ): Promise<void> {
     const { provider, version } = address;
     const { sha256sums, signedBy: fingerprint } = evidence;
