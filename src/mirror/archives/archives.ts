@@ -29,8 +29,6 @@ export interface OpenArchive {
   /** Each piece is good until the next one is asked for. */
   read(range?: ByteRange): AsyncIterable<Uint8Array>;
   close(): Promise<void>;
-  /** Ends the download when it has no reader; call it once it is closed. */
-  abandon(): void;
 }
 
 /** Source of a missing archive; `hostname` is the origin's. */
@@ -134,7 +132,6 @@ export class Archives {
         endUse();
         return blob.handle.close();
       },
-      abandon: () => undefined,
     };
   }
 
@@ -151,10 +148,7 @@ export class Archives {
     room.release();
   }
 
-  /**
-   * Counts of running downloads, of those that wait for a place, and of
-   * readers.
-   */
+  /** Counts of running downloads, of those that wait for a place, and of readers. */
   get load(): { fills: number; waiting: number; readers: number } {
     return { ...this.#places.load, readers: this.#followers };
   }
@@ -165,10 +159,7 @@ export class Archives {
     await Promise.allSettled(this.#running);
   }
 
-  /**
-   * Starts a download. It is in the map before anything is awaited, so that no
-   * second one can start.
-   */
+  /** It is in the map before anything is awaited, so that no second one can start. */
   #start(sha256: TrustedSha256, start: ArchiveStart): Download {
     if (this.#running.size >= this.#limits.waiters)
       throw failure("too-busy", "archives being fetched");
@@ -249,8 +240,6 @@ export class Archives {
         await download.leave();
         this.#places.makeWay();
       },
-      abandon: () =>
-        download.cancel(failure("not-ready", "nothing waits for it")),
     };
   }
 }
@@ -261,17 +250,13 @@ function isWrong(error: unknown): boolean {
   return isFailure(error, "archive-digest", "origin-answer");
 }
 
-/**
- * Returns false when the blob is known to be damaged and dropped by now. A
- * slow disk is not waited for here, but at the end of the body.
- */
+/** False when the blob is known to be damaged and dropped by now. A slow disk is not waited for here, but at the end of the body. */
 async function isUsable(blobs: BlobStore, blob: StoredBlob): Promise<boolean> {
-  const verified = blobs.verify(blob).then(
-    (): true => true,
-    (error: unknown) => {
-      if (error instanceof ProvenderError) return false;
-      throw error;
-    },
-  );
-  return inTime(verified, patience, () => true);
+  try {
+    await inTime(blobs.verify(blob), patience, () => undefined);
+    return true;
+  } catch (error) {
+    if (error instanceof ProvenderError) return false;
+    throw error;
+  }
 }

@@ -100,7 +100,7 @@ export async function listOffered(
   const { hostname, namespace, type } = provider;
   const release = await records.read(
     ["module_pins", hostname, namespace, ...type.split("/"), version],
-    readTrust,
+    readModuleTrust,
   );
   return (release?.contents ?? []).flatMap(({ digest, noted: reason }) =>
     reason === "other-content"
@@ -119,7 +119,7 @@ export class ModuleTrustRecords {
 
   /** Undefined while nothing was offered. */
   async read(address: ModuleReleaseAddress): Promise<ModuleTrust | undefined> {
-    return this.#records.read(trustKey(address), readTrust);
+    return this.#records.read(trustKey(address), readModuleTrust);
   }
 
   transact<T>(work: () => Promise<T>): Promise<T> {
@@ -131,7 +131,7 @@ export class ModuleTrustRecords {
     address: ModuleReleaseAddress,
     change: (before: ModuleTrust) => ModuleTrust,
   ): Promise<void> {
-    await this.#records.change(trustKey(address), readTrust, (before) => {
+    await this.#records.change(trustKey(address), readModuleTrust, (before) => {
       const after = change(before ?? unknownModule);
       const { pinned, contents: evidence } = after;
       return after === before ? before : { pinned, evidence };
@@ -163,7 +163,7 @@ export class ModuleTrustRecords {
   }
 }
 
-function readTrust(body: unknown): ModuleTrust {
+export function readModuleTrust(body: unknown): ModuleTrust {
   const { pinned, evidence } = trustShape.parse(body);
   return { pinned, contents: evidence };
 }
