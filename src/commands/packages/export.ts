@@ -5,6 +5,7 @@ import { failure } from "../../errors/index.ts";
 import {
   BundleFile,
   type BundleLimits,
+  formatManifest,
 } from "../../mirror/bundles/bundle-file.ts";
 import { planBundle, writeBundle } from "../../mirror/bundles/export-bundle.ts";
 import {
@@ -17,7 +18,6 @@ import {
   type FailedExport,
   writeTree,
 } from "../../mirror/bundles/export-tree.ts";
-import { formatManifest } from "../../mirror/bundles/manifest.ts";
 import { onStore } from "../command.ts";
 import { stderr } from "../output/report.ts";
 import { formatAmount } from "../output/table.ts";

@@ -22,7 +22,7 @@ import {
   formatProof,
   listMembers,
   manifestName,
-} from "./manifest.ts";
+} from "./bundle-file.ts";
 
 /** A module that clients may have and that is stored. */
 interface ExportedModule {
