@@ -17,10 +17,7 @@ export interface OpenArchive {
   readonly outcome: Outcome;
   /** Resolves when it is the download's turn: waiting for that is the mirror's doing and not the origin's. */
   readonly admitted: Promise<void>;
-  /**
-   * Resolves when the origin has answered, with or without a size; rejects when
-   * it fails first.
-   */
+  /** Resolves when the origin has answered, with or without a size; rejects when it fails first. */
   readonly started: Promise<void>;
   /** Settles when the archive can be opened from the store, or never will be from this download. */
   readonly stored: Promise<void>;
@@ -60,17 +57,13 @@ interface ArchiveEvents {
   ) => void;
 }
 
-interface ArchiveLimits extends PlaceLimits {
-  readonly waiters: number;
-}
-
 /** Milliseconds that an archive is hashed before its first byte is sent, so that most damage is healed unseen. */
 const patience = 1_000;
 
 /** Archives by digest: from the store, from a download under way, or from a new one; at most one download a digest. */
 export class Archives {
   readonly #store: ArchiveStore;
-  readonly #limits: ArchiveLimits;
+  readonly #waiters: number;
   readonly #events: ArchiveEvents;
   readonly #nearest: NearestOrigin | undefined;
   readonly #places: DownloadPlaces;
@@ -86,12 +79,12 @@ export class Archives {
 
   constructor(
     store: ArchiveStore,
-    limits: ArchiveLimits,
+    limits: PlaceLimits & { readonly waiters: number },
     events: ArchiveEvents,
     nearest?: NearestOrigin,
   ) {
     this.#store = store;
-    this.#limits = limits;
+    this.#waiters = limits.waiters;
     this.#events = events;
     this.#nearest = nearest;
     this.#places = new DownloadPlaces(limits);
@@ -161,7 +154,7 @@ export class Archives {
 
   /** It is in the map before anything is awaited, so that no second one can start. */
   #start(sha256: TrustedSha256, start: ArchiveStart): Download {
-    if (this.#running.size >= this.#limits.waiters)
+    if (this.#running.size >= this.#waiters)
       throw failure("too-busy", "archives being fetched");
     const download = new Download(sha256, start.name);
     this.#downloads.set(sha256, download);
@@ -216,7 +209,7 @@ export class Archives {
   }
 
   #follow(download: Download, outcome: Outcome): OpenArchive {
-    if (this.#followers >= this.#limits.waiters)
+    if (this.#followers >= this.#waiters)
       throw failure(
         "too-busy",
         "clients reading archives that are being fetched",

@@ -68,7 +68,6 @@ import {
   type ForeignRelease,
   formatModuleRelease,
   isArchive,
-  makeOffer,
   type ModuleArchive,
   type ModuleOffer,
   type ModulePlace,
@@ -309,10 +308,8 @@ export class ModuleMirror {
   ): Promise<boolean> {
     await this.admit(address);
     const { sha256 } = archive;
-    return this.#around.pins.expectSame(
-      address,
-      makeOffer(sha256, { archive }),
-    );
+    const offered = { digest: sha256, archive };
+    return this.#around.pins.expectSame(address, offered);
   }
 
   /** Takes an archive out of a bundle as if it came from its registry. */
@@ -466,10 +463,8 @@ export class ModuleMirror {
       const { commit, place } = incoming ?? {};
       if (error instanceof NotPackable && commit !== undefined) {
         const foreign = error.message;
-        await pins.admit(
-          address,
-          makeOffer(commit, { commit, place, foreign }),
-        );
+        const offered = { digest: commit, commit, place, foreign };
+        await pins.admit(address, offered);
         return { foreign };
       }
       // What the mirror may not read, clients may: unless they have it already.
@@ -521,7 +516,7 @@ export class ModuleMirror {
       const opened = { fd: spool.handle.fd, size: spool.written };
       await verify(name, format, opened);
       const archive = { sha256, format, subdirectory, commit };
-      const offered = makeOffer(commit ?? sha256, { commit, place, archive });
+      const offered = { digest: commit ?? sha256, commit, place, archive };
       const kept = known ?? (await pins.admit(address, offered)).archive;
       await blobs.commit(spool, sha256);
       return kept ?? archive;
@@ -583,11 +578,11 @@ function offerOf(
   { location, base, commit }: ModuleRelease,
 ): ModuleOffer | undefined {
   const place = { location, base };
-  if (commit !== undefined) return makeOffer(commit, { commit, place });
+  if (commit !== undefined) return { digest: commit, commit, place };
   const source = sourceOf(address, place);
   if (source.kind !== "foreign") return undefined;
   const digest = hash("sha256", withoutQuery(location));
-  return makeOffer(digest, { place, foreign: source.getter });
+  return { digest, place, foreign: source.getter };
 }
 
 function sourceOf(

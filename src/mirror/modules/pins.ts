@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { SingleFlight } from "../../concurrency/single-flight.ts";
 import { failure } from "../../errors/index.ts";
 import { asStoreFull } from "../../store/file-failure.ts";
@@ -60,7 +59,8 @@ export class ModulePins {
     for (let tries = 0; tries < mostTries; tries++) {
       const before = (await this.#records.read(address)) ?? unknownModule;
       const { release, served } = decide(before);
-      if (isDeepStrictEqual(release, before)) return served;
+      // As they are written.
+      if (JSON.stringify(release) === JSON.stringify(before)) return served;
       await this.#writing.run(name, () =>
         this.#write(address, decide).catch((error: unknown) => {
           throw asStoreFull(name, error);

@@ -15,7 +15,6 @@ import type { MetadataRecords } from "../cache/metadata-cache.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import {
   formatModuleRelease,
-  makeOffer,
   unknownModule,
   type ModuleRelease,
   type ModuleReleaseAddress,
@@ -39,23 +38,21 @@ const digest = text.regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/);
 const trustShape = z.object({
   pinned: z.object({ digest, at: moment }).optional(),
   evidence: z.array(
-    z
-      .object({
-        digest,
-        commit: digest.optional(),
-        place: z.object(place).optional(),
-        archive: z
-          .object({
-            sha256: text.transform(parseSha256),
-            format: z.enum(archiveFormats),
-            subdirectory: text,
-            commit: orAbsent,
-          })
-          .optional(),
-        foreign: text.optional(),
-        noted: z.enum(["approved", "other-content"]).optional(),
-      })
-      .transform(({ digest: own, ...offered }) => makeOffer(own, offered)),
+    z.object({
+      digest,
+      commit: digest.optional(),
+      place: z.object(place).optional(),
+      archive: z
+        .object({
+          sha256: text.transform(parseSha256),
+          format: z.enum(archiveFormats),
+          subdirectory: text,
+          commit: orAbsent,
+        })
+        .optional(),
+      foreign: text.optional(),
+      noted: z.enum(["approved", "other-content"]).optional(),
+    }),
   ),
 });
 
