@@ -8,14 +8,12 @@ import {
   formatManifest,
 } from "../../mirror/bundles/bundle-file.ts";
 import { planBundle, writeBundle } from "../../mirror/bundles/export-bundle.ts";
-import {
-  expectOutside,
-  listStored,
-} from "../../mirror/bundles/export-folder.ts";
 import { writeOciLayouts } from "../../mirror/bundles/export-oci.ts";
 import {
   type ExportedPackage,
+  expectOutside,
   type FailedExport,
+  listStored,
   writeTree,
 } from "../../mirror/bundles/export-tree.ts";
 import { onStore } from "../command.ts";
