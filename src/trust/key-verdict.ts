@@ -1,4 +1,4 @@
-import { isWithin } from "./content.ts";
+import { agrees, isWithin } from "./content.ts";
 import {
   findKeyDecision,
   listDecided,
@@ -160,8 +160,8 @@ function judgeUnsigned(
  * Publishers who rotate sign old releases again: the bytes are those that were
  * admitted. The key that they were admitted under has to be acceptable still and to
  * have signed each of them: in the document that was pinned, be its signature good
- * or not, or in another one whose signature is good. One key is no second witness
- * of its own digests, nor of platforms that it added.
+ * or not, or in another one that agrees with it and whose signature is good. One key
+ * is no second witness of its own digests, nor of platforms that it added.
  */
 function signsPinnedDigests(
   question: KeyQuestion,
@@ -173,6 +173,7 @@ function signsPinnedDigests(
   const witnesses = evidence.filter(
     (one) =>
       one.signedBy === pinned.signedBy &&
+      agrees(pinned.content, one.content) &&
       (one.isGood || one.sha256sums === pinned.sha256sums) &&
       judgeKey(question, one).accepted,
   );

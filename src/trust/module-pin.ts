@@ -3,7 +3,7 @@ export interface ModuleContent {
   /** SHA-256 of its archive, commit of a git source, or SHA-256 of the place where only clients can fetch it. */
   readonly digest: string;
   /** What people last heard of it, beside that it is pinned. */
-  readonly noted: "approved" | "other-content" | undefined;
+  readonly noted?: "approved" | "other-content" | undefined;
 }
 
 /** The first content of a release is pinned; the one that was offered last comes last. */

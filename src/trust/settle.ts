@@ -88,14 +88,12 @@ export function addEvidence<E extends Evidence>(
   const newest =
     known === undefined ? offered : { ...offered, noted: known.noted };
   const others = release.evidence.filter(({ id }) => id !== offered.id);
-  if (others.length >= mostEvidence) {
-    const dropped = findDropped(release, others, isProtected);
-    return {
-      ...release,
-      evidence: [...others.filter((one) => one !== dropped), newest],
-    };
-  }
-  return { ...release, evidence: [...others, newest] };
+  const dropped =
+    others.length < mostEvidence
+      ? undefined
+      : findDropped(release, others, isProtected);
+  const kept = others.filter((one) => one !== dropped);
+  return { ...release, evidence: [...kept, newest] };
 }
 
 /** Finds the evidence to drop: other content, then what adds nothing, and the evidence that pinned last of all. */
@@ -131,10 +129,8 @@ function pinFirst<E extends Evidence>(
   if (first === undefined) return { ...question, events: [] };
   const { content, sha256sums, signedBy } = first;
   const pinned = { content, sha256sums, signedBy, at: age.now };
-  return {
-    ...{ ...question, release: { ...release, pinned } },
-    events: [{ kind: "pinned", evidence: first }],
-  };
+  const events = [{ kind: "pinned", evidence: first }] as const;
+  return { ...question, release: { ...release, pinned }, events };
 }
 
 /** Platforms beside the pinned ones are added by acceptable evidence that agrees (docs/trust.md, rule 1). */
@@ -172,7 +168,7 @@ function noteVerdicts<E extends Evidence>(
   const evidence = kept.map((one) => {
     const verdict = verdictOn(question, one);
     if (verdict === undefined || verdict.noted === one.noted) return one;
-    events.push(...eventsOf(one, verdict));
+    events.push(verdict.event);
     return { ...one, noted: verdict.noted };
   });
   const newest = kept.at(-1);
@@ -200,40 +196,36 @@ function dropSettled<E extends Evidence>(
   );
 }
 
-type Verdict =
-  | {
-      readonly kind: "accepted";
-      readonly noted: Acceptance;
-      readonly alarms: boolean;
-    }
-  | { readonly kind: "candidate"; readonly noted: CandidateReason }
-  | { readonly kind: "lost"; readonly noted: "signature" };
-
-/** Undefined where nothing is decided yet, and for evidence that never held. */
-function verdictOn(
-  question: ReleaseQuestion,
-  evidence: Evidence,
-): Verdict | undefined {
-  if (!evidence.isGood)
-    return evidence.noted && { kind: "lost", noted: "signature" };
-  const { pinned } = question.release;
-  if (isApprovedContent(question, evidence) && isTaken(question, evidence))
-    return { kind: "accepted", noted: "approved", alarms: false };
-  const key = judgeKey(question, evidence);
-  if (!isInAgreement(pinned, evidence))
-    return { kind: "candidate", noted: "other-content" };
-  if (!key.accepted) return { kind: "candidate", noted: key.because };
-  if (pinned === undefined) return undefined;
-  return { kind: "accepted", noted: key.because, alarms: key.alarms };
+interface Verdict<E> {
+  readonly noted: Acceptance | CandidateReason | "signature";
+  readonly event: TrustEvent<E>;
 }
 
-function eventsOf<E extends Evidence>(
+/** Undefined where nothing is decided yet, and for evidence that never held. */
+function verdictOn<E extends Evidence>(
+  question: ReleaseQuestion,
   evidence: E,
-  verdict: Verdict,
-): readonly TrustEvent<E>[] {
-  if (verdict.kind === "lost") return [{ kind: "lost", evidence }];
-  if (verdict.kind === "candidate")
-    return [{ kind: "candidate", evidence, reason: verdict.noted }];
-  const { noted: because, alarms } = verdict;
-  return [{ kind: "accepted", evidence, because, alarms }];
+): Verdict<E> | undefined {
+  if (!evidence.isGood)
+    return (
+      evidence.noted && {
+        noted: "signature",
+        event: { kind: "lost", evidence },
+      }
+    );
+  const accept = (because: Acceptance, alarms: boolean): Verdict<E> => ({
+    noted: because,
+    event: { kind: "accepted", evidence, because, alarms },
+  });
+  const refuse = (reason: CandidateReason): Verdict<E> => ({
+    noted: reason,
+    event: { kind: "candidate", evidence, reason },
+  });
+  const { pinned } = question.release;
+  if (isApprovedContent(question, evidence) && isTaken(question, evidence))
+    return accept("approved", false);
+  const key = judgeKey(question, evidence);
+  if (!isInAgreement(pinned, evidence)) return refuse("other-content");
+  if (!key.accepted) return refuse(key.because);
+  return pinned && accept(key.because, key.alarms);
 }

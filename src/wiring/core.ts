@@ -20,7 +20,7 @@ import { ProviderChanges } from "../mirror/cache/provider-changes.ts";
 import { ModuleMirror } from "../mirror/modules/module-mirror.ts";
 import { ModulePins } from "../mirror/modules/pins.ts";
 import {
-  ModuleReleaseRecords,
+  moduleReleaseRecords,
   ModuleTrustRecords,
   moduleVersionNaming,
 } from "../mirror/modules/records.ts";
@@ -269,7 +269,7 @@ export function wireCore(
     records: moduleRecords,
     pins: new ModulePins(moduleRecords, trust, events, clock),
     versions: cache(new VersionRecords(records, moduleVersionNaming)),
-    releases: cache(new ModuleReleaseRecords(records)),
+    releases: cache(moduleReleaseRecords(records)),
     limits: { ...downloadLimits, ...limits },
     patience: limits.answer,
     verify: (module, format, archive) =>

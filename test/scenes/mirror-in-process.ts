@@ -10,7 +10,7 @@ import type {
 } from "../../src/mirror/releases/evidence.ts";
 import type { Release } from "../../src/mirror/releases/release.ts";
 import type { AdmissionRules } from "../../src/mirror/trust/admission-rules.ts";
-import type { ReleaseRequest } from "../../src/mirror/trust/request.ts";
+import type { ReleaseRequest } from "../../src/mirror/trust/admission.ts";
 import { TrustStore } from "../../src/mirror/trust/trust-store.ts";
 import { blobPath, type StoreLayout } from "../../src/store/layout.ts";
 import { Alarms } from "../../src/telemetry/alarms.ts";

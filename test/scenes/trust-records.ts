@@ -1,7 +1,9 @@
 import { ProviderChanges } from "../../src/mirror/cache/provider-changes.ts";
-import { TrustEntry } from "../../src/mirror/trust/trust-entry.ts";
-import { namespaceKey } from "../../src/mirror/trust/trust-records.ts";
-import { TrustStore } from "../../src/mirror/trust/trust-store.ts";
+import {
+  namespaceKey,
+  TrustEntry,
+  TrustStore,
+} from "../../src/mirror/trust/trust-store.ts";
 import type { RecordKey } from "../../src/store/records/record-tables.ts";
 import type { Decisions } from "../../src/trust/decisions.ts";
 import type { FirstContact } from "../../src/trust/state.ts";

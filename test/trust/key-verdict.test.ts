@@ -120,6 +120,8 @@ const rows: readonly Row[] = [
   ["another key over nothing", "no: unknown", evidence({ ...byE, content: content("") }), releaseOf("linux=a", { published: [E] })],
   ["another key over the pinned digests, whose own key an operator revoked", "no: unknown", evidence(byE), { ...releaseOf("linux=a", { published: [E] }), ...decide(keyDecision(K, "revoked")) }],
   ["another key over the pinned digests, where only other checksums of the pinned key are left", "no: unknown", evidence(byE), pinnedBy(evidence({ content: content("linux=b") }))],
+  ["another key over other digests, which the pinned key signed, too", "no: unknown", evidence({ ...byE, content: content("linux=b") }), pinnedBy(evidence(), evidence({ content: content("linux=b") }))],
+  ["another key over the pinned digests and a platform of other checksums of the pinned key", "no: unknown", evidence({ ...byE, content: both }), pinnedBy(evidence(), evidence({ content: content("linux=c darwin=b") }))],
   ["another key over the pinned digests, whose own key is revoked while a known one signed the same checksums", "no: unknown", evidence(byE), { ...decide(keyDecision(K, "revoked")), contact: contact({ key: K2 }), ...pinnedBy(evidence(), evidence({ signedBy: K2 })) }],
   ["another key over a platform that the pinned key added", "same-digests!", evidence({ ...byE, content: both }), widenedBy(evidence({ content: both }))],
   ["another key over a platform that the pinned key added, whose signature was taken back", "no: unknown", evidence({ ...byE, content: both }), widenedBy(evidence({ content: both, isGood: false }))],

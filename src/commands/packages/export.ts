@@ -5,19 +5,17 @@ import { failure } from "../../errors/index.ts";
 import {
   BundleFile,
   type BundleLimits,
+  formatManifest,
 } from "../../mirror/bundles/bundle-file.ts";
 import { planBundle, writeBundle } from "../../mirror/bundles/export-bundle.ts";
-import {
-  expectOutside,
-  listStored,
-} from "../../mirror/bundles/export-folder.ts";
 import { writeOciLayouts } from "../../mirror/bundles/export-oci.ts";
 import {
   type ExportedPackage,
+  expectOutside,
   type FailedExport,
+  listStored,
   writeTree,
 } from "../../mirror/bundles/export-tree.ts";
-import { formatManifest } from "../../mirror/bundles/manifest.ts";
 import { onStore } from "../command.ts";
 import { stderr } from "../output/report.ts";
 import { formatAmount } from "../output/table.ts";

@@ -4,12 +4,12 @@ import { failure } from "../../errors/index.ts";
 import {
   BundleFile,
   type BundleLimits,
+  largestProof,
 } from "../../mirror/bundles/bundle-file.ts";
 import {
   importBundle,
   type ImportParts,
 } from "../../mirror/bundles/import-bundle.ts";
-import { largestProof } from "../../mirror/bundles/manifest.ts";
 import { originLimits } from "../../origin/guard/origin-settings.ts";
 import { type Flags, onStore } from "../command.ts";
 import { stderr } from "../output/report.ts";

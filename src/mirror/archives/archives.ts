@@ -17,10 +17,7 @@ export interface OpenArchive {
   readonly outcome: Outcome;
   /** Resolves when it is the download's turn: waiting for that is the mirror's doing and not the origin's. */
   readonly admitted: Promise<void>;
-  /**
-   * Resolves when the origin has answered, with or without a size; rejects when
-   * it fails first.
-   */
+  /** Resolves when the origin has answered, with or without a size; rejects when it fails first. */
   readonly started: Promise<void>;
   /** Settles when the archive can be opened from the store, or never will be from this download. */
   readonly stored: Promise<void>;
@@ -29,8 +26,6 @@ export interface OpenArchive {
   /** Each piece is good until the next one is asked for. */
   read(range?: ByteRange): AsyncIterable<Uint8Array>;
   close(): Promise<void>;
-  /** Ends the download when it has no reader; call it once it is closed. */
-  abandon(): void;
 }
 
 /** Source of a missing archive; `hostname` is the origin's. */
@@ -62,17 +57,13 @@ interface ArchiveEvents {
   ) => void;
 }
 
-interface ArchiveLimits extends PlaceLimits {
-  readonly waiters: number;
-}
-
 /** Milliseconds that an archive is hashed before its first byte is sent, so that most damage is healed unseen. */
 const patience = 1_000;
 
 /** Archives by digest: from the store, from a download under way, or from a new one; at most one download a digest. */
 export class Archives {
   readonly #store: ArchiveStore;
-  readonly #limits: ArchiveLimits;
+  readonly #waiters: number;
   readonly #events: ArchiveEvents;
   readonly #nearest: NearestOrigin | undefined;
   readonly #places: DownloadPlaces;
@@ -88,12 +79,12 @@ export class Archives {
 
   constructor(
     store: ArchiveStore,
-    limits: ArchiveLimits,
+    limits: PlaceLimits & { readonly waiters: number },
     events: ArchiveEvents,
     nearest?: NearestOrigin,
   ) {
     this.#store = store;
-    this.#limits = limits;
+    this.#waiters = limits.waiters;
     this.#events = events;
     this.#nearest = nearest;
     this.#places = new DownloadPlaces(limits);
@@ -134,7 +125,6 @@ export class Archives {
         endUse();
         return blob.handle.close();
       },
-      abandon: () => undefined,
     };
   }
 
@@ -151,10 +141,7 @@ export class Archives {
     room.release();
   }
 
-  /**
-   * Counts of running downloads, of those that wait for a place, and of
-   * readers.
-   */
+  /** Counts of running downloads, of those that wait for a place, and of readers. */
   get load(): { fills: number; waiting: number; readers: number } {
     return { ...this.#places.load, readers: this.#followers };
   }
@@ -165,12 +152,9 @@ export class Archives {
     await Promise.allSettled(this.#running);
   }
 
-  /**
-   * Starts a download. It is in the map before anything is awaited, so that no
-   * second one can start.
-   */
+  /** It is in the map before anything is awaited, so that no second one can start. */
   #start(sha256: TrustedSha256, start: ArchiveStart): Download {
-    if (this.#running.size >= this.#limits.waiters)
+    if (this.#running.size >= this.#waiters)
       throw failure("too-busy", "archives being fetched");
     const download = new Download(sha256, start.name);
     this.#downloads.set(sha256, download);
@@ -225,7 +209,7 @@ export class Archives {
   }
 
   #follow(download: Download, outcome: Outcome): OpenArchive {
-    if (this.#followers >= this.#limits.waiters)
+    if (this.#followers >= this.#waiters)
       throw failure(
         "too-busy",
         "clients reading archives that are being fetched",
@@ -249,8 +233,6 @@ export class Archives {
         await download.leave();
         this.#places.makeWay();
       },
-      abandon: () =>
-        download.cancel(failure("not-ready", "nothing waits for it")),
     };
   }
 }
@@ -261,17 +243,13 @@ function isWrong(error: unknown): boolean {
   return isFailure(error, "archive-digest", "origin-answer");
 }
 
-/**
- * Returns false when the blob is known to be damaged and dropped by now. A
- * slow disk is not waited for here, but at the end of the body.
- */
+/** False when the blob is known to be damaged and dropped by now. A slow disk is not waited for here, but at the end of the body. */
 async function isUsable(blobs: BlobStore, blob: StoredBlob): Promise<boolean> {
-  const verified = blobs.verify(blob).then(
-    (): true => true,
-    (error: unknown) => {
-      if (error instanceof ProvenderError) return false;
-      throw error;
-    },
-  );
-  return inTime(verified, patience, () => true);
+  try {
+    await inTime(blobs.verify(blob), patience, () => undefined);
+    return true;
+  } catch (error) {
+    if (error instanceof ProvenderError) return false;
+    throw error;
+  }
 }

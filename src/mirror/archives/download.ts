@@ -83,9 +83,8 @@ export class Download {
   }
 
   /**
-   * Receives, verifies and stores. Readers get the tail once the digest matched
-   * and need not wait for the disk. `onVerified` runs before any of them has the
-   * last byte. The caller says how it went by `end`.
+   * Receives, verifies and stores. Readers get the tail once the digest matched and need not wait for the disk.
+   * `onVerified` runs before any of them has the last byte. The caller says how it went by `end`.
    */
   async receive(
     open: () => Promise<OriginArchive>,
@@ -106,7 +105,17 @@ export class Download {
         await append(chunk);
         this.#wake();
       }
-      this.#verify(file);
+      const { written } = file;
+      if (size !== undefined && written !== size)
+        throw failure(
+          "origin-answer",
+          this.#name,
+          `${written} bytes came, ${size} were announced`,
+        );
+      const got = file.digest();
+      if (got !== this.sha256)
+        throw failure("archive-digest", this.#name, this.sha256, got);
+      this.#size = written;
       onVerified();
       this.#state = "verified";
       this.#wake();
@@ -114,10 +123,7 @@ export class Download {
     });
   }
 
-  /**
-   * The archive can be opened from the store by now; with `error`, it will not
-   * be from this download. Readers of what was verified get all of it even so.
-   */
+  /** The archive can be opened from the store by now; with `error`, it will not be from this download. Readers of what was verified get all of it even so. */
   async end(error?: unknown): Promise<void> {
     if (error === undefined) this.#stored.resolve();
     else {
@@ -147,14 +153,13 @@ export class Download {
     range: ByteRange | undefined,
     readers: () => number,
   ): AsyncGenerator<Uint8Array> {
-    const buffers = new PieceBuffers(1);
+    const take = pieceBuffers(1, readers);
     const end = range?.end ?? Infinity;
     let position = range?.start ?? 0;
     for (;;) {
       const stop = this.#releasedUpTo(end);
       if (this.#file !== undefined && position < stop) {
-        const buffer = buffers.take(readers(), stop - position);
-        const piece = await this.#file.read(buffer, position);
+        const piece = await this.#file.read(take(stop - position), position);
         position += piece.length;
         yield piece;
       } else if (this.#state === "running") await this.#progress.promise;
@@ -169,20 +174,6 @@ export class Download {
     if (this.#state === "verified") return come;
     const isSmall = (this.#size ?? this.received) <= heldWhole;
     return isSmall ? 0 : come - heldBack;
-  }
-
-  #verify(file: Spool): void {
-    const { written } = file;
-    if (this.#size !== undefined && written !== this.#size)
-      throw failure(
-        "origin-answer",
-        this.#name,
-        `${written} bytes came, ${this.#size} were announced`,
-      );
-    const got = file.digest();
-    if (got !== this.sha256)
-      throw failure("archive-digest", this.#name, this.sha256, got);
-    this.#size = written;
   }
 
   #wake(): void {
@@ -215,39 +206,30 @@ const smallestRead = 32 * kibi;
 const memoryOfReaders = 4 * kibi * kibi;
 
 /**
- * The memory of one reader, used again for every piece: what hundreds of
- * readers leave behind would fill the memory before it is collected.
+ * The memory of one reader, used again for every piece: what hundreds of readers leave behind would fill the memory
+ * before it is collected. Returns room for a piece of up to `most` bytes, within the share of `readers`; the last
+ * `count` pieces stay valid, and the one before them is overwritten.
  */
-class PieceBuffers {
-  readonly #buffers: Buffer[] = [];
-  readonly #count: number;
-  #turn = 0;
-
-  /** The last `count` pieces stay valid; the one before them is overwritten. */
-  constructor(count: number) {
-    this.#count = count;
-  }
-
-  /** Room for a piece of up to `most` bytes, within the share of `readers`. */
-  take(readers: number, most: number): Buffer {
+function pieceBuffers(count: number, readers: () => number) {
+  const buffers: Buffer[] = [];
+  let turn = 0;
+  return (most: number): Buffer => {
     // A power of two.
-    const share = 2 ** Math.floor(Math.log2(memoryOfReaders / readers));
+    const share = 2 ** Math.floor(Math.log2(memoryOfReaders / readers()));
     const size = Math.max(smallestRead, Math.min(readSize, share));
-    this.#turn = (this.#turn + 1) % this.#count;
-    let buffer = this.#buffers[this.#turn];
+    turn = (turn + 1) % count;
+    let buffer = buffers[turn];
     if (buffer === undefined || buffer.length < size) {
       buffer = Buffer.allocUnsafeSlow(size);
-      this.#buffers[this.#turn] = buffer;
+      buffers[turn] = buffer;
     }
     return buffer.subarray(0, Math.min(size, most));
-  }
+  };
 }
 
 /**
- * Reads a stored archive or a range of it; the next piece is read while the
- * current one is used.
- * Its last `heldBack` bytes come only after the file's digest is verified, so
- * that a damaged file is never complete.
+ * Reads a stored archive or a range of it; the next piece is read while the current one is used. Its last `heldBack`
+ * bytes come only after the file's digest is verified, so that a damaged file is never complete.
  */
 export async function* readStored(
   blobs: BlobStore,
@@ -257,10 +239,10 @@ export async function* readStored(
 ): AsyncGenerator<Uint8Array> {
   const start = range?.start ?? 0;
   const end = Math.min(range?.end ?? blob.size, blob.size);
-  const buffers = new PieceBuffers(2);
+  const take = pieceBuffers(2, readers);
   const readAt = (position: number, stop: number) =>
     position < stop
-      ? blobs.read(blob, buffers.take(readers(), stop - position), position)
+      ? blobs.read(blob, take(stop - position), position)
       : undefined;
   const readTo = async function* (position: number, stop: number) {
     let ahead = readAt(position, stop);

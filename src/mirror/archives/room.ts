@@ -7,8 +7,7 @@ import {
 } from "../../store/file-failure.ts";
 
 /**
- * Opens the account of one archive. `size` is its announced size, which may be
- * wrong, and `written` the bytes on disk.
+ * Opens the account of one archive. `size` is its announced size, which may be wrong, and `written` the bytes on disk.
  * Returns undefined when so much could not be stored after any evictions.
  */
 export type Reserve = (
@@ -34,9 +33,8 @@ export interface ArchiveStore {
 type Append = (piece: Uint8Array) => Promise<void>;
 
 /**
- * Receives an archive into a file of its own. `receive` appends, verifies and
- * commits; nothing remains when it fails. `subject` is the name in
- * `store-full`, `size` the announced size.
+ * Receives an archive into a file of its own. `receive` appends, verifies and commits; nothing remains when it fails.
+ * `subject` is the name in `store-full`, `size` the announced size.
  */
 export async function receiveWhole<T>(
   { blobs, reserve }: ArchiveStore,
@@ -70,10 +68,7 @@ export async function receiveWhole<T>(
 
 const step = 8 * 1024 * 1024;
 
-/**
- * Reserves room for the bytes that arrive. Archives are evicted for bytes
- * received, never for announced ones.
- */
+/** Reserves room for the bytes that arrive. Archives are evicted for bytes received, never for announced ones. */
 async function makeRoom(
   room: Room,
   announced: number | undefined,

@@ -29,12 +29,7 @@ export class WrongArchives {
   }
 
   /** The SHA-256 of what came last, if it was not right, and whether that is so lately that the archive is refused. */
-  async find(
-    provider: ProviderAddress,
-    sha256: Sha256,
-  ): Promise<
-    { readonly got: string; readonly isRefused: boolean } | undefined
-  > {
+  async find(provider: ProviderAddress, sha256: Sha256) {
     const found = await this.#records.read(keyOf(provider, sha256), readBody);
     if (found === undefined) return undefined;
     const age = this.#clock.now().getTime() - found.at.getTime();

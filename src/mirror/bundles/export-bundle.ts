@@ -12,8 +12,7 @@ import type {
   ModuleReleaseAddress,
 } from "../modules/release.ts";
 import { formatRelease } from "../releases/release.ts";
-import { placeFile } from "./export-folder.ts";
-import type { ExportedPackage } from "./export-tree.ts";
+import { type ExportedPackage, placeFile } from "./export-tree.ts";
 import {
   type BundleContent,
   type BundledRelease,
@@ -22,7 +21,7 @@ import {
   formatProof,
   listMembers,
   manifestName,
-} from "./manifest.ts";
+} from "./bundle-file.ts";
 
 /** A module that clients may have and that is stored. */
 interface ExportedModule {

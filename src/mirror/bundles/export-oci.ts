@@ -2,10 +2,12 @@ import { hash } from "node:crypto";
 import { z } from "zod";
 import { formatPlatform } from "../../address/platform.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
-import { makeFolder, placeDocument, readShaped } from "./export-folder.ts";
 import {
   byVersion,
+  makeFolder,
   placeArchive,
+  placeDocument,
+  readShaped,
   writeProviders,
   type ExportedPackage,
   type ExportParts,

@@ -7,7 +7,6 @@ import { failure, ProvenderError } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import { addEvidence } from "../../trust/settle.ts";
 import { listFingerprints } from "../../verification/fingerprints.ts";
-import type { TrustedSha256 } from "../../verification/signed-checksums.ts";
 import type { Clock } from "../cache/clock.ts";
 import { receiveWhole, refuseForRoom, type Reserve } from "../archives/room.ts";
 import type { ModuleMirror } from "../modules/module-mirror.ts";
@@ -26,18 +25,19 @@ import type { PackageHashes } from "../releases/package-hashes.ts";
 import {
   bindPackages,
   formatRelease,
-  type ReleaseAddress,
   type ReleasePackage,
 } from "../releases/release.ts";
 import { orderCandidates, writeContact } from "../standings/first-contacts.ts";
 import type { ProviderCatalog } from "../standings/provider-catalog.ts";
-import type { Admission } from "../trust/admission.ts";
-import type { ReleaseRequest } from "../trust/request.ts";
+import type { Admission, ReleaseRequest } from "../trust/admission.ts";
 import type { SettledBy, Settlements } from "../trust/settlements.ts";
 import type { TrustEvents } from "../trust/trust-events.ts";
 import { limitVersions } from "../versions/version-list.ts";
-import type { BundleFile } from "./bundle-file.ts";
-import type { BundledModule, BundledRelease } from "./manifest.ts";
+import type {
+  BundledModule,
+  BundledRelease,
+  BundleFile,
+} from "./bundle-file.ts";
 
 export interface ImportParts {
   readonly catalog: ProviderCatalog;
@@ -65,19 +65,16 @@ type ImportedRelease = { readonly name: string } & (
 );
 
 /**
- * Imports a bundle into the store. The whole file is read and verified before
- * any write. Then releases are written one by one, each archive before the
- * record that names it.
- * Stored content is not written again, so an interrupted import continues where
- * it stopped. Throws bundle-refused, and store-full before any write if the
- * whole does not fit.
+ * Imports a bundle into the store. The whole file is read and verified before any write. Then releases are written one by
+ * one, each archive before the record that names it. Stored content is not written again, so an interrupted import
+ * continues where it stopped. Throws bundle-refused, and store-full before any write if the whole does not fit.
  */
 export async function* importBundle(
   parts: ImportParts,
   bundle: BundleFile,
   signal: AbortSignal,
 ): AsyncGenerator<ImportedRelease> {
-  const { blobs } = parts;
+  const { blobs, reserve } = parts;
   // The copy of an archive that is stored already is not used, so it is not read.
   await bundle.verify(async ({ sha256, size }) => {
     signal.throwIfAborted();
@@ -102,7 +99,16 @@ export async function* importBundle(
   // Archives of the bundle are not evicted to make room for it.
   const held = [...digests].map((sha256) => blobs.usage.begin(sha256));
   try {
-    await expectRoom(parts, bundle, digests);
+    let bytes = 0;
+    for (const sha256 of digests) {
+      const size = bundle.sizeOf(sha256) ?? 0;
+      if ((await blobs.size(sha256)) !== size) bytes += size;
+    }
+    // After any evictions.
+    const room = bytes === 0 ? undefined : await reserve(bytes, () => 0);
+    room?.release();
+    if (bytes > 0 && room === undefined)
+      throw refuseForRoom(`the ${bytes} bytes of the bundle`);
     await makeContacts(parts, judged);
     for (const release of judged)
       yield* attempt(formatRelease(release.request.address), () =>
@@ -122,36 +128,11 @@ async function* attempt(
   name: string,
   act: () => Promise<Imported | void>,
 ): AsyncGenerator<ImportedRelease> {
-  let imported: Imported | void;
-  try {
-    imported = await act();
-  } catch (error) {
-    if (!(error instanceof ProvenderError)) throw error;
-    yield { name, refused: error };
-    return;
-  }
+  const imported = await act().catch((error: unknown) => {
+    if (error instanceof ProvenderError) return { refused: error };
+    throw error;
+  });
   if (imported !== undefined) yield { name, ...imported };
-}
-
-/**
- * Throws store-full unless the whole bundle can be stored at once, after any
- * evictions.
- */
-async function expectRoom(
-  { blobs, reserve }: ImportParts,
-  bundle: BundleFile,
-  digests: ReadonlySet<Sha256>,
-): Promise<void> {
-  let bytes = 0;
-  for (const sha256 of digests) {
-    const size = bundle.sizeOf(sha256) ?? 0;
-    if ((await blobs.size(sha256)) !== size) bytes += size;
-  }
-  if (bytes === 0) return;
-  const room = await reserve(bytes, () => 0);
-  room?.release();
-  if (room === undefined)
-    throw refuseForRoom(`the ${bytes} bytes of the bundle`);
 }
 
 async function importRelease(
@@ -175,13 +156,31 @@ async function importRelease(
   // A refusal comes before any archive is stored.
   if (!packages.every(({ sha256 }) => served.has(sha256)))
     await settle(parts, judged, next, by);
+  const { blobs, hashes, reserve } = parts;
   const added: Sha256[] = [];
   for (const { sha256 } of packages) {
     signal.throwIfAborted();
-    const stored = await parts.blobs.size(sha256);
+    const size = bundle.sizeOf(sha256);
+    const stored = await blobs.size(sha256);
     // A file that is cut short is as good as none.
-    if (stored === (bundle.sizeOf(sha256) ?? stored)) continue;
-    await storeArchive(parts, bundle, sha256, signal);
+    if (stored === (size ?? stored)) continue;
+    const named = { subject: "the archive", size };
+    await receiveWhole({ blobs, reserve }, named, async (spool, append) => {
+      for await (const piece of bundle.read(sha256)) {
+        signal.throwIfAborted();
+        await append(piece);
+      }
+      // The bundle may have changed since it was verified.
+      const got = spool.digest();
+      if (got !== sha256)
+        throw failure(
+          "bundle-refused",
+          sha256,
+          `its content changed to ${got}`,
+        );
+      await blobs.commit(spool, sha256);
+    });
+    hashes.schedule(sha256, Promise.resolve());
     added.push(sha256);
   }
   await settle(parts, judged, next, by);
@@ -210,27 +209,6 @@ async function settle(
     throw failure("release-conflict", request.address, evidence.sha256sums);
 }
 
-/** Hashed again while it is copied, because the bundle may have changed since it was verified. */
-async function storeArchive(
-  { blobs, hashes, reserve }: ImportParts,
-  bundle: BundleFile,
-  sha256: TrustedSha256,
-  signal: AbortSignal,
-): Promise<void> {
-  const named = { subject: "the archive", size: bundle.sizeOf(sha256) };
-  await receiveWhole({ blobs, reserve }, named, async (spool, append) => {
-    for await (const piece of bundle.read(sha256)) {
-      signal.throwIfAborted();
-      await append(piece);
-    }
-    const got = spool.digest();
-    if (got !== sha256)
-      throw failure("bundle-refused", sha256, `its content changed to ${got}`);
-    await blobs.commit(spool, sha256);
-  });
-  hashes.schedule(sha256, Promise.resolve());
-}
-
 /** Release whose verification material and archives in the bundle are valid. */
 export interface JudgedRelease {
   readonly request: ReleaseRequest;
@@ -242,32 +220,43 @@ export interface JudgedRelease {
 }
 
 /**
- * Verifies one release as if an origin had offered it now: signature, digests,
- * names and rules, all by local terms. Changes nothing. Throws the same errors as
- * the daemon would answer with, and bundle-incomplete.
+ * Verifies one release as if an origin had offered it now: signature, digests, names and rules, all by local terms.
+ * The manifest only selects packages; their names and content are the signed ones. Changes nothing. Throws the same
+ * errors as the daemon would answer with, and bundle-incomplete.
  */
 async function judgeRelease(
   parts: ImportParts,
   bundle: BundleFile,
-  entry: BundledRelease,
+  { provider, version, proof, platforms, archives }: BundledRelease,
 ): Promise<JudgedRelease> {
   const { catalog, admission } = parts;
-  const { provider, version, platforms } = entry;
   const address = { provider, version };
   const { rules } = admission;
   const origin = catalog.originOf(provider);
   const request = await admission.openVersion(address, { origin, rules });
   const known = await catalog.peekRelease(address);
-  const evidence = await verify(request, bundle, entry.proof, known);
-  const packages = Object.entries(entry.archives).map(([name, sha256]) =>
-    findSigned(address, evidence, name, sha256),
-  );
-  for (const { filename, sha256 } of packages)
+  const evidence = await verify(request, bundle, proof, known);
+  const { checksums } = evidence;
+  const signed = checksums && bindPackages(address, checksums);
+  const packages: ReleasePackage[] = [];
+  for (const [name, claimed] of Object.entries(archives)) {
+    const found = signed?.get(name);
+    if (found === undefined)
+      throw failure(
+        "archive-not-signed",
+        formatRelease(address),
+        formatArchiveName(provider, version, parsePlatform(name)),
+      );
+    const { filename, sha256 } = found;
+    if (sha256 !== claimed)
+      throw failure(
+        ...(["checksum-conflict", filename, sha256, claimed] as const),
+        "the bundle",
+      );
     await expectAtHand(parts, bundle, sha256, filename);
-  const names = [
-    ...platforms.map(formatPlatform),
-    ...Object.keys(entry.archives),
-  ];
+    packages.push(found);
+  }
+  const names = [...platforms.map(formatPlatform), ...Object.keys(archives)];
   return { request, evidence, platforms: names, packages };
 }
 
@@ -309,30 +298,6 @@ async function verify(
   return judgeEvidence(address, prepared, [], judge);
 }
 
-/**
- * Finds the signed packages. The manifest only selects them; their names and
- * content are the signed ones.
- */
-function findSigned(
-  address: ReleaseAddress,
-  { checksums }: StoredEvidence,
-  name: string,
-  claimed: Sha256,
-): ReleasePackage {
-  const platform = parsePlatform(name);
-  const found = checksums && bindPackages(address, checksums);
-  const signed = found?.get(name);
-  if (signed === undefined) {
-    const { provider, version } = address;
-    const filename = formatArchiveName(provider, version, platform);
-    throw failure("archive-not-signed", formatRelease(address), filename);
-  }
-  const { filename, sha256 } = signed;
-  if (sha256 !== claimed)
-    throw failure("checksum-conflict", filename, sha256, claimed, "the bundle");
-  return signed;
-}
-
 async function expectAtHand(
   { blobs }: ImportParts,
   bundle: BundleFile,
@@ -349,7 +314,7 @@ async function expectAtHand(
  * (docs/trust.md, rule 3).
  */
 export async function makeContacts(
-  { events, clock }: { readonly events: TrustEvents; readonly clock: Clock },
+  { events, clock }: Pick<ImportParts, "events" | "clock">,
   judged: readonly JudgedRelease[],
 ): Promise<void> {
   const providers = Map.groupBy(judged, ({ request }) =>
@@ -402,6 +367,7 @@ async function importModule(
   if (isArchive(await parts.modules.find(address)))
     return { added: [], present: 1 };
   const { sha256 } = archive;
+  // Another module may have the same archive.
   const body = bundle.carries(sha256)
     ? bundle.read(sha256)
     : readStored(parts.blobs, one);
@@ -412,7 +378,6 @@ async function importModule(
   return { added: [sha256], present: 0 };
 }
 
-/** Another module has the same archive. */
 async function* readStored(
   blobs: BlobStore,
   one: BundledModule,

@@ -1,10 +1,6 @@
 import type { ArchiveFormat } from "../../address/module-archive-name.ts";
 import type { ArchiveLimits } from "../../verification/archives/limits.ts";
-import {
-  followLink,
-  splitPath,
-  type ArchiveMember,
-} from "../../verification/archives/members.ts";
+import { followLink, splitPath } from "../../verification/archives/members.ts";
 import { readMembers } from "../../verification/archives/module-archive.ts";
 import type { OpenArchive } from "../../verification/archives/open-archive.ts";
 
@@ -23,32 +19,24 @@ export async function readModuleFiles(
   isWanted: (name: string) => boolean,
 ): Promise<ModuleFiles | undefined> {
   if (format !== "zip" && format !== "tar.gz") return undefined;
-  const wanted = new Map<string, Buffer[]>();
-  const visit = ({ name, kind }: ArchiveMember) => {
-    if (kind !== "file" || !isWanted(name)) return undefined;
-    const pieces: Buffer[] = [];
-    wanted.set(pathOf(name), pieces);
-    return (piece: Buffer) => pieces.push(Buffer.from(piece));
-  };
-  const members = await readMembers(format, archive, limits, visit);
-  const contents = [...wanted].map(
-    ([path, pieces]) => [path, Buffer.concat(pieces)] as const,
+  const pieces = new Map<string, Buffer[]>();
+  const members = await readMembers(format, archive, limits, (member) => {
+    if (member.kind !== "file" || !isWanted(member.name)) return undefined;
+    const own: Buffer[] = [];
+    pieces.set(pathOf(member.name), own);
+    return (piece: Buffer) => own.push(Buffer.from(piece));
+  });
+  const links = new Map<string, string>();
+  for (const { name, kind, target = "" } of members) {
+    const folder = (splitPath(name) ?? []).slice(0, -1);
+    if (kind === "hard link") links.set(pathOf(name), pathOf(target));
+    if (kind === "symbolic link")
+      links.set(pathOf(name), (followLink(folder, target) ?? []).join("/"));
+  }
+  const files = [...pieces].map(
+    ([path, own]) => [path, Buffer.concat(own)] as const,
   );
-  return {
-    files: new Map(contents),
-    links: new Map(members.flatMap(readLink)),
-  };
-}
-
-function readLink({
-  name,
-  kind,
-  target = "",
-}: ArchiveMember): readonly (readonly [string, string])[] {
-  if (kind === "hard link") return [[pathOf(name), pathOf(target)]];
-  if (kind !== "symbolic link") return [];
-  const folder = (splitPath(name) ?? []).slice(0, -1);
-  return [[pathOf(name), (followLink(folder, target) ?? []).join("/")]];
+  return { files: new Map(files), links };
 }
 
 function pathOf(name: string): string {

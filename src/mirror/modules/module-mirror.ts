@@ -14,7 +14,8 @@ import {
   resolveLocation,
   withoutQuery,
 } from "../../address/module-source.ts";
-import type { Version } from "../../address/version.ts";
+import { isMatch } from "../../address/policy-pattern.ts";
+import { newestFirst, type Version } from "../../address/version.ts";
 import { inTime } from "../../concurrency/in-time.ts";
 import { failure, isFailure } from "../../errors/index.ts";
 import type {
@@ -25,6 +26,8 @@ import {
   bareVersions,
   type OriginVersions,
 } from "../../origin/registries/registry-answers.ts";
+import { decideByAge } from "../../trust/age.ts";
+import { decideByRules } from "../../trust/policy.ts";
 import type { OpenArchive as OpenFile } from "../../verification/archives/open-archive.ts";
 import type {
   Archives,
@@ -42,14 +45,22 @@ import {
 } from "../cache/metadata-cache.ts";
 import { refreshVersions, type VersionList } from "../versions/version-list.ts";
 import {
-  admitModuleVersion,
-  type ListedModule,
-  needsDates,
-  sortOut,
-} from "./admission.ts";
-import { admitElsewhere, admitSubject } from "../trust/admission-rules.ts";
+  admitElsewhere,
+  type AdmissionRules,
+  admitSubject,
+  admitVersion,
+  refuseByPolicy,
+  youthOf,
+} from "../trust/admission-rules.ts";
 import type { Admission } from "../trust/admission.ts";
-import { nothingAdmitted } from "../trust/left-out.ts";
+import {
+  divide,
+  leaveOutDenied,
+  leaveOutYoung,
+  type LeftOut,
+  type Listed,
+  nothingAdmitted,
+} from "../trust/left-out.ts";
 import { type GitPacker, NotPackable } from "./git-packing.ts";
 import type { ModulePins } from "./pins.ts";
 import type { ModuleTrustRecords } from "./records.ts";
@@ -57,7 +68,6 @@ import {
   type ForeignRelease,
   formatModuleRelease,
   isArchive,
-  makeOffer,
   type ModuleArchive,
   type ModuleOffer,
   type ModulePlace,
@@ -107,6 +117,13 @@ interface Surroundings extends ArchiveStore {
     location: string,
   ) => void;
   readonly onFailed: (module: string, error: unknown) => void;
+}
+
+/** Versions of a module that clients may have, newest first, and those left out. */
+interface ListedModule extends Listed {
+  readonly versions: readonly Version[];
+  /** List of the registry; undefined for imported modules. */
+  readonly list?: VersionList | undefined;
 }
 
 /** Source of a release: the mirror, or `location` as the registry gave it. */
@@ -172,7 +189,9 @@ export class ModuleMirror {
       return asHit(sortOut(rules, module, stored, list, clock.now()));
     }
     const { freshFor } = origin;
-    const isDated = needsDates(rules.policy, module);
+    const isDated = rules.policy.rules.some(
+      ({ pattern, minimumAge }) => minimumAge > 0 && isMatch(pattern, module),
+    );
     const answer = await versions.get(
       module,
       (known, signal) =>
@@ -271,8 +290,12 @@ export class ModuleMirror {
     const { admission, versions, clock } = this.#around;
     this.#originOf(address.module);
     admitSubject(admission.rules, address.module);
-    const list = await versions.peek(address.module);
-    admitModuleVersion(admission.rules, address, list, clock.now());
+    const { module, version } = address;
+    const decision = admitVersion(admission.rules, module, version);
+    const list = await versions.peek(module);
+    const age = ageOf(version, list, decision.minimumAge, clock.now());
+    if (!age.old)
+      refuseByPolicy(admission.rules, youthOf(module, version, decision, age));
   }
 
   /**
@@ -285,10 +308,8 @@ export class ModuleMirror {
   ): Promise<boolean> {
     await this.admit(address);
     const { sha256 } = archive;
-    return this.#around.pins.expectSame(
-      address,
-      makeOffer(sha256, { archive }),
-    );
+    const offered = { digest: sha256, archive };
+    return this.#around.pins.expectSame(address, offered);
   }
 
   /** Takes an archive out of a bundle as if it came from its registry. */
@@ -372,44 +393,38 @@ export class ModuleMirror {
     asker: AbortSignal,
   ): Promise<ModuleArchive | ForeignRelease> {
     const name = formatModuleRelease(address);
-    const { askers, result } =
-      this.#fetches.get(name) ?? this.#start(name, address, open);
+    let fetch = this.#fetches.get(name);
+    if (fetch === undefined) {
+      if (this.#fetches.size >= this.#around.limits.waiters)
+        throw failure("too-busy", "modules being fetched");
+      const askers = new Set<AbortSignal>();
+      const ending = new AbortController();
+      const download = {
+        origin: address.module.hostname,
+        isWanted: () => askers.size > 0,
+        end: (reason: unknown) => ending.abort(reason),
+      };
+      const signal = AbortSignal.any([this.#closing.signal, ending.signal]);
+      const result = this.#places
+        .run(
+          download,
+          signal,
+          async () =>
+            (await this.#takeNearest(address, signal)) ??
+            (await this.#receive(address, open, signal)),
+        )
+        .finally(() => this.#fetches.delete(name));
+      fetch = { askers, result };
+      this.#fetches.set(name, fetch);
+      result.catch((error: unknown) => this.#around.onFailed(name, error));
+    }
+    const { askers, result } = fetch;
     if (!asker.aborted) askers.add(asker);
     asker.addEventListener("abort", () => {
       askers.delete(asker);
       this.#places.makeWay();
     });
     return result;
-  }
-
-  #start(
-    name: string,
-    address: ModuleReleaseAddress,
-    open: (signal: AbortSignal) => Promise<Incoming>,
-  ): Fetch {
-    if (this.#fetches.size >= this.#around.limits.waiters)
-      throw failure("too-busy", "modules being fetched");
-    const askers = new Set<AbortSignal>();
-    const ending = new AbortController();
-    const download = {
-      origin: address.module.hostname,
-      isWanted: () => askers.size > 0,
-      end: (reason: unknown) => ending.abort(reason),
-    };
-    const signal = AbortSignal.any([this.#closing.signal, ending.signal]);
-    const result = this.#places
-      .run(
-        download,
-        signal,
-        async () =>
-          (await this.#takeNearest(address, signal)) ??
-          (await this.#receive(address, open, signal)),
-      )
-      .finally(() => this.#fetches.delete(name));
-    const fetch = { askers, result };
-    this.#fetches.set(name, fetch);
-    result.catch((error: unknown) => this.#around.onFailed(name, error));
-    return fetch;
   }
 
   /** Takes an archive that another replica fetched; undefined for what cannot be had there now, which comes from its origin. */
@@ -448,10 +463,8 @@ export class ModuleMirror {
       const { commit, place } = incoming ?? {};
       if (error instanceof NotPackable && commit !== undefined) {
         const foreign = error.message;
-        await pins.admit(
-          address,
-          makeOffer(commit, { commit, place, foreign }),
-        );
+        const offered = { digest: commit, commit, place, foreign };
+        await pins.admit(address, offered);
         return { foreign };
       }
       // What the mirror may not read, clients may: unless they have it already.
@@ -503,7 +516,7 @@ export class ModuleMirror {
       const opened = { fd: spool.handle.fd, size: spool.written };
       await verify(name, format, opened);
       const archive = { sha256, format, subdirectory, commit };
-      const offered = makeOffer(commit ?? sha256, { commit, place, archive });
+      const offered = { digest: commit ?? sha256, commit, place, archive };
       const kept = known ?? (await pins.admit(address, offered)).archive;
       await blobs.commit(spool, sha256);
       return kept ?? archive;
@@ -565,11 +578,11 @@ function offerOf(
   { location, base, commit }: ModuleRelease,
 ): ModuleOffer | undefined {
   const place = { location, base };
-  if (commit !== undefined) return makeOffer(commit, { commit, place });
+  if (commit !== undefined) return { digest: commit, commit, place };
   const source = sourceOf(address, place);
   if (source.kind !== "foreign") return undefined;
   const digest = hash("sha256", withoutQuery(location));
-  return makeOffer(digest, { place, foreign: source.getter });
+  return { digest, place, foreign: source.getter };
 }
 
 function sourceOf(
@@ -623,4 +636,42 @@ async function listDated(
       ).catch(() => none)
     : none;
   return bareVersions(await registry.listVersions(module, signal), await dates);
+}
+
+/** Divides `versions` into admitted and left out; either may be empty. */
+function sortOut(
+  { policy, mode }: AdmissionRules,
+  module: ModuleAddress,
+  versions: Iterable<Version>,
+  list: VersionList | undefined,
+  now: Date,
+): ListedModule {
+  const all = newestFirst(versions);
+  const refused = all.flatMap((version): LeftOut | [] => {
+    const decision = decideByRules(policy, module, version);
+    if (decision.action === "deny") return leaveOutDenied(version, decision);
+    const age = ageOf(version, list, decision.minimumAge, now);
+    return age.old ? [] : leaveOutYoung(version, age);
+  });
+  const divided = divide(refused, mode === "report");
+  const out = new Set(divided.leftOut.map(({ version }) => version));
+  return { ...divided, list, versions: all.filter((one) => !out.has(one)) };
+}
+
+/**
+ * Age counts from what the registry claims and from when the mirror first saw the version listed, whichever is later.
+ * What nothing dates was public at first contact at the latest.
+ */
+function ageOf(
+  version: Version,
+  list: VersionList | undefined,
+  minimumAge: number,
+  now: Date,
+) {
+  const entry = list?.versions.get(version);
+  const isUnlisted = entry === undefined;
+  return decideByAge(
+    { minimumAge, isUnlisted, seenAt: entry?.appeared, now },
+    entry?.published ?? list?.firstContact,
+  );
 }

@@ -1,11 +1,11 @@
-import { isDeepStrictEqual } from "node:util";
 import { SingleFlight } from "../../concurrency/single-flight.ts";
 import { failure } from "../../errors/index.ts";
 import { asStoreFull } from "../../store/file-failure.ts";
 import { listApproved, type Decisions } from "../../trust/decisions.ts";
 import { settleModule, type ModuleEvent } from "../../trust/module-pin.ts";
+import type { TrustEvent } from "../../trust/settle.ts";
 import type { Clock } from "../cache/clock.ts";
-import type { TrustEvents } from "../trust/trust-events.ts";
+import type { Told, TrustEvents } from "../trust/trust-events.ts";
 import type { TrustStore } from "../trust/trust-store.ts";
 import type { ModuleTrustRecords } from "./records.ts";
 import {
@@ -59,7 +59,8 @@ export class ModulePins {
     for (let tries = 0; tries < mostTries; tries++) {
       const before = (await this.#records.read(address)) ?? unknownModule;
       const { release, served } = decide(before);
-      if (isDeepStrictEqual(release, before)) return served;
+      // As they are written.
+      if (JSON.stringify(release) === JSON.stringify(before)) return served;
       await this.#writing.run(name, () =>
         this.#write(address, decide).catch((error: unknown) => {
           throw asStoreFull(name, error);
@@ -94,9 +95,9 @@ export class ModulePins {
     address: ModuleReleaseAddress,
     offered: ModuleOffer,
   ): Promise<boolean> {
-    if ((await this.settle(address)) === undefined) return false;
-    await this.admit(address, offered);
-    return true;
+    const isKnown = (await this.settle(address)) !== undefined;
+    if (isKnown) await this.admit(address, offered);
+    return isKnown;
   }
 
   /** Writes the decision together with what people hear of it. */
@@ -141,22 +142,13 @@ function settleBy(
 }
 
 /** What people hear of a module is what they hear of a release of a provider, but for a key. */
-function inWords({ kind, digest }: ModuleEvent) {
+function inWords({ kind, digest }: ModuleEvent): TrustEvent<Told> {
   const evidence = { sha256sums: digest };
-  switch (kind) {
-    case "approved":
-      return {
-        kind: "accepted",
-        evidence,
-        because: kind,
-        alarms: false,
-      } as const;
-    case "other-content":
-      return { kind: "candidate", evidence, reason: kind } as const;
-    case "pinned":
-    case "healed":
-      return { kind, evidence } as const;
-  }
+  if (kind === "approved")
+    return { kind: "accepted", evidence, because: kind, alarms: false };
+  return kind === "other-content"
+    ? { kind: "candidate", evidence, reason: kind }
+    : { kind, evidence };
 }
 
 /** Adds an offer as the last one; what was learnt of the same content before is kept. The pinned content is never dropped, and an approved one only for want of others. */

@@ -11,11 +11,10 @@ import { ifAddress } from "../../errors/index.ts";
 import type { RecordKey } from "../../store/records/record-tables.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Candidate } from "../../trust/candidates.ts";
-import type { Kept, MetadataRecords } from "../cache/metadata-cache.ts";
+import type { MetadataRecords } from "../cache/metadata-cache.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import {
   formatModuleRelease,
-  makeOffer,
   unknownModule,
   type ModuleRelease,
   type ModuleReleaseAddress,
@@ -23,44 +22,38 @@ import {
 } from "./release.ts";
 
 const text = z.string();
-const optionalText = text.nullable().transform((value) => value ?? undefined);
-
-const placeShape = { location: text, base: text };
+/** JSON leaves out what is undefined. */
+const orAbsent = text.nullish().transform((value) => value ?? undefined);
+const moment = z.iso.datetime().transform((written) => new Date(written));
+const place = { location: text, base: text };
 
 const releaseShape = z.object({
-  confirmedAt: z.iso.datetime().transform((written) => new Date(written)),
-  ...placeShape,
-  commit: optionalText,
-});
-
-const archiveShape = z.object({
-  sha256: text.transform(parseSha256),
-  format: z.enum(archiveFormats),
-  subdirectory: text,
-  commit: optionalText,
+  confirmedAt: moment,
+  ...place,
+  commit: orAbsent,
 });
 
 const digest = text.regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/);
 
-const offerShape = z
-  .object({
-    digest,
-    commit: digest.optional(),
-    place: z.object(placeShape).optional(),
-    archive: archiveShape.optional(),
-    foreign: text.optional(),
-    noted: z.enum(["approved", "other-content"]).optional(),
-  })
-  .transform(({ digest, ...offered }) => makeOffer(digest, offered));
-
 const trustShape = z.object({
-  pinned: z
-    .object({
+  pinned: z.object({ digest, at: moment }).optional(),
+  evidence: z.array(
+    z.object({
       digest,
-      at: z.iso.datetime().transform((written) => new Date(written)),
-    })
-    .optional(),
-  evidence: z.array(offerShape),
+      commit: digest.optional(),
+      place: z.object(place).optional(),
+      archive: z
+        .object({
+          sha256: text.transform(parseSha256),
+          format: z.enum(archiveFormats),
+          subdirectory: text,
+          commit: orAbsent,
+        })
+        .optional(),
+      foreign: text.optional(),
+      noted: z.enum(["approved", "other-content"]).optional(),
+    }),
+  ),
 });
 
 /** Names of the records that list a module's versions. */
@@ -73,48 +66,27 @@ export const moduleVersionNaming = {
 };
 
 /** Records of releases, one for each. */
-export class ModuleReleaseRecords implements MetadataRecords<
-  ModuleReleaseAddress,
-  ModuleRelease
-> {
-  readonly #records: RecordStore;
-
-  constructor(records: RecordStore) {
-    this.#records = records;
-  }
-
-  format(address: ModuleReleaseAddress): string {
-    return formatModuleRelease(address);
-  }
-
-  key(address: ModuleReleaseAddress): RecordKey {
-    return releaseKey(address);
-  }
-
-  weigh({ location, base }: ModuleRelease): number {
-    return 512 + location.length + base.length;
-  }
-
-  async read(
-    address: ModuleReleaseAddress,
-  ): Promise<Kept<ModuleRelease> | undefined> {
-    return this.#records.read(releaseKey(address), readRelease);
-  }
-
-  async write(
-    address: ModuleReleaseAddress,
-    kept: Kept<ModuleRelease>,
-  ): Promise<Kept<ModuleRelease> | undefined> {
-    const { revision: before, commit = null, ...place } = kept.value;
-    const confirmedAt = kept.confirmedAt.toISOString();
-    const body = { ...place, commit, confirmedAt };
-    const revision = await this.#records.swap(
-      ...([releaseKey(address), before, body] as const),
-    );
-    return revision === undefined
-      ? undefined
-      : { ...kept, value: { ...kept.value, revision } };
-  }
+export function moduleReleaseRecords(
+  records: RecordStore,
+): MetadataRecords<ModuleReleaseAddress, ModuleRelease> {
+  return {
+    format: formatModuleRelease,
+    key: releaseKey,
+    weigh: ({ location, base }) => 512 + location.length + base.length,
+    read: (address) =>
+      records.read(releaseKey(address), (body, revision) => {
+        const { confirmedAt, ...value } = releaseShape.parse(body);
+        return { confirmedAt, value: { ...value, revision } };
+      }),
+    write: async (address, { confirmedAt, value }) => {
+      const { revision: before, ...release } = value;
+      const body = { ...release, confirmedAt };
+      const revision = await records.swap(releaseKey(address), before, body);
+      return revision === undefined
+        ? undefined
+        : { confirmedAt, value: { ...value, revision } };
+    },
+  };
 }
 
 /** Lists the candidates that the record of a release has, also those that the bounds of `trust list` left out. */
@@ -125,18 +97,13 @@ export async function listOffered(
   const { hostname, namespace, type } = provider;
   const release = await records.read(
     ["module_pins", hostname, namespace, ...type.split("/"), version],
-    readTrust,
+    readModuleTrust,
   );
   return (release?.contents ?? []).flatMap(({ digest, noted: reason }) =>
     reason === "other-content"
       ? [{ version, sha256sums: digest, reason, fingerprint: undefined }]
       : [],
   );
-}
-
-function readRelease(body: unknown, revision: number): Kept<ModuleRelease> {
-  const { confirmedAt, ...value } = releaseShape.parse(body);
-  return { confirmedAt, value: { ...value, revision } };
 }
 
 /** Contents of releases: the pinned one and what was offered beside it, one record a release. */
@@ -149,7 +116,7 @@ export class ModuleTrustRecords {
 
   /** Undefined while nothing was offered. */
   async read(address: ModuleReleaseAddress): Promise<ModuleTrust | undefined> {
-    return this.#records.read(trustKey(address), readTrust);
+    return this.#records.read(trustKey(address), readModuleTrust);
   }
 
   transact<T>(work: () => Promise<T>): Promise<T> {
@@ -161,9 +128,10 @@ export class ModuleTrustRecords {
     address: ModuleReleaseAddress,
     change: (before: ModuleTrust) => ModuleTrust,
   ): Promise<void> {
-    await this.#records.change(trustKey(address), readTrust, (before) => {
+    await this.#records.change(trustKey(address), readModuleTrust, (before) => {
       const after = change(before ?? unknownModule);
-      return after === before ? before : writeTrust(after);
+      const { pinned, contents: evidence } = after;
+      return after === before ? before : { pinned, evidence };
     });
   }
 
@@ -172,10 +140,10 @@ export class ModuleTrustRecords {
     const tables = ["module_lists", "module_releases", "module_pins"] as const;
     const listed = tables.map((table) => this.#records.list([table], 4));
     const found = (await Promise.all(listed)).flat();
-    const byName = new Map(found.map((parts) => [parts.join("/"), parts]));
-    return [...byName.keys()].toSorted().flatMap((text) => {
+    const names = new Set(found.map((parts) => parts.join("/")));
+    return [...names].toSorted().flatMap((path) => {
       const [hostname = "", namespace = "", name = "", system = ""] =
-        byName.get(text) ?? [];
+        path.split("/");
       // A row of another program has no address.
       return (
         ifAddress(() => [moduleAddress(hostname, namespace, name, system)]) ??
@@ -192,19 +160,9 @@ export class ModuleTrustRecords {
   }
 }
 
-function readTrust(body: unknown): ModuleTrust {
+export function readModuleTrust(body: unknown): ModuleTrust {
   const { pinned, evidence } = trustShape.parse(body);
   return { pinned, contents: evidence };
-}
-
-function writeTrust({ pinned, contents }: ModuleTrust) {
-  return {
-    pinned: pinned && { ...pinned, at: pinned.at.toISOString() },
-    evidence: contents.map(({ archive, ...offer }) => ({
-      ...offer,
-      archive: archive && { ...archive, commit: archive.commit ?? null },
-    })),
-  };
 }
 
 function releaseKey({ module, version }: ModuleReleaseAddress): RecordKey {

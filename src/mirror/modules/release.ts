@@ -57,32 +57,19 @@ export function isArchive(
  */
 export interface ModuleOffer extends ModuleContent {
   /** Commit of a git source, which is the digest. */
-  readonly commit: string | undefined;
+  readonly commit?: string | undefined;
   /** Place of the commit, or of what only clients can fetch. */
-  readonly place: ModulePlace | undefined;
+  readonly place?: ModulePlace | undefined;
   /** Undefined while it was not fetched. */
-  readonly archive: ModuleArchive | undefined;
+  readonly archive?: ModuleArchive | undefined;
   /** Reason why only clients can fetch it; undefined where the mirror can. */
-  readonly foreign: string | undefined;
+  readonly foreign?: string | undefined;
 }
 
 export type ModuleTrust = ModulePin<ModuleOffer>;
 
 /** A release of which nothing is known yet. */
-export const unknownModule: ModuleTrust = {
-  ...{ pinned: undefined, contents: [] },
-};
-
-export function makeOffer(
-  digest: string,
-  offered: Partial<Omit<ModuleOffer, "digest">>,
-): ModuleOffer {
-  return {
-    ...{ digest, noted: undefined, commit: undefined, place: undefined },
-    ...{ archive: undefined, foreign: undefined },
-    ...offered,
-  };
-}
+export const unknownModule: ModuleTrust = { pinned: undefined, contents: [] };
 
 /** Names the release as records and decisions do. */
 export function asDecided({

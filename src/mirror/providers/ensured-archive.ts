@@ -27,7 +27,7 @@ interface EnsuredArchive {
 interface EnsureOptions {
   /** Reads a stored archive even if it was hashed before. */
   readonly inspects?: boolean;
-  /** Ends the download when it is aborted and no other reader is there. */
+  /** Ends the wait. */
   readonly signal?: AbortSignal;
 }
 
@@ -56,7 +56,6 @@ export async function ensureArchive(
       await (signal ? untilAborted(archive.stored, signal) : archive.stored);
     } finally {
       await archive.close();
-      if (signal?.aborted === true) archive.abandon();
     }
     return hashes.wait(sha256);
   })();

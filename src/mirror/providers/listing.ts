@@ -31,7 +31,7 @@ import {
   type ProviderRequest,
   type ReleaseRequest,
   requestVersions,
-} from "../trust/request.ts";
+} from "../trust/admission.ts";
 import type { VersionList } from "../versions/version-list.ts";
 
 /** Versions of a provider that clients may have, newest first, and the others. */

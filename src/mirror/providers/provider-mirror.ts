@@ -33,12 +33,12 @@ import {
   refuseByPolicy,
   youthOf,
 } from "../trust/admission-rules.ts";
-import type { Admission } from "../trust/admission.ts";
 import type {
+  Admission,
   ProviderRequest,
   ReleaseRequest,
   Served,
-} from "../trust/request.ts";
+} from "../trust/admission.ts";
 import type { SettledRelease } from "../trust/settlements.ts";
 import type { VersionList } from "../versions/version-list.ts";
 import {

@@ -13,10 +13,10 @@ import type { KnownRelease } from "../releases/known-release.ts";
 import type { VersionList } from "../versions/version-list.ts";
 import { keyRulesOf, type AdmissionRules } from "../trust/admission-rules.ts";
 import {
-  requestVersion,
+  requestVersions,
   type ProviderRequest,
   type ReleaseRequest,
-} from "../trust/request.ts";
+} from "../trust/admission.ts";
 import type { TrustEvents } from "../trust/trust-events.ts";
 import type { ProviderCatalog } from "./provider-catalog.ts";
 import { refusalOf, saysNothing, type RefusedVersions } from "./refusals.ts";
@@ -176,7 +176,7 @@ export async function writeContact(
       alarms = contacted.alarms && pins === undefined;
       return contacted.namespace;
     },
-    () => events.noteContact(request, contact, alarms),
+    () => events.noteContact(provider, contact, alarms),
   );
 }
 
@@ -188,7 +188,7 @@ function* listCandidates(
 ): Generator<ReleaseRequest> {
   let left = mostTried;
   for (const version of orderCandidates(listedIn(list))) {
-    const one = requestVersion(request, version);
+    const [one] = requestVersions(request, [version]).allowed;
     if (one === undefined) continue;
     if (left-- === 0) break;
     yield one;

@@ -23,7 +23,7 @@ import { formatRelease, type ReleaseAddress } from "../releases/release.ts";
 import { refreshVersions, type VersionList } from "../versions/version-list.ts";
 import { listApproved } from "../../trust/decisions.ts";
 import type { TrustEvents } from "../trust/trust-events.ts";
-import type { ProviderRequest, ReleaseRequest } from "../trust/request.ts";
+import type { ProviderRequest, ReleaseRequest } from "../trust/admission.ts";
 
 interface ProviderCatalogParts {
   readonly origins: ReadonlyMap<Hostname, ReleaseOrigin>;

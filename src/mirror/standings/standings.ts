@@ -2,7 +2,7 @@ import { failure } from "../../errors/index.ts";
 import type { FirstContact } from "../../trust/state.ts";
 import type { Answer, Within } from "../cache/metadata-cache.ts";
 import { formatRelease } from "../releases/release.ts";
-import type { ProviderRequest, ReleaseRequest } from "../trust/request.ts";
+import type { ProviderRequest, ReleaseRequest } from "../trust/admission.ts";
 import type { SettledRelease, Settlements } from "../trust/settlements.ts";
 import type { FirstContacts } from "./first-contacts.ts";
 import { isAdmitted, type ProviderCatalog } from "./provider-catalog.ts";

@@ -74,11 +74,8 @@ export function youthOf(
   { minimumAgeRule, guidance }: PolicyDecision,
   { availableAt }: Youth,
 ): Failure<"too-young"> {
-  const name = formatSubject(subject);
-  return failure(
-    ...(["too-young", name, version, minimumAgeRule] as const),
-    ...([availableAt, guidance] as const),
-  );
+  const facts = [formatSubject(subject), version, minimumAgeRule] as const;
+  return failure("too-young", ...facts, availableAt, guidance);
 }
 
 /** Decides on a whole provider or module. */
@@ -146,9 +143,7 @@ export function findExclusion(
 ): "trust.keys" | "trust.newKeys" | undefined {
   if (isModuleType(provider.type)) return undefined;
   const { newKeys, pins } = keyRulesOf(rules, provider);
-  if (pins !== undefined)
-    return fingerprint !== undefined && pins.has(fingerprint)
-      ? undefined
-      : "trust.keys";
-  return newKeys === "refuse" ? "trust.newKeys" : undefined;
+  if (pins === undefined)
+    return newKeys === "refuse" ? "trust.newKeys" : undefined;
+  return fingerprint && pins.has(fingerprint) ? undefined : "trust.keys";
 }

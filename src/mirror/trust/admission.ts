@@ -1,27 +1,44 @@
 import { LRUCache } from "lru-cache";
 import type { ModuleAddress } from "../../address/module-address.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
+import type { Version } from "../../address/version.ts";
+import { decideByRules, type PolicyDecision } from "../../trust/policy.ts";
+import type { ReleaseOrigin } from "../releases/evidence.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import {
   admitVersion,
   type AdmissionRules,
   formatSubject,
 } from "./admission-rules.ts";
-import { describeLeftOut, type LeftOut } from "./left-out.ts";
+import {
+  describeLeftOut,
+  leaveOutDenied,
+  type LeftOut,
+  type Listed,
+} from "./left-out.ts";
 import { noteReported, type Notebook, subjectOf } from "./trust-events.ts";
-import type { ProviderRequest, ReleaseRequest, Served } from "./request.ts";
-import type { TrustStore } from "./trust-store.ts";
+import type { TrustEntry, TrustStore } from "./trust-store.ts";
 
 /** Providers in memory; bounded because clients may request any. */
 const providersInMemory = 1_000;
 
-/**
- * Versions missing from a list of a provider or module, and those that a
- * reporting policy would omit.
- */
-export interface Listed {
-  readonly leftOut: readonly LeftOut[];
-  readonly reported: readonly LeftOut[];
+/** Origin of a provider, and the rules at the time of the request. */
+export interface Served {
+  readonly origin: ReleaseOrigin;
+  readonly rules: AdmissionRules;
+}
+
+/** Inputs of the decision on one request; each is looked up once and handed down. */
+export interface ProviderRequest extends Served {
+  readonly provider: ProviderAddress;
+  /** Trust entry of its namespace. */
+  readonly entry: TrustEntry;
+}
+
+/** The same for one version, which the rules alone do not refuse. */
+export interface ReleaseRequest extends ProviderRequest {
+  readonly address: ReleaseAddress;
+  readonly decision: PolicyDecision;
 }
 
 /** The rules of the moment, and the trust of the namespace, for each request. */
@@ -31,12 +48,12 @@ export class Admission {
   readonly #lastLeftOut = new LRUCache<string, string>({
     max: providersInMemory,
   });
-  #rules: AdmissionRules;
+  #rules!: AdmissionRules;
 
   constructor(store: TrustStore, notebook: Notebook, rules: AdmissionRules) {
     this.#store = store;
     this.#notebook = notebook;
-    this.#rules = this.#reporting(rules);
+    this.replaceRules(rules);
   }
 
   get rules(): AdmissionRules {
@@ -45,12 +62,10 @@ export class Admission {
 
   /** Applies from the next request on, also to cached values. */
   replaceRules(rules: AdmissionRules): void {
-    this.#rules = this.#reporting(rules);
-  }
-
-  #reporting(rules: AdmissionRules): AdmissionRules {
-    if (rules.mode !== "report") return rules;
-    return { ...rules, report: (error) => noteReported(this.#notebook, error) };
+    this.#rules =
+      rules.mode === "report"
+        ? { ...rules, report: (error) => noteReported(this.#notebook, error) }
+        : rules;
   }
 
   /** Looks up the trust of a provider's namespace, for one request. */
@@ -91,4 +106,22 @@ export class Admission {
       void this.#notebook.audit.record(entry, { durable: false });
     }
   }
+}
+
+/** The versions that may be asked for, and those that the rules deny; both, where the policy only reports. */
+export function requestVersions(
+  request: ProviderRequest,
+  versions: readonly Version[],
+) {
+  const { provider, rules } = request;
+  const allowed: ReleaseRequest[] = [];
+  const denied: LeftOut[] = [];
+  for (const version of versions) {
+    const decision = decideByRules(rules.policy, provider, version);
+    if (decision.action === "deny")
+      denied.push(leaveOutDenied(version, decision));
+    if (decision.action === "allow" || rules.report !== undefined)
+      allowed.push({ ...request, address: { provider, version }, decision });
+  }
+  return { allowed, denied };
 }

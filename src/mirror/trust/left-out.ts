@@ -11,24 +11,28 @@ import type { Policy, PolicyDecision } from "../../trust/policy.ts";
 /** Version that the origin offers and that is hidden from clients. */
 export interface LeftOut {
   readonly version: Version;
-  readonly kind: "denied" | "young" | "held";
-  /**
-   * Cause in words: the rule that denies it, the end of its minimum age, or the
-   * key that holds it back.
-   */
+  readonly kind: keyof typeof kinds;
+  /** In words: the rule that denies it, the end of its minimum age, or the key that holds it back. */
   readonly cause: string;
   /** When one that is too young is old enough, where that is known. */
   readonly availableAt?: Date | undefined;
 }
 
+/** Versions missing from a list of a provider or module, and those that a reporting policy would omit. */
+export interface Listed {
+  readonly leftOut: readonly LeftOut[];
+  readonly reported: readonly LeftOut[];
+}
+
 /** Numbers by kind; undefined when nothing is left out. */
 export type LeftOutCounts = Readonly<Partial<Record<LeftOut["kind"], number>>>;
 
+/** In the order in which people read them. */
 const kinds = {
   young: "too young",
   held: "held back",
   denied: "denied",
-} as const satisfies Record<LeftOut["kind"], string>;
+} as const;
 
 /** Versions of one kind that a sentence names. */
 const mostNamed = 5;
@@ -57,32 +61,26 @@ export function leaveOutRefused(
   version: Version,
   refusal: ProvenderError | { readonly code: string } | undefined,
 ): LeftOut {
-  return { version, kind: "held", cause: nameCause(refusal) };
-}
-
-function nameCause(
-  refusal: ProvenderError | { readonly code: string } | undefined,
-): string {
-  if (refusal === undefined) return "it was not looked at yet";
+  let cause = refusal?.code ?? "it was not looked at yet";
   if (isFailure(refusal, "content-revoked") && refusal.decision !== undefined)
-    return `content ${refusal.decision}`;
-  if (isFailure(refusal, "key-refused") && refusal.decision !== undefined)
-    return `signing key ${refusal.fingerprint}, ${refusal.decision}`;
-  if (isFailure(refusal, "key-refused"))
-    return refusal.fingerprint === "none"
-      ? "it is not signed"
-      : `${refusal.because} signing key ${refusal.fingerprint}`;
-  if (refusal.code === "not-found")
-    return "its registry lists it and does not have its documents";
-  return refusal.code === "signature-refused"
-    ? "its signature is refused"
-    : refusal.code;
+    cause = `content ${refusal.decision}`;
+  else if (isFailure(refusal, "key-refused")) {
+    const { because, decision, fingerprint } = refusal;
+    if (decision !== undefined)
+      cause = `signing key ${fingerprint}, ${decision}`;
+    else if (fingerprint === "none") cause = "it is not signed";
+    else cause = `${because} signing key ${fingerprint}`;
+  } else if (refusal?.code === "not-found")
+    cause = "its registry lists it and does not have its documents";
+  else if (refusal?.code === "signature-refused")
+    cause = "its signature is refused";
+  return { version, kind: "held", cause };
 }
 
 /** Those of each kind, in the order of `kinds`. */
 function byKind(versions: readonly LeftOut[]) {
   const groups = Map.groupBy(versions, ({ kind }) => kind);
-  return (["young", "held", "denied"] as const).flatMap((kind) => {
+  return (Object.keys(kinds) as LeftOut["kind"][]).flatMap((kind) => {
     const own = groups.get(kind);
     return own === undefined ? [] : [{ kind, words: kinds[kind], own }];
   });
@@ -111,23 +109,19 @@ export function describeLeftOut(
   return [formatCounts(versions), ...formatLeftOut(versions)].join("; ");
 }
 
-/**
- * Divides refused versions into those left out and those that a reporting
- * policy only notes.
- */
-export function divide(refused: readonly LeftOut[], isReporting: boolean) {
+/** Divides refused versions into those left out and those that a reporting policy only notes. */
+export function divide(
+  refused: readonly LeftOut[],
+  isReporting: boolean,
+): Listed {
   if (!isReporting) return { leftOut: refused, reported: [] };
-  const isOfPolicy = ({ kind }: LeftOut) =>
-    kind === "denied" || kind === "young";
   return {
-    leftOut: refused.filter((one) => !isOfPolicy(one)),
-    reported: refused.filter(isOfPolicy),
+    leftOut: refused.filter(({ kind }) => kind === "held"),
+    reported: refused.filter(({ kind }) => kind !== "held"),
   };
 }
 
-/**
- * Creates the error for a provider or module with all its versions left out.
- */
+/** The error for a provider or module with all its versions left out. */
 export function nothingAdmitted(
   name: string,
   versions: readonly LeftOut[],
@@ -138,10 +132,7 @@ export function nothingAdmitted(
   return failure("nothing-admitted", name, counts, lines, guidance);
 }
 
-/**
- * Formats a line for each kind, shown to clients beside the versions that they
- * get.
- */
+/** A line for each kind, shown to clients beside the versions that they get. */
 export function formatLeftOut(versions: readonly LeftOut[]): readonly string[] {
   return byKind(versions).map(({ words, own }) => {
     const named = own

@@ -17,13 +17,12 @@ import { findKnownKey } from "../../trust/key-verdict.ts";
 import { needsDecision, type Candidate } from "../../trust/candidates.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import { findExclusion, type AdmissionRules } from "./admission-rules.ts";
-import type { Namespace } from "./trust-records.ts";
 import type {
+  KnownNamespace,
+  Namespace,
   ProviderCandidates,
-  ReadNamespace,
   TrustStore,
 } from "./trust-store.ts";
-import type { NamespaceTrust } from "../../trust/state.ts";
 
 /** A candidate that waits for an operator; the type of a module is NAME/SYSTEM. */
 export interface PendingDecision extends ReleaseAddress, Candidate {
@@ -85,11 +84,7 @@ async function listAllPending(
 
 /** Lists what needs a decision in one namespace. */
 export function listPending(
-  {
-    namespace,
-    trust,
-    candidates,
-  }: Exclude<ReadNamespace, { readonly problem: unknown }>,
+  { namespace, trust, candidates }: KnownNamespace,
   rules: AdmissionRules,
 ): readonly PendingDecision[] {
   return candidates.flatMap(({ type, list }) =>
@@ -105,7 +100,7 @@ export async function readPending(
   provider: ProviderAddress,
   rules: AdmissionRules,
 ): Promise<readonly PendingDecision[]> {
-  const trust: NamespaceTrust = await store.read(provider);
+  const trust = await store.read(provider);
   const { type } = provider;
   const own = { type, ...(await store.readCandidates(provider)) };
   return listPending({ namespace: provider, trust, candidates: [own] }, rules);

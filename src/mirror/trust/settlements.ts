@@ -8,7 +8,7 @@ import { findKnownKey, findRevokedContent } from "../../trust/key-verdict.ts";
 import { learnProviderKey } from "../../trust/first-contact.ts";
 import { settle, type Settled } from "../../trust/settle.ts";
 import type { Refused, ReleaseQuestion } from "../../trust/standing.ts";
-import type { FirstContact, NamespaceTrust } from "../../trust/state.ts";
+import type { FirstContact } from "../../trust/state.ts";
 import type { MetadataCache } from "../cache/metadata-cache.ts";
 import type { StoredEvidence } from "../releases/evidence.ts";
 import {
@@ -24,8 +24,8 @@ import {
 } from "../releases/release.ts";
 import type { VersionList } from "../versions/version-list.ts";
 import type { Notebook, TrustEvents } from "./trust-events.ts";
-import { keyRulesOf, type AdmissionRules, youthOf } from "./admission-rules.ts";
-import type { ReleaseRequest } from "./request.ts";
+import { keyRulesOf, youthOf } from "./admission-rules.ts";
+import type { ReleaseRequest } from "./admission.ts";
 
 /** Inputs of the decision on a release, beside the request. */
 export interface SettledBy {
@@ -51,16 +51,6 @@ export interface SettledRelease {
   readonly age: AgeDecision;
 }
 
-/** A release as it was decided on; good while none of its causes changes. */
-interface Remembered {
-  readonly rules: AdmissionRules;
-  /** Weak, since each change makes another, of all providers of the namespace. */
-  readonly trust: WeakRef<NamespaceTrust>;
-  readonly contact: FirstContact;
-  readonly list: VersionList | undefined;
-  readonly settled: SettledRelease;
-}
-
 /** Attempts at a decision while other processes write the same record. */
 const mostTries = 8;
 
@@ -71,7 +61,6 @@ const mostTries = 8;
 export class Settlements {
   readonly #parts: SettlementsParts;
   readonly #writing = new SingleFlight<string, KnownRelease | undefined>();
-  readonly #remembered = new WeakMap<KnownRelease, Remembered>();
 
   constructor(parts: SettlementsParts) {
     this.#parts = parts;
@@ -82,20 +71,23 @@ export class Settlements {
     known: KnownRelease,
     by: SettledBy,
   ): Promise<SettledRelease> {
+    const { address } = request;
+    const name = formatRelease(address);
     let now = known;
     for (let tries = 0; tries < mostTries; tries++) {
-      const remembered = this.#recall(request, now, by);
-      if (remembered !== undefined) return remembered;
       const settled = settle(this.#ask(request, now, by));
-      if (settled.firstSigner !== undefined) {
-        await learnFirstSigner(request, settled.firstSigner);
+      const { firstSigner } = settled;
+      if (firstSigner !== undefined) {
+        // No other key is first from now on, before anything of this one is pinned.
+        const { provider, version } = address;
+        const own = { type: provider.type, version };
+        await request.entry.change((namespace) =>
+          learnProviderKey(namespace, own, firstSigner),
+        );
         continue;
       }
-      if (settled.release === now.trust)
-        return this.#answer(request, now, by, settled);
+      if (settled.release === now.trust) return answer(request, now, settled);
       const before = now;
-      const { address } = request;
-      const name = formatRelease(address);
       const written = await this.#writing.run(name, () =>
         this.#write(request, before, settled).catch((error: unknown) => {
           throw asStoreFull(name, error);
@@ -107,7 +99,7 @@ export class Settlements {
       now =
         written ?? (other ? joinReleases(other, now) : { ...now, revision: 0 });
     }
-    throw failure("too-busy", `writers of ${formatRelease(request.address)}`);
+    throw failure("too-busy", `writers of ${name}`);
   }
 
   /** Lists the digests that clients would get, and changes nothing. */
@@ -170,53 +162,21 @@ export class Settlements {
       enforcesAge: rules.report === undefined,
     };
   }
-
-  #answer(
-    request: ReleaseRequest,
-    known: KnownRelease,
-    by: SettledBy,
-    { standing }: Settled<StoredEvidence>,
-  ): SettledRelease {
-    const { address, rules, entry } = request;
-    if (standing.kind === "empty")
-      throw failure("not-found", formatRelease(address));
-    if (standing.kind === "refused") throw refusalOf(request, known, standing);
-    const release = viewOf(address, known, standing);
-    if (release === undefined)
-      throw failure("not-found", formatRelease(address));
-    const { age } = standing;
-    const settled = { release, age };
-    if (age.old)
-      this.#remembered.set(known, {
-        ...{ rules, settled, trust: new WeakRef(entry.trust), ...by },
-      });
-    return settled;
-  }
-
-  #recall(
-    { rules, entry }: ReleaseRequest,
-    known: KnownRelease,
-    { contact, list }: SettledBy,
-  ): SettledRelease | undefined {
-    const remembered = this.#remembered.get(known);
-    const isGood =
-      remembered?.rules === rules &&
-      remembered.trust.deref() === entry.trust &&
-      remembered.contact === contact &&
-      remembered.list === list;
-    return isGood ? remembered.settled : undefined;
-  }
 }
 
-/** No other key is first from now on, before anything of this one is pinned. */
-async function learnFirstSigner(
-  { address: { provider, version }, entry }: ReleaseRequest,
-  fingerprint: string,
-): Promise<void> {
-  const name = { type: provider.type, version };
-  await entry.change((namespace) =>
-    learnProviderKey(namespace, name, fingerprint),
-  );
+/** What clients get, or its refusal. */
+function answer(
+  request: ReleaseRequest,
+  known: KnownRelease,
+  { standing }: Settled<StoredEvidence>,
+): SettledRelease {
+  const { address } = request;
+  if (standing.kind === "refused") throw refusalOf(request, known, standing);
+  const release =
+    standing.kind === "served" ? viewOf(address, known, standing) : undefined;
+  if (standing.kind === "empty" || release === undefined)
+    throw failure("not-found", formatRelease(address));
+  return { release, age: standing.age };
 }
 
 function refusalOf(
@@ -229,11 +189,10 @@ function refusalOf(
   const { fault, signedBy = "none", sha256sums } = evidence;
   if (because === "signature")
     return fault ?? failure("not-found", formatRelease(address));
-  if (because === "age")
-    return youthOf(
-      ...([provider, version, rule] as const),
-      age.old ? { availableAt: undefined } : age,
-    );
+  if (because === "age") {
+    const youth = age.old ? { availableAt: undefined } : age;
+    return youthOf(provider, version, rule, youth);
+  }
   if (because === "other-content")
     return failure("release-conflict", address, sha256sums);
   const { trust: namespace } = entry;

@@ -1,4 +1,7 @@
-import { formatProviderAddress } from "../../address/provider-address.ts";
+import {
+  formatProviderAddress,
+  type ProviderAddress,
+} from "../../address/provider-address.ts";
 import {
   formatApproval,
   isModuleType,
@@ -12,20 +15,17 @@ import type { TrustEvent } from "../../trust/settle.ts";
 import { isCandidate } from "../../trust/standing.ts";
 import type { Acceptance, Evidence, FirstContact } from "../../trust/state.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
-import type { ProviderRequest } from "./request.ts";
 import type { TrustStore } from "./trust-store.ts";
 import type { PolicyRefusal } from "./admission-rules.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
 import type { Clock } from "../cache/clock.ts";
 
 /** A content that people hear of: a module's has no more than its digest. */
-type Told = Pick<Evidence, "sha256sums"> &
+export type Told = Pick<Evidence, "sha256sums"> &
   Partial<Pick<Evidence, "signedBy" | "exemption" | "noted">> & {
     /** Why the evidence does not hold. */
     readonly fault?: ProvenderError | undefined;
   };
-
-type Event = TrustEvent<Told>;
 
 /** Acceptances that need no line of their own beside that of the pin. */
 const silent: ReadonlySet<Acceptance> = new Set([
@@ -34,6 +34,8 @@ const silent: ReadonlySet<Acceptance> = new Set([
   "signatures-off",
   "unsigned",
 ]);
+
+const durable = { durable: true };
 
 /**
  * Writes down what happens to releases of providers and modules: candidates, the audit log, alarms. It is a part of the
@@ -48,7 +50,7 @@ export class TrustEvents {
     this.#notebook = notebook;
   }
 
-  async note(address: ReleaseAddress, event: Event): Promise<void> {
+  async note(address: ReleaseAddress, event: TrustEvent<Told>): Promise<void> {
     const { provider, version } = address;
     const { evidence } = event;
     switch (event.kind) {
@@ -76,27 +78,24 @@ export class TrustEvents {
 
   /** First contact with a provider; `alarms` where its key is a new one of a known namespace. */
   async noteContact(
-    { provider }: ProviderRequest,
-    { key, newest }: FirstContact,
+    address: ProviderAddress,
+    { key, newest: version }: FirstContact,
     alarms: boolean,
   ): Promise<void> {
-    const subject = formatProviderAddress(provider);
-    const facts = { provider: subject, version: newest, fingerprint: key };
-    if (key !== undefined)
+    const provider = formatProviderAddress(address);
+    if (key !== undefined) {
+      const entry = { event: "new-key", verdict: "accepted" } as const;
+      const detail = alarms
+        ? "known for this provider alone"
+        : "known for its provider, or for its namespace when that was the first";
+      const facts = { provider, version, fingerprint: key, detail };
       await this.#notebook.audit.record(
-        {
-          event: "new-key",
-          verdict: "accepted",
-          rule: "trust: first-contact",
-          detail: alarms
-            ? "known for this provider alone"
-            : "known for its provider, or for its namespace when that was the first",
-          ...facts,
-        },
+        { ...entry, rule: "trust: first-contact", ...facts },
         durable,
       );
+    }
     if (alarms)
-      this.#raise("key-new", { ...facts, fingerprint: key ?? "none" });
+      this.#raise("key-new", { provider, version, fingerprint: key ?? "none" });
   }
 
   /** An offer for a pinned release that is refused by itself; clients keep getting the pinned content. */
@@ -112,7 +111,11 @@ export class TrustEvents {
 
   async #noteAccepted(
     address: ReleaseAddress,
-    { evidence, because, alarms }: Event & { readonly kind: "accepted" },
+    {
+      evidence,
+      because,
+      alarms,
+    }: TrustEvent<Told> & { readonly kind: "accepted" },
   ): Promise<void> {
     const { signedBy: fingerprint = "none", sha256sums, noted } = evidence;
     // An approved content is a candidate again when its approval is revoked.
@@ -133,31 +136,31 @@ export class TrustEvents {
 
   async #noteCandidate(
     address: ReleaseAddress,
-    { evidence, reason }: Event & { readonly kind: "candidate" },
+    { evidence, reason }: TrustEvent<Told> & { readonly kind: "candidate" },
   ): Promise<void> {
     const { provider, version } = address;
-    const { sha256sums, signedBy } = evidence;
+    const { sha256sums, signedBy: fingerprint } = evidence;
     const since = this.#notebook.clock.now().toISOString();
+    const candidate = { version, sha256sums, fingerprint, reason, since };
     await this.#store.changeCandidates(provider, (candidates) =>
-      addCandidate(candidates, {
-        ...{ version, sha256sums, fingerprint: signedBy, reason, since },
-      }),
+      addCandidate(candidates, candidate),
     );
     const isOther = reason === "other-content";
     await this.#record(address, evidence, {
       event: isOther ? "replaced" : "quarantined",
       verdict: "refused",
       rule: isOther ? "pinned checksums" : `trust: ${reason}`,
-      fingerprint: signedBy ?? (isOther ? undefined : "none"),
+      fingerprint: fingerprint ?? (isOther ? undefined : "none"),
     });
     // The operator who revoked the content needs no alarm, and no one a command that undoes a decision.
     if (reason === "revoked-content") return;
     const approve =
       reason === "revoked" ? undefined : formatApproval(address, sha256sums);
+    const named = factsOf(address);
     const other = { offered: sha256sums, approve };
-    const facts = { ...factsOf(address), fingerprint: signedBy ?? "none" };
+    const facts = { ...named, fingerprint: fingerprint ?? "none" };
     if (isModuleType(provider.type))
-      this.#raise("module-replaced", { ...factsOf(address), ...other });
+      this.#raise("module-replaced", { ...named, ...other });
     else if (isOther) this.#raise("release-replaced", { ...facts, ...other });
     else this.#raise("key-refused", { ...facts, reason, approve });
   }
@@ -176,8 +179,6 @@ export class TrustEvents {
     this.#store.whenCommitted(() => this.#notebook.alarms.raise(...alarm));
   }
 }
-
-const durable = { durable: true };
 
 /** Outputs for events of keys and releases, beside the ledger. */
 export interface Notebook {

@@ -1,42 +1,58 @@
 import { LRUCache } from "lru-cache";
+import { z } from "zod";
 import type { Hostname } from "../../address/hostname.ts";
 import { type Failure, isFailure } from "../../errors/index.ts";
+import { asStoreFull } from "../../store/file-failure.ts";
+import type { RecordKey } from "../../store/records/record-tables.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import { noCandidates, type Candidates } from "../../trust/candidates.ts";
 import type { Decisions } from "../../trust/decisions.ts";
-import type { NamespaceTrust, FirstContact } from "../../trust/state.ts";
-import type { ProviderChanges } from "../cache/provider-changes.ts";
-import { TrustEntry } from "./trust-entry.ts";
 import {
-  candidatesKey,
-  readCandidates,
-  writeCandidates,
-  type Namespace,
-  type ProviderName,
-} from "./trust-records.ts";
+  emptyNamespace,
+  type FirstContact,
+  type NamespaceTrust,
+} from "../../trust/state.ts";
+import type { ProviderChanges } from "../cache/provider-changes.ts";
 
-/** Bytes of namespaces in memory; bounded because clients may request any. */
-const memoryBytes = 16 * 1024 * 1024;
+/** HOSTNAME and NAMESPACE: the unit in which operators decide. */
+export interface Namespace {
+  readonly hostname: Hostname;
+  readonly namespace: string;
+}
+
+/** A provider, or a module with NAME/SYSTEM as its type, as records name it. */
+interface ProviderName extends Namespace {
+  readonly type: string;
+}
 
 /** Candidates of one provider or module. */
 export interface ProviderCandidates extends Candidates {
   readonly type: string;
 }
 
-/** A namespace with its trust, or why that is unknown. */
-export type ReadNamespace = { readonly namespace: Namespace } & (
-  | {
-      readonly trust: NamespaceTrust;
-      readonly candidates: readonly ProviderCandidates[];
-    }
-  | { readonly problem: Failure<"record-unreadable"> }
-);
+/** A namespace with its trust. */
+export interface KnownNamespace {
+  readonly namespace: Namespace;
+  readonly trust: NamespaceTrust;
+  readonly candidates: readonly ProviderCandidates[];
+}
+
+/** Why the trust of a namespace or the first contact with a provider is unknown. */
+interface Unknown {
+  readonly problem: Failure<"record-unreadable">;
+}
 
 /** First contact with a provider, or why it is unknown. */
 export type ReadContact = { readonly type: string } & (
-  | { readonly contact: FirstContact }
-  | { readonly problem: Failure<"record-unreadable"> }
+  { readonly contact: FirstContact } | Unknown
 );
+
+/** Bytes of namespaces in memory; bounded because clients may request any. */
+const memoryBytes = 16 * 1024 * 1024;
+/** Bytes of an empty entry, of each item in it, and of each version of a contact. */
+const emptyWeight = 1_000;
+const weightOfOne = 300;
+const weightOfVersion = 40;
 
 /** First contacts, decisions and candidates of every namespace. */
 export class TrustStore {
@@ -99,21 +115,17 @@ export class TrustStore {
     provider: ProviderName,
     change: (candidates: Candidates) => Candidates,
   ): Promise<void> {
-    await this.#records.change(
-      candidatesKey(provider),
-      readCandidates,
-      (before) => {
-        const after = change(before ?? noCandidates);
-        return after === before ||
-          (before === undefined && after === noCandidates)
-          ? before
-          : writeCandidates(after);
-      },
-    );
+    const key = candidatesKey(provider);
+    await this.#records.change(key, readCandidates, (before) => {
+      const after = change(before ?? noCandidates);
+      return after === noCandidates ? before && after : after;
+    });
   }
 
-  /** Every namespace by name, then those with nothing but a first contact or candidates. */
-  async list(): Promise<readonly Namespace[]> {
+  /** Reads every namespace of which something is recorded, by name, or why its trust is unknown. */
+  async *readAll(): AsyncGenerator<
+    KnownNamespace | (Pick<KnownNamespace, "namespace"> & Unknown)
+  > {
     const found = new Map<string, Namespace>();
     for (const table of ["namespaces", "first_contacts", "candidates"] as const)
       for (const [hostname, namespace = ""] of await this.#records.list(
@@ -123,26 +135,29 @@ export class TrustStore {
         const one = { hostname: hostname as Hostname, namespace };
         found.set(nameOf(one), one);
       }
-    return [...found.values()];
+    for (const namespace of found.values())
+      yield await orUnknown({ namespace }, async () => {
+        const trust = await this.read(namespace);
+        const candidates = await this.listCandidates(namespace);
+        return { namespace, trust, candidates };
+      });
   }
 
-  async *readAll(): AsyncGenerator<ReadNamespace> {
-    for (const namespace of await this.list()) yield this.#readOne(namespace);
-  }
-
-  /** Reads the first contact with each provider of a namespace, or why it is unknown. */
+  /** Reads the first contact with each provider of a namespace that has one or a release, or why it is unknown. */
   async readContacts(namespace: Namespace): Promise<readonly ReadContact[]> {
     const entry = await this.open(namespace);
-    const types = await this.listTypes(namespace);
-    const read = await Array.fromAsync(types, async (type) => {
-      const contact = await entry
-        .findContact(type)
-        .catch((error: unknown) => asUnreadable(error));
-      if (isFailure(contact, "record-unreadable"))
-        return [{ type, problem: contact }];
-      return contact === undefined ? [] : [{ type, contact }];
-    });
-    return read.flat();
+    const tables = ["first_contacts", "version_lists", "releases"] as const;
+    const listed = tables.map((table) =>
+      this.#records.list([table, namespace.hostname, namespace.namespace], 1),
+    );
+    const types = new Set((await Promise.all(listed)).flat(2));
+    const read = await Array.fromAsync([...types].toSorted(), (type) =>
+      orUnknown({ type }, async () => {
+        const contact = await entry.findContact(type);
+        return contact && { type, contact };
+      }),
+    );
+    return read.filter((one) => one !== undefined);
   }
 
   async listCandidates(
@@ -158,32 +173,7 @@ export class TrustStore {
     );
   }
 
-  async #readOne(namespace: Namespace): Promise<ReadNamespace> {
-    try {
-      const trust = await this.read(namespace);
-      const candidates = await this.listCandidates(namespace);
-      return { namespace, trust, candidates };
-    } catch (error) {
-      if (!isFailure(error, "record-unreadable")) throw error;
-      return { namespace, problem: error };
-    }
-  }
-
-  /** Lists the providers of a namespace with a first contact or a release. */
-  async listTypes(namespace: Namespace): Promise<readonly string[]> {
-    const { hostname, namespace: name } = namespace;
-    const tables = ["first_contacts", "version_lists", "releases"] as const;
-    const listed = tables.map((table) =>
-      this.#records.list([table, hostname, name], 1),
-    );
-    const types = (await Promise.all(listed)).flat(2);
-    return [...new Set(types)].toSorted();
-  }
-
-  /**
-   * Returns the one entry of a namespace, so that concurrent requests see each
-   * other's writes.
-   */
+  /** The one entry of a namespace, so that concurrent requests see each other's writes. */
   #entryOf({ hostname, namespace }: Namespace): TrustEntry {
     const name = nameOf({ hostname, namespace });
     const known = this.#entries.get(name);
@@ -195,11 +185,270 @@ export class TrustStore {
   }
 }
 
-function asUnreadable(error: unknown): Failure<"record-unreadable"> {
-  if (isFailure(error, "record-unreadable")) return error;
-  throw error;
+/** Trust of one namespace, for all its requests. */
+export class TrustEntry {
+  readonly #records: RecordStore;
+  readonly #namespace: Namespace;
+  readonly #changes: Pick<ProviderChanges, "note">;
+  readonly #contacts = new Map<string, FirstContact>();
+  #known: NamespaceTrust | undefined;
+  #isCurrent = false;
+  #renewal: Promise<void> | undefined;
+  #writes = 0;
+
+  constructor(
+    records: RecordStore,
+    namespace: Namespace,
+    changes: Pick<ProviderChanges, "note">,
+  ) {
+    this.#records = records;
+    this.#namespace = namespace;
+    this.#changes = changes;
+  }
+
+  /** The same object while nothing changes. Only once `renew` has resolved. */
+  get trust(): NamespaceTrust {
+    if (this.#known === undefined) throw new Error("renew was not awaited");
+    return this.#known;
+  }
+
+  /** Bytes of memory, about. */
+  get weight(): number {
+    const { providerKeys, decisions } = this.#known ?? emptyNamespace;
+    const { keys, contents } = decisions;
+    const count = providerKeys.length + keys.length + contents.length;
+    const versions = this.#contacts
+      .values()
+      .reduce((sum, contact) => sum + contact.versions.size, 0);
+    return emptyWeight + weightOfOne * count + weightOfVersion * versions;
+  }
+
+  /** Makes `trust` current. */
+  async renew(): Promise<NamespaceTrust> {
+    if (this.#isCurrent) return this.trust;
+    this.#renewal ??= this.#load().finally(() => {
+      this.#renewal = undefined;
+    });
+    await this.#renewal;
+    return this.trust;
+  }
+
+  /** The next one reads it again. */
+  forget(): void {
+    this.#writes++;
+    this.#isCurrent = false;
+    this.#contacts.clear();
+  }
+
+  /** Finds the first contact with a provider; undefined before it. */
+  async findContact(type: string): Promise<FirstContact | undefined> {
+    const known = this.#contacts.get(type);
+    if (known !== undefined) return known;
+    const writes = this.#writes;
+    const key = contactKey({ ...this.#namespace, type });
+    const contact = await this.#records.read(key, readContact);
+    if (contact !== undefined && writes === this.#writes)
+      this.#contacts.set(type, contact);
+    return contact;
+  }
+
+  /**
+   * Writes the first contact with a provider, what it teaches the namespace, and what `beside` writes, in one
+   * transaction. Returns what is first: `contact`, or another one that was there, and nothing is written.
+   */
+  async createContact(
+    type: string,
+    contact: FirstContact,
+    teach: (namespace: NamespaceTrust) => NamespaceTrust,
+    beside: () => Promise<void>,
+  ): Promise<FirstContact> {
+    const key = contactKey({ ...this.#namespace, type });
+    const body = writeContact(contact);
+    let first = contact;
+    await this.#transact(async () => {
+      first = contact;
+      if ((await this.#records.swap(key, 0, body)) === undefined) {
+        first = (await this.#records.read(key, readContact)) ?? contact;
+        return undefined;
+      }
+      const taught = await this.#write(teach);
+      await beside();
+      return taught;
+    });
+    this.#contacts.set(type, first);
+    this.#changes.note(`${nameOf(this.#namespace)}/${type}`);
+    return first;
+  }
+
+  /**
+   * Changes the namespace, and writes what `beside` writes, in one transaction. No change of another process is lost, and
+   * `change` may be called more than once. Durable on return.
+   */
+  async change(
+    change: (namespace: NamespaceTrust) => NamespaceTrust,
+    beside?: () => Promise<void>,
+  ): Promise<void> {
+    await this.#transact(async () => {
+      const changed = await this.#write(change);
+      await beside?.();
+      return changed;
+    });
+  }
+
+  /** What `work` makes of the namespace is known once all that it writes counts. */
+  async #transact(
+    work: () => Promise<NamespaceTrust | undefined>,
+  ): Promise<void> {
+    // The next one reads it again, also where this fails.
+    this.#isCurrent = false;
+    try {
+      const after = await this.#records.transact(work);
+      this.#writes++;
+      if (after !== undefined) this.#know(after);
+    } catch (error) {
+      const name = nameOf(this.#namespace);
+      throw asStoreFull(`the trust records of ${name}`, error);
+    }
+  }
+
+  async #write(
+    change: (namespace: NamespaceTrust) => NamespaceTrust,
+  ): Promise<NamespaceTrust> {
+    const key = namespaceKey(this.#namespace);
+    let after = emptyNamespace;
+    await this.#records.change(key, readNamespace, (before) => {
+      after = change(before ?? emptyNamespace);
+      return after;
+    });
+    return after;
+  }
+
+  async #load(): Promise<void> {
+    for (;;) {
+      const writes = this.#writes;
+      const key = namespaceKey(this.#namespace);
+      const trust = await this.#records.read(key, readNamespace);
+      // This process wrote something meanwhile: read it again.
+      if (writes !== this.#writes) continue;
+      this.#know(trust ?? emptyNamespace);
+      this.#isCurrent = true;
+      return;
+    }
+  }
+
+  /** Callers see by identity that nothing changed. */
+  #know(trust: NamespaceTrust): void {
+    if (JSON.stringify(this.#known) === JSON.stringify(trust)) return;
+    this.#known = trust;
+    this.#changes.note(nameOf(this.#namespace));
+  }
+}
+
+async function orUnknown<S extends object, T>(
+  subject: S,
+  read: () => Promise<T>,
+): Promise<T | (S & Unknown)> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!isFailure(error, "record-unreadable")) throw error;
+    return { ...subject, problem: error };
+  }
 }
 
 function nameOf({ hostname, namespace }: Namespace): string {
   return `${hostname}/${namespace}`;
+}
+
+export function namespaceKey({ hostname, namespace }: Namespace): RecordKey {
+  return ["namespaces", hostname, namespace];
+}
+
+export function contactKey(provider: ProviderName): RecordKey {
+  const { hostname, namespace, type } = provider;
+  return ["first_contacts", hostname, namespace, type];
+}
+
+function candidatesKey(provider: ProviderName): RecordKey {
+  const { hostname, namespace, type } = provider;
+  return ["candidates", hostname, namespace, type];
+}
+
+const moment = z.iso.datetime();
+const text = z.string();
+const optionalText = orAbsent(text);
+
+/** JSON leaves out what is undefined. */
+function orAbsent<T extends z.ZodType>(shape: T) {
+  return shape.nullish().transform((value) => value ?? undefined);
+}
+
+const decided = {
+  decision: z.enum(["approved", "revoked"]),
+  at: moment,
+  by: text.optional(),
+  why: text.optional(),
+};
+const namespaceShape = z.object({
+  firstKey: orAbsent(z.object({ fingerprint: optionalText, type: text })),
+  providerKeys: z.array(
+    z.object({ type: text, version: text, fingerprint: text }),
+  ),
+  decisions: z.object({
+    keys: z.array(
+      z.object({
+        ...{ fingerprint: text, ...decided },
+        ...{ type: text.nullable(), version: text.nullable() },
+      }),
+    ),
+    contents: z.array(
+      z.object({ type: text, version: text, sha256sums: text, ...decided }),
+    ),
+  }),
+});
+
+export function readNamespace(body: unknown): NamespaceTrust {
+  return namespaceShape.parse(body);
+}
+
+const contactShape = z.object({
+  id: text,
+  at: moment.transform((written) => new Date(written)),
+  by: z.enum(["list", "bundle"]),
+  versions: z.array(text).transform((all) => new Set(all)),
+  published: z.array(text).transform((all) => new Set(all)),
+  key: optionalText,
+  newest: text,
+});
+
+function readContact(body: unknown): FirstContact {
+  return contactShape.parse(body);
+}
+
+export function writeContact(contact: FirstContact) {
+  const { versions, published } = contact;
+  return { ...contact, versions: [...versions], published: [...published] };
+}
+
+const reasons = [
+  "revoked",
+  "revoked-content",
+  "not-pinned",
+  "unknown",
+] as const;
+const candidatesShape = z.object({
+  list: z.array(
+    z.object({
+      version: text,
+      sha256sums: text,
+      fingerprint: optionalText,
+      reason: z.enum([...reasons, "other-content"]),
+      since: moment,
+    }),
+  ),
+  dropped: z.int(),
+});
+
+function readCandidates(body: unknown): Candidates {
+  return candidatesShape.parse(body);
 }

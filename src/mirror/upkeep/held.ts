@@ -13,7 +13,7 @@ import { findServed } from "../modules/pins.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import type { TrustStore } from "../trust/trust-store.ts";
-import { listUsed, type UsedBlob } from "./eviction-order.ts";
+import { listUsed, type UsedBlob } from "./pruning.ts";
 
 interface HeldParts {
   readonly blobs: BlobStore;

@@ -1,7 +1,6 @@
 import pLimit from "p-limit";
 import type { Sha256 } from "../../address/hash.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
-import type { Version } from "../../address/version.ts";
 import { isFailure } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import { type BlobCount, countBlobs } from "../../store/blobs/listing.ts";
@@ -9,12 +8,12 @@ import type { RecordStore } from "../../store/records/record-store.ts";
 import type { MetadataCache } from "../cache/metadata-cache.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import type { VersionList } from "../versions/version-list.ts";
-import { orderByUse, sumOf, type UsedBlob } from "./eviction-order.ts";
 import { readNames } from "./store-inspection.ts";
 
-interface PruneParts extends KeptReleases {
-  readonly blobs: BlobStore;
-  readonly records: RecordStore;
+/** Known names of archives, on disk and in memory. */
+interface KeptReleases {
+  readonly versions: MetadataCache<ProviderAddress, VersionList>;
+  readonly releases: ReleaseRecords;
 }
 
 interface PrunedArchive extends UsedBlob {
@@ -38,12 +37,12 @@ const atOnce = 8;
 /** An import stores archives before it writes the records that name them; milliseconds. */
 const orphanAfter = 60 * 60 * 1000;
 
-/**
- * Returns what to delete: unnamed archives, then the least recently used above
- * `maxSize` bytes.
- */
+/** What to delete: unnamed archives, then the least recently used above `maxSize` bytes. */
 export async function planPrune(
-  parts: PruneParts,
+  parts: KeptReleases & {
+    readonly blobs: BlobStore;
+    readonly records: RecordStore;
+  },
   maxSize: number | undefined,
   now: number,
 ): Promise<PrunePlan> {
@@ -68,11 +67,11 @@ export async function planPrune(
     oldest.push(blob);
     left -= blob.size;
   }
-  const describe = (because: PrunedArchive["because"]) => (blob: UsedBlob) => ({
-    ...blob,
-    name: names.get(blob.sha256),
-    because,
-  });
+  const describe =
+    (because: PrunedArchive["because"]) =>
+    (blob: UsedBlob): PrunedArchive => ({
+      ...{ ...blob, name: names.get(blob.sha256), because },
+    });
   const removed = [
     ...orphans.map(describe("orphan")),
     ...oldest.map(describe("least recently used")),
@@ -81,44 +80,76 @@ export async function planPrune(
   return { ...total, recordBytes, removed, excess };
 }
 
-/** Known names of archives, on disk and in memory. */
-interface KeptReleases {
-  readonly versions: MetadataCache<ProviderAddress, VersionList>;
-  readonly releases: ReleaseRecords;
-}
-
-/** The archives of versions that their origin no longer lists, so that it could not give them again. */
-export async function listIrreplaceable(
-  kept: KeptReleases,
-): Promise<ReadonlySet<Sha256>> {
-  const { releases } = kept;
+/** The archives of versions that their origin no longer lists, so that it could not give them again; of every version where that is unknown. */
+export async function listIrreplaceable({
+  versions,
+  releases,
+}: KeptReleases): Promise<ReadonlySet<Sha256>> {
   const found = new Set<Sha256>();
-  for (const provider of await releases.listProviders())
-    for (const version of await listUnlisted(kept, provider)) {
-      const digests = await releases
-        .readDigests({ provider, version })
-        .catch(noneIfUnreadable);
+  for (const provider of await releases.listProviders()) {
+    const unlisted = await unlessUnreadable(async () => {
+      const list = await versions.peek(provider);
+      return [...(list?.versions.values() ?? [])]
+        .filter(({ listed }) => !listed)
+        .map(({ version }) => version);
+    });
+    for (const version of unlisted ?? (await releases.list(provider))) {
+      const digests = await unlessUnreadable(() =>
+        releases.readDigests({ provider, version }),
+      );
       for (const digest of digests?.keys() ?? []) found.add(digest);
     }
+  }
   return found;
 }
 
-/** Every version where it is unknown what is listed. */
-async function listUnlisted(
-  { versions, releases }: KeptReleases,
-  provider: ProviderAddress,
-): Promise<readonly Version[]> {
+async function unlessUnreadable<T>(
+  read: () => Promise<T>,
+): Promise<T | undefined> {
   try {
-    const list = await versions.peek(provider);
-    return [...(list?.versions.values() ?? [])]
-      .filter(({ listed }) => !listed)
-      .map(({ version }) => version);
+    return await read();
   } catch (error) {
-    noneIfUnreadable(error);
-    return releases.list(provider);
+    if (!isFailure(error, "record-unreadable")) throw error;
+    return undefined;
   }
 }
 
-function noneIfUnreadable(error: unknown): undefined {
-  if (!isFailure(error, "record-unreadable")) throw error;
+/** A stored archive and when it was last used. */
+export interface UsedBlob {
+  readonly sha256: Sha256;
+  /** Bytes. */
+  readonly size: number;
+  /** Milliseconds since 1970; when it was stored, where it was not used since. */
+  readonly usedAt: number;
+}
+
+/** Bytes of all. */
+export function sumOf(blobs: readonly Pick<UsedBlob, "size">[]): number {
+  return blobs.reduce((sum, { size }) => sum + size, 0);
+}
+
+/** Every archive on disk. */
+export async function* listUsed(blobs: BlobStore): AsyncGenerator<UsedBlob> {
+  const uses = await blobs.usage.read();
+  for await (const { sha256, size, writtenAt } of blobs.list()) {
+    if (sha256 === undefined) continue;
+    const usedAt = Math.max(Math.trunc(writtenAt), uses.get(sha256) ?? 0);
+    yield { sha256, size, usedAt };
+  }
+}
+
+/**
+ * Lists archives that may be evicted, least recently used first. Archives in
+ * use, and those that no origin offers, are excluded.
+ */
+export async function orderByUse(
+  blobs: BlobStore,
+  irreplaceable: ReadonlySet<Sha256>,
+): Promise<readonly UsedBlob[]> {
+  const used = await Array.fromAsync(listUsed(blobs));
+  return used
+    .filter(
+      ({ sha256 }) => !irreplaceable.has(sha256) && !blobs.usage.isOpen(sha256),
+    )
+    .toSorted((a, b) => a.usedAt - b.usedAt);
 }

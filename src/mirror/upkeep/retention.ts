@@ -5,7 +5,7 @@ import { countBlobs, type BlobCount } from "../../store/blobs/listing.ts";
 import type { DirectoryLimits } from "../../store/storage-directory.ts";
 import type { StoreUse } from "../../telemetry/metrics.ts";
 import type { Room } from "../archives/room.ts";
-import { orderByUse, sumOf, type UsedBlob } from "./eviction-order.ts";
+import { orderByUse, sumOf, type UsedBlob } from "./pruning.ts";
 
 interface RetentionParts {
   readonly blobs: BlobStore;
@@ -43,16 +43,14 @@ export class Retention {
   #measured: BlobCount | undefined;
   #measuredAt = -Infinity;
   #isOutdated = false;
-  /**
-   * Bytes as last counted; 0 before, so that no request waits for the count.
-   */
+  /** Bytes as last counted; 0 before, so that no request waits for the count. */
   #recordBytes = 0;
 
   constructor(parts: RetentionParts) {
     this.#parts = parts;
     parts.blobs.listen({
       onStored: (size) => this.#adjust(1, size),
-      onDamaged: () => void this.measureArchives().catch(() => undefined),
+      onDamaged: () => void this.#count().catch(() => undefined),
     });
   }
 
@@ -81,23 +79,10 @@ export class Retention {
     };
   }
 
-  /** Counts what is stored. */
-  async measure(): Promise<StoreUse> {
-    const measured = await this.measureArchives();
-    const { measureRecords, blobs } = this.#parts;
-    const recordBytes = await measureRecords();
-    this.#recordBytes = recordBytes;
-    const { bytes: freeBytes } = await blobs.measureFree();
-    return { ...measured, recordBytes, freeBytes };
-  }
-
-  /** Without the records. */
-  async measureArchives(): Promise<BlobCount> {
-    const at = performance.now();
-    this.#isOutdated = false;
-    this.#measured = await countBlobs(this.#parts.blobs.list());
-    this.#measuredAt = at;
-    return this.#measured;
+  /** Counts what is stored, and the bytes of all records. */
+  async measure(): Promise<void> {
+    await this.#count();
+    this.#recordBytes = await this.#parts.measureRecords();
   }
 
   /** Counts again before room is made: other processes may have stored or removed archives. */
@@ -105,13 +90,9 @@ export class Retention {
     this.#isOutdated = true;
   }
 
-  /**
-   * Maintains the store in the background: counts, and evicts what exceeds
-   * `maxSize`.
-   */
+  /** Maintains the store in the background: counts, and evicts what exceeds `maxSize`. */
   async tend(): Promise<void> {
-    const { blobs } = this.#parts;
-    await blobs.usage.trim();
+    await this.#parts.blobs.usage.trim();
     await this.measure();
     await this.#turn(async () => {
       const excess = this.#excess();
@@ -119,14 +100,18 @@ export class Retention {
     });
   }
 
-  /**
-   * Returns the last count without waiting for a new one; undefined before the
-   * first one.
-   */
+  /** The last count, without waiting for a new one; undefined before the first one. */
   async readFigures(): Promise<StoreUse | undefined> {
     const { bytes: freeBytes } = await this.#parts.blobs.measureFree();
     const recordBytes = this.#recordBytes;
     return this.#measured && { ...this.#measured, recordBytes, freeBytes };
+  }
+
+  async #count(): Promise<void> {
+    const at = performance.now();
+    this.#isOutdated = false;
+    this.#measured = await countBlobs(this.#parts.blobs.list());
+    this.#measuredAt = at;
   }
 
   async #extend(held: Held, least: number, most: number): Promise<boolean> {
@@ -146,11 +131,10 @@ export class Retention {
     if ((free.files ?? Infinity) < leastFiles) return Infinity;
     const overFree = bytes + this.#outstanding() + minFree - free.bytes;
     if (maxSize === Infinity) return Math.max(0, overFree);
-    if (this.#measured === undefined || this.#isOutdated)
-      await this.measureArchives();
+    if (this.#measured === undefined || this.#isOutdated) await this.#count();
     // What other processes removed leaves room.
     const isOld = performance.now() - this.#measuredAt > countedFor;
-    if (isOld && this.#excess() + bytes > 0) await this.measureArchives();
+    if (isOld && this.#excess() + bytes > 0) await this.#count();
     const overSize = this.#excess() + bytes;
     return Math.max(0, overFree, bytes > maxSize ? Infinity : overSize);
   }
@@ -172,9 +156,7 @@ export class Retention {
     return true;
   }
 
-  /**
-   * Lists evictable archives in order; undefined when they free fewer bytes.
-   */
+  /** Lists evictable archives in order; undefined when they free fewer bytes. */
   async #listLeaving(bytes: number): Promise<readonly UsedBlob[] | undefined> {
     const { blobs, limits, offline, listIrreplaceable } = this.#parts;
     if (bytes === Infinity) return undefined;

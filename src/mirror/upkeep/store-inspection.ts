@@ -1,5 +1,5 @@
 import pLimit from "p-limit";
-import { parseSha256, type Sha256 } from "../../address/hash.ts";
+import type { Sha256 } from "../../address/hash.ts";
 import { providerAddress } from "../../address/provider-address.ts";
 import { parseVersion } from "../../address/version.ts";
 import { ifAddress } from "../../errors/index.ts";
@@ -7,9 +7,9 @@ import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { ListedBlob } from "../../store/blobs/listing.ts";
 import type { RecordKey } from "../../store/records/record-tables.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
+import { readModuleTrust } from "../modules/records.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
-import { sumOf } from "./eviction-order.ts";
 
 interface InspectionParts {
   readonly blobs: BlobStore;
@@ -60,7 +60,7 @@ export async function inspectStore(
 ): Promise<Inspection> {
   // Archives first: a record that names one is written after it.
   const listed = await Array.fromAsync(parts.blobs.list());
-  const bytes = sumOf(listed);
+  const bytes = listed.reduce((sum, { size }) => sum + size, 0);
   options.onSize(bytes);
   const { signal } = options;
   const turn = pLimit(atOnce);
@@ -69,11 +69,16 @@ export async function inspectStore(
   const keys = await Array.fromAsync(parts.records.listAll());
   await turn.map(keys, async (key) => {
     signal.throwIfAborted();
-    const judged = await judgeRecord(parts, key, options.repair);
-    const { digests, problem, dropped } = judged;
-    for (const digest of digests) named.add(digest);
-    if (problem !== undefined)
-      findings.push({ kind: "record", name: key.join("/"), problem, dropped });
+    const found = { kind: "record", name: key.join("/") } as const;
+    try {
+      for (const digest of (await readNames(parts, key)).keys())
+        named.add(digest);
+      const judged = await judgeRecord(parts, key, options.repair);
+      if (judged !== undefined) findings.push({ ...found, ...judged });
+    } catch (error) {
+      const problem = (error as Error).message;
+      findings.push({ ...found, problem, dropped: false });
+    }
   });
   const orphans: { sha256: Sha256; size: number }[] = [];
   let archives = 0;
@@ -118,39 +123,31 @@ async function judgeRecord(
   { records, releases }: Omit<InspectionParts, "blobs">,
   key: RecordKey,
   repair: boolean,
-): Promise<{
-  /** The archives that the record names. */
-  readonly digests: readonly Sha256[];
-  readonly problem?: string | undefined;
-  readonly dropped: boolean;
-}> {
-  try {
-    if ((await records.read(key, asItIs)) === undefined) {
-      if (repair) await records.remove(key);
-      const problem = "it is damaged, and is computed again";
-      return { digests: [], problem, dropped: repair };
-    }
-    const digests = [...(await readNames({ records, releases }, key)).keys()];
-    const address = readReleaseKey(key);
-    const found = address && (await releases.read(address));
-    const { pinned, evidence = [] } = found?.value.trust ?? {};
-    const isServable = evidence.some(({ fault }) => fault === undefined);
-    const fault = pinned && !isServable ? evidence.at(-1)?.fault : undefined;
-    return { digests, problem: fault?.message, dropped: false };
-  } catch (error) {
-    const problem = (error as Error).message;
-    return { digests: [], problem, dropped: false };
+): Promise<Pick<Finding, "problem" | "dropped"> | undefined> {
+  if ((await records.read(key, asItIs)) === undefined) {
+    if (repair) await records.remove(key);
+    const problem = "it is damaged, and is computed again";
+    return { problem, dropped: repair };
   }
+  const address = readReleaseKey(key);
+  const found = address && (await releases.read(address));
+  const { pinned, evidence = [] } = found?.value.trust ?? {};
+  const isServable = evidence.some(({ fault }) => fault === undefined);
+  const fault = pinned && !isServable ? evidence.at(-1)?.fault : undefined;
+  return fault && { problem: fault.message, dropped: false };
 }
 
-/** The archives that a record names, with their names; nothing is judged. */
+const asItIs = (body: unknown): unknown => body;
+
+/** The archives that a record names, with their names; no evidence is judged. */
 export async function readNames(
   { records, releases }: Omit<InspectionParts, "blobs">,
   key: RecordKey,
 ): Promise<ReadonlyMap<Sha256, string>> {
-  if (key[0] === "module_releases" || key[0] === "module_pins") {
-    const digests = readDigests(await records.read(key, asItIs));
-    return new Map(digests.map((digest) => [digest, key.join("/")]));
+  if (key[0] === "module_pins") {
+    const { contents = [] } = (await records.read(key, readModuleTrust)) ?? {};
+    const archives = contents.flatMap(({ archive }) => archive ?? []);
+    return new Map(archives.map(({ sha256 }) => [sha256, key.join("/")]));
   }
   const address = readReleaseKey(key);
   return address === undefined ? new Map() : releases.readDigests(address);
@@ -164,18 +161,4 @@ function readReleaseKey(key: RecordKey): ReleaseAddress | undefined {
     provider: providerAddress(hostname, namespace, type),
     version: parseVersion(version),
   }));
-}
-
-const asItIs = (body: unknown): unknown => body;
-
-interface NamingBody {
-  readonly sha256?: unknown;
-  /** Contents of a module's release. */
-  readonly evidence?: readonly { readonly archive?: NamingBody }[];
-}
-
-function readDigests(body: unknown): readonly Sha256[] {
-  const { sha256, evidence = [] } = (body ?? {}) as NamingBody;
-  const own = typeof sha256 === "string" ? [parseSha256(sha256)] : [];
-  return [...own, ...evidence.flatMap(({ archive }) => readDigests(archive))];
 }

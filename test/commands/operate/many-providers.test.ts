@@ -4,7 +4,7 @@ import {
   contactKey,
   namespaceKey,
   writeContact,
-} from "../../../src/mirror/trust/trust-records.ts";
+} from "../../../src/mirror/trust/trust-store.ts";
 import { alteredByte, onlyFor } from "../../fakes/faults.ts";
 import { plantRecords } from "../../scenes/planted-records.ts";
 import {

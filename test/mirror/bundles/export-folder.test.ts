@@ -14,7 +14,7 @@ import {
   expectOutside,
   listStored,
   makeFolder,
-} from "../../../src/mirror/bundles/export-folder.ts";
+} from "../../../src/mirror/bundles/export-tree.ts";
 import { blobPath, layOutStore } from "../../../src/store/layout.ts";
 import type { Sha256 } from "../../../src/address/hash.ts";
 import { scratch } from "../../running-mirror.ts";

@@ -8,7 +8,7 @@ import {
   ModuleTrustRecords,
 } from "../../../src/mirror/modules/records.ts";
 import { ModulePins } from "../../../src/mirror/modules/pins.ts";
-import { asDecided, makeOffer } from "../../../src/mirror/modules/release.ts";
+import { asDecided } from "../../../src/mirror/modules/release.ts";
 import { TrustEvents } from "../../../src/mirror/trust/trust-events.ts";
 import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
 import { Alarms } from "../../../src/telemetry/alarms.ts";
@@ -24,7 +24,7 @@ const address = {
   version: parseVersion("1.0.0"),
 };
 const { provider } = asDecided(address);
-const offer = (digit: string) => makeOffer(digit.repeat(64), {});
+const offer = (digit: string) => ({ digest: digit.repeat(64) });
 const clock = { now: () => new Date(), monotonic: () => 0 };
 
 type Layout = Awaited<ReturnType<typeof makeLayout>>;

@@ -9,8 +9,10 @@ import {
   listPending,
   watchPending,
 } from "../../../src/mirror/trust/pending-decisions.ts";
-import { readNamespace } from "../../../src/mirror/trust/trust-records.ts";
-import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
+import {
+  readNamespace,
+  TrustStore,
+} from "../../../src/mirror/trust/trust-store.ts";
 import { addCandidate, type Candidate } from "../../../src/trust/candidates.ts";
 import { parsePolicy } from "../../../src/trust/policy.ts";
 import { makeLayout, openRecords } from "../../store/stores.ts";

@@ -34,11 +34,13 @@ describe("the trust store", () => {
   it("lists every namespace of which something is recorded, by name", async () => {
     const { openStore } = await prepareTrust();
     const store = openStore();
-    expect(await store.list()).toEqual([]);
+    const listed = async () =>
+      (await Array.fromAsync(store.readAll())).map((one) => one.namespace);
+    expect(await listed()).toEqual([]);
     const zeta = { ...acme, namespace: "zeta" };
     await store.decide(zeta, revokeK);
     await store.decide(acme, revokeK);
-    expect(await store.list()).toEqual([acme, zeta]);
+    expect(await listed()).toEqual([acme, zeta]);
   });
 });
 

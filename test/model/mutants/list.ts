@@ -142,7 +142,7 @@ export const mutants: readonly Mutant[] = [
     ],
 
     "people hear of each verdict": [
-      "events.push(...eventsOf(one, verdict));",
+      "events.push(verdict.event);",
       `events.push({ kind: "healed", evidence: one });`,
     ],
     "the first signer becomes the provider's own": [

@@ -3,15 +3,15 @@ import { isSha256, type Sha256 } from "../../../src/address/hash.ts";
 import { parsePlatform } from "../../../src/address/platform.ts";
 import { providerAddress } from "../../../src/address/provider-address.ts";
 import { parseVersion } from "../../../src/address/version.ts";
-import type { BundleFile } from "../../../src/mirror/bundles/bundle-file.ts";
 import {
   importBundle,
   type ImportParts,
 } from "../../../src/mirror/bundles/import-bundle.ts";
 import {
-  formatProof,
   type BundledRelease,
-} from "../../../src/mirror/bundles/manifest.ts";
+  type BundleFile,
+  formatProof,
+} from "../../../src/mirror/bundles/bundle-file.ts";
 import { readFailure, type Answer } from "./answers.ts";
 import type { MirrorProcess } from "./mirror-process.ts";
 import type { Offer } from "./registry.ts";
