@@ -255,13 +255,6 @@ it.each(Object.entries(cases))(
   },
 );
 
-it("lists nothing under a stranger's key where the program knows the publisher's", async () => {
-  for (const version of ["1.0.0", "1.1.0"])
-    await scene.publish("hashicorp", version, E);
-  const ask = scene.ask("hashicorp");
-  expect(listedIn(await ask.index())).toBe("nothing-admitted");
-});
-
 it("lists offline what is stored and may be served, and nothing else", async () => {
   for (const version of ["1.0.0", "1.1.0", "1.2.0"])
     await scene.publish("offline", version, K);
