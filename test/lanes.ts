@@ -52,7 +52,6 @@ export const groups: Readonly<Record<string, Group>> = {
     files: [
       "test/store/{full-disk,durable-file,storage-owner}.test.ts",
       "test/server/http/few-descriptors.test.ts",
-      "test/mirror/bundles/export-places.test.ts",
     ],
   },
   programs: {
