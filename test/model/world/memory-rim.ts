@@ -1,20 +1,29 @@
 import { parseHostname } from "../../../src/address/hostname.ts";
 import { readPending } from "../../../src/mirror/trust/pending-decisions.ts";
 import { Violation } from "../oracle/violation.ts";
+import type { Action } from "./actions.ts";
 import { readFailure, readUnforeseen, type Answer } from "./answers.ts";
-import { importInto, type Imported } from "./bundle.ts";
-import { composeTrust } from "./compose.ts";
 import type { ReleaseName } from "./documents.ts";
 import { Life, type CrashPoint } from "./life.ts";
 import { MemoryMachine } from "./memory-machine.ts";
-import { MirrorProcess, type Ask } from "./mirror-process.ts";
+import {
+  composeTrust,
+  MirrorProcess,
+  type Ask,
+  type Imported,
+} from "./mirror-process.ts";
 import type { Offer, Registry } from "./registry.ts";
-import type { Burst, PendingRow, Ran } from "./rim.ts";
 import { hostname, namespace, rulesOf, type Settings } from "./settings.ts";
 import { parseArgs } from "node:util";
 import { decideContent } from "../../../src/commands/trust/contents.ts";
 import type { Deed, TrustParts } from "../../../src/commands/trust/decision.ts";
 import { decideKey } from "../../../src/commands/trust/keys.ts";
+
+/** Result of a `trust` command. */
+export interface Ran {
+  readonly answer: Answer;
+  readonly stdout: string;
+}
 
 /** The real core and its rim in this process, over modelled storage, origins and clocks. */
 export class MemoryRim {
@@ -46,7 +55,10 @@ export class MemoryRim {
     return settle(this.#process(index).ask(asked).catch(readUnforeseen));
   }
 
-  async askAtOnce({ asks, pace }: Burst, change: () => void) {
+  async askAtOnce(
+    { asks, pace }: Action & { readonly kind: "burst" },
+    change: () => void,
+  ) {
     for (const [at, { process }] of asks.entries())
       this.#process(process).life.paceBy(pace + at);
     const answers = asks.map((asked) =>
@@ -76,10 +88,8 @@ export class MemoryRim {
     return { answer, stdout: printed.join("") };
   }
 
-  async listPending({
-    type,
-    version,
-  }: ReleaseName): Promise<readonly PendingRow[]> {
+  /** What `trust list` says of a release that needs a decision. */
+  async listPending({ type, version }: ReleaseName) {
     const { trust } = composeTrust(this.machine, new Life());
     const provider = { hostname: parseHostname(hostname), namespace, type };
     const rules = rulesOf(this.#settings);
@@ -94,7 +104,7 @@ export class MemoryRim {
   }
 
   importOffers(index: number, offers: readonly Offer[]): Promise<Imported> {
-    return settle(importInto(this.#process(index), offers));
+    return settle(this.#process(index).import(offers));
   }
 
   restart(index: number): void {
