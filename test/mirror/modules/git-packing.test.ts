@@ -210,15 +210,34 @@ describe("a commit", () => {
     await expect(packed).rejects.toThrow(NotPackable);
   });
 
-  it("with a submodule is for clients", async () => {
-    const made = await commitLine("160000", "sub", "HEAD:main.tf");
-    await expect(pack(made)).rejects.toThrow(NotPackable);
-    expect(existsSync(join(made.folder, "contents"))).toBe(false);
-  });
+  // Git reads a device as a submodule.
+  it.each(["160000", "020666"])(
+    "with a submodule is for clients (%s)",
+    async (mode) => {
+      const made = await commitLine(mode, "sub", "HEAD:main.tf");
+      await expect(pack(made)).rejects.toThrow(NotPackable);
+      expect(existsSync(join(made.folder, "contents"))).toBe(false);
+    },
+  );
+
+  it.each(["../../etc/passwd", "/etc/passwd"])(
+    "with a link to %s is refused",
+    async (link) => {
+      await expect(unpack({ a: "1", l: { link } })).rejects.toMatchObject({
+        code: "module-archive-refused",
+      });
+    },
+  );
 
   it.each([
     ["100644", ".", "HEAD:main.tf"],
     ["100644", "", "HEAD:main.tf"],
+    ["100644", "..", "HEAD:main.tf"],
+    ["100644", "../evil.tf", "HEAD:main.tf"],
+    ["100644", "/evil.tf", "HEAD:main.tf"],
+    ["100644", ".git", "HEAD:main.tf"],
+    ["100644", ".GIT", "HEAD:main.tf"],
+    ["100644", "..\\evil.tf", "HEAD:main.tf"],
     ["100644", "a".repeat(100_000), "HEAD:main.tf"],
     ["100644", "a", "HEAD^{tree}"],
     ["40000", "a", "HEAD:main.tf"],
