@@ -141,6 +141,7 @@ describe("an archive of a commit", () => {
 
   it.each<[string, Files, object]>([
     ["no link below a file", { a: "1", l: { link: "a/b" } }, { a: "1" }],
+    ["no link to nothing", { a: "1", l: { link: "b" } }, { a: "1" }],
     ["no link to itself", { a: "1", l: { link: "l" } }, { a: "1" }],
     [
       "no links in a circle",
