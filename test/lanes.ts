@@ -52,7 +52,6 @@ export const groups: Readonly<Record<string, Group>> = {
     files: [
       "test/store/{full-disk,durable-file,storage-owner}.test.ts",
       "test/server/http/few-descriptors.test.ts",
-      "test/mirror/bundles/export-places.test.ts",
     ],
   },
   programs: {
@@ -101,9 +100,9 @@ export const groups: Readonly<Record<string, Group>> = {
       "test/commands/packages/{prefetch-modules,prefetch-check}.test.ts",
       "test/commands/lock/lock-other-mirrors.test.ts",
       "test/mirror/cache/unknown-providers.test.ts",
-      "test/mirror/upkeep/{retention,growing-store}.test.ts",
+      "test/mirror/upkeep/retention.test.ts",
       "test/mirror/modules/{stored-modules,damaged-lists,ages}.test.ts",
-      "test/mirror/trust/{unlisted-version,key-rotation}.test.ts",
+      "test/mirror/trust/key-rotation.test.ts",
       "test/server/unexpected-errors.test.ts",
     ],
   },

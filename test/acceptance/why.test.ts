@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { originsOf } from "../origins.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import { requestsFor, runCommand } from "../scenes/provider-requests.ts";
-import { cases, host, onFullDisk, WhyScene } from "../scenes/why-scene.ts";
+import { cases, host, onFullDisk, startWhyScene } from "../scenes/why-scene.ts";
 import {
   findClients,
   hostConfig,
@@ -14,7 +14,7 @@ import {
 
 const clients = await findClients();
 
-const scene = await WhyScene.start();
+const scene = await startWhyScene();
 
 /** The same store where no origin is asked. */
 const offline = await startMirror({

@@ -8,8 +8,6 @@ import {
 
 /** A publisher whose primary key certifies what signs and can be revoked. */
 export interface CertifiedSigner extends Signer {
-  /** Signs with a new subkey of the same primary key from now on. */
-  withNewSubkey(): Promise<CertifiedSigner>;
   /** The same signatures beside a public key that its owner revoked. */
   revoked(): Promise<Signer>;
   /** The same signatures beside a public key that its owner let expire. */
@@ -46,11 +44,6 @@ function asSigner(name: string, key: openpgp.PrivateKey): CertifiedSigner {
   };
   return {
     ...signer,
-    withNewSubkey: async () =>
-      asSigner(
-        name,
-        await key.addSubkey({ sign: true, date: created, config }),
-      ),
     revoked: async () => {
       const { publicKey } = await openpgp.revokeKey({
         key,

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { parse } from "yaml";
+import type { Release } from "../fakes/release.ts";
 import {
   runCommand as runProcess,
   type CommandRun,
@@ -80,6 +81,13 @@ export function digestsIn(
       platform,
       hashes.find((hash) => hash.startsWith("zh:"))?.slice(3),
     ]),
+  );
+}
+
+/** What `digestsIn` reads where a release is served whole. */
+export function digestsOf(release: Release): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    release.archives.map(({ platform, sha256 }) => [platform, sha256]),
   );
 }
 

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import type { Answer, GetOptions, RunningMirror } from "../running-mirror.ts";
+import { requestsFor } from "./provider-requests.ts";
 
 /** `VERSION/download/OS/ARCH` as clients read it. */
 export interface PackageDocument {
@@ -89,4 +90,29 @@ export class RegistryRequests {
 
 function packagePath(version: string, platform: string): string {
   return `${version}/download/${platform.replace("_", "/")}`;
+}
+
+/** Asks every face for a version, and both protocols for the list of its provider. */
+export async function askEveryFace(
+  mirror: RunningMirror,
+  version: string,
+  type: string,
+  namespace = "acme",
+  hostname = "registry.terraform.io",
+) {
+  const ask = requestsFor(mirror, type, namespace, hostname);
+  const facade = new RegistryRequests(mirror, type, hostname, namespace);
+  const [document, archive, head, range, ...proof] = await Promise.all([
+    ask.version(version),
+    ask.archive(version),
+    ask.archive(version, { method: "HEAD" }),
+    ask.archive(version, { headers: { Range: "bytes=0-9" } }),
+    ...facade.pathsOf(version).map((path) => facade.get(path)),
+  ]);
+  const [index, versions] = [await ask.index(), await facade.versions()];
+  const answers: Readonly<Record<string, Answer>> = {
+    ...{ document, archive, head, range },
+    ...Object.fromEntries(proof.entries()),
+  };
+  return { document, archive, proof, answers, lists: { index, versions } };
 }

@@ -8,9 +8,7 @@ import {
 } from "../../src/config/load.ts";
 import type { Answer } from "../../src/mirror/cache/metadata-cache.ts";
 import { statusOf } from "../../src/server/http/error-response.ts";
-import type { AdmissionRules } from "../../src/mirror/trust/admission-rules.ts";
-import { layOutStore, type StoreLayout } from "../../src/store/layout.ts";
-import type { RecordStore } from "../../src/store/records/record-store.ts";
+import { layOutStore } from "../../src/store/layout.ts";
 import { prepareStorageDirectory } from "../../src/store/storage-directory.ts";
 import { Alarms } from "../../src/telemetry/alarms.ts";
 import { Metrics } from "../../src/telemetry/metrics.ts";
@@ -37,28 +35,19 @@ export interface Told<V> {
   readonly message?: string;
 }
 
-interface TimedParts {
-  readonly clock: TestClock;
-  readonly records: RecordStore;
-  /** Makes rules that count their reads. */
-  readonly count: (rules: AdmissionRules) => AdmissionRules;
-}
-
 /** The mirror as the daemon wires it, without a face, on a clock that tests set. */
 export async function startTimedMirror(
   config: Readonly<Record<string, unknown>>,
   env: NodeJS.ProcessEnv = {},
-  directory?: string,
-  choose: (layout: StoreLayout) => Partial<TimedParts> = () => ({}),
   limits: Partial<Configuration["limits"]> = {},
 ) {
-  const storage = makeStorage(config, directory);
+  const storage = makeStorage(config);
   const file = storage.configFile;
   const loaded = loadConfiguration({ file, env, cwd: "/", home: "/" });
   const configuration = { ...loaded, limits: { ...loaded.limits, ...limits } };
   const layout = layOutStore(storage.directory);
   await prepareStorageDirectory(layout);
-  const { clock = new TestClock(), count, ...parts } = choose(layout);
+  const clock = new TestClock();
   const log: string[] = [];
   const logger = pino({ level: "info" }, { write: (line) => log.push(line) });
   const metrics = new Metrics("");
@@ -67,25 +56,19 @@ export async function startTimedMirror(
   const watch = { ...wired, logger, metrics, alarms };
   const core = wireCore(
     configuration,
-    count?.(wireRules(configuration)) ?? wireRules(configuration),
+    wireRules(configuration),
     layout,
     watch,
-    { ...parts, clock },
+    { clock },
   );
   const addressOf = (type: string, version: string) => ({
     provider: providerAddress(hostname, "acme", type),
     version: parseVersion(version),
   });
   return {
-    core,
     clock,
     log,
     directory: storage.directory,
-    metric: async (name: string) => {
-      const { text } = await watch.metrics.render();
-      const lines = text.split("\n").filter((line) => line.startsWith(name));
-      return lines.reduce((sum, line) => sum + Number(line.split(" ")[1]), 0);
-    },
     exposition: async () => (await watch.metrics.render()).text,
     index: (type: string) =>
       tell(async () => {

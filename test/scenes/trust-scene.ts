@@ -125,13 +125,6 @@ export class TrustScene {
     return startMirror({ config: { ...this.config, ...settings } });
   }
 
-  async withMirror(
-    settings: Settings,
-    work: (own: RunningMirror) => Promise<void>,
-  ): Promise<void> {
-    await work(await this.startMirror(settings));
-  }
-
   publish(
     namespace: string,
     version: string,

@@ -6,7 +6,7 @@ import {
   noCandidates,
   type Candidate,
 } from "../../src/trust/candidates.ts";
-import type { Decisions } from "../../src/trust/decisions.ts";
+import { noDecisions, type Decisions } from "../../src/trust/decisions.ts";
 import { E, K, keyDecision, start } from "./releases.ts";
 
 function candidate(with_: Partial<Candidate> = {}): Candidate {
@@ -84,59 +84,53 @@ describe("a candidate needs a decision", () => {
     keys: [],
     contents: [{ ...name, sha256sums, decision, at: "2026-01-01" }],
   });
-  const keys = (...decided: ReturnType<typeof keyDecision>[]) => ({
-    ...{ keys: decided, contents: [] },
+  const sha256sums = "e".repeat(64);
+  const content = (said: "approved" | "revoked") => contents(sha256sums, said);
+  const key = (...of: Parameters<typeof keyDecision>) => ({
+    ...{ keys: [keyDecision(...of)], contents: [] },
   });
+  const revokedKey = { reason: "revoked" } as const;
+  const revokedContent = { reason: "revoked-content" } as const;
+  const other = { reason: "other-content" } as const;
 
-  type Case = readonly [boolean, Decisions, Partial<Candidate>?];
-
-  it.each(
-    Object.entries<Case>({
-      "until anything is decided": [true, keys()],
-      "no longer once its content is approved": [
-        false,
-        contents("e".repeat(64)),
-      ],
-      "no longer once its content is revoked": [
-        false,
-        contents("e".repeat(64), "revoked"),
-      ],
-      "although another content is approved": [true, contents("f".repeat(64))],
-      "no longer once its key is approved": [
-        false,
-        keys(keyDecision(E, "approved")),
-      ],
-      "no longer once its key is approved for the release": [
-        false,
-        keys(keyDecision(E, "approved", { version: "2.0.0" })),
-      ],
-      "no longer once its revoked key is approved": [
-        false,
-        keys(keyDecision(E, "approved")),
-        { reason: "revoked" },
-      ],
-      "no longer once the revocation of its key is taken back": [
-        false,
-        keys(),
-        { reason: "revoked" },
-      ],
-      "no longer once the revocation of its content is taken back": [
-        false,
-        keys(),
-        { reason: "revoked-content" },
-      ],
-      "although another key is approved": [
-        true,
-        keys(keyDecision(K, "approved")),
-      ],
-      "no longer once its key is revoked": [
-        false,
-        keys(keyDecision(E, "revoked")),
-      ],
-      "although its key is approved, when its content is other than the pinned one":
-        [true, keys(keyDecision(E, "approved")), { reason: "other-content" }],
-    }),
-  )("%s", (_, [expected, decisions, with_]) => {
+  it.each<[string, boolean, Decisions, Partial<Candidate>?]>([
+    ["until anything is decided", true, noDecisions],
+    ["no longer once its content is approved", false, content("approved")],
+    ["no longer once its content is revoked", false, content("revoked")],
+    ["although another content is approved", true, contents("f".repeat(64))],
+    ["no longer once its key is approved", false, key(E, "approved")],
+    [
+      "no longer once its key is approved for the release",
+      false,
+      key(E, "approved", { version: "2.0.0" }),
+    ],
+    [
+      "no longer once its revoked key is approved",
+      false,
+      key(E, "approved"),
+      revokedKey,
+    ],
+    [
+      "no longer once the revocation of its key is taken back",
+      false,
+      noDecisions,
+      revokedKey,
+    ],
+    [
+      "no longer once the revocation of its content is taken back",
+      false,
+      noDecisions,
+      revokedContent,
+    ],
+    ["although another key is approved", true, key(K, "approved")],
+    ["no longer once its key is revoked", false, key(E, "revoked")],
+    [
+      "although its key is approved, when its content is other than the pinned one",
+      true,
+      key(E, "approved"),
+      other,
+    ],
+  ])("%s", (_, expected, decisions, with_) => {
     const one = candidate(with_);
     expect(needsDecision(decisions, "aws", one)).toBe(expected);
   });

@@ -15,26 +15,20 @@ import {
 const day = 86_400_000;
 const random = parseProviderAddress("hashicorp/random");
 
-function policyOf(
-  rules: readonly (readonly [
-    action: "allow" | "deny",
-    match: string,
-    versions?: string | undefined,
-    minimumAge?: number | undefined,
-  ])[],
-  settings: Partial<PolicySettings> = {},
-) {
+/** Rules as `ACTION PATTERN [VERSIONS] [DAYSd]; …`. */
+function policyOf(text: string, settings: Partial<PolicySettings> = {}) {
+  const rules = text.split("; ").filter((rule) => rule !== "");
   return parsePolicy({
-    default: "allow",
-    minimumAge: 0,
-    ...settings,
-    rules: rules.map(([action, match, versions, minimumAge]) => ({
-      action,
-      match,
-      versions:
-        versions === undefined ? undefined : parseVersionConstraint(versions),
-      minimumAge,
-    })),
+    ...{ default: "allow", minimumAge: 0, ...settings },
+    rules: rules.map((rule) => {
+      const [, action, match = "", versions, days] =
+        /^(\w+) (\S+)(?: (.*?))??(?: (\d+)d)?$/.exec(rule) ?? [];
+      return {
+        ...{ action: action === "deny" ? "deny" : "allow", match },
+        versions: versions && parseVersionConstraint(versions),
+        minimumAge: days && Number(days) * day,
+      } as PolicySettings["rules"][number];
+    }),
   });
 }
 
@@ -53,62 +47,46 @@ test.each([
 ] as const)(
   "to a prerelease, the rule to %s %s with versions %s says: %s",
   (action, match, versions, reading) => {
-    const [rule] = policyOf([[action, match, versions]]).rules;
+    const [rule] = policyOf([action, match, versions].join(" ").trim()).rules;
     const version = parseVersion("2.1.0-rc1");
     expect(rule && readRule(rule, random, version)).toBe(reading);
   },
 );
 
-describe("order", () => {
-  test("the default holds when there is no rule", () => {
-    expect(decide(policyOf([], { minimumAge: 3 * day }), "1.0.0")).toEqual({
-      action: "allow",
-      rule: "policy.default",
-      minimumAge: 3 * day,
-      minimumAgeRule: "policy.minimumAge",
-      guidance: { because: undefined, contact: undefined },
-    });
-    const closed = policyOf([], { default: "deny" });
-    expect(decide(closed, "1.0.0").action).toBe("deny");
-  });
+const ranged = "allow */*/* >= 3 30d";
+const ordered =
+  "deny registry.terraform.io/acme/*; allow registry.terraform.io/hashicorp/ran* < 2 2d; deny */hashicorp/*; allow */*/*";
 
-  test("the first rule that matches wins over all later ones", () => {
-    const policy = policyOf([
-      ["deny", "registry.terraform.io/acme/*"],
-      ["allow", "registry.terraform.io/hashicorp/ran*", "< 2", 2 * day],
-      ["deny", "*/hashicorp/*"],
-      ["allow", "*/*/*"],
-    ]);
-    expect(decide(policy, "1.0.0")).toMatchObject({
-      action: "allow",
-      rule: "policy.rules[1]",
-      minimumAge: 2 * day,
-      minimumAgeRule: "policy.rules[1].minimumAge",
-    });
-    expect(decide(policy, "2.0.0")).toMatchObject({
-      action: "deny",
-      rule: "policy.rules[2]",
-    });
-  });
-
-  test("a rule without a minimum age inherits the policy's, and 0 lifts it", () => {
-    const policy = policyOf(
-      [
-        ["allow", "*/*/*", "< 2"],
-        ["allow", "*/*/*", "< 3", 0],
-      ],
-      { minimumAge: day },
-    );
-    expect(decide(policy, "1.0.0")).toMatchObject({
-      rule: "policy.rules[0]",
-      minimumAge: day,
-      minimumAgeRule: "policy.minimumAge",
-    });
-    expect(decide(policy, "2.0.0")).toMatchObject({
-      minimumAge: 0,
-      minimumAgeRule: "policy.rules[1].minimumAge",
-    });
-  });
+/** What holds for all, the rules, a version, and what is decided by which lines. */
+test.each(
+  Object.entries({
+    "the default holds when there is no rule":
+      "3d |  | 1.0.0 | allow default 3d minimumAge",
+    "the default may deny": "deny |  | 1.0.0 | deny default",
+    "the first rule that matches wins over all later ones": `0d | ${ordered} | 1.0.0 | allow rules[1] 2d rules[1].minimumAge`,
+    "a rule for other versions decides nothing": `0d | ${ordered} | 2.0.0 | deny rules[2]`,
+    "a rule without a minimum age inherits the policy's":
+      "1d | allow */*/* < 2; allow */*/* < 3 0d | 1.0.0 | allow rules[0] 1d minimumAge",
+    "and 0 lifts it":
+      "1d | allow */*/* < 2; allow */*/* < 3 0d | 2.0.0 | allow rules[1] 0d rules[1].minimumAge",
+    "a prerelease does not escape the minimum age of its range by the default": `0d | ${ranged} | 3.1.0-beta1 | allow default 30d rules[0].minimumAge`,
+    "nor by a later rule that names it with a lower one": `0d | ${ranged}; allow */*/* 3.1.0-beta1 0d | 3.1.0-beta1 | allow rules[1] 30d rules[0].minimumAge`,
+    "but a rule before it that names it decides alone": `0d | allow */*/* 3.1.0-beta1 0d; ${ranged} | 3.1.0-beta1 | allow rules[0] 0d rules[0].minimumAge`,
+    "the highest of several ranges holds": `0d | ${ranged}; allow */*/* >= 2 9d | 3.1.0-rc1 | allow default 30d rules[0].minimumAge`,
+    "of two that are equal that of the line that decides":
+      "9d | allow */*/* >= 2 9d | 3.1.0-rc1 | allow default 9d minimumAge",
+    "a higher one of the last rule is included": `60d | ${ranged}; allow */*/* >= 2 9d | 3.1.0-rc1 | allow default 60d minimumAge`,
+    "a prerelease outside of the range does not have its age": `0d | ${ranged} | 2.0.0-rc1 | allow default 0d minimumAge`,
+  }),
+)("%s", (_, text) => {
+  const [all = "", rules = "", version = "", told] = text.split(" | ");
+  const age = { minimumAge: parseInt(all) * day };
+  const policy = policyOf(rules, all === "deny" ? { default: "deny" } : age);
+  const decided = decide(policy, version);
+  const { action, rule, minimumAge, minimumAgeRule } = decided;
+  const said = [action, rule, `${minimumAge / day}d ${minimumAgeRule}`];
+  if (action === "deny") said.pop();
+  expect(said.join(" ").replaceAll("policy.", "")).toBe(told);
 });
 
 /** Constraint of a denying rule, versions that it denies, versions that it lets pass. */
@@ -136,7 +114,7 @@ const denials: readonly [string, string, string][] = [
 describe("a denying rule also takes the prereleases and builds in its range", () => {
   for (const [versions, denied, passed] of denials)
     test(versions, () => {
-      const policy = policyOf([["deny", "*/*/*", versions]]);
+      const policy = policyOf(`deny */*/* ${versions}`);
       for (const version of denied.split(" "))
         expect.soft(decide(policy, version).action, version).toBe("deny");
       for (const version of passed.split(" "))
@@ -158,7 +136,7 @@ const admissions: readonly [string, string, string][] = [
 describe("an allowing rule lets in what Terraform would select", () => {
   for (const [versions, allowed, refused] of admissions)
     test(versions, () => {
-      const policy = policyOf([["allow", "*/*/*", versions]], {
+      const policy = policyOf(`allow */*/* ${versions}`, {
         default: "deny",
       });
       for (const version of allowed.split(" "))
@@ -168,110 +146,52 @@ describe("an allowing rule lets in what Terraform would select", () => {
     });
 });
 
-describe("a prerelease does not escape the minimum age of its range", () => {
-  const ranged = ["allow", "*/*/*", ">= 3", 30 * day] as const;
-
-  test("when the default lets it in", () => {
-    expect(decide(policyOf([ranged]), "3.1.0-beta1")).toMatchObject({
-      action: "allow",
-      rule: "policy.default",
-      minimumAge: 30 * day,
-      minimumAgeRule: "policy.rules[0].minimumAge",
-    });
-  });
-
-  test("when a later rule names it with a lower one", () => {
-    const policy = policyOf([ranged, ["allow", "*/*/*", "3.1.0-beta1", 0]]);
-    expect(decide(policy, "3.1.0-beta1")).toMatchObject({
-      rule: "policy.rules[1]",
-      minimumAge: 30 * day,
-    });
-  });
-
-  test("but a rule before it that names it decides alone", () => {
-    const policy = policyOf([["allow", "*/*/*", "3.1.0-beta1", 0], ranged]);
-    expect(decide(policy, "3.1.0-beta1").minimumAge).toBe(0);
-  });
-
-  test("and the highest of several holds, a higher one of the last rule included", () => {
-    const rules = [ranged, ["allow", "*/*/*", ">= 2", 9 * day]] as const;
-    expect(decide(policyOf(rules), "3.1.0-rc1").minimumAge).toBe(30 * day);
-    const same = policyOf([["allow", "*/*/*", ">= 2", 9]], { minimumAge: 9 });
-    expect(decide(same, "3.1.0-rc1").minimumAgeRule).toBe("policy.minimumAge");
-    const later = policyOf(rules, { minimumAge: 60 * day });
-    expect(decide(later, "3.1.0-rc1")).toMatchObject({
-      minimumAge: 60 * day,
-      minimumAgeRule: "policy.minimumAge",
-    });
-  });
-
-  test("while versions outside of the range do not have it", () => {
-    expect(decide(policyOf([ranged]), "2.0.0-rc1").minimumAge).toBe(0);
-  });
-});
-
-describe("a provider is denied wholly", () => {
-  const match = "registry.terraform.io/hashicorp/random";
-  test("by a rule without versions that is reached by every version", () => {
-    const policy = policyOf([
-      ["allow", "*/acme/*"],
-      ["deny", match, ">= 3"],
-      ["deny", "*/hashicorp/*"],
-      ["allow", "*/*/*"],
-    ]);
-    expect(findProviderDenial(policy, random)?.rule).toBe("policy.rules[2]");
-  });
-
-  test("by the default", () => {
-    const policy = policyOf([["deny", match, "< 3"]], { default: "deny" });
-    expect(findProviderDenial(policy, random)?.rule).toBe("policy.default");
-  });
-
-  test("but not when an earlier rule allows some versions", () => {
-    const policy = policyOf([
-      ["allow", match, "< 3"],
-      ["deny", "*/*/*"],
-    ]);
-    expect(findProviderDenial(policy, random)).toBeUndefined();
-  });
-
-  test("and not by a rule for some versions, nor by one for others", () => {
-    const policy = policyOf([
-      ["deny", match, "< 3"],
-      ["deny", "*/acme/*"],
-    ]);
-    expect(findProviderDenial(policy, random)).toBeUndefined();
-  });
+test.each([
+  [
+    "by a rule without versions that every version reaches",
+    "allow */acme/*; deny */*/random >= 3; deny */hashicorp/*; allow */*/*",
+    {},
+    "policy.rules[2]",
+  ],
+  [
+    "by the default",
+    "deny */*/random < 3",
+    { default: "deny" } as const,
+    "policy.default",
+  ],
+  [
+    "not where an earlier rule allows some versions",
+    "allow */*/random < 3; deny */*/*",
+    {},
+    undefined,
+  ],
+  [
+    "not by a rule for some versions, nor by one for others",
+    "deny */*/random < 3; deny */acme/*",
+    {},
+    undefined,
+  ],
+])("a provider is denied wholly %s", (_, rules, settings, rule) => {
+  const denial = findProviderDenial(policyOf(rules, settings), random);
+  expect(denial?.rule).toBe(rule);
 });
 
 test("refuses a rule with a malformed pattern, rather than one that never matches", () => {
-  expect(() => policyOf([["deny", "hashicorp/*"]])).toThrow(
+  expect(() => policyOf("deny hashicorp/*")).toThrow(
     failing("malformed-address"),
   );
 });
 
 test.each([
-  ["the age for all, which is of providers, is none of it", [], 0],
-  ["a rule for it gives it an age", [["*/*/*/*", 1]], 1],
-  ["the first rule for it counts", [["*/*/*/*", 9, "< 2"], ["*/*/*/*"]], 9],
-  ["a rule for other versions gives it none", [["*/*/*/*", 9, ">= 2"]], 0],
-  ["a rule without one gives it none", [["*/*/*/*"]], 0],
-  [
-    "rules for others give it none",
-    [
-      ["*/other/*/*", 9],
-      ["*/*/*", 9],
-    ],
-    0,
-  ],
-] as const)("of a version of a module: %s", (_, rules, age) => {
+  ["the age for all, which is of providers, is none of it", "", 0],
+  ["a rule for it gives it an age", "allow */*/*/* 1d", 1],
+  ["the first rule for it counts", "allow */*/*/* < 2 9d; allow */*/*/*", 9],
+  ["a rule for other versions gives it none", "allow */*/*/* >= 2 9d", 0],
+  ["a rule without one gives it none", "allow */*/*/*", 0],
+  ["rules for others give it none", "allow */other/*/* 9d; allow */*/* 9d", 0],
+])("of a version of a module: %s", (_, rules, days) => {
   const network = moduleAddress("example.com", "acme", "network", "aws");
-  const policy = policyOf(
-    rules.map(([match, minimumAge, versions]) => [
-      ...(["allow", match, versions, minimumAge] as const),
-    ]),
-    { minimumAge: 9 },
-  );
+  const policy = policyOf(rules, { minimumAge: 9 * day });
   const decided = decideByRules(policy, network, parseVersion("1.0.0"));
-  expect(decided.minimumAge).toBe(age);
+  expect(decided.minimumAge).toBe(days * day);
 });

@@ -372,3 +372,32 @@ describe("the first key after an unsigned first contact", () => {
     expect(revoked.firstSigner).toBe(K);
   });
 });
+
+describe("a revoked content", () => {
+  const at = start.toISOString();
+  const revokedOf = (...digests: string[]) => ({
+    ...first,
+    namespace: namespace({
+      decisions: {
+        keys: [],
+        contents: digests.map((sha256sums) => ({
+          ...{ type: "aws", version: "2.0.0", sha256sums, at },
+          decision: "revoked" as const,
+        })),
+      },
+    }),
+  });
+  const [{ sha256sums } = evidence()] = read("K linux=a");
+
+  it.each([
+    "K linux=a => refused: revoked-content | linux=a | candidate: revoked-content",
+    "K linux=a; E#again linux=a; K#wider linux=a darwin=b => refused: revoked-content",
+    "K linux=a; K darwin=b => served darwin=b by K",
+  ])(
+    "is refused where it is pinned, whoever signs it and whatever document names its archives: %s",
+    (text) => {
+      const [given = "", told = ""] = text.split(" => ");
+      expect(story(given, revokedOf(sha256sums))).toContain(told);
+    },
+  );
+});

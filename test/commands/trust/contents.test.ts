@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import {
   digestsIn,
+  digestsOf,
   eventually,
   runCommand,
 } from "../../scenes/provider-requests.ts";
-import { digestsOf } from "../../scenes/seen-releases.ts";
 import { signer, soon, TrustScene } from "../../scenes/trust-scene.ts";
 
 const host = "registry.terraform.io";

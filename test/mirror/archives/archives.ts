@@ -43,6 +43,13 @@ export function randomArchive(size: number) {
   return { bytes, digest: trustedDigest(bytes) };
 }
 
+/** The same with another byte. */
+export function altered(bytes: Uint8Array, at: number): Buffer {
+  const copy = Buffer.from(bytes);
+  copy[at] = (copy[at] ?? 0) ^ 1;
+  return copy;
+}
+
 /** An origin's answer that is sent as far as the test allows. */
 export class SteeredBody {
   /** How often it was opened. */

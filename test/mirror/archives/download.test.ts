@@ -10,10 +10,14 @@ import {
   heldWhole,
   readSize,
 } from "../../../src/mirror/archives/download.ts";
+import { BlobStore } from "../../../src/store/blobs/blob-store.ts";
+import type { Spool } from "../../../src/store/blobs/spool.ts";
+import { openDatabase } from "../../../src/store/database/database.ts";
 import type { StoreLayout } from "../../../src/store/layout.ts";
 import { failing } from "../../scenes/failing.ts";
-import { makeLayout, openBlobs } from "../../store/stores.ts";
+import { makeLayout } from "../../store/stores.ts";
 import {
+  altered,
   Drain,
   filesIn,
   randomArchive,
@@ -23,28 +27,41 @@ import {
 
 const size = heldWhole + 1_000_000;
 
+/** A real store that tells when a commit begins and ends. */
+class WatchedStore extends BlobStore {
+  beforeCommit: () => unknown = () => undefined;
+  afterCommit: () => unknown = () => undefined;
+
+  override async commit(
+    ...[spool, sha256]: [Spool, Parameters<BlobStore["commit"]>[1]]
+  ): Promise<void> {
+    await this.beforeCommit();
+    await super.commit(spool, sha256);
+    await this.afterCommit();
+  }
+}
+
 /** An archive on its way; `sent` is what its origin sends. */
 async function prepare(
   { bytes, digest } = randomArchive(size),
   sent: Uint8Array = bytes,
   announced: number | undefined = bytes.length,
+  waiters = 200,
 ) {
   const layout = await makeLayout();
-  const blobs = openBlobs(layout);
+  const blobs = new WatchedStore(layout, openDatabase(layout));
   const source = new SteeredBody(sent, announced);
   const ended = Promise.withResolvers<unknown>();
   const events = {
     onVerified: () => undefined,
     onFailed: (_: string, error: unknown) => ended.resolve(error),
   };
-  const limits = { fills: 1, fillsPerOrigin: 1, waiters: 100 };
-  const make = (store: StoreLayout) =>
-    new Archives(
-      { blobs: openBlobs(store), reserve: reserveAll },
-      limits,
-      events,
-    );
-  const archives = make(layout);
+  const limits = { fills: 1, fillsPerOrigin: 1, waiters };
+  const make = (of: BlobStore) =>
+    new Archives({ blobs: of, reserve: reserveAll }, limits, events);
+  const makeAt = (store: StoreLayout) =>
+    make(new BlobStore(store, openDatabase(layout)));
+  const archives = make(blobs);
   const start: ArchiveStart = {
     name: "archive.zip",
     hostname: "a.example",
@@ -55,14 +72,8 @@ async function prepare(
   const failed = ended.promise;
   return {
     ...{ layout, blobs, archives, source, bytes, digest, start },
-    ...{ make, open, read, failed },
+    ...{ makeAt, open, read, failed },
   };
-}
-
-function altered(bytes: Uint8Array, at: number): Buffer {
-  const copy = Buffer.from(bytes);
-  copy[at] = (copy[at] ?? 0) ^ 1;
-  return copy;
 }
 
 describe("the last bytes of an archive", () => {
@@ -153,9 +164,9 @@ describe("the store", () => {
   });
 
   it("that cannot put the file in place costs no reader a byte", async () => {
-    const { make, layout, source, bytes, digest, start, failed } =
+    const { makeAt, layout, source, bytes, digest, start, failed } =
       await prepare();
-    const archives = make({ ...layout, blobs: "/dev/null/blobs" });
+    const archives = makeAt({ ...layout, blobs: "/dev/null/blobs" });
     const archive = await archives.open(digest, start);
     const reader = new Drain(archive);
     source.finish();
@@ -263,5 +274,96 @@ describe("a range of an archive in flight", () => {
     const expected = bytes.subarray(start, end);
     expect((await early.whole).equals(expected)).toBe(true);
     expect((await joined.whole).equals(expected)).toBe(true);
+  });
+});
+
+describe("one digest", () => {
+  const small = () => prepare(randomArchive(1_000_000));
+
+  it("is downloaded once however many ask", async () => {
+    const { archives, open, layout, source, bytes, digest } = await small();
+    const opened = await Promise.all(Array.from({ length: 200 }, open));
+    expect(opened.map(({ outcome }) => outcome).sort()).toEqual([
+      "fetched",
+      ...Array<string>(199).fill("joined"),
+    ]);
+    const readers = opened.map((archive) => new Drain(archive));
+    source.finish();
+    for (const reader of readers)
+      expect((await reader.whole).equals(bytes)).toBe(true);
+    expect(source.opened).toBe(1);
+    await archives.close();
+    expect(filesIn(layout.blobs)).toEqual([digest]);
+  });
+
+  it.each<
+    [
+      string,
+      (scene: Awaited<ReturnType<typeof small>>, join: () => void) => unknown,
+    ]
+  >([
+    [
+      "in the middle",
+      async ({ source }, join) => {
+        await source.sendTo(500_000);
+        join();
+      },
+    ],
+    ["before the rename", ({ blobs }, join) => (blobs.beforeCommit = join)],
+    ["after the rename", ({ blobs }, join) => (blobs.afterCommit = join)],
+  ])("comes whole to who joins %s", async (_, arrange) => {
+    const scene = await small();
+    const { open, read, source, bytes } = scene;
+    const joined = Promise.withResolvers<Buffer>();
+    await (await open()).close();
+    await arrange(scene, () =>
+      joined.resolve(read().then(({ whole }) => whole)),
+    );
+    source.finish();
+    expect((await joined.promise).equals(bytes)).toBe(true);
+    expect(source.opened).toBe(1);
+  });
+
+  it("is found by who looks for it while it is stored", async () => {
+    const { read, source, bytes } = await prepare(randomArchive(10_000));
+    source.finish();
+    const wholes = Array.from({ length: 200 }, async (_, index) => {
+      for (let turn = 0; turn < index * 7; turn++) await Promise.resolve();
+      return (await read()).whole;
+    });
+    for (const whole of wholes) expect((await whole).equals(bytes)).toBe(true);
+    expect(source.opened).toBe(1);
+  });
+
+  it("has a bounded number of readers, and takes one again when one has left", async () => {
+    const archive = randomArchive(1_000_000);
+    const scene = await prepare(archive, archive.bytes, undefined, 2);
+    const { open, source, bytes } = scene;
+    const [first, second] = [await open(), await open()];
+    await expect(open()).rejects.toThrow(failing("too-busy"));
+    await first.close();
+    const readers = [await open(), second].map((one) => new Drain(one));
+    source.finish();
+    for (const { whole } of readers)
+      expect((await whole).equals(bytes)).toBe(true);
+  });
+
+  it("ends, with its file, when the archives close", async () => {
+    const { archives, digest, start, layout } = await small();
+    const asked = Promise.withResolvers<undefined>();
+    const archive = await archives.open(digest, {
+      ...start,
+      open: (signal) =>
+        new Promise((_, reject) => {
+          const end = () => reject(new Error("ended"));
+          signal.addEventListener("abort", end);
+          asked.resolve(undefined);
+        }),
+    });
+    await asked.promise;
+    const reader = new Drain(archive);
+    await archives.close();
+    await expect(reader.whole).rejects.toThrow("ended");
+    expect(filesIn(layout.directory)).toEqual([]);
   });
 });

@@ -10,7 +10,7 @@ import type { BlobStore } from "../../../src/store/blobs/blob-store.ts";
 import { type StoredBlob } from "../../../src/store/blobs/blob-store.ts";
 import { blobPath } from "../../../src/store/layout.ts";
 import { makeLayout, openBlobs } from "../../store/stores.ts";
-import { randomArchive } from "./archives.ts";
+import { altered, randomArchive } from "./archives.ts";
 
 const size = 1_000_000;
 const readSize = () => 100_000;
@@ -42,12 +42,6 @@ async function take(blobs: BlobStore, blob: StoredBlob, range?: ByteRange) {
   } finally {
     await blob.handle.close();
   }
-}
-
-function altered(bytes: Uint8Array, at: number): Buffer {
-  const copy = Buffer.from(bytes);
-  copy[at] = (copy[at] ?? 0) ^ 1;
-  return copy;
 }
 
 async function openBlob(blobs: BlobStore, digest: StoredBlob["sha256"]) {

@@ -179,12 +179,13 @@ export async function exportBundle(
   return file;
 }
 
-/** As the command does, in this process. */
+/** Imports as the command does, in this process; `changed` is what is there, gone or other then. */
 export async function importHere(core: Core, site: Site, bytes: Buffer) {
   const file = join(scratch("tampered"), "bundle.tar");
   writeFileSync(file, bytes);
   const limits = bundleLimits(loadConfiguration({ file: site.configFile }));
   const { signal } = new AbortController();
+  const before = site.snapshot();
   let said = "";
   const say = (text: string) => void (said += text);
   const status = await openBundle(file, undefined, limits, say)
@@ -193,5 +194,9 @@ export async function importHere(core: Core, site: Site, bytes: Buffer) {
       said += (error as Error).message;
       return 1;
     });
-  return { status, said };
+  const after = site.snapshot();
+  const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
+    (path) => before.get(path) !== after.get(path),
+  );
+  return { status, said, changed };
 }

@@ -18,6 +18,8 @@ import {
 import { blobPath, layOutStore } from "../../../src/store/layout.ts";
 import type { Sha256 } from "../../../src/address/hash.ts";
 import { scratch } from "../../running-mirror.ts";
+import { startOrigin } from "../../scenes/world.ts";
+import { connectedSite } from "./bundles.ts";
 
 const storage = join(scratch("storage"), "store");
 const layout = layOutStore(storage);
@@ -133,3 +135,19 @@ it("what only looks like it is written", async () => {
   symlinkSync(links, join(links, "here"));
   await expectOutside(stored, join(links, "here", "tree"));
 });
+
+it.each(["blobs", "blobs/new", "provender.db", "new.tar", "blobs/new.oci"])(
+  "the command refuses to write to %s of its storage directory",
+  async (place) => {
+    const { authority, registry } = await startOrigin();
+    await registry.publish({ version: "1.0.0" });
+    const site = connectedSite(authority, registry);
+    await site.run("prefetch", "acme/widget@1.0.0");
+    const before = site.snapshot();
+    const to = ["--to", join(site.directory, place)];
+    const ran = await site.run("export", ...to, "acme/widget@1.0.0");
+    expect(ran.stderr).toContain("(it is in the storage directory)");
+    expect(ran.status).toBe(1);
+    expect(site.snapshot()).toEqual(before);
+  },
+);

@@ -1,13 +1,47 @@
 import { describe, expect, it } from "vitest";
-import { makeContacts } from "../../../src/mirror/bundles/import-bundle.ts";
 import {
+  makeContacts,
+  takeBundled,
+  type JudgedRelease,
+} from "../../../src/mirror/bundles/import-bundle.ts";
+import { verifyOffer } from "../../../src/mirror/releases/known-release.ts";
+import type { Signer } from "../../fakes/signing.ts";
+import { createCertifiedSigner } from "../../scenes/certified-signers.ts";
+import {
+  freshness,
   makeSigners,
   MirrorScene,
   type MirrorInProcess,
 } from "../../scenes/mirror-in-process.ts";
-import { judge, type Bundled } from "./bundled-releases.ts";
+import { TestRegistry } from "../../scenes/test-registry.ts";
 
 const { K, L, E } = await makeSigners();
+const { signal } = new AbortController();
+
+/** A release in a bundle. */
+interface Bundled {
+  readonly version: string;
+  readonly by: Signer;
+  readonly type?: string;
+  readonly keys?: readonly string[];
+  /** A line more in SHA256SUMS. */
+  readonly more?: string;
+}
+
+/** A release as an import judged it. */
+async function judge(
+  mirror: MirrorInProcess,
+  { version, type = "thing", ...offered }: Bundled,
+): Promise<JudgedRelease> {
+  const sender = new TestRegistry();
+  sender.offer(version, { content: "linux=a", ...offered }, type);
+  const request = await mirror.request(version, type);
+  const { address, provider } = request;
+  const found = await sender.findAnyPackage(provider, address.version);
+  const fetched = await sender.fetchChecksums(found, signal, provider);
+  const evidence = await verifyOffer(mirror.origin, address, found, fetched);
+  return { request, evidence, platforms: ["linux_amd64"], packages: [] };
+}
 
 async function importInto(
   mirror: MirrorInProcess,
@@ -94,4 +128,25 @@ describe("a list that is seen after a bundle", () => {
     expect(await mirror.version("1.0.0")).toBe("linux=e");
     expect(mirror.alarmed()).toEqual(["key-new 1.0.0"]);
   });
+});
+
+it("a bundled signature is judged by the registry's keys, be they the same as before", async () => {
+  const scene = await MirrorScene.prepare();
+  const { registry, clock } = scene;
+  const mirror = scene.start();
+  const K = await createCertifiedSigner("K");
+  const keys = [(await K.revoked()).armoredPublicKey];
+  const offered = { content: "linux=a", by: K };
+  registry.offer("1.0.0", offered);
+  expect(await mirror.version("1.0.0")).toBe("linux=a");
+  registry.offer("1.0.0", { ...offered, keys });
+  clock.pass(freshness);
+  expect(await mirror.version("1.0.0")).toBe("signature-refused: revoked");
+  const more = `${"0".repeat(64)}  manifest.json\n`;
+  const judged = await judge(mirror, { version: "1.0.0", by: K, more });
+  const { address } = judged.request;
+  await mirror.settlements.keep(address, (known) => takeBundled(known, judged));
+  registry.offer("1.0.0", { ...offered, more, keys });
+  clock.pass(freshness);
+  expect(await mirror.version("1.0.0")).toBe("signature-refused: revoked");
 });

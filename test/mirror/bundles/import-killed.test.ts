@@ -10,61 +10,50 @@ import {
   watch,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { parseProviderAddress } from "../../../src/address/provider-address.ts";
-import { parseVersion } from "../../../src/address/version.ts";
-import { loadConfiguration } from "../../../src/config/load.ts";
-import { ensureArchive } from "../../../src/mirror/providers/ensured-archive.ts";
-import { openMirror } from "../../../src/wiring/open-mirror.ts";
-import { createAuthority } from "../../fakes/authority.ts";
-import { startRegistry } from "../../fakes/registry.ts";
+import { afterAll, expect, it, vi } from "vitest";
 import { program } from "../../running-mirror.ts";
-import {
-  connectedSite,
-  exportBundle,
-  offlineSite,
-  type Site,
-} from "./bundles.ts";
+import { startOrigin } from "../../scenes/world.ts";
+import { connectedSite, exportBundle, offlineSite } from "./bundles.ts";
 import { endingWithTests } from "../../child-process.ts";
 import { listRecords } from "../../store/stores.ts";
 
 vi.setConfig({ testTimeout: 300_000 });
 
 const MiB = 1024 * 1024;
-/** 2048 for a full run, which takes minutes and 8 GiB of disk. */
-const size = Number(process.env.PROVENDER_BUNDLE_MIB ?? 192) * MiB;
 const versions = Array.from({ length: 12 }, (_, index) => `1.${index}.0`);
+/** An import writes one archive after the other. */
+const archiveMiB = 16;
 const kills = 10;
-/** An import writes one after the other. */
-const archiveMiB = Math.ceil(size / versions.length / MiB);
-const provider = parseProviderAddress("acme/widget");
-const linux = { os: "linux", arch: "amd64" };
 
-const folders: string[] = [];
-let large: Awaited<ReturnType<typeof makeLargeBundle>>;
-beforeAll(async () => {
-  large = await makeLargeBundle();
-}, 600_000);
+const { authority, registry } = await startOrigin();
+const from = connectedSite(authority, registry);
+const digests: string[] = [];
+for (const version of versions) {
+  const release = await registry.publish({ version, size: archiveMiB * MiB });
+  digests.push(release.archive("linux_amd64").sha256);
+}
+const bundle = await exportBundle(
+  from,
+  ...["--platform", "linux_amd64", "acme/widget@all"],
+);
+const site = offlineSite();
 afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true });
+  for (const folder of [from.directory, dirname(bundle), site.directory])
+    rmSync(folder, { recursive: true });
 });
 
 it(
   "goes on with a large bundle after being killed ten times, and comes to the right end",
   { timeout: 1_800_000 },
   async () => {
-    const { bundle, digests } = large;
-    expect(statSync(bundle).size).toBeGreaterThan(size);
-    const site = offlineSite();
-    folders.push(site.directory);
     const stored: number[] = [];
     for (let turn = 0; turn < kills; turn++) {
       // Somewhere else in the work each time.
       const writes = 2 + Math.floor((turn * archiveMiB) / 4);
-      const signal = await killedImport(site, bundle, writes);
-      stored.push((await blobsOf(site)).length);
+      const signal = await killedImport(writes);
+      stored.push((await listBlobs()).length);
       if (signal === null) break;
-      expectRecordsStored(site);
+      expectRecordsStored();
     }
     console.log(`archives stored after each kill: ${stored.join(", ")}`);
     expect(stored).toHaveLength(kills);
@@ -73,9 +62,9 @@ it(
     const last = await site.run("import", bundle);
     expect(last.stderr).toContain("0 releases refused");
     expect(last.status).toBe(0);
-    expect((await blobsOf(site)).toSorted()).toEqual(digests.toSorted());
-    expectRecordsStored(site);
-    expect(recordsOf(site)).toHaveLength(versions.length);
+    expect((await listBlobs()).toSorted()).toEqual(digests.toSorted());
+    expectRecordsStored();
+    expect(releaseRecords()).toHaveLength(versions.length);
     const before = site.snapshot();
     const again = await site.run("import", bundle);
     expect(again.stderr).toContain(`0 archives imported, ${versions.length}`);
@@ -83,46 +72,8 @@ it(
   },
 );
 
-/** One release after the other, so that no two of them are in memory. */
-async function makeLargeBundle() {
-  const authority = await createAuthority();
-  const registry = await startRegistry({ authority });
-  const each = Math.ceil(size / versions.length);
-  const site = connectedSite(authority, registry, {
-    config: { freshness: { versions: "0" } },
-  });
-  folders.push(site.directory);
-  const core = await openMirror(loadConfiguration({ file: site.configFile }));
-  const digests: string[] = [];
-  for (const version of versions) {
-    const release = await registry.publish({ version, size: each });
-    digests.push(release.archive("linux_amd64").sha256);
-    const address = { provider, version: parseVersion(version) };
-    const found = await core.providers.recallPackage(address, linux);
-    await (
-      await ensureArchive(core, found)
-    ).done;
-    registry.withdraw(release);
-  }
-  await core.close();
-  const specs = versions.map((version) => `acme/widget@${version}`);
-  const bundle = await exportBundle(
-    site,
-    "--platform",
-    "linux_amd64",
-    ...specs,
-  );
-  folders.push(dirname(bundle));
-  await registry.stop();
-  return { site, bundle, digests };
-}
-
 /** SIGKILL after so many writes to files in staging; null when it ended before. */
-async function killedImport(
-  site: Site,
-  bundle: string,
-  writes: number,
-): Promise<NodeJS.Signals | null> {
+async function killedImport(writes: number): Promise<NodeJS.Signals | null> {
   const staging = join(site.directory, "staging");
   mkdirSync(staging, { recursive: true });
   const args = [program, "import", "--config", site.configFile, bundle];
@@ -142,8 +93,8 @@ async function killedImport(
 }
 
 /** The digests under which blobs are stored, each compared with its content. */
-async function blobsOf({ directory }: Site): Promise<readonly string[]> {
-  const cwd = join(directory, "blobs");
+async function listBlobs(): Promise<readonly string[]> {
+  const cwd = join(site.directory, "blobs");
   const paths = globSync("v1/sha256/*/*", { cwd });
   for (const path of paths) {
     const hash = createHash("sha256");
@@ -154,15 +105,15 @@ async function blobsOf({ directory }: Site): Promise<readonly string[]> {
   return paths.map((path) => basename(path));
 }
 
-function recordsOf({ directory }: Site): readonly string[] {
-  return listRecords(directory).flatMap(([name, text]) =>
+function releaseRecords(): readonly string[] {
+  return listRecords(site.directory).flatMap(([name, text]) =>
     name.startsWith("releases/") ? [text.slice(text.indexOf(" ") + 1)] : [],
   );
 }
 
 /** A record never speaks of what is not stored. */
-function expectRecordsStored(site: Site): void {
-  for (const body of recordsOf(site)) {
+function expectRecordsStored(): void {
+  for (const body of releaseRecords()) {
     const { evidence } = JSON.parse(body) as {
       evidence: readonly { document: string }[];
     };

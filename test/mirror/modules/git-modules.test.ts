@@ -8,10 +8,8 @@ import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
 import { scratch, startMirror } from "../../running-mirror.ts";
 import { awaitLine } from "../../scenes/log-lines.ts";
 import {
-  countFiles,
   getArchive,
   locate,
-  placeOf,
   makeModuleScene,
   removeBlobs,
 } from "../../scenes/module-scene.ts";
@@ -80,43 +78,6 @@ describe("modules from git", () => {
       ["tag", "short"].map(async (module) => getArchive(mirror, module)),
     );
     expect(bodies[0]?.body).toEqual(bodies[1]?.body);
-  });
-
-  it("keep folders, programs, long names and what links lead to, and nothing of git", async () => {
-    const repository = await repositoryAt("content");
-    const long = `modules/${"a".repeat(120)}/ü.tf`;
-    await repository.commit(
-      {
-        ".gitattributes": "hidden.tf export-ignore\nsubst.tf export-subst\n",
-        "hidden.tf": "# hidden",
-        "subst.tf": "# $Format:%H$",
-        "run.sh": { program: "#!/bin/sh\n" },
-        [long]: "# long",
-        "modules/vpc/main.tf": "# vpc",
-        "examples/vpc": { link: "../modules/vpc" },
-        "examples/main.tf": { link: "vpc/main.tf" },
-        "examples/up": { link: ".." },
-        dangling: { link: "nowhere" },
-      },
-      "v1",
-    );
-    publish("content", `${gitUrl("content")}//modules/vpc?ref=v1`);
-    const located = await locate(mirror, "content");
-    expect(located.headers["x-terraform-get"]).toBe(
-      placeOf(mirror, "content", "archive.tar.gz//modules/vpc"),
-    );
-    const { body } = await getArchive(mirror, "content");
-    expect(await unpack(body)).toEqual({
-      ".gitattributes": "hidden.tf export-ignore\nsubst.tf export-subst\n",
-      "hidden.tf": "# hidden",
-      "subst.tf": "# $Format:%H$",
-      "run.sh": "#!/bin/sh\n",
-      [long]: "# long",
-      "modules/vpc/main.tf": "# vpc",
-      "examples/vpc/main.tf": "# vpc",
-      "examples/main.tf": "# vpc",
-    });
-    expect(await countFiles(mirror, "staging")).toBe(0);
   });
 
   it("keep their first content when the tag moves, with one alarm", async () => {

@@ -141,6 +141,7 @@ describe("an archive of a commit", () => {
 
   it.each<[string, Files, object]>([
     ["no link below a file", { a: "1", l: { link: "a/b" } }, { a: "1" }],
+    ["no link to nothing", { a: "1", l: { link: "b" } }, { a: "1" }],
     ["no link to itself", { a: "1", l: { link: "l" } }, { a: "1" }],
     [
       "no links in a circle",
@@ -210,15 +211,34 @@ describe("a commit", () => {
     await expect(packed).rejects.toThrow(NotPackable);
   });
 
-  it("with a submodule is for clients", async () => {
-    const made = await commitLine("160000", "sub", "HEAD:main.tf");
-    await expect(pack(made)).rejects.toThrow(NotPackable);
-    expect(existsSync(join(made.folder, "contents"))).toBe(false);
-  });
+  // Git reads a device as a submodule.
+  it.each(["160000", "020666"])(
+    "with a submodule is for clients (%s)",
+    async (mode) => {
+      const made = await commitLine(mode, "sub", "HEAD:main.tf");
+      await expect(pack(made)).rejects.toThrow(NotPackable);
+      expect(existsSync(join(made.folder, "contents"))).toBe(false);
+    },
+  );
+
+  it.each(["../../etc/passwd", "/etc/passwd"])(
+    "with a link to %s is refused",
+    async (link) => {
+      await expect(unpack({ a: "1", l: { link } })).rejects.toMatchObject({
+        code: "module-archive-refused",
+      });
+    },
+  );
 
   it.each([
     ["100644", ".", "HEAD:main.tf"],
     ["100644", "", "HEAD:main.tf"],
+    ["100644", "..", "HEAD:main.tf"],
+    ["100644", "../evil.tf", "HEAD:main.tf"],
+    ["100644", "/evil.tf", "HEAD:main.tf"],
+    ["100644", ".git", "HEAD:main.tf"],
+    ["100644", ".GIT", "HEAD:main.tf"],
+    ["100644", "..\\evil.tf", "HEAD:main.tf"],
     ["100644", "a".repeat(100_000), "HEAD:main.tf"],
     ["100644", "a", "HEAD^{tree}"],
     ["40000", "a", "HEAD:main.tf"],

@@ -89,19 +89,22 @@ describe("what the mirror cannot fetch", () => {
     ["hg", "hg::https://example.com/module?rev=1"],
     ["other", "oci://example.com/module"],
     ["http", "https://example.com/module"],
+    ["s3", "s3::https://s3.amazonaws.com/bucket/m\u00f3dulo.zip"],
     ["http", "https://example.com/module.zip?archive=false"],
     ["http", "https://example.com/m.zip?checksum=file:https://e.com/sums"],
   ])(
     "is passed through, logged and counted: %s, %s",
     async (getter, location) => {
       const name = `foreign${foreign++}`;
-      scene.origin.publish(`acme/${name}/aws`, "1.0.0", location);
+      // A letter of a header is a byte.
+      const place = Buffer.from(location).toString("latin1");
+      scene.origin.publish(`acme/${name}/aws`, "1.0.0", place);
       const series = `provender_modules_passed_through_total{getter="${getter}"}`;
       const counted = async () => (await readMetric(mirror, series)) || 0;
       const before = await counted();
       const answer = await locate(mirror, name);
       expect(answer.status).toBe(204);
-      expect(answer.headers["x-terraform-get"]).toBe(location);
+      expect(answer.headers["x-terraform-get"]).toBe(place);
       expect(await counted()).toBe(before + 1);
       const line = await awaitLine(mirror, ({ module }) =>
         String(module).includes(`/${name}/`),

@@ -85,16 +85,3 @@ it("git with a login in its place is the clients' own", async () => {
   expect(located.headers["x-terraform-get"]).toBe(place);
   expect(JSON.stringify(mirror.log)).not.toContain("secret");
 });
-
-it.each([
-  ["ssh", "git::ssh://git@git.internal/acme/net.git?ref=v1.0.0"],
-  ["scp", "git@git.internal:acme/net.git//modules/a?ref=v1.0.0"],
-  ["port", "git::ssh://APKA@git.internal:2222/v1/repos/My%20Net"],
-  ["bucket", "s3::https://s3.eu-west-1.amazonaws.com/acme/net.zip"],
-])("what only clients reach is passed through as it is: %s", async (...row) => {
-  const [module, place] = row;
-  publish(module, place);
-  const located = await locate(mirror, module);
-  expect(located.status).toBe(204);
-  expect(located.headers["x-terraform-get"]).toBe(place);
-});

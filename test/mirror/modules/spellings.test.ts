@@ -6,6 +6,7 @@ import { codeOf, makeModuleScene } from "../../scenes/module-scene.ts";
 const hostname = "registry.terraform.io";
 
 const scene = await makeModuleScene();
+const open = await startMirror({ config: scene.configOf({}) });
 const first = await tarGz([["main.tf", "# first"]]);
 
 describe("policy", () => {
@@ -65,9 +66,8 @@ describe("versions", () => {
       origin.answer(`/v1/modules/${name}/versions`, {
         modules: [{ versions }],
       });
-      const mirror = await startMirror({ config: scene.configOf({}) });
       const get = (rest: string) =>
-        mirror.get(`/v1/modules/${hostname}/${name}/${rest}`);
+        open.get(`/v1/modules/${hostname}/${name}/${rest}`);
       const list = await get("versions");
       expect(JSON.parse(list.body.toString())).toMatchObject({
         modules: [{ versions: [{ version }] }],

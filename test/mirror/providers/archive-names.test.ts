@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import * as faults from "../../fakes/faults.ts";
 import { startWorld } from "../../scenes/world.ts";
 
@@ -7,59 +7,102 @@ const mirrored = "providers/registry.terraform.io/acme/";
 const published = "v1/providers/registry.terraform.io/acme/";
 
 const { registry, mirror } = await startWorld();
+afterEach(() => registry.heal());
 
-const writings: readonly (readonly [string, (platform: string) => string])[] = [
-  [
-    "dash",
-    (p) => `terraform-provider-dash-v1.0.0-${p.replace("_", "-")}-bin.zip`,
-  ],
-  ["vee", (p) => `terraform-provider-vee_v1.0.0_${p}.zip`],
-  ["dots", (p) => `terraform-provider-dots.1.0.0.${p.replace("_", ".")}.zip`],
-  [
-    "arch",
-    (p) =>
-      `terraform-provider-arch_1.0.0_${p.replace("arm64", "aarch64").replace("_amd64", "_amd64_v1")}.zip`,
-  ],
-  ["last", (p) => `last-${p}-v1.0.0.zip`],
-];
+async function archivesOf(type: string) {
+  const answer = await mirror.get(`${mirrored}${type}/1.0.0.json`);
+  expect(answer.status).toBe(200);
+  const { archives } = answer.json() as {
+    archives: Record<string, { url: string; hashes: string[] }>;
+  };
+  return archives;
+}
 
-describe.each(writings)(
-  "archives named as %s has them",
-  (type, nameArchive) => {
-    it("are served under their usual names, and by the registry protocol under their own", async () => {
-      const release = await registry.publish({
-        type,
-        version: "1.0.0",
-        platforms,
-        nameArchive,
-      });
-      const document = await mirror.get(`${mirrored}${type}/1.0.0.json`);
-      const { archives } = document.json() as {
-        archives: Record<string, { url: string; hashes: string[] }>;
-      };
-      expect(Object.keys(archives).toSorted()).toEqual(platforms.toSorted());
-      for (const platform of platforms) {
-        const { sha256, bytes, os, arch } = release.archive(platform);
-        const url = `terraform-provider-${type}_1.0.0_${platform}.zip`;
-        expect(archives[platform]).toMatchObject({ url });
-        expect(archives[platform]?.hashes).toContain(`zh:${sha256}`);
-        const archive = await mirror.get(`${mirrored}${type}/${url}`);
-        expect(archive.body.equals(bytes)).toBe(true);
-        const answer = await mirror.get(
-          `${published}${type}/1.0.0/download/${os}/${arch}`,
-        );
-        expect(answer.json()).toMatchObject({
-          filename: nameArchive(platform),
-          shasum: sha256,
-        });
-        const { download_url: place } = answer.json() as {
-          download_url: string;
-        };
-        expect(new URL(place).pathname.endsWith(`/${url}`)).toBe(true);
-      }
+it("VERSION.json of 14 platforms takes a question of each kind and no archive, and has no h1 that only the registry reports", async () => {
+  const offered = [
+    ...["darwin_amd64", "darwin_arm64", "freebsd_386", "freebsd_amd64"],
+    ...["freebsd_arm", "freebsd_arm64", "linux_386", "linux_amd64"],
+    ...["linux_arm", "linux_arm64", "linux_s390x", "windows_386"],
+    ...["windows_amd64", "windows_arm64"],
+  ];
+  for (const type of ["first", "second"]) {
+    const release = await registry.publish({
+      ...{ type, version: "1.0.0", platforms: offered, packages: true },
     });
+    registry.requests.clear();
+    const archives = await archivesOf(type);
+    const asked = registry.requests.list().map(({ kind }) => kind);
+    expect(asked.toSorted()).toEqual([
+      "checksums",
+      ...(type === "first" ? ["discovery"] : []),
+      ...["package", "signature", "versions"],
+    ]);
+    const expected = release.archives.map((archive) => [
+      archive.platform,
+      { url: archive.filename, hashes: [`zh:${archive.sha256}`] },
+    ]);
+    expect(archives).toEqual(Object.fromEntries(expected));
+  }
+});
+
+it.each<[string, readonly object[] | undefined, readonly string[]]>([
+  ["no platforms", undefined, platforms],
+  ["an empty list of platforms", [], platforms],
+  [
+    "some of them, and malformed ones",
+    [
+      { os: "linux", arch: "amd64" },
+      { os: "../..", arch: "%2e" },
+    ],
+    ["linux_amd64"],
+  ],
+])(
+  "VERSION.json has what is signed as far as it is offered, where the list has %s",
+  async (name, listed, expected) => {
+    const type = `listed-${name.length}`;
+    await registry.publish({ type, version: "1.0.0", platforms });
+    const one = { version: "1.0.0", protocols: ["5.0"], platforms: listed };
+    registry.script(
+      "versions",
+      faults.json(() => ({ versions: [one] })),
+    );
+    expect(Object.keys(await archivesOf(type)).toSorted()).toEqual(
+      expected.toSorted(),
+    );
   },
 );
+
+it("URLs may be relative to the package document", async () => {
+  const release = { type: "relative", version: "1.0.0", platforms };
+  await registry.publish({ ...release, urls: "relative" });
+  expect(Object.keys(await archivesOf("relative"))).toHaveLength(2);
+});
+
+// Other writings have their rows in test/address/archive-name.test.ts.
+it("archives with names of their own are served under their usual ones, and by the registry protocol under their own", async () => {
+  const type = "dash";
+  const nameArchive = (p: string) =>
+    `terraform-provider-dash-v1.0.0-${p.replace("_", "-")}-bin.zip`;
+  const release = await registry.publish({
+    ...{ type, version: "1.0.0", platforms, nameArchive },
+  });
+  const archives = await archivesOf(type);
+  expect(Object.keys(archives).toSorted()).toEqual(platforms.toSorted());
+  for (const platform of platforms) {
+    const { sha256, bytes, os, arch } = release.archive(platform);
+    const url = `terraform-provider-${type}_1.0.0_${platform}.zip`;
+    expect(archives[platform]).toMatchObject({ url });
+    expect(archives[platform]?.hashes).toContain(`zh:${sha256}`);
+    const archive = await mirror.get(`${mirrored}${type}/${url}`);
+    expect(archive.body.equals(bytes)).toBe(true);
+    const download = `${published}${type}/1.0.0/download/${os}/${arch}`;
+    const document = (await mirror.get(download)).json();
+    const filename = nameArchive(platform);
+    expect(document).toMatchObject({ filename, shasum: sha256 });
+    const { download_url: place } = document as { download_url: string };
+    expect(new URL(place).pathname.endsWith(`/${url}`)).toBe(true);
+  }
+});
 
 it("an unusual name takes nothing away from other versions", async () => {
   const type = "mixed";
@@ -75,23 +118,13 @@ it("an unusual name takes nothing away from other versions", async () => {
     ).toBe(200);
 });
 
-it.each([
-  [
-    "another version",
-    (p: string) => `terraform-provider-other_v1.0.0_${p}.zip`,
-  ],
-  [
-    "a prerelease",
-    (p: string) => `terraform-provider-other_1.0.1-rc1_${p}.zip`,
-  ],
-  ["no version", (p: string) => `terraform-provider-other_${p}.zip`],
-  ["another type", (p: string) => `terraform-provider-another_1.0.1_${p}.zip`],
-  ["one platform", () => "terraform-provider-other_1.0.1_plan9_386.zip"],
-])(
-  "a name of %s stays refused, though it is signed",
-  async (_, nameArchive) => {
-    const release = { type: "other", version: "1.0.1", nameArchive };
-    await registry.publish({ ...release, platforms: ["linux_amd64"] });
+it.each(["other_v1.0.0_linux_amd64", "other_1.0.1_plan9_386"])(
+  "a name of another version or platform stays refused, though it is signed: %s",
+  async (name) => {
+    const type = "other";
+    const nameArchive = () => `terraform-provider-${name}.zip`;
+    const release = { type, version: "1.0.1", platforms: ["linux_amd64"] };
+    await registry.publish({ ...release, nameArchive });
     const answer = await mirror.get(`${mirrored}other/1.0.1.json`);
     expect(answer.status).toBe(502);
     expect(answer.body.toString()).toContain("its filename is");
@@ -107,8 +140,7 @@ it("lines for what is no archive decide nothing, whatever they are", async () =>
       `${b}${b}  ${name}_manifest.json\n${text}${a}  ${name}_SBOM.json\n` +
       `${b}  ${name}_SBOM.json\nnone  ${name}_source.zip\n`,
   });
-  const document = await mirror.get(`${mirrored}beside/1.0.0.json`);
-  expect(document.status).toBe(200);
+  expect(Object.keys(await archivesOf("beside"))).toHaveLength(2);
 });
 
 it("two digests for one archive stay refused, in any of its writings", async () => {
@@ -139,10 +171,7 @@ it("the usual name counts beside others, and of two others neither", async () =>
       `${other}  ${name}_1.0.0_linux_arm_small.zip\n` +
       `${"c".repeat(64)}  ${name}_1.0.0_linux_arm_large.zip\n`,
   });
-  const document = await mirror.get(`${mirrored}${type}/1.0.0.json`);
-  const { archives } = document.json() as {
-    archives: Record<string, { hashes: string[] }>;
-  };
+  const archives = await archivesOf(type);
   expect(Object.keys(archives).toSorted()).toEqual(platforms.toSorted());
   expect(archives.linux_amd64?.hashes).toContain(
     `zh:${release.archive("linux_amd64").sha256}`,
@@ -190,7 +219,6 @@ describe("a list with parts that are malformed", () => {
       ["1.1.0", []],
       ["1.0.0", ["5.0"]],
     ]);
-    registry.heal();
   });
 });
 
@@ -210,9 +238,7 @@ it.each([
       return { ...document, signing_keys: { gpg_public_keys: keys } };
     }),
   );
-  const answer = await mirror.get(`${mirrored}${name}/1.0.0.json`);
-  registry.heal();
-  expect(answer.status).toBe(200);
+  expect(Object.keys(await archivesOf(name))).toHaveLength(2);
 });
 
 it("protocols of a package that are malformed are left to the list's", async () => {
@@ -227,5 +253,4 @@ it("protocols of a package that are malformed are left to the list's", async () 
     );
     expect(answer.json()).toMatchObject({ protocols: ["5.0"] });
   }
-  registry.heal();
 });

@@ -29,7 +29,7 @@ import {
 } from "../../scenes/provider-requests.ts";
 
 /** Which document of an origin it is. */
-type DocumentKind = "list" | "published" | "modules" | "discovery" | "package";
+type DocumentKind = "list" | "modules" | "discovery" | "package";
 
 const linux = { os: "linux", arch: "amd64" };
 
@@ -185,13 +185,6 @@ const ask: Readonly<
     await publishNewest(type, document);
     far.serve(`/v1/providers/acme/${type}/versions`, document);
     return requestsFor(mirror, type, "acme", registryHost).index();
-  },
-  /** The list as clients behind a `host` block read it. */
-  async published(document) {
-    const type = nextType();
-    await publishNewest(type, document);
-    far.serve(`/v1/providers/acme/${type}/versions`, document);
-    return mirror.get(`/v1/providers/${registryHost}/acme/${type}/versions`);
   },
   modules(document) {
     const type = nextType();

@@ -33,16 +33,11 @@ function prepare(
       "openssl",
       now,
     );
-    expect(proof).toEqual({
-      ...found,
-      ...evidence,
-      document: new Uint8Array(document),
-      signature:
-        "signature" in evidence ? undefined : new Uint8Array(signature),
-      profile: "strict",
-      exemption: proof.exemption,
-      verifiedAt: now,
-      library: "openssl",
+    const kept = "signature" in evidence ? undefined : signature;
+    expect(proof).toMatchObject({
+      ...{ ...found, ...evidence, document: new Uint8Array(document) },
+      signature: kept && new Uint8Array(kept),
+      ...{ profile: "strict", verifiedAt: now, library: "openssl" },
     });
     return proof.exemption ?? "to be verified";
   } catch (error) {
@@ -56,34 +51,24 @@ function prepare(
 
 const noKey = { keys: [] };
 const noSignature = { signature: undefined };
+const neither = { ...noKey, ...noSignature };
 
-describe("what speaks for a release", () => {
-  it.each<
-    [SignaturePolicy["signatures"], string, Partial<ReleaseEvidence>, string]
-  >([
-    ["required", "key and signature", {}, "to be verified"],
-    ["required", "no key", noKey, "refused: signing key"],
-    ["required", "no signature", noSignature, "refused: signature"],
-    [
-      "required",
-      "neither",
-      { ...noKey, ...noSignature },
-      "refused: signing key",
-    ],
-    ["when-published", "key and signature", {}, "to be verified"],
-    ["when-published", "no key", noKey, "unsigned-when-published"],
-    [
-      "when-published",
-      "a key, and no signature",
-      noSignature,
-      "refused: signature",
-    ],
-    ["off", "key and signature", {}, "signatures-off"],
-    ["off", "neither", { ...noKey, ...noSignature }, "signatures-off"],
-  ])("under %s, with %s: %s", (signatures, _what, evidence, expected) => {
+it.each([
+  ["required", "key and signature", {}, "to be verified"],
+  ["required", "no key", noKey, "refused: signing key"],
+  ["required", "no signature", noSignature, "refused: signature"],
+  ["required", "neither", neither, "refused: signing key"],
+  ["when-published", "key and signature", {}, "to be verified"],
+  ["when-published", "no key", noKey, "unsigned-when-published"],
+  ["when-published", "a key alone", noSignature, "refused: signature"],
+  ["off", "key and signature", {}, "signatures-off"],
+  ["off", "neither", neither, "signatures-off"],
+] as const)(
+  "under %s, with %s: %s",
+  (signatures, _what, evidence, expected) => {
     expect(prepare(signatures, evidence)).toBe(expected);
-  });
-});
+  },
+);
 
 describe("a proof is on the terms of today", () => {
   it.each<[ReleaseProof["exemption"], SignaturePolicy["signatures"], boolean]>([

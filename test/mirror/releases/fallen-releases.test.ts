@@ -5,12 +5,14 @@ import {
   freshness,
   makeSigners,
   MirrorScene,
+  type SceneSettings,
 } from "../../scenes/mirror-in-process.ts";
 import { outcomeOf } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 
 const scene = await TrustScene.start();
 
+const stranger = await createSigner({ name: "Stranger" });
 const armor = (body: string) =>
   `-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n${body}\n-----END PGP PUBLIC KEY BLOCK-----\n`;
 
@@ -24,6 +26,7 @@ const unreadable: readonly [string, (key: string) => string][] = [
   ["another kind of block", (key) => key.replaceAll("PUBLIC KEY", "MESSAGE")],
   ["a key of an unknown algorithm", () => armor("xgUEZgAAAGM=")],
   ["a block that is too large", (key) => `${key}${"\n".repeat(3_000_000)}`],
+  ["another key", () => stranger.armoredPublicKey],
 ];
 
 describe("a stored release whose registry publishes", () => {
@@ -55,31 +58,76 @@ describe("a stored release whose registry publishes", () => {
     expect(await outcomes()).toEqual(served);
     await scene.registry.restart();
   });
-
-  it("other keys alone keeps serving", async () => {
-    const owner = await signer("Owner");
-    const release = await scene.publish("others", "1.0.0", owner);
-    expect(await scene.ask("others").delivery("1.0.0")).toBe("200");
-    const other = await createSigner({ name: "Other" });
-    scene.registry.offer(release, { signingKeys: [other] });
-    expect(await scene.ask("others").delivery("1.0.0")).toBe("200");
-  });
 });
 
-describe("a release that fell with its revoked key", () => {
-  it("stays down when the registry publishes other keys", async () => {
-    const namespace = "fallen";
+it("a release whose key its owner revokes is out of service, with other keys, another origin or none, until that is taken back", async () => {
+  const owner = await createCertifiedSigner("Owner");
+  await scene.publish("fallen", "0.9.0", await signer("Still good"));
+  const release = await scene.publish("fallen", "1.0.0", owner);
+  const delivery = () => scene.ask("fallen").delivery("1.0.0");
+  expect(await scene.ask("fallen").outcome("0.9.0")).toBe("200");
+  expect(await delivery()).toBe("200");
+  scene.registry.offer(release, { signingKeys: [await owner.revoked()] });
+  const refused = "451 signature-refused";
+  expect(await scene.ask("fallen").outcome("1.0.0")).toBe(refused);
+  expect(await delivery()).toBe(refused);
+  expect(await scene.ask("fallen").listed()).toEqual(["0.9.0"]);
+  expect(scene.auditOf("fallen", "judged-again")).toMatchObject([
+    {
+      ...{ verdict: "refused", reason: "signature-refused" },
+      ...{ version: "1.0.0", fingerprint: owner.fingerprint },
+      detail: expect.stringContaining("revoked") as unknown,
+    },
+  ]);
+  // Operators can do nothing about it.
+  expect(await scene.candidatesOf("fallen")).toEqual([]);
+  scene.registry.offer(release, { signingKeys: [stranger] });
+  expect(await delivery()).toBe(refused);
+  await scene.registry.stop();
+  expect(await delivery()).toBe(refused);
+  await scene.revive({ offline: true });
+  expect(await delivery()).toBe(refused);
+  await scene.registry.restart();
+  await scene.revive();
+  scene.registry.offer(release);
+  expect(await scene.ask("fallen").outcome("1.0.0")).toBe("200");
+  expect(await scene.ask("fallen").listed()).toEqual(["0.9.0", "1.0.0"]);
+});
+
+describe("other terms decide again at the next start, also on what is stored, and are undone by those of before", () => {
+  const stored = async (
+    settings: Partial<SceneSettings>,
+    offered: Parameters<MirrorScene["registry"]["offer"]>[1],
+    terms: Partial<SceneSettings>,
+  ) => {
+    const own = await MirrorScene.prepare(settings);
+    own.registry.offer("1.0.0", offered);
+    expect(await own.start().version("1.0.0")).toBe("linux=a");
+    own.store("a");
+    const answers = [];
+    for (const change of [terms, { ...terms, offline: true }, {}])
+      answers.push(await own.start(change).version("1.0.0"));
+    return answers;
+  };
+
+  it("of the profile", async () => {
     const owner = await createCertifiedSigner("Owner");
-    const release = await scene.publish(namespace, "1.0.0", owner);
-    const outcome = async () => await scene.ask(namespace).delivery("1.0.0");
-    expect(await outcome()).toBe("200");
-    scene.registry.offer(release, { signingKeys: [await owner.revoked()] });
-    expect(await outcome()).toBe("451 signature-refused");
-    const other = await createSigner({ name: "Other" });
-    scene.registry.offer(release, { signingKeys: [other] });
-    expect(await outcome()).toBe("451 signature-refused");
-    scene.registry.offer(release, { signingKeys: [owner] });
-    expect(await outcome()).toBe("200");
+    const keys = [(await owner.expired()).armoredPublicKey];
+    const offered = { content: "linux=a", by: owner, keys };
+    const refused = "signature-refused: key-expired";
+    const terms = { profile: "enforce" } as const;
+    expect(await stored({}, offered, terms)).toEqual([
+      ...[refused, refused, "linux=a"],
+    ]);
+  });
+
+  it("of unsigned releases", async () => {
+    const excused = { signatures: "when-published" } as const;
+    const terms = { signatures: "required" } as const;
+    const missing = "signature-missing";
+    expect(await stored(excused, { content: "linux=a" }, terms)).toEqual([
+      ...[missing, missing, "linux=a"],
+    ]);
   });
 });
 

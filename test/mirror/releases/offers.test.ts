@@ -120,18 +120,6 @@ describe("an offer", () => {
 });
 
 describe("what is known after an offer", () => {
-  it("has the newest offer last, also one that comes again", async () => {
-    const [a, b] = [
-      { content: "linux=a", by: K },
-      { content: "linux=c", by: L },
-    ];
-    const { trust } = await know(a, b, a);
-    expect(trust.evidence.map(({ signedBy }) => signedBy)).toEqual([
-      L.fingerprint,
-      K.fingerprint,
-    ]);
-  });
-
   it.each([
     [
       "every key that is published",

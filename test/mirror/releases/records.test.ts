@@ -8,10 +8,7 @@ import {
   unknownRelease,
   type KnownRelease,
 } from "../../../src/mirror/releases/known-release.ts";
-import {
-  listUnder,
-  ReleaseRecords,
-} from "../../../src/mirror/releases/records.ts";
+import { ReleaseRecords } from "../../../src/mirror/releases/records.ts";
 import { unlabelled } from "../../../src/origin/registries/registry-answers.ts";
 import { address } from "../../scenes/release-sketches.ts";
 import {
@@ -90,12 +87,6 @@ describe("a release", () => {
       }),
     );
     expect(read?.value.revision).toBe(written?.value.revision);
-  });
-
-  it("is read back where its origin says nothing of platforms", async () => {
-    const { releases } = await prepare();
-    await releases.write(address, kept(await knownOf({ by: "K" })));
-    expect((await releases.read(address))?.value.offered).toBeUndefined();
   });
 
   it("that was not judged is not recorded", async () => {
@@ -237,22 +228,6 @@ it("the providers and all versions are listed, and no other file", async () => {
   expect(found.map((one) => one.type)).toEqual(["a", "b", "c"]);
   const [first] = found;
   expect(first && (await releases.list(first))).toEqual(["1.0.0"]);
-});
-
-it.each([
-  ["of a provider under its key", "thing", "K", ["thing"]],
-  ["of a namespace under its key", null, "K", ["other", "thing"]],
-  ["under another key", null, "S", []],
-])("the releases %s are listed by their signer", async (_, of, by, found) => {
-  const { releases, records } = await prepare();
-  const value = kept(await knownOf({ by: "K" }));
-  const other = { ...address.provider, type: "other" };
-  await releases.write(address, value);
-  await releases.write({ ...address, provider: other }, value);
-  const scope = { ...address.provider, type: of };
-  const all = () => true;
-  const signed = await listUnder(records, scope, by, "admitted", all);
-  expect(signed.map((one) => one.type)).toEqual(found);
 });
 
 it("stays as the process wrote it that was first", async () => {

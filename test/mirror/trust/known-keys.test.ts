@@ -5,11 +5,12 @@ import { createSigner } from "../../fakes/signing.ts";
 import { originsOf } from "../../origins.ts";
 import { startMirror } from "../../running-mirror.ts";
 import {
-  listedIn,
   outcomeOf,
   readAudit,
+  requestsFor,
   runCommand,
 } from "../../scenes/provider-requests.ts";
+import { askEveryFace } from "../../scenes/registry-requests.ts";
 import type { ListedTrust } from "../../scenes/trust-scene.ts";
 import { startOrigin } from "../../scenes/world.ts";
 
@@ -40,20 +41,6 @@ const mirror = await startMirror({
   },
 });
 
-/** Every face of a provider, and of its version 3.2.1. */
-function facesOf(name: string, type = "null"): readonly string[] {
-  const mirrored = `/providers/${name}/${type}`;
-  const registered = `/v1/providers/${name}/${type}`;
-  return [
-    `${mirrored}/index.json`,
-    `${mirrored}/3.2.1.json`,
-    `${mirrored}/terraform-provider-${type}_3.2.1_linux_amd64.zip`,
-    `${registered}/versions`,
-    `${registered}/3.2.1/download/linux/amd64`,
-    `/registry/${name.replace("/", "/v1/providers/")}/${type}/versions`,
-  ];
-}
-
 async function trustIn(namespace: string) {
   const { stdout } = await runCommand(mirror, "trust", "list", "--json");
   const { namespaces } = JSON.parse(stdout) as {
@@ -72,11 +59,14 @@ describe.each([
     const name = `${hostname}/${namespace}`;
 
     it("gives nothing to any client, and stores nothing", async () => {
-      for (const path of facesOf(name))
-        expect([path, outcomeOf(await mirror.get(path))]).toEqual([
-          path,
-          expect.stringMatching(/^451 (?:nothing-admitted|key-refused)$/),
-        ]);
+      const asked = ["3.2.1", "null", namespace, hostname] as const;
+      const { answers, lists } = await askEveryFace(mirror, ...asked);
+      const base = `/registry/${hostname}/v1/providers/${namespace}/null`;
+      const registered = await mirror.get(`${base}/versions`);
+      for (const answer of Object.values({ ...answers, ...lists, registered }))
+        expect(outcomeOf(answer)).toMatch(
+          /^451 (?:nothing-admitted|key-refused|no body)$/,
+        );
       const stored = readdirSync(join(mirror.directory, "blobs"), {
         recursive: true,
         withFileTypes: true,
@@ -111,9 +101,9 @@ describe.each([
       expect(await trustIn(name)).toMatchObject({
         ...{ knownKey: key, firstKey: null, providerKeys: [] },
       });
-      const [index = "", version = ""] = facesOf(name, "other");
-      expect(outcomeOf(await mirror.get(index))).toBe("451 nothing-admitted");
-      expect(outcomeOf(await mirror.get(version))).toMatch(/^(?:451|404)/);
+      const other = requestsFor(mirror, "other", namespace, hostname);
+      expect(await other.listed()).toBe("nothing-admitted");
+      expect(await other.outcome("3.2.1")).toMatch(/^(?:451|404)/);
     });
   },
 );
@@ -123,10 +113,8 @@ it("a first contact without any signature gives nothing either, where unsigned r
   await registry.publish({
     ...{ namespace: "opentofu", type, version: "1.0.0", signingKeys: [] },
   });
-  const index = await mirror.get(
-    `/providers/${tofu}/opentofu/${type}/index.json`,
-  );
-  expect(outcomeOf(index)).toBe("451 nothing-admitted");
+  const ask = requestsFor(mirror, type, "opentofu", tofu);
+  expect(await ask.listed()).toBe("nothing-admitted");
 });
 
 it("once the registry is itself again, the publisher's release is served, and the stranger's is not", async () => {
@@ -168,13 +156,9 @@ it("once the registry is itself again, the publisher's release is served, and th
       },
     }),
   );
-  const [index = ""] = facesOf(`${terraform}/hashicorp`);
-  await expect
-    .poll(async () => listedIn(await mirror.get(index)), { timeout: 20_000 })
-    .toEqual(["3.1.0"]);
-  const document = await mirror.get(
-    `/providers/${terraform}/hashicorp/null/3.1.0.json`,
-  );
+  const ask = requestsFor(mirror, "null", "hashicorp", terraform);
+  await expect.poll(() => ask.listed(), { timeout: 20_000 }).toEqual(["3.1.0"]);
+  const document = await ask.version("3.1.0");
   expect(outcomeOf(document)).toBe("200");
   expect(document.body.toString()).toContain(`zh:${shasum}`);
   const refused = readAudit(mirror).some(

@@ -146,18 +146,3 @@ describe("two processes that meet a release at once", () => {
     },
   );
 });
-
-it("a decision that could not be written was never made", async () => {
-  const { scene, registry, clock } = await prepareUnasked(K);
-  const mirror = scene.start();
-  mirror.writes.let((name) =>
-    name === "audit first-seen" ? "fails" : undefined,
-  );
-  await mirror.version("2.0.0").catch(() => undefined);
-  registry.offer("2.0.0", { content: "linux=c", by: K });
-  clock.pass(freshness);
-  mirror.writes.let();
-  expect(await mirror.version("2.0.0")).toBe("linux=c");
-  const lines = scene.audited().filter((line) => line.includes("2.0.0"));
-  expect(lines).toEqual(["first-seen accepted 2.0.0"]);
-});

@@ -4,62 +4,142 @@ import {
   dropCandidates,
   noCandidates,
 } from "../../../src/trust/candidates.ts";
+import { learnProviderKey } from "../../../src/trust/first-contact.ts";
+import {
+  type NamespaceTrust,
+  emptyNamespace,
+} from "../../../src/trust/state.ts";
+import { failing } from "../../scenes/failing.ts";
 import { address } from "../../scenes/release-sketches.ts";
-import { acme, prepareTrust, revokeK } from "../../scenes/trust-records.ts";
-import { E } from "../../trust/releases.ts";
+import {
+  acme,
+  asItIs,
+  meet,
+  place,
+  prepareTrust,
+  revokeK,
+} from "../../scenes/trust-records.ts";
+import { contact, E, K } from "../../trust/releases.ts";
 
 const { provider } = address;
-const candidate = (sha256sums: string, version = "2.0.0") => ({
-  ...{ version, sha256sums, fingerprint: E },
+const candidate = (sha256sums: string) => ({
+  ...{ version: "2.0.0", sha256sums, fingerprint: E },
   ...{ reason: "unknown" as const, since: "2026-01-01T00:00:00.000Z" },
+});
+const revoke = (namespace: NamespaceTrust) => ({
+  ...namespace,
+  decisions: revokeK(namespace.decisions),
+});
+const learn = (type: string) => (namespace: NamespaceTrust) =>
+  learnProviderKey(namespace, { type, version: "1.0.0" }, K);
+
+describe("the trust of a namespace", () => {
+  it("is empty at first, and asking writes nothing", async () => {
+    const { open, records } = await prepareTrust();
+    const entry = open();
+    expect(() => entry.trust).toThrow("renew was not awaited");
+    expect(await entry.renew()).toEqual(emptyNamespace);
+    expect(await entry.findContact("thing")).toBeUndefined();
+    expect(await records.read(place.namespace, asItIs)).toBeUndefined();
+  });
+
+  it("keeps what two processes change at once, and has at once what its own does", async () => {
+    const { open } = await prepareTrust();
+    const [one, other] = [open(), open()];
+    await Promise.all([one.renew(), other.renew()]);
+    await Promise.all([
+      one.change(learn("a")),
+      other.change(learn("b")),
+      other.change(revoke),
+    ]);
+    expect(other.trust.decisions.keys).toHaveLength(1);
+    const { providerKeys, decisions } = await open().renew();
+    expect(providerKeys.map(({ type }) => type).toSorted()).toEqual(["a", "b"]);
+    expect(decisions.keys).toHaveLength(1);
+  });
+
+  it("has the decisions of another process once it forgot", async () => {
+    const { open } = await prepareTrust();
+    const entry = open();
+    const known = await entry.renew();
+    await open().change(revoke);
+    await entry.renew();
+    expect(entry.trust).toBe(known);
+    entry.forget();
+    expect((await entry.renew()).decisions.keys).toHaveLength(1);
+  });
+
+  it.each([
+    ["ENOSPC", failing("store-full")],
+    ["EACCES", failing("store-full")],
+    ["EMFILE", "EMFILE"],
+  ])(
+    "is not changed by what cannot be written (%s)",
+    async (code, expected) => {
+      const { open, writes } = await prepareTrust();
+      const entry = open();
+      await entry.renew();
+      writes.let(() => "fails", code);
+      await expect(entry.change(revoke)).rejects.toThrow(expected);
+      expect(entry.trust).toEqual(emptyNamespace);
+      await expect(meet(entry, contact())).rejects.toThrow(expected);
+      writes.let();
+      expect(await entry.findContact("thing")).toBeUndefined();
+    },
+  );
+
+  it.each(["dies before", "dies after"] as const)(
+    "has a decision or not, as a whole, where the process %s its write",
+    async (fate) => {
+      const { open, reopen, writes } = await prepareTrust();
+      const entry = open();
+      await entry.change(learn("thing"));
+      writes.let((name) => (name === "commit" ? fate : undefined));
+      await expect(entry.change(revoke)).rejects.toThrow("killed");
+      const { decisions } = await open(reopen()).renew();
+      expect(decisions.keys).toHaveLength(fate === "dies after" ? 1 : 0);
+    },
+  );
+
+  it("has the first contact that was written first, for every process", async () => {
+    const { open } = await prepareTrust();
+    const [one, other, third] = [open(), open(), open()];
+    await Promise.all([one, other, third].map((entry) => entry.renew()));
+    const [first, second] = await Promise.all([
+      meet(one, contact({ id: "one" })),
+      meet(other, contact({ id: "other", key: E })),
+    ]);
+    expect(second.id).toBe(first.id);
+    expect(await third.findContact("thing")).toEqual(first);
+  });
 });
 
 describe("the trust store", () => {
-  it("has one entry for all requests of a namespace, and another for another one", async () => {
-    const { openStore } = await prepareTrust();
-    const store = openStore();
-    const [one, same, others] = await Promise.all([
-      store.open(acme),
-      store.open({ ...acme }),
-      store.open({ ...acme, namespace: "other" }),
-    ]);
-    expect(one).toBe(same);
-    expect(others).not.toBe(one);
-    await store.decide(acme, revokeK);
-    expect((await store.read(acme)).decisions.keys).toHaveLength(1);
-    const other = await store.read({ ...acme, namespace: "other" });
-    expect(other.decisions.keys).toEqual([]);
-  });
-
-  it("lists every namespace of which something is recorded, by name", async () => {
+  it("has one entry for all requests of a namespace, and lists those of which something is recorded", async () => {
     const { openStore } = await prepareTrust();
     const store = openStore();
     const listed = async () =>
       (await Array.fromAsync(store.readAll())).map((one) => one.namespace);
     expect(await listed()).toEqual([]);
+    expect(await store.open(acme)).toBe(await store.open({ ...acme }));
     const zeta = { ...acme, namespace: "zeta" };
-    await store.decide(zeta, revokeK);
     await store.decide(acme, revokeK);
+    expect((await store.read(acme)).decisions.keys).toHaveLength(1);
+    expect((await store.read(zeta)).decisions.keys).toEqual([]);
+    await store.decide(zeta, revokeK);
     expect(await listed()).toEqual([acme, zeta]);
   });
-});
 
-describe("candidates", () => {
-  it("are none at first, and asking or changing nothing writes nothing", async () => {
+  it("has no candidates at first, writes none that change nothing, and reads them back, also unsigned ones", async () => {
     const { openStore, writes } = await prepareTrust();
     const store = openStore();
     expect(await store.readCandidates(provider)).toBe(noCandidates);
-    await store.changeCandidates(provider, (list) => list);
     await store.changeCandidates(provider, (list) =>
       dropCandidates(list, "1.0.0"),
     );
     expect(writes.names).toEqual([]);
-  });
-
-  it("are read back as they were, also unsigned ones, by every process", async () => {
-    const { openStore } = await prepareTrust();
     const unsigned = { ...candidate("b"), fingerprint: undefined };
-    await openStore().changeCandidates(provider, (list) =>
+    await store.changeCandidates(provider, (list) =>
       addCandidate(addCandidate(list, candidate("a")), unsigned),
     );
     expect(await openStore().readCandidates(provider)).toEqual({

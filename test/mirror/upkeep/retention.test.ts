@@ -1,8 +1,15 @@
 import { blobOf } from "../../running-mirror.ts";
-import { readMetric } from "../../scenes/provider-requests.ts";
+import { readMetric, runCommand } from "../../scenes/provider-requests.ts";
 import { layOutStore } from "../../../src/store/layout.ts";
-import { askDatabase } from "../../store/stores.ts";
-import { existsSync, readFileSync } from "node:fs";
+import { askDatabase, countRecords } from "../../store/stores.ts";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { barrier } from "../../fakes/barrier.ts";
 import { openOnce } from "../../fakes/fetching.ts";
@@ -15,6 +22,7 @@ import {
   type RunningMirror,
 } from "../../running-mirror.ts";
 import { digest, sha256Of } from "../../scenes/failing-origin.ts";
+import { namespaceOf, plantRecords } from "../../scenes/planted-records.ts";
 import { startOrigin } from "../../scenes/world.ts";
 
 const KiB = 1024;
@@ -246,4 +254,67 @@ describe("storage.minFree", () => {
     ).toBe(1);
     await mirror.stop();
   });
+});
+
+describe("records of what was seen", () => {
+  /** Three archives, and namespaces that were seen, which take more than 2 MiB. */
+  async function fill() {
+    const mirror = await start(undefined, "unlimited");
+    const { directory, configFile } = mirror;
+    const releases = [];
+    for (let count = 0; count < 3; count++) {
+      const release = await publish("1.0.0", 1024 * KiB);
+      await keep(mirror, release);
+      releases.push(release);
+    }
+    await mirror.stop();
+    const seen = Array.from({ length: 12_000 }, (_, n) => `seen${n}`);
+    plantRecords(directory, seen.map(namespaceOf));
+    const namespaces = countRecords(directory, "namespaces");
+    return { directory, configFile, releases, namespaces };
+  }
+
+  it("count for storage.maxSize: archives are evicted for them, and they for nothing", async () => {
+    const { directory, releases, namespaces } = await fill();
+    const [oldest, ...others] = releases.map((release) =>
+      blobOf({ directory }, sha256Of(release)),
+    );
+    // Longer ago than an import takes to name what it brought.
+    const longAgo = new Date(Date.now() - 90 * 3_600_000);
+    utimesSync(oldest ?? "", longAgo, longAgo);
+    askDatabase(layOutStore(directory), "DELETE FROM uses");
+    const mirror = await start(directory, "5MiB");
+    await expect
+      .poll(() => existsSync(oldest ?? ""), { timeout: 20_000 })
+      .toBe(false);
+    expect(others.filter((path) => !existsSync(path))).toEqual([]);
+    const used = await readMetric(mirror, "provender_store_bytes");
+    const records = await readMetric(mirror, "provender_store_record_bytes");
+    expect(used + records).toBeLessThanOrEqual(5 * 1024 * KiB);
+    expect(countRecords(directory, "namespaces")).toBe(namespaces);
+    await mirror.stop();
+  });
+
+  it("count for prune, which says so when they alone are more than may be", async () => {
+    const { directory, configFile, releases, namespaces } = await fill();
+    const config = readFileSync(configFile, "utf8");
+    writeFileSync(configFile, config.replace("unlimited", "2MiB"));
+    const run = await runCommand({ configFile }, "prune");
+    expect(run.status).toBe(1);
+    expect(run.stdout).toMatch(/they are what was seen and decided/);
+    expect(countRecords(directory, "namespaces")).toBe(namespaces);
+    for (const release of releases)
+      expect(existsSync(blobOf({ directory }, sha256Of(release)))).toBe(false);
+  });
+});
+
+it("what killed processes left in staging goes at the next start", async () => {
+  const first = await start();
+  await first.stop();
+  const left = join(first.directory, "staging", "folder-left");
+  mkdirSync(left);
+  writeFileSync(join(left, "repository"), "x");
+  const mirror = await start(first.directory);
+  expect(existsSync(left)).toBe(false);
+  await mirror.stop();
 });

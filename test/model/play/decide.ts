@@ -2,19 +2,23 @@ import { Violation } from "../oracle/violation.ts";
 import type { Action } from "../world/actions.ts";
 import { formatAnswer } from "../world/answers.ts";
 import type { ReleaseName } from "../world/documents.ts";
-import type { Ran } from "../world/rim.ts";
-import {
-  approveOnly,
-  decideOnKey,
-  listPendingOf,
-  forgetContentOf,
-  runPrinted,
-} from "../world/operator.ts";
+import type { Ran } from "../world/memory-rim.ts";
 import { nameOfRelease } from "../world/publisher.ts";
-import { hostname, namespace } from "../world/settings.ts";
+import { hostname, modelTimes, namespace } from "../world/settings.ts";
+import { fingerprintOf } from "../world/toy-keys.ts";
 import { showOffer } from "../oracle/snapshot.ts";
 import { isDecided } from "./survey.ts";
 import type { World } from "../world/world.ts";
+
+const specOf = ({ type, version }: ReleaseName) =>
+  `${hostname}/${namespace}/${type}@${version}`;
+
+/** Runs a `trust` command, and waits until it works beside running processes. */
+async function run({ rim }: World, ...args: string[]): Promise<Ran> {
+  const ran = await rim.runTrust(args);
+  rim.machine.clock.pass(modelTimes.decided);
+  return ran;
+}
 
 /** Decides on a key, and notes the decision as the command confirmed it. */
 export async function decideKey(
@@ -25,7 +29,9 @@ export async function decideKey(
   const version = scope === "release" ? name.version : undefined;
   const provider = [hostname, namespace, ...(type ? [type] : [])].join("/");
   const spec = version ? `${provider}@${version}` : provider;
-  const { answer } = await decideOnKey(world, key, spec, decision);
+  const verbs = { approved: "approve", revoked: "revoke", undecided: "forget" };
+  const named = ["--key", fingerprintOf(key), "--for", spec];
+  const { answer } = await run(world, verbs[decision], ...named);
   const isCertain = answer.kind === "done";
   const { decided } = world.oracle;
   if (isCertain || isOpen({ answer, stdout: "" }))
@@ -41,15 +47,16 @@ export async function approve(
   world: World,
   action: Action & { readonly kind: "approve" },
 ): Promise<string> {
-  const pending = await listPendingOf(world, action);
+  const pending = await world.rim.listPending(action);
   const row = pending[action.which % Math.max(1, pending.length)];
   if (action.isPrinted && row?.command === undefined)
     return "nothing to approve";
-  const ran =
-    action.isPrinted && row?.command !== undefined
-      ? await runPrinted(world, row.command)
-      : await approveOnly(world, action);
-  const expected = action.isPrinted ? row?.sha256sums : findOnly(pending);
+  // Word for word, behind `provender trust`.
+  const printed = row?.command?.split(" ").slice(2) ?? [];
+  const args = action.isPrinted ? printed : ["approve", specOf(action)];
+  const ran = await run(world, ...args);
+  const only = pending.length === 1 ? pending[0] : undefined;
+  const expected = (action.isPrinted ? row : only)?.sha256sums;
   const taken = /SHA256SUMS ([0-9a-f]{64})/.exec(ran.stdout)?.[1];
   if (taken !== undefined && expected !== undefined && taken !== expected)
     throw new Violation(2, "a command took another content than it was for");
@@ -59,7 +66,9 @@ export async function approve(
   if (sha256sums === undefined) return formatAnswer(ran.answer);
   note(world, action, sha256sums, true, ran);
   if (ran.answer.kind === "done") {
-    await expectDecided(world, action, sha256sums);
+    const left = await world.rim.listPending(action);
+    if (left.some((one) => one.sha256sums === sha256sums))
+      throw new Violation(6, `${nameOfRelease(action)} still needs a decision`);
     await expectTaken(world, action, sha256sums);
   }
   return `${formatAnswer(ran.answer)} ${sha256sums.slice(0, 6)}`;
@@ -73,7 +82,7 @@ export async function withdraw(
   const approved = world.oracle.decided.listApproved(action);
   const sha256sums = approved[action.which % Math.max(1, approved.length)];
   if (sha256sums === undefined) return "nothing to withdraw";
-  const ran = await forgetContentOf(world, action, sha256sums);
+  const ran = await run(world, "forget", specOf(action), sha256sums);
   note(world, action, sha256sums, false, ran);
   return formatAnswer(ran.answer);
 }
@@ -93,12 +102,6 @@ function note(
 /** True for a command that ended without saying whether it decided: it died, or could not write its line in the audit log. */
 function isOpen({ answer }: Ran): boolean {
   return answer.kind === "dead" || answer.kind === "failed";
-}
-
-function findOnly(
-  pending: readonly { readonly sha256sums: string }[],
-): string | undefined {
-  return pending.length === 1 ? pending[0]?.sha256sums : undefined;
 }
 
 /** Throws Violation where an approved content that the registry offers is not served. */
@@ -134,15 +137,4 @@ async function expectTaken(
       5,
       `${nameOfRelease(name)} is approved, and not served`,
     );
-}
-
-/** Throws Violation where a decided matter is still listed. */
-async function expectDecided(
-  world: World,
-  name: ReleaseName,
-  sha256sums: string,
-): Promise<void> {
-  const pending = await listPendingOf(world, name);
-  if (pending.some((one) => one.sha256sums === sha256sums))
-    throw new Violation(6, `${nameOfRelease(name)} still needs a decision`);
 }

@@ -1,26 +1,21 @@
-import { Random } from "../random.ts";
+import { randomFrom } from "../random.ts";
 import type { Action, Lie, LyingContent, OfferLie } from "../world/actions.ts";
-import {
-  types,
-  versions,
-  platforms,
-  type ReleaseName,
-} from "../world/documents.ts";
-import { modelTimes } from "../world/settings.ts";
-import { attackers, type KeyName } from "../world/toy-keys.ts";
-
+import { platforms, types, versions } from "../world/documents.ts";
 import type { Ask } from "../world/mirror-process.ts";
+import { modelTimes } from "../world/settings.ts";
+import { attackers, type KeyName, type KeyState } from "../world/toy-keys.ts";
 import { prepare } from "./prepared.ts";
 import type { WorldName } from "./worlds.ts";
 
 const contents: readonly LyingContent[] = [
-  "other",
-  "same",
-  "wider",
-  "narrower",
-  "mixed",
+  ...(["other", "same", "wider", "narrower", "mixed"] as const),
+];
+const keyStates: readonly (KeyState | "absent")[] = [
+  ...(["valid", "revoked", "revoked", "expired", "garbage", "absent"] as const),
 ];
 const hour = 3_600_000;
+const pauses = [1_000, 20_000, modelTimes.outlast, hour, 26 * hour];
+const [a, b, x] = types;
 
 /** Makes the steps of a sequence from its seed alone. */
 export function generate(
@@ -28,238 +23,170 @@ export function generate(
   world: WorldName,
   steps: number,
 ): readonly Action[] {
-  const random = new Random(seed);
-  const actions: Action[] = begin(random);
-  actions.push(...prepare(seed));
-  while (actions.length < steps) actions.push(makeAction(random, world));
-  return [...actions, { kind: "recover" }];
-}
+  const { below, chance, pick, weigh } = randomFrom(seed);
+  const type = (): string =>
+    weigh([
+      [6, a],
+      [3, b],
+      [1, x],
+    ] as const);
+  const name = () => ({ type: type(), version: pick(versions) });
+  const process = () => below(2);
 
-/** Publishes something; first contact is honest in most sequences. */
-function begin(random: Random): Action[] {
-  const publish = (type: string, version: string): Action => ({
-    ...{ kind: "publish", type, version, variant: 0 },
-  });
-  const published = [
-    publish("a", "1.0.0"),
-    publish("a", "1.1.0"),
-    publish("b", "1.0.0"),
-  ];
-  if (random.chance(0.2)) return published;
-  const name = { type: "a", version: "1.0.0" };
-  const platform = platforms[0];
-  const asked = { ...name, platform, process: 0 };
-  return [
-    ...published,
-    { kind: "ask", face: random.pick(["index", "version"]), ...asked },
-  ];
-}
-
-function makeAction(random: Random, world: WorldName): Action {
-  const kinds: readonly (readonly [number, () => Action])[] = [
-    [22, () => ({ kind: "ask", ...makeAsk(random), process: random.below(2) })],
-    [5, () => makeBurst(random)],
-    [
-      4,
-      () => ({
-        kind: "survey",
-        type: pickType(random),
-        process: random.below(2),
-      }),
-    ],
-    [
-      3,
-      () => ({
-        kind: "tempt",
-        lie: makeOffer(random),
-        process: random.below(2),
-      }),
-    ],
-    [1, () => ({ kind: "recover" })],
-    [world === "offline" ? 15 : 2, () => makeImport(random)],
-    [1, () => makeFlood(random)],
-    [4, () => makeContentDecision(random)],
-    [5, () => makePublishing(random)],
-    [1, () => ({ kind: random.chance(0.7) ? "rotate" : "retire" })],
-    [18, () => makeLie(random)],
-    [7, () => makeKeyDecision(random)],
-    [10, () => ({ kind: "pass", milliseconds: makePause(random) })],
-    [
-      3,
-      () => ({
-        kind: "step",
-        milliseconds: random.pick([-720, -1, 1, 720]) * hour,
-      }),
-    ],
-    [4, () => ({ kind: "restart", process: random.below(2) })],
-    [4, () => makeCrash(random)],
-    [1, () => ({ kind: "disk", isFull: random.chance(0.4) })],
-    [
-      1,
-      () => ({
-        kind: random.pick(["lose", "damage"]),
-        which: random.below(60),
-      }),
-    ],
-    [2, () => makeConfiguration(random, world)],
-  ];
-  return random.weigh(kinds)();
-}
-
-function pickName(random: Random): ReleaseName {
-  return { type: pickType(random), version: random.pick(versions) };
-}
-
-function pickType(random: Random): string {
-  return random.weigh([
-    [6, types[0]],
-    [3, types[1]],
-    [1, types[2]],
-  ]);
-}
-
-function makeAsk(random: Random): Ask {
-  const face = random.weigh([
-    [4, "index" as const],
-    [4, "version" as const],
-    [1, "archive" as const],
-    [2, "recall" as const],
-  ]);
-  return { face, ...pickName(random), platform: random.pick(platforms) };
-}
-
-function makeBurst(random: Random): Action {
-  const asks = Array.from({ length: 2 + random.below(4) }, () => ({
-    ...makeAsk(random),
-    process: random.below(2),
-  }));
-  const midway = random.chance(0.4) ? makeLie(random) : undefined;
-  return { kind: "burst", asks, pace: random.below(1_000_000), midway };
-}
-
-function makePublishing(random: Random): Action {
-  const kind = random.weigh([
-    [4, "publish" as const],
-    [1, "recreate" as const],
-    [1, "widen" as const],
-    [3, "sign-again" as const],
-  ]);
-  return { kind, ...pickName(random), variant: random.below(4) };
-}
-
-function makeLie(random: Random): Lie {
-  const kinds: readonly (readonly [number, () => Lie])[] = [
-    [8, () => makeOffer(random)],
-    [
-      2,
-      () => ({ kind: "replay", ...pickName(random), which: random.below(4) }),
-    ],
-    [
-      4,
-      () => ({
-        kind: "keys",
-        key: random.pick(["K1", "K2"]),
-        state: random.pick([
-          "valid",
-          "revoked",
-          "revoked",
-          "expired",
-          "garbage",
-          "absent",
-        ]),
-      }),
-    ],
-    [1, () => ({ kind: "hide", ...pickName(random) })],
-    [
-      2,
-      () => ({
-        kind: "fail",
-        ...pickName(random),
-        place: random.pick(["list", "release", "sums"]),
-        fault: random.pick(["gone", "down"]),
-      }),
-    ],
-    [1, () => ({ kind: "down" })],
-    [4, () => ({ kind: "heal" })],
-  ];
-  return random.weigh(kinds)();
-}
-
-function makeOffer(random: Random): OfferLie {
-  const signer = random.weigh<KeyName | undefined>([
-    [8, random.pick(attackers)],
-    [1, "K1"],
-    [1, undefined],
-  ]);
-  return {
-    kind: "offer",
-    ...pickName(random),
-    ...{ content: random.pick(contents), signer },
-    dated: random.pick(["now", "back"]),
-    keys: random.pick(["beside", "instead"]),
-    variant: random.below(3),
+  const ask = (): Ask => {
+    const faces = { index: 4, version: 4, archive: 1, recall: 2 } as const;
+    const face = weigh(
+      Object.entries(faces).map(([one, weight]) => [weight, one] as const),
+    ) as Ask["face"];
+    return { face, ...name(), platform: pick(platforms) };
   };
-}
 
-function makeKeyDecision(random: Random): Action {
-  return {
+  const offer = (): OfferLie => {
+    const signers = [
+      [8, pick(attackers)],
+      [1, "K1"],
+      [1, undefined],
+    ] as const;
+    const signer = weigh<KeyName | undefined>(signers);
+    return {
+      ...{ kind: "offer", ...name(), content: pick(contents), signer },
+      ...{ dated: pick(["now", "back"]), keys: pick(["beside", "instead"]) },
+      variant: below(3),
+    };
+  };
+
+  const lie = (): Lie =>
+    weigh<() => Lie>([
+      [8, offer],
+      [2, () => ({ kind: "replay", ...name(), which: below(4) })],
+      [
+        4,
+        () => ({
+          ...{ kind: "keys", key: pick(["K1", "K2"]), state: pick(keyStates) },
+        }),
+      ],
+      [1, () => ({ kind: "hide", ...name() })],
+      [
+        2,
+        () => ({
+          ...{ kind: "fail", ...name() },
+          place: pick(["list", "release", "sums"]),
+          fault: pick(["gone", "down"]),
+        }),
+      ],
+      [1, () => ({ kind: "down" })],
+      [4, () => ({ kind: "heal" })],
+    ])();
+
+  const burst = (): Action => {
+    const asks = Array.from({ length: 2 + below(4) }, () => ({
+      ...{ ...ask(), process: process() },
+    }));
+    const midway = chance(0.4) ? lie() : undefined;
+    return { kind: "burst", asks, pace: below(1_000_000), midway };
+  };
+
+  const publishing = (): Action => {
+    const kind = weigh([
+      ...([
+        [4, "publish"],
+        [1, "recreate"],
+        [1, "widen"],
+      ] as const),
+      [3, "sign-again"] as const,
+    ]);
+    return { kind, ...name(), variant: below(4) };
+  };
+
+  const decideKey = (): Action => ({
     kind: "key",
-    decision: random.pick(["approved", "revoked", "undecided"]),
-    key: random.weigh<KeyName>([
+    decision: pick(["approved", "revoked", "undecided"]),
+    key: weigh<KeyName>([
       [3, "K1"],
       [3, "K2"],
       [2, "E1"],
     ]),
-    scope: random.pick(["namespace", "provider", "release"]),
-    name: pickName(random),
+    scope: pick(["namespace", "provider", "release"]),
+    name: name(),
+  });
+
+  const decideContent = (): Action => {
+    const about = { ...name(), which: below(4) };
+    if (chance(0.3)) return { kind: "withdraw", ...about };
+    return { kind: "approve", ...about, isPrinted: chance(0.7) };
   };
-}
 
-function makeContentDecision(random: Random): Action {
-  const name = pickName(random);
-  const which = random.below(4);
-  if (random.chance(0.3)) return { kind: "withdraw", ...name, which };
-  const isPrinted = random.chance(0.7);
-  return { kind: "approve", ...name, which, isPrinted };
-}
-
-function makeImport(random: Random): Action {
-  const type = pickType(random);
-  const isTaken = () => random.chance(0.6);
-  const lies = random.chance(0.4) ? [{ ...makeOffer(random), type }] : [];
-  return {
-    kind: "import",
-    names: versions.filter(isTaken).map((version) => ({ type, version })),
-    ...{ lies, process: random.below(2) },
+  const bundle = (): Action => {
+    const of = type();
+    const lies = chance(0.4) ? [{ ...offer(), type: of }] : [];
+    const names = versions
+      .filter(() => chance(0.6))
+      .map((version) => ({ type: of, version }));
+    return { kind: "import", names, lies, process: process() };
   };
-}
 
-function makeFlood(random: Random): Action {
-  const count = random.pick([3, 10]);
-  return { kind: "flood", lie: makeOffer(random), count, process: 0 };
-}
-
-function makePause(random: Random): number {
-  return random.pick([1_000, 20_000, modelTimes.outlast, hour, 26 * hour]);
-}
-
-function makeCrash(random: Random): Action {
-  return {
-    kind: "crash",
-    process: random.below(3),
-    writes: random.below(5),
-    when: random.pick(["before", "after"]),
+  const configuration = (): Action => {
+    const profile = pick(["terraform", "opentofu", "enforce"] as const);
+    const change =
+      world === "pins" || chance(0.3)
+        ? { pins: pick([undefined, ["K1"], ["K2"], ["K1", "K2"]] as const) }
+        : { newKeys: pick(["accept-first", "refuse"] as const) };
+    return { kind: "configure", change: pick([{ profile }, change]) };
   };
-}
 
-function makeConfiguration(random: Random, world: WorldName): Action {
-  const changes = [
-    { profile: random.pick(["terraform", "opentofu", "enforce"] as const) },
-    world === "pins" || random.chance(0.3)
-      ? {
-          pins: random.pick([undefined, ["K1"], ["K2"], ["K1", "K2"]] as const),
-        }
-      : { newKeys: random.pick(["accept-first", "refuse"] as const) },
+  const action = (): Action =>
+    weigh<() => Action>([
+      [22, () => ({ kind: "ask", ...ask(), process: process() })],
+      [5, burst],
+      [4, () => ({ kind: "survey", type: type(), process: process() })],
+      [3, () => ({ kind: "tempt", lie: offer(), process: process() })],
+      [1, () => ({ kind: "recover" })],
+      [world === "offline" ? 15 : 2, bundle],
+      [
+        1,
+        () => {
+          const count = pick([3, 10]);
+          return { kind: "flood", lie: offer(), count, process: 0 };
+        },
+      ],
+      [4, decideContent],
+      [5, publishing],
+      [1, () => ({ kind: chance(0.7) ? "rotate" : "retire" })],
+      [18, lie],
+      [7, decideKey],
+      [10, () => ({ kind: "pass", milliseconds: pick(pauses) })],
+      [
+        3,
+        () => ({
+          ...{ kind: "step", milliseconds: pick([-720, -1, 1, 720]) * hour },
+        }),
+      ],
+      [4, () => ({ kind: "restart", process: process() })],
+      [
+        4,
+        () => ({
+          ...{ kind: "crash", process: below(3), writes: below(5) },
+          when: pick(["before", "after"]),
+        }),
+      ],
+      [1, () => ({ kind: "disk", isFull: chance(0.4) })],
+      [1, () => ({ kind: pick(["lose", "damage"]), which: below(60) })],
+      [2, configuration],
+    ])();
+
+  const publish = (of: string, version: string): Action => ({
+    ...{ kind: "publish", type: of, version, variant: 0 },
+  });
+  const actions = [
+    ...[publish("a", "1.0.0"), publish("a", "1.1.0"), publish("b", "1.0.0")],
   ];
-  return { kind: "configure", change: random.pick(changes) };
+  // First contact is honest in most sequences.
+  if (!chance(0.2))
+    actions.push({
+      ...{ kind: "ask", face: pick(["index", "version"]), process: 0 },
+      ...{ type: "a", version: "1.0.0", platform: platforms[0] },
+    });
+  actions.push(...prepare(seed));
+  while (actions.length < steps) actions.push(action());
+  return [...actions, { kind: "recover" }];
 }

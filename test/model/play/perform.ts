@@ -2,7 +2,6 @@ import { versions } from "../world/documents.ts";
 import { formatAnswer } from "../world/answers.ts";
 import type { Action } from "../world/actions.ts";
 import { nameOfRelease } from "../world/publisher.ts";
-import { listPendingOf } from "../world/operator.ts";
 import { Violation } from "../oracle/violation.ts";
 import type { World } from "../world/world.ts";
 import { approve, decideKey, withdraw } from "./decide.ts";
@@ -109,7 +108,7 @@ async function flood(
     await world.askFor(process, "version", lie);
   }
   world.registry.withdraw(lie);
-  const pending = await listPendingOf(world, lie);
+  const pending = await world.rim.listPending(lie);
   if (pending.length > mostCandidates)
     throw new Violation(6, `${pending.length} candidates of one release`);
   return `${count} offers`;

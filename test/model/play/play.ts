@@ -1,51 +1,148 @@
-import { Violation } from "../oracle/violation.ts";
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+import { invariants, Violation } from "../oracle/violation.ts";
 import { formatAction, type Action } from "../world/actions.ts";
-import type { World } from "../world/world.ts";
+import { generate } from "./generate.ts";
 import { perform } from "./perform.ts";
-import { openWorld, type WorldName } from "./worlds.ts";
+import { openWorld, worldOf, type WorldName } from "./worlds.ts";
 
-/** Where a sequence broke an invariant. */
-interface Broken {
-  readonly step: number;
-  readonly violation: Violation;
+/** Sequences of so many steps, each from a seed. */
+export interface Batch {
+  readonly first: number;
+  readonly count: number;
+  readonly steps: number;
+  /** Undefined: the one that the seed chooses. */
+  readonly world?: WorldName | undefined;
+  /** True where the first violation ends it. */
+  readonly untilBroken?: boolean;
 }
 
-/** Plays a sequence from an empty store; undefined where no invariant broke. */
+/** What a thread plays: every `of`th sequence, from `index` on. */
+export interface Share extends Batch {
+  readonly index: number;
+  readonly of: number;
+}
+
+/** A sequence that broke an invariant. */
+interface Broken {
+  /** The same for all violations of one sort. */
+  readonly sort: string;
+  /** For people; undefined where the thread reported the sort before. */
+  readonly report: string | undefined;
+}
+
+/** Plays in several threads; how often each sort of violation came, and a report of each. Rejects when a thread fails. */
+export async function playBatch(batch: Batch, threads: number) {
+  const sorts = new Map<string, number>();
+  const reports = new Map<string, string>();
+  let count = 0;
+  let broken = 0;
+  const note = (found: Broken | undefined) => {
+    count++;
+    if (found === undefined) return;
+    broken++;
+    const { sort, report } = found;
+    sorts.set(sort, (sorts.get(sort) ?? 0) + 1);
+    if (report !== undefined && !reports.has(sort)) reports.set(sort, report);
+  };
+  await Promise.all(
+    Array.from({ length: threads }, async (_, index) => {
+      const share: Share = { ...batch, index, of: threads };
+      const place = new URL("thread.ts", import.meta.url);
+      const worker = new Worker(place, { workerData: share });
+      worker.on("message", note);
+      await once(worker, "exit");
+    }),
+  );
+  return { count, broken, sorts, reports: [...reports.values()] };
+}
+
+/** Yields once for each sequence. */
+export async function* playShare(
+  share: Share,
+): AsyncGenerator<Broken | undefined> {
+  const { first, count, steps, world, untilBroken, index, of } = share;
+  const reported = new Set<string>();
+  for (let at = index; at < count; at += of) {
+    const seed = first + at;
+    const asked = world ?? worldOf(seed);
+    const found = await play(asked, generate(seed, asked, steps));
+    const sort = found?.violation.sort;
+    if (sort === undefined) yield undefined;
+    else {
+      const isKnown = reported.has(sort);
+      reported.add(sort);
+      const report = isKnown ? undefined : await explain(seed, asked, steps);
+      yield { sort, report };
+      if (untilBroken === true) return;
+    }
+  }
+}
+
+/** Says what broke in the shortest sequence that breaks alike, and how to play it again. */
+export async function explain(
+  seed: number,
+  world: WorldName,
+  steps: number,
+): Promise<string> {
+  const shortest = await shrink(world, generate(seed, world, steps));
+  const log: string[] = [];
+  const found = await play(world, shortest, (line) => log.push(line));
+  if (found === undefined) return `${seed} in world ${world}: not broken`;
+  const { message, invariant } = found.violation;
+  return [
+    `${seed} in world ${world}: ${message}`,
+    `  broken: ${invariants[invariant]}`,
+    `  again: npm run model -- --world ${world} --replay ${seed}`,
+    "  what came of the shortest sequence:",
+    ...log.map((line) => `    ${line}`),
+  ].join("\n");
+}
+
+/** Finds a shorter sequence that ends in the same sort of violation: no step of it can be left out. */
+async function shrink(
+  world: WorldName,
+  actions: readonly Action[],
+): Promise<readonly Action[]> {
+  const broken = await play(world, actions);
+  if (broken === undefined) return actions;
+  const { sort } = broken.violation;
+  let shortest = actions.slice(0, broken.step + 1);
+  for (let size = shortest.length >> 1; size > 0; size >>= 1)
+    for (let at = shortest.length - size; at >= 0; at--) {
+      const shorter = shortest.toSpliced(at, size);
+      const again = await play(world, shorter);
+      if (again?.violation.sort === sort)
+        shortest = shorter.slice(0, again.step + 1);
+    }
+  return shortest;
+}
+
+/** Plays a sequence from an empty store, up to the step that breaks an invariant; undefined where none does. */
 export async function play(
   name: WorldName,
   actions: readonly Action[],
   log?: (line: string) => void,
-): Promise<Broken | undefined> {
+) {
   const world = openWorld(name);
   const { stackTraceLimit } = Error;
   // Traces are a tenth of the cost; what is shown has them.
   if (log === undefined) Error.stackTraceLimit = 0;
   try {
-    for (const [step, action] of actions.entries()) {
-      const broken = await playStep(world, step, action, log);
-      if (broken !== undefined) return broken;
-    }
+    for (const [step, action] of actions.entries())
+      try {
+        const outcome = await perform(world, action);
+        log?.(`${step} ${formatAction(action)}: ${outcome}`);
+      } catch (error) {
+        if (!(error instanceof Violation)) throw error;
+        const { invariant, message } = error;
+        const said = `broken ${invariant}: ${message}`;
+        log?.(`${step} ${formatAction(action)}: ${said}`);
+        return { step, violation: error };
+      }
     return undefined;
   } finally {
     world.rim.close();
     Error.stackTraceLimit = stackTraceLimit;
-  }
-}
-
-async function playStep(
-  world: World,
-  step: number,
-  action: Action,
-  log: ((line: string) => void) | undefined,
-): Promise<Broken | undefined> {
-  try {
-    const outcome = await perform(world, action);
-    log?.(`${step} ${formatAction(action)}: ${outcome}`);
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof Violation)) throw error;
-    const { invariant, message } = error;
-    log?.(`${step} ${formatAction(action)}: broken ${invariant}: ${message}`);
-    return { step, violation: error };
   }
 }

@@ -1,4 +1,4 @@
-import { Random } from "../random.ts";
+import { randomFrom } from "../random.ts";
 import type { Action, KeyScopeName, OfferLie } from "../world/actions.ts";
 import { platforms, type ReleaseName } from "../world/documents.ts";
 import type { KeyName } from "../world/toy-keys.ts";
@@ -15,15 +15,8 @@ const seen: readonly Action[] = [later, ask("a", "9.0.0")];
 const approve: Action = { kind: "approve", ...name, which: 0, isPrinted: true };
 
 function ask(type: string, version: string): Action {
-  const face = "version";
-  return {
-    kind: "ask",
-    face,
-    type,
-    version,
-    platform: platforms[0],
-    process: 0,
-  };
+  const at = { platform: platforms[0], process: 0 };
+  return { kind: "ask", face: "version", type, version, ...at };
 }
 
 type Decide = (
@@ -95,10 +88,10 @@ const plays: Readonly<
 
 /** Begins some sequences with one of these plays. */
 export function prepare(seed: number): readonly Action[] {
-  const random = new Random(-seed);
-  const scope = random.pick<KeyScopeName>(["namespace", "provider", "release"]);
+  const { below, pick } = randomFrom(-seed);
+  const scope = pick<KeyScopeName>(["namespace", "provider", "release"]);
   const decide: Decide = (key, decision, about = name) => {
     return { kind: "key", decision, key, scope, name: about };
   };
-  return plays[seed % 11]?.(decide, random.below(2)) ?? [];
+  return plays[seed % 11]?.(decide, below(2)) ?? [];
 }

@@ -4,7 +4,6 @@ import { showOffer } from "../oracle/snapshot.ts";
 import { Violation } from "../oracle/violation.ts";
 import type { OfferLie } from "../world/actions.ts";
 import type { SignedText } from "../world/documents.ts";
-import { listPendingOf } from "../world/operator.ts";
 import { nameOfRelease } from "../world/publisher.ts";
 import { attackers } from "../world/toy-keys.ts";
 import type { World } from "../world/world.ts";
@@ -101,7 +100,7 @@ async function expectPending(
     newKeys !== "refuse" &&
     !(signer && oracle.decided.isPossible("revoked", signer, lie));
   if (!isUndecided || settings.offline || world.hasLost(lie.type)) return;
-  const pending = await listPendingOf(world, lie);
+  const pending = await world.rim.listPending(lie);
   if (!pending.some((one) => one.sha256sums === sha256sums))
     throw new Violation(
       6,

@@ -1,8 +1,8 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { playBatch, type Batch } from "./batch.ts";
+import { playShare, type Share } from "./play.ts";
 
-// Plays one batch, and tells what came of each sequence: see threads.ts.
-for await (const broken of playBatch(workerData as Batch))
+// Plays one share, and tells what came of each sequence.
+for await (const broken of playShare(workerData as Share))
   parentPort?.postMessage(broken);
 // Timers of modelled processes that died would keep it alive.
 process.exit();

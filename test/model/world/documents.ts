@@ -38,18 +38,10 @@ export const types = ["a", "b", "x"] as const;
 
 export const versions = ["1.0.0", "1.1.0", "2.0.0", "9.0.0"] as const;
 
-/** Labels of archives, by the SHA-256 of their bytes. */
-const labels = new Map<string, string>();
-
 /** Makes the SHA-256 of an archive: `MAKER RELEASE OS_ARCH NUMBER`. */
 export function digestOfArchive(label: string): string {
-  const sha256 = remember(label, () => hash("sha256", zip(label)));
-  labels.set(sha256, label);
-  return sha256;
-}
-
-function zip(label: string): Buffer {
-  return zipBytes([{ name: "terraform-provider", content: label }]);
+  const zip = () => zipBytes([{ name: "terraform-provider", content: label }]);
+  return remember(label, () => hash("sha256", zip()));
 }
 
 /** Names a document by its bytes, as approvals do. */

@@ -1,4 +1,4 @@
-import { Random } from "../random.ts";
+import { randomFrom } from "../random.ts";
 
 /** A write at which a process dies. */
 export interface CrashPoint {
@@ -11,7 +11,7 @@ export interface CrashPoint {
 export class Life {
   readonly #died = Promise.withResolvers<"dead">();
   #crash: CrashPoint | undefined;
-  #pace: Random | undefined;
+  #turns: ((most: number) => number) | undefined;
   isDead = false;
 
   /** Resolves when the process has died. */
@@ -31,13 +31,13 @@ export class Life {
 
   /** Has every wait take a random number of turns from now on; undefined: none. */
   paceBy(seed: number | undefined): void {
-    this.#pace = seed === undefined ? undefined : new Random(seed);
+    this.#turns = seed === undefined ? undefined : randomFrom(seed).below;
   }
 
   /** Waits as long as storage or an origin takes; never ends for a dead process. */
   async wait(most: number): Promise<void> {
     if (this.isDead) await never;
-    const turns = this.#pace?.below(most) ?? 0;
+    const turns = this.#turns?.(most) ?? 0;
     for (let turn = 0; turn < turns; turn++) await Promise.resolve();
     if (this.isDead) await never;
   }

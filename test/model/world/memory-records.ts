@@ -10,7 +10,7 @@ import type {
 } from "../../../src/store/records/record-store.ts";
 import type { Clock } from "../../../src/mirror/cache/clock.ts";
 import type { Life } from "./life.ts";
-import type { MemoryDisk, StoredRecord } from "./memory-disk.ts";
+import type { MemoryDisk, StoredRecord } from "./memory-machine.ts";
 
 /** Turns that a look at the disk takes at most in a burst. */
 const slowest = 4;

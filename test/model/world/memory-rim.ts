@@ -1,15 +1,18 @@
 import { parseHostname } from "../../../src/address/hostname.ts";
 import { readPending } from "../../../src/mirror/trust/pending-decisions.ts";
 import { Violation } from "../oracle/violation.ts";
+import type { Action } from "./actions.ts";
 import { readFailure, readUnforeseen, type Answer } from "./answers.ts";
-import { importInto, type Imported } from "./bundle.ts";
-import { composeTrust } from "./compose.ts";
 import type { ReleaseName } from "./documents.ts";
 import { Life, type CrashPoint } from "./life.ts";
 import { MemoryMachine } from "./memory-machine.ts";
-import { MirrorProcess, type Ask } from "./mirror-process.ts";
+import {
+  composeTrust,
+  MirrorProcess,
+  type Ask,
+  type Imported,
+} from "./mirror-process.ts";
 import type { Offer, Registry } from "./registry.ts";
-import type { Burst, PendingRow, Ran } from "./rim.ts";
 import { hostname, namespace, rulesOf, type Settings } from "./settings.ts";
 import { parseArgs } from "node:util";
 import {
@@ -23,6 +26,12 @@ import {
 } from "../../../src/commands/trust/decide.ts";
 import { failure } from "../../../src/errors/index.ts";
 import { parseFingerprint } from "../../../src/verification/fingerprints.ts";
+
+/** Result of a `trust` command. */
+export interface Ran {
+  readonly answer: Answer;
+  readonly stdout: string;
+}
 
 /** The real core and its rim in this process, over modelled storage, origins and clocks. */
 export class MemoryRim {
@@ -54,7 +63,10 @@ export class MemoryRim {
     return settle(this.#process(index).ask(asked).catch(readUnforeseen));
   }
 
-  async askAtOnce({ asks, pace }: Burst, change: () => void) {
+  async askAtOnce(
+    { asks, pace }: Action & { readonly kind: "burst" },
+    change: () => void,
+  ) {
     for (const [at, { process }] of asks.entries())
       this.#process(process).life.paceBy(pace + at);
     const answers = asks.map((asked) =>
@@ -84,10 +96,8 @@ export class MemoryRim {
     return { answer, stdout };
   }
 
-  async listPending({
-    type,
-    version,
-  }: ReleaseName): Promise<readonly PendingRow[]> {
+  /** What `trust list` says of a release that needs a decision. */
+  async listPending({ type, version }: ReleaseName) {
     const { trust } = composeTrust(this.machine, new Life());
     const provider = { hostname: parseHostname(hostname), namespace, type };
     const rules = rulesOf(this.#settings);
@@ -102,7 +112,7 @@ export class MemoryRim {
   }
 
   importOffers(index: number, offers: readonly Offer[]): Promise<Imported> {
-    return settle(importInto(this.#process(index), offers));
+    return settle(this.#process(index).import(offers));
   }
 
   restart(index: number): void {

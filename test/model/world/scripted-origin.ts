@@ -19,7 +19,7 @@ import {
 } from "../../../src/origin/registries/registry-answers.ts";
 import type { SignedText } from "./documents.ts";
 import type { Life } from "./life.ts";
-import type { FaultPlace, Offer, Registry } from "./registry.ts";
+import type { FaultPlace, Registry } from "./registry.ts";
 
 /** Turns that an answer takes at most in a burst. */
 const slowest = 24;
@@ -40,11 +40,15 @@ export class ScriptedOrigin implements ProviderOrigin {
   async listVersions({ type }: ProviderAddress): Promise<OriginVersions> {
     await this.#life.wait(slowest);
     this.#expect("list", type, "");
-    const versions = this.#registry.listVersions(type).map((version) => ({
-      version: parseVersion(version),
-      protocols: ["5.0"],
-      platforms: this.#platformsOf(type, version),
-    }));
+    const versions = this.#registry.listVersions(type).map((version) => {
+      const offer = this.#registry.findOffer({ type, version });
+      return {
+        version: parseVersion(version),
+        protocols: ["5.0"],
+        platforms:
+          offer && Object.keys(offer.signed.digests).map(parsePlatform),
+      };
+    });
     if (versions.length === 0) throw failure("not-found", type);
     return { versions, warnings: [] };
   }
@@ -61,7 +65,23 @@ export class ScriptedOrigin implements ProviderOrigin {
     const sha256 = offer?.signed.digests[formatPlatform(platform)];
     if (offer === undefined || sha256 === undefined)
       throw failure("not-found", `${type} ${version}`);
-    return this.#describe(address, version, platform, offer, sha256 as Sha256);
+    const { signed, blocks } = offer;
+    const { sha256sums, signer, signedAt, signature } = signed;
+    const url = new URL(`${sha256sums}-${signer}-${signedAt}`, base);
+    this.#named.set(url.href, signed);
+    const shasum = sha256 as Sha256;
+    const downloadUrl = new URL(shasum, base);
+    return {
+      filename: formatArchiveName(address, version, platform),
+      ...{ downloadUrl, shasum, places: new Map([[shasum, downloadUrl]]) },
+      checksums: {
+        url,
+        signatureUrl: signature && new URL(`${url.href}.sig`),
+      },
+      signingKeys: blocks,
+      keyLabels: blocks.map(() => unlabelled),
+      protocols: ["5.0"],
+    };
   }
 
   async findAnyPackage(
@@ -88,40 +108,6 @@ export class ScriptedOrigin implements ProviderOrigin {
     return Promise.reject(
       failure("origin-unreachable", base, "no bytes are modelled"),
     );
-  }
-
-  #describe(
-    address: ProviderAddress,
-    version: Version,
-    platform: Platform,
-    { signed, blocks }: Offer,
-    shasum: Sha256,
-  ): OriginPackage {
-    const url = new URL(
-      `${signed.sha256sums}-${signed.signer}-${signed.signedAt}`,
-      base,
-    );
-    this.#named.set(url.href, signed);
-    const downloadUrl = new URL(shasum, base);
-    const isSigned = signed.signature !== undefined;
-    return {
-      filename: formatArchiveName(address, version, platform),
-      downloadUrl,
-      shasum,
-      places: new Map([[shasum, downloadUrl]]),
-      checksums: {
-        url,
-        signatureUrl: isSigned ? new URL(`${url.href}.sig`) : undefined,
-      },
-      signingKeys: blocks,
-      keyLabels: blocks.map(() => unlabelled),
-      protocols: ["5.0"],
-    };
-  }
-
-  #platformsOf(type: string, version: string): readonly Platform[] | undefined {
-    const digests = this.#registry.findOffer({ type, version })?.signed.digests;
-    return digests && Object.keys(digests).map(parsePlatform);
   }
 
   /** Throws as a client of a real registry does where this one fails. */
