@@ -79,7 +79,7 @@ export const groups: Readonly<Record<string, Group>> = {
     needs: [],
     files: [
       "test/server/{lifecycle,missing-documents}.test.ts",
-      "test/server/http/{slow-clients,many-connections}.test.ts",
+      "test/server/http/slow-clients.test.ts",
       "test/server/requests/request-log.test.ts",
       "test/server/access/signed-archives.test.ts",
       "test/mirror/providers/failing-origin.test.ts",
