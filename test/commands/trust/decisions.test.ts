@@ -152,6 +152,23 @@ describe("a decision on a key", () => {
     },
   );
 
+  it("is taken back to what first contact made of it, which counts for its own provider", async () => {
+    await scene.contact("two", await signer("Known"));
+    const own = await signer("Own");
+    await scene.publish("two", "1.0.0", own, { type: "other", seed: "two" });
+    const other = requestsFor(scene.mirror, "other", "two");
+    expect(await other.outcome("1.0.0")).toBe("200");
+    for (const [scope, says] of [
+      ["two/other", "is known by first contact"],
+      ["two", "is not decided on"],
+    ] as const) {
+      const key = ["--key", own.fingerprint, "--for", scope];
+      await scene.trust("revoke", ...key);
+      expect(await scene.trust("forget", ...key)).toContain(says);
+      expect(await other.outcome("1.0.0")).toBe("200");
+    }
+  });
+
   it("is told with its scope at every face, and no advice undoes it", async () => {
     const known = await signer("Known");
     await scene.contact("told", known);
