@@ -96,7 +96,7 @@ export const groups: Readonly<Record<string, Group>> = {
     needs: [],
     files: [
       "test/main/users-of-commands.test.ts",
-      "test/commands/operate/{doctor,doctor-mirror}.test.ts",
+      "test/commands/operate/doctor.test.ts",
       "test/commands/store/verify.test.ts",
       "test/commands/packages/{prefetch-modules,prefetch-check}.test.ts",
       "test/commands/lock/lock-other-mirrors.test.ts",

@@ -1,6 +1,47 @@
 import { describe, expect, it } from "vitest";
+import { parseVersion } from "../../../src/address/version.ts";
+import { formatLockFile } from "../../../src/commands/inputs/dependency-lock-file.ts";
 import { parseLockFile } from "../../../src/commands/inputs/parser.ts";
-import { canonical, widget, wild } from "./lock-files.ts";
+import fc from "../../seeded.ts";
+
+const widget = "registry.terraform.io/acme/widget";
+
+/** As both clients write it (depsfile, "SaveLocksToBytes"). */
+const canonical = `# This file is maintained automatically by "terraform init".
+# Manual edits may be lost in future updates.
+
+provider "registry.terraform.io/acme/widget" {
+  version     = "1.2.3"
+  constraints = "~> 1.2"
+  hashes = [
+    "h1:bbb=",
+    "zh:ccc",
+  ]
+}
+`;
+
+const wild = `// ours
+/* two
+   lines */
+module "child" { # not for us
+  list = [ { a = "}" }, "]" ]
+  nested { x = 1 }
+}
+provider "${widget}" { # why
+  # pinned by security
+  version = "1.2.3" // until June
+  hashes  = [ # all
+    # macOS
+    "h1:bbb=", # mine
+    /* the rest */ "zh:ccc" # last
+    # end
+  ]
+}
+
+provider "registry.opentofu.org/acme/other" {
+  version = "2.0.0-beta.1+build"
+  hashes = ["zh:bbb"]
+}`;
 
 function parse(text: string) {
   return parseLockFile("lock.hcl", text);
@@ -125,4 +166,78 @@ describe("a dependency lock file", () => {
     expect(problems).toEqual([]);
     expect(locks).toMatchObject([{ name: "xn--bcher-kva.test:8443/acme/net" }]);
   });
+});
+
+/** The file as it is written with these hashes in each of its entries, too. */
+async function complete(text: string, ...added: readonly string[]) {
+  const { locks, problems } = await parse(text);
+  expect(problems).toEqual([]);
+  return formatLockFile(
+    "terraform",
+    locks.map((lock) => ({ ...lock, hashes: [...lock.hashes, ...added] })),
+  );
+}
+
+describe("completing a lock file", () => {
+  it("sorts hashes in as the clients do", async () => {
+    const added = ["zh:ccc", "zh:ddd", "h1:aaa=", "h1:c="];
+    expect(await complete(canonical, ...added)).toBe(
+      canonical
+        .replace(
+          '    "h1:bbb=",\n',
+          '    "h1:aaa=",\n    "h1:bbb=",\n    "h1:c=",\n',
+        )
+        .replace('    "zh:ccc",\n', '    "zh:ccc",\n    "zh:ddd",\n'),
+    );
+  });
+
+  it("keeps a registry's name in its own script", async () => {
+    const before = canonical.replaceAll(
+      "registry.terraform.io",
+      "b\u00fccher.test",
+    );
+    expect(await complete(before, "zh:ddd")).toBe(
+      before.replace('    "zh:ccc",\n', '    "zh:ccc",\n    "zh:ddd",\n'),
+    );
+  });
+
+  it("adds a list to an entry without one", async () => {
+    const text = `provider "${widget}" {\n  version = "1.2.3"\n}\n`;
+    expect(await complete(text, "zh:a")).toContain(
+      `\nprovider "${widget}" {\n  version = "1.2.3"\n  hashes = [\n    "zh:a",\n  ]\n}\n`,
+    );
+  });
+});
+
+const name = fc
+  .tuple(
+    fc.constantFrom("registry.terraform.io", "a.example", "z.example:8443"),
+    fc.stringMatching(/^[a-z][a-z0-9-]{0,5}[a-z]$/),
+    fc.stringMatching(/^[a-z][a-z0-9-]{0,5}[a-z]$/),
+  )
+  .map((parts) => parts.join("/"));
+const hash = fc.oneof(
+  fc.stringMatching(/^h1:[A-Za-z0-9+/]{5}=$/),
+  fc.stringMatching(/^zh:[0-9a-f]{6}$/),
+);
+const hashes = fc.uniqueArray(hash, { minLength: 1, maxLength: 8 });
+const entries = fc
+  .uniqueArray(
+    fc.record({
+      name,
+      version: fc.constantFrom("1.0.0", "2.1.0-rc1").map(parseVersion),
+      constraints: fc.constantFrom(undefined, "1.0.0", ">= 1.0.0, < 3.0.0"),
+      hashes,
+    }),
+    { selector: (one) => one.name, maxLength: 6 },
+  )
+  .filter((list) => list.length > 0);
+
+it("parsing what was written and writing it again is the identity", async () => {
+  await fc.assert(
+    fc.asyncProperty(entries, async (list) => {
+      const text = formatLockFile("terraform", list);
+      expect(await complete(text)).toBe(text);
+    }),
+  );
 });
