@@ -7,27 +7,17 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority } from "../fakes/authority.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
-import { originsOf } from "../origins.ts";
+import { describe, expect, it } from "vitest";
 import { runCommand, type CommandOptions } from "../running-command.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import { canBeOthers, source, user } from "../scenes/other-user.ts";
+import { startOrigin } from "../scenes/world.ts";
 import { makeStorage } from "../commands/storage.ts";
-
-let registry: Registry;
-let config: ReturnType<typeof originsOf>;
 
 const linux = ["--platform", "linux_amd64"];
 
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  await registry.publish({ version: "1.3.0", platforms: ["linux_amd64"] });
-  config = originsOf(authority, registry);
-});
-afterAll(() => registry.stop());
+const { registry, config } = await startOrigin();
+await registry.publish({ version: "1.3.0", platforms: ["linux_amd64"] });
 
 function beside(
   { configFile }: Pick<RunningMirror, "configFile">,
