@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { parseVersion } from "../../../src/address/version.ts";
-import { formatLockFile } from "../../../src/commands/inputs/dependency-lock-file.ts";
+import {
+  formatLockFile,
+  type LockEntry,
+} from "../../../src/commands/inputs/dependency-lock-file.ts";
 import { parseLockFile } from "../../../src/commands/inputs/parser.ts";
 import fc from "../../seeded.ts";
 
@@ -221,7 +224,7 @@ const hash = fc.oneof(
   fc.stringMatching(/^zh:[0-9a-f]{6}$/),
 );
 const hashes = fc.uniqueArray(hash, { minLength: 1, maxLength: 8 });
-const entries = fc
+const entries: fc.Arbitrary<LockEntry[]> = fc
   .uniqueArray(
     fc.record({
       name,
