@@ -189,3 +189,34 @@ describe("a request of many bytes", () => {
     expectRefusal(answer, 431, "malformed-request");
   });
 });
+
+describe("a network mirror's document below another path", () => {
+  const name = "registry.terraform.io/acme/demo";
+  const bases = ["v1/", "v1/providers/", "v1/modules/", "provider/"];
+  const others = ["mirror/v1/", "browse/", "Providers/"];
+  const doubled = ["providers/", "registry/"].map(
+    (base) => `${base}registry.terraform.io/`,
+  );
+
+  it.each([
+    ...[...bases, ...others, ...doubled].map((base) => [base, "index.json"]),
+    ...["index.json", "1.2.3.json", "1.0.0-rc1+5.json"].map((one) => ["", one]),
+    ["", "terraform-provider-demo_1.2.3_linux_amd64.zip"],
+  ])(
+    "%j, %s is answered with the right url, and never with 404",
+    async (base, file) => {
+      const answer = await mirror.get(`${base}${name}/${file}`);
+      const right = `${mirror.url}providers/`;
+      expectRefusal(answer, 400, "wrong-mirror-url");
+      expect(answer.reason).toContain(`see ${right}`);
+      expect(answer.body.toString()).toContain(right);
+    },
+  );
+
+  it("is there below the right one, and other paths are not found", async () => {
+    for (const file of ["index.json", "1.2.3.json"])
+      expect((await mirror.get(`providers/${name}/${file}`)).status).toBe(200);
+    for (const path of ["nothing", "v1/nothing.json", "v2/x.zip"])
+      expect((await mirror.get(path)).status).toBe(404);
+  });
+});
