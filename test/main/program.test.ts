@@ -151,23 +151,6 @@ describe("provender serve", () => {
     const again = await startMirror(storage);
     expect(await again.stop()).toBe(0);
   });
-
-  it("refuses certificate files that are not there with status 2", async () => {
-    const tls = { certificate: "/nowhere/tls.crt", key: "/nowhere/tls.key" };
-    const run = await serve({ listen: { port: 0, tls } });
-    expectRefusal(run, 2, /\/nowhere\/tls\.crt/);
-  });
-
-  it("prints the client configuration once it serves", async () => {
-    const mirror = await startMirror();
-    const { printed, url, caFile } = mirror;
-    expect(printed).toContain(
-      `"providers.v1" = "${url}v1/providers/registry.terraform.io/"`,
-    );
-    expect(printed).toContain("SSL_CERT_FILE");
-    expect(printed).toContain(caFile);
-    expect(await mirror.stop()).toBe(0);
-  });
 });
 
 describe("a reader of standard output that goes away", () => {
