@@ -95,7 +95,6 @@ export const groups: Readonly<Record<string, Group>> = {
     holds: "the same rules as in the gate, in more places and by more commands",
     needs: [],
     files: [
-      "test/main/users-of-commands.test.ts",
       "test/commands/operate/doctor.test.ts",
       "test/commands/store/verify.test.ts",
       "test/commands/packages/prefetch-modules.test.ts",
