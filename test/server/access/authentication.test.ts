@@ -32,6 +32,7 @@ describe("without a token", () => {
     "/metrics",
     "/nothing",
     `/v1/providers/${host}/acme/widget/versions`,
+    `/v1/providers/${host}/acme/widget/1.0.0/terraform-provider-widget_1.0.0_SHA256SUMS`,
     `/v1/modules/${host}/acme/net/aws/versions`,
     `/v1/modules/${host}/acme/net/aws/1.0.0/archive.tar.gz`,
     index,

@@ -65,33 +65,6 @@ describe("a signed archive URL", () => {
     const [, signature = path] = /\.([\w-]{43})\//.exec(path) ?? [];
     expect(JSON.stringify(scene.mirror.log)).not.toContain(signature);
   });
-
-  it("leads to all files that a provider registry names", async () => {
-    const base = `/v1/providers/${host}/acme/widget/1.0.0/`;
-    const asked = `${base}download/linux_amd64`.replace("_", "/");
-    const document = (await scene.withToken(asked)).json() as Record<
-      string,
-      string
-    >;
-    for (const name of [
-      "download_url",
-      "shasums_url",
-      "shasums_signature_url",
-    ]) {
-      const url = new URL(
-        document[name] ?? "",
-        new URL(asked, scene.mirror.url),
-      );
-      const answer = await scene.mirror.get(url.pathname);
-      expect(answer.status, name).toBe(200);
-      const plain = url.pathname.replace(/\/\d{13}\.[^/]+\//, "/");
-      expect(plain).not.toBe(url.pathname);
-      expect((await scene.mirror.get(plain)).status).toBe(401);
-      expect((await scene.withToken(plain)).body.equals(answer.body)).toBe(
-        true,
-      );
-    }
-  });
 });
 
 describe("on SIGHUP", () => {
