@@ -78,7 +78,7 @@ export const groups: Readonly<Record<string, Group>> = {
     needs: [],
     files: [
       "test/server/{lifecycle,missing-documents}.test.ts",
-      "test/server/http/{slow-clients,many-connections}.test.ts",
+      "test/server/http/slow-clients.test.ts",
       "test/server/requests/request-log.test.ts",
       "test/server/access/signed-archives.test.ts",
       "test/mirror/providers/failing-origin.test.ts",
@@ -94,10 +94,9 @@ export const groups: Readonly<Record<string, Group>> = {
     holds: "the same rules as in the gate, in more places and by more commands",
     needs: [],
     files: [
-      "test/main/users-of-commands.test.ts",
-      "test/commands/operate/{doctor,doctor-mirror}.test.ts",
+      "test/commands/operate/doctor.test.ts",
       "test/commands/store/verify.test.ts",
-      "test/commands/packages/{prefetch-modules,prefetch-check}.test.ts",
+      "test/commands/packages/prefetch-modules.test.ts",
       "test/commands/lock/lock-other-mirrors.test.ts",
       "test/mirror/cache/unknown-providers.test.ts",
       "test/mirror/upkeep/retention.test.ts",

@@ -1,48 +1,24 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority } from "../fakes/authority.ts";
+import { describe, expect, it } from "vitest";
 import { barrier } from "../fakes/barrier.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
 import { eventually } from "../scenes/provider-requests.ts";
-import { originsOf } from "../origins.ts";
-import { runCommand, type CommandOptions } from "../running-command.ts";
+import { runCommand } from "../running-command.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
-
-let registry: Registry;
-let config: ReturnType<typeof originsOf>;
-let mirror: RunningMirror;
+import { startWorld } from "../scenes/world.ts";
 
 const many = 10;
 const linux = ["--platform", "linux_amd64"];
 
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  for (let minor = 0; minor < many; minor++)
-    await registry.publish({
-      version: `1.${minor}.0`,
-      platforms: ["linux_amd64"],
-    });
-  for (const version of ["1.0.0", "1.1.0", "1.2.0"])
-    await registry.publish({
-      ...{ type: "slow", version, size: 400_000 },
-      platforms: ["linux_amd64"],
-    });
-  config = originsOf(authority, registry);
-  mirror = await startMirror({ config });
-});
-afterAll(async () => {
-  await mirror.stop();
-  await registry.stop();
-});
+const { registry, config, mirror } = await startWorld();
+for (let minor = 0; minor < many; minor++)
+  await registry.publish({ version: `1.${minor}.0` });
+for (const version of ["1.0.0", "1.1.0", "1.2.0"])
+  await registry.publish({ type: "slow", version, size: 400_000 });
 
 function beside(
   { configFile }: Pick<RunningMirror, "configFile">,
   args: readonly string[],
-  options: CommandOptions = {},
 ) {
-  return runCommand([...args, "--config", configFile], options);
+  return runCommand([...args, "--config", configFile]);
 }
 
 /** Registry that sends archives of one provider when it is let go. */
@@ -65,25 +41,12 @@ describe("commands beside a daemon", () => {
     expect(packages).toHaveLength(many);
   });
 
-  it("end their work when they are interrupted", async () => {
-    const held = holdArchives();
-    const run = await beside(mirror, ["prefetch", ...linux, "acme/slow@all"], {
-      interruptAfter: held.reached,
-    });
-    expect(run.status).toBe(130);
-    expect(run.stderr).toContain("Interrupted with 3 of 3 packages not stored");
-    held.release();
-    registry.heal();
-    const check = ["prefetch", "--check", ...linux, "acme/slow@1.0.0"];
-    expect((await beside(mirror, check)).status).toBe(1);
-  });
-
   it("are named in what it serves: a new version, and the h1 of an archive that they stored", async () => {
     const folder = "/providers/registry.terraform.io/acme/later";
     await registry.publish({ type: "later", version: "1.0.0" });
-    expect(
-      (await mirror.get(`${folder}/index.json`)).body.toString(),
-    ).not.toContain("1.1.0");
+    const read = async (name: string) =>
+      (await mirror.get(`${folder}/${name}.json`)).body.toString();
+    expect(await read("index")).not.toContain("1.1.0");
     await registry.publish({ type: "later", version: "1.1.0" });
     const spec = ["prefetch", ...linux, "acme/later@1.1.0"];
     // A version that was not listed a moment ago is not asked for again at once.
@@ -91,15 +54,9 @@ describe("commands beside a daemon", () => {
       () => beside(mirror, spec),
       ({ status }) => status === 0,
     );
-    expect(
-      (await mirror.get(`${folder}/index.json`)).body.toString(),
-    ).toContain("1.1.0");
-    expect(
-      (await mirror.get(`${folder}/1.1.0.json`)).body.toString(),
-    ).toContain('"h1:');
-    expect(
-      (await mirror.get(`${folder}/1.0.0.json`)).body.toString(),
-    ).not.toContain("h1:");
+    expect(await read("index")).toContain("1.1.0");
+    expect(await read("1.1.0")).toContain('"h1:');
+    expect(await read("1.0.0")).not.toContain("h1:");
   });
 
   it("work at once, while another one waits for an origin", async () => {
@@ -145,33 +102,4 @@ describe("commands beside a daemon", () => {
     const stored = packages.filter((one) => one.stored);
     expect(stored.map(({ version }) => version)).toEqual(["1.2.0", "1.1.0"]);
   });
-});
-
-it.each([
-  ["prefetch acme/widget@9.9.9", /widget 9\.9\.9 .*does not exist/],
-  ["prefetch acme/none", /acme\/none does not exist/],
-  ["prefetch --directory DIR", /widget 9\.9\.9 .*does not exist/],
-  ["lock --mirror URL --ca CA DIR", /run "init"/],
-  ["export --to TREE acme/widget@9.9.9", /widget 9\.9\.9 .*does not exist/],
-  ["export --to TREE/gone/a.tar acme/widget@1.0.0", /\(ENOENT\)/],
-  ["import TREE/a.tar", /ENOENT/],
-])("commands that fail say why, and nothing of users: %s", async (...row) => {
-  const [line, reason] = row;
-  const directory = scratch("wrong");
-  const required = `{ source = "acme/widget", version = "9.9.9" }`;
-  writeFileSync(
-    join(directory, "main.tf"),
-    `terraform {\n  required_providers {\n    w = ${required}\n  }\n}\n`,
-  );
-  const named = { DIR: directory, TREE: scratch("tree"), URL: mirror.url };
-  const names = Object.entries({ ...named, CA: mirror.caFile });
-  const args = line
-    .split(" ")
-    .map((word) =>
-      names.reduce((text, [name, value]) => text.replace(name, value), word),
-    );
-  const run = await beside(mirror, args);
-  expect(run.status).toBe(1);
-  expect(run.stderr).toMatch(reason);
-  expect(run.stderr).not.toMatch(/\buser\b|daemon|stop it/);
 });

@@ -1,9 +1,10 @@
 import { once } from "node:events";
-import { readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
+import { createAuthority } from "../fakes/authority.ts";
 import { runCommand, type CommandRun } from "../running-command.ts";
 import { runHere } from "../running-here.ts";
 import { scratch, startMirror } from "../running-mirror.ts";
@@ -59,28 +60,65 @@ describe("provender", () => {
 describe("provender config", () => {
   const serves = "Serves registry.terraform.io, registry.opentofu.org\n";
 
-  it("finds a good file good", async () => {
-    const file = write("listen: { port: 9443 }\n");
-    const run = await runHere(["config", "--config", file]);
-    expect([run.status, run.stderr]).toEqual([0, `${file}: good\n${serves}`]);
-  });
-
-  it("finds the defaults good", async () => {
-    const run = await runHere(["config"]);
-    expect(run.stderr).toBe(`The built-in defaults: good\n${serves}`);
-    expect(run.status).toBe(0);
-  });
-
-  it.each([
-    [
-      "an unknown key",
-      "listen:\n  prot: 1\n",
-      /:2: unknown key "prot".*did you mean "port"\?/,
-    ],
-  ])("refuses %s with status 2 and its line", async (_, yaml, what) => {
-    const file = write(yaml);
+  it("finds the defaults good, and refuses an unknown key with its line, as serve does", async () => {
+    const good = await runHere(["config"]);
+    expect(good.stderr).toBe(`The built-in defaults: good\n${serves}`);
+    expect(good.status).toBe(0);
+    const file = write("listen:\n  prot: 1\n");
+    const what = /:2: unknown key "prot".*did you mean "port"\?/;
     for (const args of [["config"], ["serve"]])
       expectRefusal(await runHere([...args, "--config", file]), 2, what);
+  });
+
+  async function issue() {
+    const authority = await createAuthority();
+    const issued = await authority.issue(["mirror.example.com"]);
+    return { ...issued, ca: authority.caPem };
+  }
+
+  /** A configuration that names files of every kind. */
+  async function configure() {
+    const issued = await issue();
+    const folder = scratch("configured");
+    const place = (name: string, text: string) => {
+      writeFileSync(join(folder, name), text, { mode: 0o600 });
+      return join(folder, name);
+    };
+    const certificate = place("site.pem", issued.certificate);
+    const key = place("site.key", issued.key);
+    const token = place("token", "secret-of-the-origin\n");
+    const ca = place("ca.pem", issued.ca);
+    const issuer = "https://login.example.com";
+    const oidc = { issuer, audience: "provender", clientId: "terraform", ca };
+    const config = {
+      listen: { tls: { certificate, key } },
+      origins: { "registry.example.com": { ca, token: { file: token } } },
+      auth: { oidc },
+    };
+    return { key, token, file: write(stringify(config)) };
+  }
+
+  it("opens every file that is named, and says until when the certificate is good", async () => {
+    const { file } = await configure();
+    const run = await runHere(["config", "--config", file]);
+    expect(run.status).toBe(0);
+    expect(run.stdout).toMatch(/^listen:$/m);
+    expect(run.stderr).toMatch(
+      /good\nServes .*\n\S+site\.pem: good until 20\d\d-\S+Z, with its key\n$/,
+    );
+  });
+
+  it("names the key and the file of the key of another certificate, and of a token that others can read", async () => {
+    const { key, token, file } = await configure();
+    const refusal = async (what: RegExp) => {
+      const run = await runHere(["config", "--config", file]);
+      expectRefusal(run, 2, what);
+      expect(run.stderr).not.toContain("secret-of-the-origin");
+    };
+    writeFileSync(key, (await issue()).key);
+    await refusal(/"listen\.tls".*site\.key.*does not belong/);
+    chmodSync(token, 0o640);
+    await refusal(/:\d+: .*token.*others can read/);
   });
 });
 
@@ -112,23 +150,6 @@ describe("provender serve", () => {
     await first.kill();
     const again = await startMirror(storage);
     expect(await again.stop()).toBe(0);
-  });
-
-  it("refuses certificate files that are not there with status 2", async () => {
-    const tls = { certificate: "/nowhere/tls.crt", key: "/nowhere/tls.key" };
-    const run = await serve({ listen: { port: 0, tls } });
-    expectRefusal(run, 2, /\/nowhere\/tls\.crt/);
-  });
-
-  it("prints the client configuration once it serves", async () => {
-    const mirror = await startMirror();
-    const { printed, url, caFile } = mirror;
-    expect(printed).toContain(
-      `"providers.v1" = "${url}v1/providers/registry.terraform.io/"`,
-    );
-    expect(printed).toContain("SSL_CERT_FILE");
-    expect(printed).toContain(caFile);
-    expect(await mirror.stop()).toBe(0);
   });
 });
 

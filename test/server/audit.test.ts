@@ -1,12 +1,17 @@
 import { describe, expect, it } from "vitest";
+import { alteredByte } from "../fakes/faults.ts";
 import { createSigner } from "../fakes/signing.ts";
 import type { Answer } from "../running-mirror.ts";
+import { awaitLineOf } from "../scenes/log-lines.ts";
 import {
   awaitAudit,
+  countAlarms,
   outcomeOf,
+  readAudit,
   requestsFor,
   type AuditLine,
 } from "../scenes/provider-requests.ts";
+import { openConnection } from "../scenes/raw-connection.ts";
 import { startWorld } from "../scenes/world.ts";
 
 const { registry, mirror } = await startWorld({
@@ -22,61 +27,62 @@ const [known, stranger] = [
   await createSigner({ name: "Known" }),
   await createSigner({ name: "Stranger" }),
 ];
-const publish = (type: string, version: string, options = {}) =>
+const publish = (type: string, version = "1.0.0", options = {}) =>
   registry.publish({
-    type,
-    version,
-    signer: known,
-    size: 20_000,
-    ...options,
+    ...{ type, version, signer: known, size: 20_000, ...options },
   });
-await publish("demo", "1.0.0");
+await publish("demo");
 await publish("demo", "1.1.0");
-await publish("denied", "1.0.0");
+await publish("denied");
 await publish("young", "1.0.0", { signedAt: new Date(Date.now() - 60_000) });
 await publish("forged", "1.0.0", { signingKeys: [stranger] });
-
-/** The lines that one request left, once there are so many. */
-function linesOf(answer: Answer, count: number): Promise<readonly AuditLine[]> {
-  const id = answer.headers["x-request-id"];
-  return awaitAudit(mirror, ({ requestId }) => requestId === id, count);
-}
-
-/** The one of its refusal. */
-async function refusalOf(answer: Answer): Promise<AuditLine | undefined> {
-  const id = answer.headers["x-request-id"];
-  const [line] = await awaitAudit(
-    mirror,
-    ({ event, requestId }) => event === "refused" && requestId === id,
-  );
-  return line;
-}
+for (const type of ["whole", "cut", "tampered"])
+  await publish(type, "1.0.0", { size: 8_000_000 });
 
 const provider = (type: string) => `registry.terraform.io/acme/${type}`;
+const client = expect.stringMatching(/127\.0\.0\.1$/) as string;
+
+/** The lines that one request left, once there are so many of these events. */
+function linesOf(
+  { headers }: Answer,
+  count: number,
+  events = /./,
+): Promise<readonly AuditLine[]> {
+  return awaitAudit(
+    mirror,
+    ({ event = "", requestId }) =>
+      requestId === headers["x-request-id"] && events.test(event),
+    count,
+  );
+}
+
+/** What came of the archives of a provider, with how often each came. */
+async function deliveriesOf(type: string): Promise<readonly string[]> {
+  const lines = await awaitAudit(
+    mirror,
+    ({ provider: of, event = "" }) =>
+      of === provider(type) && /^(?:served|cut|refused)$/.test(event),
+  );
+  return lines.map(({ event, times }) => `${event} ${times}`);
+}
 
 describe("the audit log", () => {
   it("says who saw a release first, what it was, its key and that it was accepted", async () => {
     const answer = await requestsFor(mirror, "demo").version("1.0.0");
     expect(answer.status).toBe(200);
     const lines = await linesOf(answer, 2);
-    const asked = {
-      client: expect.stringMatching(/127\.0\.0\.1$/) as string,
-      provider: provider("demo"),
-      version: "1.0.0",
-      verdict: "accepted",
-      fingerprint: known.fingerprint,
-    };
+    const fingerprint = known.fingerprint;
+    const asked = { client, provider: provider("demo"), fingerprint };
+    const accepted = { ...asked, verdict: "accepted" };
     const detail = expect.stringMatching(/^SHA256SUMS [0-9a-f]{64}$/) as string;
-    expect(lines).toHaveLength(2);
-    expect(lines).toContainEqual(
-      expect.objectContaining({ ...asked, event: "first-seen", detail }),
-    );
     // First contact pins the newest release's key, for any request.
-    const newest = { ...asked, version: "1.1.0" };
-    const rule = "trust: first-contact";
-    expect(lines).toContainEqual(
-      expect.objectContaining({ ...newest, event: "new-key", rule }),
-    );
+    const first = { version: "1.0.0", event: "first-seen", detail };
+    const newest = { version: "1.1.0", event: "new-key" };
+    expect(lines).toHaveLength(2);
+    for (const one of [first, { ...newest, rule: "trust: first-contact" }])
+      expect(lines).toContainEqual(
+        expect.objectContaining({ ...accepted, ...one }),
+      );
     for (const { at } of lines)
       expect(Date.parse(at ?? "")).toBeLessThanOrEqual(Date.now());
   });
@@ -88,67 +94,94 @@ describe("the audit log", () => {
   ])(
     "says who was refused %s, by which rule, each time",
     async (type, reason, facts) => {
-      for (let round = 0; round < 2; round++) {
-        const answer = await requestsFor(mirror, type).version("1.0.0");
+      const ask = requestsFor(mirror, type);
+      for (const way of ["version", "version", "archive"] as const) {
+        const answer = await ask[way]("1.0.0");
         expect(outcomeOf(answer)).toBe(`451 ${reason}`);
-        expect(await refusalOf(answer)).toMatchObject({
-          event: "refused",
-          verdict: "refused",
-          client: expect.stringMatching(/127\.0\.0\.1$/) as string,
-          provider: provider(type),
-          version: "1.0.0",
-          reason,
-          ...facts,
-        });
+        expect(await linesOf(answer, 1, /^refused$/)).toMatchObject([
+          {
+            ...{ verdict: "refused", client, provider: provider(type) },
+            ...{ version: "1.0.0", reason, ...facts },
+          },
+        ]);
       }
-      const index = await requestsFor(mirror, type).archive("1.0.0");
-      expect(await refusalOf(index)).toMatchObject({
-        event: "refused",
-        provider: provider(type),
-        reason,
-      });
     },
   );
 
   it("says which key a release was held back for, once as such and each time as a refusal", async () => {
-    const ask = requestsFor(mirror, "demo");
-    await registry.publish({
-      type: "demo",
-      version: "2.0.0",
-      signer: stranger,
-    });
-    const answers = [await ask.version("2.0.0"), await ask.version("2.0.0")];
+    await publish("demo", "2.0.0", { signer: stranger });
     const facts = {
-      provider: provider("demo"),
-      version: "2.0.0",
-      verdict: "refused",
-      fingerprint: stranger.fingerprint,
-      rule: "trust: unknown",
+      ...{ provider: provider("demo"), version: "2.0.0", verdict: "refused" },
+      ...{ fingerprint: stranger.fingerprint, rule: "trust: unknown" },
     };
-    const [first, second] = answers;
-    const lines = [
-      ...(first === undefined ? [] : await linesOf(first, 2)),
-      ...(second === undefined ? [] : await linesOf(second, 1)),
-    ];
-    expect(lines.filter(({ event }) => event === "quarantined")).toMatchObject([
-      facts,
-    ]);
-    expect(lines.filter(({ event }) => event === "refused")).toMatchObject([
-      { ...facts, reason: "key-refused" },
-      { ...facts, reason: "key-refused" },
-    ]);
+    const refused = { ...facts, event: "refused", reason: "key-refused" };
+    const ask = requestsFor(mirror, "demo");
+    const first = await linesOf(await ask.version("2.0.0"), 2);
+    expect(first).toHaveLength(2);
+    expect(first).toEqual(
+      expect.arrayContaining(
+        [refused, { ...facts, event: "quarantined" }].map(
+          (line) => expect.objectContaining(line) as unknown,
+        ),
+      ),
+    );
+    const second = await linesOf(await ask.version("2.0.0"), 1);
+    expect(second).toMatchObject([refused]);
   });
 
   it("has both digests of an archive that is not the one that was signed", async () => {
-    const first = await registry.publish({ type: "twice", version: "1.0.0" });
+    const first = await publish("twice");
     const ask = requestsFor(mirror, "twice");
     expect(await ask.outcome("1.0.0")).toBe("200");
     const second = await registry.republish(first);
     const answer = await ask.archive("1.0.0");
     expect(outcomeOf(answer)).toBe("451 checksum-conflict");
-    const { sha256 } = second.archive("linux_amd64");
-    const refused = await refusalOf(answer);
-    expect(refused).toMatchObject({ sha256 });
+    const [refused] = await linesOf(answer, 1, /^refused$/);
+    expect(refused?.sha256).toBe(second.archive("linux_amd64").sha256);
     expect(refused?.detail).toContain(first.archive("linux_amd64").sha256);
+  });
+});
+
+describe("the audit log of archives", () => {
+  const pathOf = (type: string) =>
+    `/providers/${provider(type)}/terraform-provider-${type}_1.0.0_linux_amd64.zip`;
+
+  it("says served once all of it was, and nothing for HEAD and what the client holds", async () => {
+    const answer = await requestsFor(mirror, "whole").archive("1.0.0");
+    expect(answer.complete).toBe(true);
+    expect(await deliveriesOf("whole")).toEqual(["served 1"]);
+    const isServed = ({ event }: AuditLine) => event === "served";
+    expect(readAudit(mirror).filter(isServed)).toMatchObject([
+      {
+        ...{ client, verdict: "accepted", provider: provider("whole") },
+        ...{ version: "1.0.0", platform: "linux_amd64" },
+        sha256: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+      },
+    ]);
+    const head = await mirror.get(pathOf("whole"), { method: "HEAD" });
+    const headers = { "if-none-match": String(head.headers.etag) };
+    expect((await mirror.get(pathOf("whole"), { headers })).status).toBe(304);
+    expect(await deliveriesOf("whole")).toEqual(["served 1"]);
+  });
+
+  it("says cut when the client leaves", async () => {
+    const socket = await openConnection(mirror);
+    socket.write(`GET ${pathOf("cut")} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    await new Promise((resolve) => socket.once("data", resolve));
+    socket.destroy();
+    expect(await deliveriesOf("cut")).toEqual(["cut 1"]);
+  });
+
+  it("never says served of a tampered one, and raises the alarm", async () => {
+    const before = await countAlarms(mirror, "archive-tampered");
+    registry.script("archive", alteredByte(1000));
+    const answer = await requestsFor(mirror, "tampered").archive("1.0.0");
+    registry.heal();
+    await awaitLineOf(mirror, answer);
+    expect(answer.status === 451 || !answer.complete).toBe(true);
+    const events = await deliveriesOf("tampered");
+    expect(events).toContain("refused 1");
+    expect(events.join(" ")).not.toContain("served");
+    expect(await countAlarms(mirror, "archive-tampered")).toBe(before + 1);
   });
 });

@@ -34,14 +34,8 @@ afterEach(async () => {
   await Promise.all(started.splice(0).map((mirror) => mirror.kill()));
 });
 
-async function start(
-  settings: Readonly<Record<string, unknown>> = {},
-  options: MirrorOptions = {},
-): Promise<RunningMirror> {
-  const mirror = await startMirror({
-    ...options,
-    config: { ...config, ...settings },
-  });
+async function start(limits?: MirrorOptions["limits"]): Promise<RunningMirror> {
+  const mirror = await startMirror({ config, ...(limits && { limits }) });
   started.push(mirror);
   return mirror;
 }
@@ -65,8 +59,10 @@ describe("readiness", () => {
       const path = join(mirror.directory, folder);
       const ready = await mirror.get("/readyz");
       expect(ready.json()).toEqual({ status: "ready" });
-      expect(ready.headers["cache-control"]).toBe("no-store");
-      expect(ready.headers["content-type"]).toBe("application/json");
+      expect(ready.headers).toMatchObject({
+        "cache-control": "no-store",
+        "content-type": "application/json",
+      });
 
       await rename(path, `${mirror.directory}.away`);
       const away = await mirror.get("/readyz");
@@ -88,7 +84,7 @@ describe("readiness", () => {
 
 describe("SIGTERM", () => {
   it("lets a running download finish, takes no new connections, and ends with status 0", async () => {
-    const mirror = await start({}, { limits: { stop: 60_000 } });
+    const mirror = await start({ stop: 60_000 });
     const { gate, answer } = await startDownload(mirror);
 
     const stopped = mirror.stop();
@@ -110,7 +106,7 @@ describe("SIGTERM", () => {
     ["with a known length", (reply) => reply],
     ["of unknown length", chunked],
   ])("cuts a download %s that outlasts limits.stop", async (_, fault) => {
-    const mirror = await start({}, { limits: { stop: 300 } });
+    const mirror = await start({ stop: 300 });
     const { answer } = await startDownload(mirror, fault);
 
     const before = performance.now();
@@ -127,9 +123,8 @@ describe("SIGTERM", () => {
     const { gate, answer } = await startDownload(mirror);
     const stopped = mirror.stop();
     await awaitMessage(mirror, "stopping");
-    mirror.process.kill("SIGTERM");
-    mirror.process.kill("SIGINT");
-    mirror.process.kill("SIGHUP");
+    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const)
+      mirror.process.kill(signal);
     gate.release();
     expect((await answer).whole).toBe(true);
     expect(await stopped).toBe(0);

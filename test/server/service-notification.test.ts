@@ -1,12 +1,10 @@
-import { spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { spawn, spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { createInterface, type Interface } from "node:readline";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createInterface } from "node:readline";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { ServiceNotification } from "../../src/server/service-notification.ts";
 import { endingWithTests } from "../child-process.ts";
+import { scratch } from "../running-mirror.ts";
 
 const missing = ["systemd-notify", "python3"].filter(
   (program) => spawnSync(program, ["--version"]).status !== 0,
@@ -29,52 +27,28 @@ describe.skipIf(missing.length > 0)(
     ? "a systemd socket"
     : `a systemd socket (NOT CHECKED: no ${missing.join(", ")})`,
   () => {
-    let directory: string;
-    let receiver: ChildProcess;
-    let lines: AsyncIterator<string>;
-    let reader: Interface;
     const failures: Error[] = [];
 
-    beforeEach(async () => {
-      failures.length = 0;
-      directory = await mkdtemp(join(tmpdir(), "provender-notify-"));
-      receiver = spawn(
-        ...endingWithTests("python3", ["-c", listener, socket()]),
-        {
-          stdio: ["ignore", "pipe", "inherit"],
-        },
-      );
-      if (receiver.stdout === null) throw new Error("no output to read");
-      reader = createInterface(receiver.stdout);
-      lines = reader[Symbol.asyncIterator]();
-      expect(await nextLine()).toBe("listening");
-    });
-    afterEach(async () => {
-      receiver.kill("SIGKILL");
-      await once(receiver, "exit");
-      reader.close();
-      await rm(directory, { recursive: true });
-    });
-
-    function socket(): string {
-      return join(directory, "notify");
-    }
-
-    async function nextLine(): Promise<string | undefined> {
-      const next = await lines.next();
-      return next.done === true ? undefined : next.value;
-    }
-
-    function notification(watchdogMs?: number): ServiceNotification {
-      return new ServiceNotification({
-        socket: socket(),
-        watchdogMs,
-        onFailure: (error) => failures.push(error),
+    /** A socket that is read until the test is over. */
+    async function listen(watchdogMs?: number) {
+      const socket = join(scratch("notify"), "socket");
+      const args = ["-c", listener, socket];
+      const receiver = spawn(...endingWithTests("python3", args), {
+        stdio: ["ignore", "pipe", "inherit"],
       });
+      onTestFinished(() => void receiver.kill("SIGKILL"));
+      const lines = createInterface(receiver.stdout)[Symbol.asyncIterator]();
+      const next = async () => String((await lines.next()).value);
+      expect(await next()).toBe("listening");
+      const onFailure = (error: Error) => failures.push(error);
+      const systemd = new ServiceNotification({
+        ...{ socket, watchdogMs, onFailure },
+      });
+      return { systemd, next };
     }
 
     it("hears every message in the order of the calls", async () => {
-      const systemd = notification();
+      const { systemd, next } = await listen();
       await Promise.all([
         systemd.ready("listening on 127.0.0.1:8443\nand more"),
         systemd.reloading(),
@@ -82,27 +56,26 @@ describe.skipIf(missing.length > 0)(
         systemd.stopping(),
       ]);
       expect(failures).toEqual([]);
-      expect(await nextLine()).toBe(
+      for (const line of [
         "READY=1 & STATUS=listening on 127.0.0.1:8443 and more",
-      );
-      expect(await nextLine()).toBe("RELOADING=1");
-      expect(await nextLine()).toBe(
+        "RELOADING=1",
         "READY=1 & STATUS=reloaded; $(touch x) 'quoted'",
-      );
-      expect(await nextLine()).toBe("STOPPING=1");
+        "STOPPING=1",
+      ])
+        expect(await next()).toBe(line);
     });
 
     it("hears signs of life, at half the interval, until they are stopped", async () => {
-      const systemd = notification(200);
+      const { systemd, next } = await listen(200);
       const started = performance.now();
       systemd.startWatchdog();
-      expect(await nextLine()).toBe("WATCHDOG=1");
-      expect(await nextLine()).toBe("WATCHDOG=1");
+      expect(await next()).toBe("WATCHDOG=1");
+      expect(await next()).toBe("WATCHDOG=1");
       expect(performance.now() - started).toBeGreaterThanOrEqual(190);
       systemd.stopWatchdog();
       await systemd.stopping();
-      let line = await nextLine();
-      while (line === "WATCHDOG=1") line = await nextLine();
+      let line = await next();
+      while (line === "WATCHDOG=1") line = await next();
       expect(line).toBe("STOPPING=1");
     });
   },

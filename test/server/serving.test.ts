@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { TLSSocket } from "node:tls";
 import { describe, expect, it } from "vitest";
-import { createAuthority, type Authority } from "../fakes/authority.ts";
+import { createAuthority } from "../fakes/authority.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import { awaitLine, awaitMessage } from "../scenes/log-lines.ts";
 import { openConnection } from "../scenes/raw-connection.ts";
@@ -15,41 +15,33 @@ async function certificateOf(mirror: RunningMirror): Promise<string> {
   return fingerprint256;
 }
 
-interface CertificateFiles {
-  readonly certificate: string;
-  readonly key: string;
-}
-
-async function writeCertificate(
-  authority: Authority,
-  files: CertificateFiles,
-): Promise<void> {
-  const issued = await authority.issue(["127.0.0.1"]);
-  await writeFile(files.key, issued.key, { mode: 0o600 });
-  await writeFile(files.certificate, issued.certificate);
-}
-
 async function startWithFiles() {
   const folder = scratch("tls");
+  const caFile = join(folder, "ca.pem");
   const files = {
     certificate: join(folder, "tls.crt"),
     key: join(folder, "tls.key"),
   };
-  const caFile = join(folder, "ca.pem");
   const authority = await createAuthority();
   await writeFile(caFile, authority.caPem);
-  await writeCertificate(authority, files);
+  const renew = async () => {
+    const issued = await authority.issue(["127.0.0.1"]);
+    await writeFile(files.key, issued.key, { mode: 0o600 });
+    await writeFile(files.certificate, issued.certificate);
+  };
+  await renew();
   const config = { listen: { port: 0, tls: files } };
-  return { mirror: await startMirror({ config, caFile }), authority, files };
+  const mirror = await startMirror({ config, caFile });
+  return { mirror, authority, files, renew };
 }
 
 describe("certificate files", () => {
   it("are read again on SIGHUP: new connections get the new certificate, open ones stay", async () => {
-    const { mirror, authority, files } = await startWithFiles();
+    const { mirror, renew } = await startWithFiles();
     const before = await certificateOf(mirror);
     const open = await openConnection(mirror);
 
-    await writeCertificate(authority, files);
+    await renew();
     mirror.process.kill("SIGHUP");
     await awaitMessage(mirror, "certificate loaded");
 

@@ -1,6 +1,14 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { parseHcl } from "../../../src/commands/inputs/parser.ts";
+import {
+  readInputBytes,
+  readInputFile,
+} from "../../../src/commands/inputs/input-file.ts";
+import { scratch } from "../../running-mirror.ts";
+import { failing } from "../../scenes/failing.ts";
 
 const secret = "hunter2-and-more";
 
@@ -23,20 +31,48 @@ it.each([
 );
 
 it("others go on while a file is parsed that takes minutes", async () => {
-  const pending = parseHcl("a.tf", hostile(256));
-  const first = await Promise.race([
-    pending.catch(() => "the parser"),
-    countTurns(1_000),
-  ]);
-  expect(first).toBe(1_000);
+  // A second at 16 KiB, and four times as much at twice as many.
+  const hostile = `a = "${"$".repeat(256 * 1024)}"\n`;
+  const pending = parseHcl("a.tf", hostile);
+  const turns = async () => {
+    for (let count = 0; count < 1_000; count++) await turn();
+    return "the others";
+  };
+  const parsed = pending.catch(() => "the parser");
+  expect(await Promise.race([parsed, turns()])).toBe("the others");
 });
 
-/** Kibibytes of an open question, for which the parser takes a second at 16 and four times as much at twice as many. */
-function hostile(kibibytes: number): string {
-  return `a = "${"$".repeat(kibibytes * 1024)}"\n`;
-}
+const most = 1024 * 1024;
+const tooLarge = `it has ${most + 1} bytes, expected at most ${most}: look which file this is.`;
 
-async function countTurns(count: number): Promise<number> {
-  for (let turns = 0; turns < count; turns++) await turn();
-  return count;
-}
+it.each<[string, (path: string) => void, string]>([
+  [
+    "is not there",
+    () => undefined,
+    "it cannot be read (ENOENT): check the path and its permissions.",
+  ],
+  [
+    "is too large",
+    (path) => writeFileSync(path, Buffer.alloc(most + 1)),
+    tooLarge,
+  ],
+  [
+    "is a folder",
+    (path) => mkdirSync(path),
+    "it is not a file: give the path of one.",
+  ],
+])("a file that %s is refused with the cure of that", async (...row) => {
+  const [, make, problem] = row;
+  const path = join(scratch("input"), "versions.tf");
+  make(path);
+  const reading = readInputFile(path);
+  await expect(reading).rejects.toThrow(failing("input"));
+  await expect(reading).rejects.toThrow(`${path}: ${problem}`);
+});
+
+it("bytes of an archive have no path whose permissions could be checked", () => {
+  const large = Buffer.alloc(most + 1);
+  expect(() => readInputBytes("a package//main.tf", large)).toThrow(
+    `a package//main.tf: it has ${most + 1} bytes`,
+  );
+});

@@ -1,9 +1,17 @@
 import { spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, writeFileSync } from "node:fs";
+import type { RequestListener } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import { createServer, type AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { findNginx, startServer } from "../../acceptance/nginx.ts";
+import { issueToken } from "../../client-token.ts";
+import { json } from "../../fakes/faults.ts";
 import { startLooseBucket } from "../../fakes/loose-bucket.ts";
-import * as faults from "../../fakes/faults.ts";
+import { startProxy } from "../../fakes/proxy.ts";
+import { originsOf } from "../../origins.ts";
 import { runCommand } from "../../running-command.ts";
 import {
   scratch,
@@ -11,83 +19,227 @@ import {
   writeConfiguration,
 } from "../../running-mirror.ts";
 import { canBeOthers, source, user } from "../../scenes/other-user.ts";
-import {
-  ci,
-  DoctorScene,
-  freePort,
-  yesterday,
-  type Diagnosis,
-} from "./doctor-scene.ts";
+import { startOrigin } from "../../scenes/world.ts";
+import { expectDocument } from "../documents.ts";
 
-const scene = await DoctorScene.start();
+type Env = Readonly<Record<string, string>>;
+type Settings = Readonly<Record<string, unknown>>;
+type Look = () => Promise<readonly string[]>;
 
-/** By what is wrong: how it is built and looked at, and the name of the fault. */
-const brokenServers: Readonly<
-  Record<string, readonly [() => Promise<Diagnosis>, string]>
-> = {
-  "an unknown key": [() => scene.server({ lisen: {} }), "configuration"],
+const ci = issueToken("ci");
+
+const { authority, registry, config } = await startOrigin();
+const auth = { tokens: [ci.configured] };
+const mirror = await startMirror({ config: { ...config, auth } });
+
+/** `provender doctor`, where by default no client is on PATH: the names of the faults. */
+async function diagnose(
+  args: readonly string[],
+  env: Env = {},
+  says = /./,
+): Promise<readonly string[]> {
+  const PATH = env.PATH ?? scratch("no-programs");
+  const all = { env: { ...env, PATH } };
+  const run = await runCommand(["doctor", "--json", ...args], all);
+  const { ok, checks } = expectDocument("doctor", run.stdout) as {
+    readonly ok: boolean;
+    readonly checks: readonly {
+      readonly check: string;
+      readonly state: string;
+      readonly found: string;
+      readonly remedy: string | null;
+    }[];
+  };
+  for (const { state, found, remedy } of checks) {
+    expect(found).toMatch(/[.?]$/);
+    if (state !== "ok") expect(remedy).toMatch(/\.$/);
+  }
+  expect([run.status, run.stderr]).toEqual([ok ? 0 : 1, ""]);
+  expect(run.stdout).not.toContain(ci.token);
+  expect(run.stdout).toMatch(says);
+  return checks.filter(({ state }) => state !== "ok").map(({ check }) => check);
+}
+
+/** A file with this in it. */
+function keep(name: string, text: string): string {
+  const file = join(scratch("kept"), name);
+  writeFileSync(file, text, { mode: 0o600 });
+  return file;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** As the daemon's machine is looked at, with this beside a good configuration. */
+function server(settings: Settings = {}): Promise<readonly string[]> {
+  const file = join(scratch("config"), "provender.yaml");
+  const storage = { directory: scratch("store") };
+  writeConfiguration(file, { storage, ...config, ...settings });
+  chmodSync(dirname(file), 0o755);
+  return diagnose(["--config", file]);
+}
+
+const ownCa = keep("ca.pem", authority.caPem);
+
+/** As a client looks at a mirror, by default with its CA and token. */
+function client(
+  url: string = mirror.url,
+  { ca = mirror.caFile, token = ci.token, ...env }: Env = {},
+  says = /./,
+): Promise<readonly string[]> {
+  const variable = `TF_TOKEN_${new URL(url).host.replaceAll(".", "_")}`;
+  const args = ["--mirror", url, "--ca", ca];
+  return diagnose(args, { [variable]: token, ...env }, says);
+}
+
+async function throughProxy(refuse?: string): Promise<readonly string[]> {
+  const proxy = await startProxy(refuse === undefined ? {} : { refuse });
+  const faults = client(mirror.url, { HTTPS_PROXY: proxy.url });
+  return faults.finally(() => proxy.stop());
+}
+
+async function onBucket(status?: number): Promise<readonly string[]> {
+  const bucket = await startLooseBucket();
+  bucket.intercept = () => status;
+  const storage = { directory: scratch("store"), s3: bucket.settings };
+  const listen = { port: 0, tls: "off" };
+  return server({ storage, listen }).finally(() => bucket.stop());
+}
+
+async function certificateFor(names: readonly string[], end?: Date) {
+  const issued = await authority.issue(names, end);
+  return {
+    certificate: keep("tls.crt", issued.certificate),
+    key: keep("tls.key", issued.key),
+  };
+}
+
+/** What looks at a server that answers so. */
+const answering =
+  (answer: RequestListener, says: RegExp): Look =>
+  async () => {
+    const { certificate, key } = await authority.issue(["127.0.0.1"]);
+    const other = createTlsServer({ cert: certificate, key }, answer);
+    other.listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    const faults = client(`https://127.0.0.1:${port}/`, { ca: ownCa }, says);
+    return faults.finally(() => {
+      other.closeAllConnections();
+      other.close();
+    });
+  };
+
+/** By what is wrong: the name of the fault, and what looks at it. */
+const broken: Readonly<Record<string, readonly [string, Look]>> = {
+  "an unknown key": ["configuration", () => server({ lisen: {} })],
   "a disk without the room that is to stay free": [
+    "storage",
     () => {
       const storage = { directory: scratch("store"), minFree: "1000TiB" };
-      return scene.server({ storage });
+      return server({ storage });
     },
-    "storage",
   ],
   "a store of a newer program": [
-    () => {
-      const directory = scratch("store");
-      writeFileSync(join(directory, "store.json"), '{"version":99}');
-      return scene.server({ storage: { directory } });
-    },
     "storage",
+    () => {
+      const directory = dirname(keep("store.json", '{"version":99}'));
+      return server({ storage: { directory } });
+    },
   ],
   "an expired certificate": [
-    async () => {
-      const tls = await scene.certificateFiles(["127.0.0.1"], yesterday());
-      return scene.server({ listen: { tls } });
-    },
     "certificate",
+    async () => {
+      const yesterday = new Date(Date.now() - 24 * 3_600_000);
+      const tls = await certificateFor(["127.0.0.1"], yesterday);
+      return server({ listen: { tls } });
+    },
   ],
   "an origin that is not there": [
+    "origin",
     async () => {
       const url = `https://127.0.0.1:${await freePort()}/`;
-      return scene.server(scene.origins({ url }));
+      return server(originsOf(authority, registry, { url }));
     },
-    "origin",
   ],
-  "a bucket that refuses": [() => withBucket(403), "storage"],
+  "a bucket that refuses": ["storage", () => onBucket(403)],
   "discovery without providers.v1 and modules.v1": [
-    () => scene.whileOrigin(faults.json(() => ({ "login.v1": {} }))),
     "origin",
+    () => {
+      registry.script(
+        "discovery",
+        json(() => ({ "login.v1": {} })),
+      );
+      return server().finally(() => registry.heal());
+    },
+  ],
+  "a mirror under another CA": [
+    "mirror",
+    () => client(mirror.url, { ca: ownCa }),
+  ],
+  "a wrong token for a mirror": [
+    "mirror",
+    () => client(mirror.url, { token: "not-this-one" }),
+  ],
+  "a wrong path of a mirror": [
+    "mirror",
+    () => client(`${mirror.url}provider/`),
+  ],
+  "a proxy that refuses every request to a mirror": [
+    "mirror",
+    () => throughProxy("403 Forbidden"),
+  ],
+  "a closed port in place of a mirror": [
+    "mirror",
+    async () => client(`https://127.0.0.1:${await freePort()}/`),
+  ],
+  "a page in place of a mirror": [
+    "mirror",
+    answering((_, res) => res.end("<h1>It works!</h1>"), /is not provender's/),
+  ],
+  "an answer without end in place of a mirror": [
+    "mirror",
+    answering((_, res) => {
+      const more = () => void res.write(Buffer.alloc(2 ** 20), more);
+      more();
+    }, /does not answer as a mirror does/),
   ],
 };
 
-function onBucket(s3: Readonly<Record<string, unknown>>) {
-  const storage = { directory: scratch("store"), s3 };
-  const listen = { port: 0, tls: "off" };
-  return scene.server({ storage, listen });
-}
-
-async function withBucket(status?: number): Promise<Diagnosis> {
-  const bucket = await startLooseBucket();
-  bucket.intercept = () => status;
-  return onBucket(bucket.settings).finally(() => bucket.stop());
-}
+/** What is well. */
+const sound: Readonly<Record<string, Look>> = {
+  "certificate files for the names of the mirror": async () => {
+    const names = ["mirror.example.com"];
+    const tls = await certificateFor([...names, "127.0.0.1"]);
+    return server({ listen: { tls, names }, auth });
+  },
+  "a bucket that answers": () => onBucket(),
+  "a folder for an origin": () => {
+    const origins = { "a.example": { directory: scratch("folder") } };
+    return server({ origins });
+  },
+  "a mirror": () => client(),
+  "a mirror by its network mirror's URL": () =>
+    client(`${mirror.url}providers/`),
+  "a mirror behind a proxy": () => throughProxy(),
+  "a mirror behind nginx as the manual sets it up": async () => {
+    const nginx = await findNginx();
+    if (nginx === undefined) return [];
+    const directives = `location / { proxy_pass ${mirror.url}; proxy_http_version 1.1; proxy_set_header Host $host; proxy_set_header Connection ""; proxy_buffering off; }`;
+    const front = await startServer(nginx, authority, directives);
+    return client(front.url, { ca: ownCa }).finally(() => front.stop());
+  },
+};
 
 describe("provender doctor", () => {
-  it("finds no fault where all is well, makes nothing, and says so in a table", async () => {
-    const tls = await scene.certificateFiles([
-      "mirror.example.com",
-      "127.0.0.1",
-    ]);
-    const names = ["mirror.example.com"];
-    const config = {
-      listen: { tls, names },
-      auth: { tokens: [ci.configured] },
-    };
-    const { faults: wrong, run } = await scene.server(config);
-    expect([wrong, run.stderr]).toEqual([[], ""]);
-    const args = ["doctor", "--config", scene.mirror.configFile];
+  it("says in a table that all is well", async () => {
+    const args = ["doctor", "--config", mirror.configFile];
     const { status, stdout } = await runCommand(args);
     expect(status).toBe(0);
     expect(stdout).toMatch(
@@ -96,47 +248,38 @@ describe("provender doctor", () => {
     expect(stdout).not.toMatch(/^(?:fail|warn)/m);
   });
 
-  it("finds no fault in a bucket that answers, nor in a folder for an origin", async () => {
-    expect((await withBucket()).faults).toEqual([]);
-    const directory = scratch("folder");
-    const origins = { "a.example": { directory } };
-    expect((await scene.server({ origins })).faults).toEqual([]);
+  it.each(Object.entries(sound))("finds no fault in %s", async (_, look) => {
+    expect(await look()).toEqual([]);
   });
 
-  it.each(Object.entries(brokenServers))(
-    "names %s",
-    async (_, [look, fault]) => {
-      const { faults: wrong, run } = await look();
-      expect([wrong, run.stderr]).toEqual([[fault], ""]);
-    },
-  );
+  it.each(Object.entries(broken))("names %s", async (_, [fault, look]) => {
+    expect(await look()).toEqual([fault]);
+  });
 });
 
-/** A store with its folders, of one user alone. */
-async function makeStore(): Promise<string> {
-  const made = await startMirror({ user });
-  await made.stop();
-  return made.directory;
-}
-
 describe.runIf(canBeOthers)("provender doctor of a store", () => {
+  /** A store with its folders, of one user alone. */
+  async function makeStore(): Promise<string> {
+    const made = await startMirror({ user });
+    await made.stop();
+    return made.directory;
+  }
+
   it("finds no fault as root in what is another user's", async () => {
     const storage = { directory: await makeStore() };
-    expect((await scene.server({ storage })).faults).toEqual([]);
+    expect(await server({ storage })).toEqual([]);
   });
 
   it("names a directory that its owner cannot write", async () => {
     const directory = await makeStore();
     chmodSync(join(directory, "staging"), 0o500);
-    const { faults: wrong } = await scene.server({ storage: { directory } });
-    expect(wrong).toEqual(["storage"]);
+    expect(await server({ storage: { directory } })).toEqual(["storage"]);
   });
 
   it("names a directory that is another user's", () => {
     const storage = { directory: scratch("of-root") };
     const file = join(scratch("config"), "provender.yaml");
-    const config = { offline: true, storage };
-    writeConfiguration(file, config);
+    writeConfiguration(file, { offline: true, storage });
     for (const path of [storage.directory, dirname(file)])
       chmodSync(path, 0o755);
     const doctor = [source, "doctor", "--config", file];

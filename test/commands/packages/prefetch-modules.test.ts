@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { tarGz } from "../../fakes/module-archive.ts";
 import { runHere } from "../../running-here.ts";
@@ -6,6 +7,7 @@ import {
   makeModuleCalls,
   moduleHost,
   otherHost,
+  providerHost,
   requiredTogether,
   requiring,
 } from "../../scenes/module-calls.ts";
@@ -15,7 +17,11 @@ import { makeDirectory, makeStorage } from "../storage.ts";
 const scene = await makeModuleCalls();
 
 interface Printed {
-  readonly packages: readonly { provider: string; version: string }[];
+  readonly packages: readonly {
+    readonly provider: string;
+    readonly version: string;
+    readonly outcome: string;
+  }[];
   readonly modules: readonly {
     readonly module: string;
     readonly version: string;
@@ -23,6 +29,7 @@ interface Printed {
     readonly asked: readonly string[];
   }[];
   readonly notCarried: readonly { source: string; because: string }[];
+  readonly problems: readonly { readonly code: string }[];
 }
 
 async function prefetch(
@@ -32,14 +39,12 @@ async function prefetch(
   const command = ["prefetch", "--json", "--config", storage.configFile];
   const flags = ["--platform", "linux_amd64"];
   const run = await runHere([...command, ...flags, ...args]);
-  const { packages, modules, notCarried } = expectDocument(
-    "prefetch",
-    run.stdout,
-  ) as Printed;
+  const printed = expectDocument("prefetch", run.stdout) as Printed;
+  const { packages, modules, notCarried, problems } = printed;
   return {
-    ...run,
-    storage,
+    ...{ ...run, storage, problems },
     packages: packages.map((one) => `${one.provider} ${one.version}`),
+    outcomes: packages.map(({ outcome }) => outcome),
     modules: modules.map(
       (one) => `${one.module} ${one.version} ${one.outcome}`,
     ),
@@ -55,6 +60,8 @@ function all(outcome: string): readonly string[] {
   ];
 }
 
+const network = `${moduleHost}/acme/network/aws`;
+
 /** A call as an "init" records it. */
 const at = (key: string, source: string, dir: string, version = "") => ({
   ...{ Key: key, Source: source, Dir: dir, Version: version },
@@ -65,7 +72,7 @@ describe("prefetch of modules", () => {
     const directory = makeDirectory({
       "main.tf": calling("./own"),
       "plain.tf": `module "plain" {\n  source = "git::https://user:secret@git.example.com/acme/plain.git?ref=v1"\n}\n`,
-      "own/main.tf": calling(`${moduleHost}/acme/network/aws`, "~> 1.0"),
+      "own/main.tf": calling(network, "~> 1.0"),
     });
     const first = await prefetch(["--directory", directory]);
     expect(first).toMatchObject({
@@ -125,7 +132,6 @@ describe("prefetch of modules", () => {
   });
 
   it("takes what an init found a computed source to be, also below a local module that is computed", async () => {
-    const network = `${moduleHost}/acme/network/aws`;
     const directory = makeDirectory({
       "main.tf": `module "own" {\n  source = var.own\n}\nmodule "left" {\n  source = "./\${var.left}"\n}\n`,
       "own/main.tf": calling("${var.source}", "${var.version}"),
@@ -153,11 +159,7 @@ describe("prefetch of modules", () => {
   });
 
   it.each([
-    [
-      "a version that there is not",
-      calling(`${moduleHost}/acme/network/aws`, ">= 9"),
-      "No version of",
-    ],
+    ["a version that there is not", calling(network, ">= 9"), "No version of"],
     [
       "a module that there is not",
       calling(`${moduleHost}/acme/nothing/aws`),
@@ -194,13 +196,56 @@ describe("prefetch of modules", () => {
         "1.0.0",
         scene.modules.serve(`/${name}.tar.gz`, content),
       );
-    const run = await prefetch([
-      "--directory",
-      makeDirectory({ "main.tf": text }),
-    ]);
+    const directory = makeDirectory({ "main.tf": text });
+    const run = await prefetch(["--directory", directory]);
     expect(run.status).toBe(said === undefined ? 0 : 1);
     expect(run.stderr).toContain(said ?? "1 modules fetched");
     if (said === undefined)
       expect(run.packages).toEqual(["registry.terraform.io/acme/cog 3.1.0"]);
+  });
+});
+
+describe("prefetch --check", () => {
+  const name = ".terraform.lock.hcl";
+  const lockOf = (...hashes: readonly string[]) =>
+    ["widget 1.5.0", "gadget 3.1.0"]
+      .map((one) => one.split(" "))
+      .map(
+        ([type, version]) =>
+          `provider "${providerHost}/acme/${type}" {\n  version = "${version}"\n${hashes.join("")}}\n`,
+      )
+      .join("");
+  const files = { "main.tf": calling(network, "~> 1.0"), [name]: lockOf() };
+
+  it("names every locked package and module that is not held, without any request", async () => {
+    scene.providers.requests.clear();
+    scene.modules.requests.length = 0;
+    const directory = makeDirectory(files);
+    const check = ["--check", "--lock-file", join(directory, name)];
+    const by = await prefetch(check);
+    expect([by.status, ...by.outcomes]).toEqual([1, "missing", "missing"]);
+    expect(by.stderr).toContain(
+      `${providerHost}/acme/widget 1.5.0 linux_amd64 is not held here.\n`,
+    );
+    expect(by.stderr).toContain("0 packages and 0 modules held, 2 missing.\n");
+    const whole = await prefetch(["--check", "--directory", directory]);
+    expect(whole.status).toBe(1);
+    expect(whole.stderr).toContain(`${network} is not held here.\n`);
+    expect(whole.problems.map(({ code }) => code)).toContain("not-stored");
+    expect(scene.providers.requests.count()).toBe(0);
+    expect(scene.modules.requests).toEqual([]);
+  });
+
+  it("names an archive whose hash is not the locked one", async () => {
+    const directory = makeDirectory(files);
+    const { status, storage } = await prefetch(["--directory", directory]);
+    expect(status).toBe(0);
+    const hash = `zh:${"0".repeat(64)}`;
+    const changed = makeDirectory({
+      [name]: lockOf(`  hashes = ["${hash}"]\n`),
+    });
+    const check = ["--check", "--directory", changed];
+    const found = await prefetch(check, storage);
+    expect([found.status, ...found.outcomes]).toEqual([1, "failed", "failed"]);
   });
 });

@@ -1,17 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { createAuthority } from "../../fakes/authority.ts";
+import { layOutStore } from "../../../src/store/layout.ts";
 import { startLooseBucket } from "../../fakes/loose-bucket.ts";
-import { startRegistry } from "../../fakes/registry.ts";
+import { tarGz } from "../../fakes/module-archive.ts";
 import type { Release } from "../../fakes/release.ts";
 import { connectedSite } from "../../mirror/bundles/bundles.ts";
-import { scratch } from "../../running-mirror.ts";
+import { scratch, startMirror } from "../../running-mirror.ts";
+import { getArchive, makeModuleScene } from "../../scenes/module-scene.ts";
 import { canBeOthers, user } from "../../scenes/other-user.ts";
+import { plantRecords } from "../../scenes/planted-records.ts";
 import { runCommand } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
-import { expectDocument } from "../documents.ts";
-import { layOutStore } from "../../../src/store/layout.ts";
-import { plantRecords } from "../../scenes/planted-records.ts";
+import { startOrigin } from "../../scenes/world.ts";
 import { loseRecord } from "../../store/stores.ts";
+import { expectDocument } from "../documents.ts";
 
 const platforms = ["darwin_arm64", "linux_amd64"];
 
@@ -20,64 +21,65 @@ const known = await signer("Known");
 const scene = await TrustScene.start(canBeOthers ? { user } : {});
 
 /** Two versions for two platforms, of which one archive is stored. */
-async function fill(namespace: string): Promise<readonly Release[]> {
-  const releases: Release[] = [];
-  for (const version of ["1.0.0", "1.1.0"]) {
-    releases.push(
-      await scene.publish(namespace, version, known, { platforms }),
-    );
-    const asked = await scene.ask(namespace).version(version);
-    expect(asked.status).toBe(200);
-  }
-  const answer = await scene.ask(namespace).archive("1.0.0");
-  expect([answer.status, answer.complete]).toEqual([200, true]);
-  return releases;
+async function fill(namespace: string): Promise<Release> {
+  const publish = async (version: string) => {
+    const release = await scene.publish(namespace, version, known, {
+      platforms,
+    });
+    expect((await scene.ask(namespace).version(version)).status).toBe(200);
+    return release;
+  };
+  const first = await publish("1.0.0");
+  await publish("1.1.0");
+  expect(await scene.ask(namespace).delivery("1.0.0")).toBe("200");
+  return first;
 }
 
 interface Listed {
-  readonly version: string;
-  readonly platform: string;
-  readonly stored: boolean;
-  readonly size: number | null;
-  readonly firstSeen: string;
-  readonly lastUsed: string | null;
+  readonly packages: readonly {
+    readonly version: string;
+    readonly platform: string;
+    readonly stored: boolean;
+    readonly size: number | null;
+    readonly firstSeen: string;
+    readonly lastUsed: string | null;
+  }[];
+  readonly modules: readonly {
+    readonly module: string;
+    readonly version: string;
+  }[];
+  readonly problems: readonly { code: string; message: string }[];
 }
 
 const command = (...args: readonly string[]) =>
   runCommand(scene.mirror, ...args);
 
-async function list(...args: readonly string[]) {
-  const { status, stdout, stderr } = await command("list", "--json", ...args);
-  const document = expectDocument("list", stdout) as {
-    packages: readonly Listed[];
-    problems: readonly { code: string; message: string }[];
-  };
-  return { status, stderr, ...document };
+async function list(spec: string, of = scene.mirror) {
+  const run = await runCommand(of, "list", "--json", spec);
+  const document = expectDocument("list", run.stdout) as Listed;
+  return { status: run.status, stderr: run.stderr, ...document };
 }
 
 describe("provender list", () => {
   it("says of each package what is recorded, and whether its archive is stored", async () => {
     const before = Date.now();
-    const [first] = await fill("listed");
+    const first = await fill("listed");
     const { status, packages } = await list("listed/thing");
     expect(status).toBe(0);
-    const archive = first?.archive("linux_amd64");
-    const names = packages.map(
-      ({ version, platform }) => `${version} ${platform}`,
+    const { sha256, bytes } = first.archive("linux_amd64");
+    expect(
+      packages.map(({ version, platform }) => `${version} ${platform}`),
+    ).toEqual(
+      ["1.1.0", "1.0.0"].flatMap((version) =>
+        platforms.map((platform) => `${version} ${platform}`),
+      ),
     );
-    expect(names).toEqual([
-      ...platforms.map((platform) => `1.1.0 ${platform}`),
-      ...platforms.map((platform) => `1.0.0 ${platform}`),
-    ]);
-    expect(packages.filter(({ stored }) => stored)).toEqual([
-      expect.objectContaining({
+    expect(packages.filter(({ stored }) => stored)).toMatchObject([
+      {
         provider: "registry.terraform.io/listed/thing",
-        version: "1.0.0",
-        platform: "linux_amd64",
-        sha256: archive?.sha256,
-        size: archive?.bytes.length,
-        signedBy: known.fingerprint,
-      }),
+        ...{ version: "1.0.0", platform: "linux_amd64" },
+        ...{ sha256, size: bytes.length, signedBy: known.fingerprint },
+      },
     ]);
     for (const { stored, size, firstSeen, lastUsed } of packages) {
       expect(Date.parse(firstSeen)).toBeGreaterThanOrEqual(before);
@@ -88,20 +90,24 @@ describe("provender list", () => {
 
   it("lists what a SPEC names, and all without one, in a table too", async () => {
     await fill("chosen");
-    const versions = async (spec: string) =>
-      (await list(spec)).packages.map(({ version }) => version);
-    expect(await versions("chosen/thing@< 1.1.0")).toEqual(["1.0.0", "1.0.0"]);
-    expect(await versions("chosen/thing@latest:1")).toEqual(["1.1.0", "1.1.0"]);
-    expect(await versions("chosen/other")).toEqual([]);
+    for (const [spec, ...versions] of [
+      ["chosen/thing@< 1.1.0", "1.0.0", "1.0.0"],
+      ["chosen/thing@latest:1", "1.1.0", "1.1.0"],
+      ["chosen/other"],
+    ] as const)
+      expect((await list(spec)).packages.map((one) => one.version)).toEqual(
+        versions,
+      );
     const each = await command("list");
     expect(each.stdout).toMatch(
       /\/chosen\/thing +2 +1\.1\.0 +1 of 4 +[\d.]+ \w+ +\d{4}-\S+\n/,
     );
     const { stdout } = await command("list", "--all");
-    const row = new RegExp(
-      `registry\\.terraform\\.io/chosen/thing +1\\.0\\.0 +linux_amd64 +[\\d.]+ \\w+ .* ${known.fingerprint}\\n`,
+    expect(stdout).toMatch(
+      new RegExp(
+        `registry\\.terraform\\.io/chosen/thing +1\\.0\\.0 +linux_amd64 +[\\d.]+ \\w+ .* ${known.fingerprint}\\n`,
+      ),
     );
-    expect(stdout).toMatch(row);
     expect(stdout).toMatch(/ 1\.1\.0 +linux_amd64 +listed /);
     expect(stdout).toMatch(/\n\d+ packages, \d+ of them stored \(/);
     expect((await command("list", "not a spec")).status).toBe(2);
@@ -115,14 +121,14 @@ describe("provender list", () => {
     const putBack = loseRecord(layout, key);
     plantRecords(layout.directory, [[key, {}]]);
     const listed = await list("damaged/thing");
-    const purged = await command("prune", "damaged/thing");
+    const pruned = await command("prune", "damaged/thing");
     loseRecord(layout, key);
     putBack();
     expect(listed.status).toBe(1);
     expect(listed.packages).toHaveLength(platforms.length);
     expect(listed.problems).toMatchObject([{ code: "record-unreadable" }]);
     expect(listed.stderr).toContain("damaged/thing/1.1.0");
-    expect([purged.status, purged.stdout]).toEqual([1, ""]);
+    expect([pruned.status, pruned.stdout]).toEqual([1, ""]);
     expect((await list("damaged/thing")).packages).toContainEqual(
       expect.objectContaining({ stored: true }),
     );
@@ -131,60 +137,117 @@ describe("provender list", () => {
 
 describe("provender prune SPEC", () => {
   it("has the daemon fetch again what it forgets, and nothing of what was seen or decided changes", async () => {
-    const [release] = await fill("purged");
+    const first = await fill("pruned");
     const trust = await scene.trust("list", "--json");
-    const archive = release?.archive("linux_amd64");
-    const { status, stdout } = await command("prune", "purged/thing", "--json");
+    const { filename, sha256, bytes } = first.archive("linux_amd64");
+    const { status, stdout } = await command("prune", "pruned/thing", "--json");
     expect(status).toBe(0);
     expect(expectDocument("prune", stdout)).toMatchObject({
-      removed: [{ name: archive?.filename, sha256: archive?.sha256 }],
-      freed: archive?.bytes.length,
+      ...{ removed: [{ name: filename, sha256 }], freed: bytes.length },
     });
-    expect((await list("purged/thing")).packages).toHaveLength(4);
+    expect((await list("pruned/thing")).packages).toHaveLength(4);
     const fetched = scene.registry.requests.count("archive");
-    const again = await scene.ask("purged").archive("1.0.0");
-    expect([
-      again.status,
-      again.body.equals(archive?.bytes ?? Buffer.of()),
-    ]).toEqual([200, true]);
+    const again = await scene.ask("pruned").archive("1.0.0");
+    expect([again.status, again.body.equals(bytes)]).toEqual([200, true]);
     expect(scene.registry.requests.count("archive")).toBe(fetched + 1);
     expect(await scene.trust("list", "--json")).toBe(trust);
   });
 
   it("forgets what is in the bucket, too, so that it does not come back from there", async () => {
-    const authority = await createAuthority();
-    const registry = await startRegistry({ authority });
+    const { authority, registry } = await startOrigin();
     const bucket = await startLooseBucket();
     const release = await registry.publish({ version: "1.0.0" });
-    const { settings: s3 } = bucket;
-    const storage = { directory: scratch("replica"), s3 };
-    const listen = { tls: "off" };
-    const site = connectedSite(authority, registry, {
-      config: { storage, listen },
-    });
+    const { sha256 } = release.archive("linux_amd64");
+    const storage = { directory: scratch("replica"), s3: bucket.settings };
+    const config = { storage, listen: { tls: "off" } };
+    const site = connectedSite(authority, registry, { config });
     const fetch = () =>
       site.run("prefetch", "--platform", "linux_amd64", "acme/widget");
     const shared = () =>
-      [...bucket.objects.keys()].filter((key) =>
-        key.endsWith(release.archive("linux_amd64").sha256),
+      [...bucket.objects.keys()].filter(
+        (key) => key.startsWith("blobs/") && key.endsWith(sha256),
       );
     expect((await fetch()).status).toBe(0);
     expect(shared()).not.toEqual([]);
-    const purged = await site.run("prune", "acme/widget");
-    expect([purged.status, purged.stderr]).toEqual([0, ""]);
-    expect(shared().filter((key) => key.startsWith("blobs/"))).toEqual([]);
+    const pruned = await site.run("prune", "acme/widget");
+    expect([pruned.status, pruned.stderr]).toEqual([0, ""]);
+    expect(shared()).toEqual([]);
     expect((await fetch()).status).toBe(0);
     expect(registry.requests.count("archive")).toBe(2);
-    await Promise.all([registry.stop(), bucket.stop()]);
+    await bucket.stop();
   });
 
-  it.each(["unheard/of", "refused/thing@1.1.0", "refused/thing@> 2"])(
-    "has status 1 for what is not stored: %s",
-    async (spec) => {
-      await fill("refused");
+  it("has status 1 for what is not stored", async () => {
+    await fill("refused");
+    for (const spec of [
+      ...["unheard/of", "refused/thing@1.1.0", "refused/thing@> 2"],
+    ]) {
       const run = await command("prune", spec);
       expect([run.status, run.stdout]).toEqual([1, ""]);
       expect(run.stderr).toContain(`No archive of ${spec} is stored`);
-    },
-  );
+    }
+  });
+});
+
+describe("what is held of modules", async () => {
+  const modules = await makeModuleScene();
+  const mirror = await startMirror({ config: modules.configOf() });
+  const specOf = (module: string) => `registry.terraform.io/acme/${module}/aws`;
+
+  /** Version 1.0.0, whose archive is stored, and 1.1.0, which only clients can fetch. */
+  async function fillModule(module: string): Promise<Buffer> {
+    const bytes = await tarGz([["main.tf", `# ${module}`]]);
+    const url = modules.origin.serve(`/files/${module}.tar.gz`, bytes);
+    modules.origin.publish(`acme/${module}/aws`, "1.0.0", url);
+    const place = specOf(module).split("/");
+    const digest = "a".repeat(40);
+    const body = {
+      pinned: { digest, at: "2026-01-01T00:00:00.000Z" },
+      evidence: [{ digest, commit: digest, foreign: "it has submodules" }],
+    };
+    plantRecords(mirror.directory, [
+      [["module_pins", ...place, "1.1.0"], body],
+    ]);
+    expect((await getArchive(mirror, module)).body.equals(bytes)).toBe(true);
+    return bytes;
+  }
+
+  it("is listed with all that is held, by a SPEC and by a constraint", async () => {
+    const spec = specOf("listed");
+    const { length: size } = await fillModule("listed");
+    const named = await list(spec, mirror);
+    expect(named).toMatchObject({
+      packages: [],
+      modules: [
+        { version: "1.1.0", sha256: null, stored: false, size: null },
+        { version: "1.0.0", stored: true, size, commit: null },
+      ],
+    });
+    const older = await list(`${spec}@< 1.1.0`, mirror);
+    expect(older.modules.map(({ version }) => version)).toEqual(["1.0.0"]);
+    const each = await runCommand(mirror, "list");
+    expect(each.stdout).toMatch(/listed\/aws +2 +1\.1\.0 +1 of 2 +\S+ \w+ /);
+    const { stdout } = await runCommand(mirror, "list", "--all", spec);
+    expect(stdout).toMatch(/listed\/aws +1\.1\.0 +by clients +-/);
+    expect(stdout).toContain("2 versions of modules, 1 of them stored (");
+  });
+
+  it("is forgotten, fetched again, and has to be what is pinned", async () => {
+    const spec = specOf("pruned");
+    const bytes = await fillModule("pruned");
+    const prune = () => runCommand(mirror, "prune", "--json", spec);
+    const pruned = await prune();
+    expect([pruned.status, pruned.stderr]).toEqual([0, ""]);
+    expect(expectDocument("prune", pruned.stdout)).toMatchObject({
+      removed: [{ name: `${spec} 1.0.0`, because: "named" }],
+      freed: bytes.length,
+    });
+    const again = await getArchive(mirror, "pruned");
+    expect([again.status, again.body.equals(bytes)]).toEqual([200, true]);
+    expect((await prune()).status).toBe(0);
+    const other = await tarGz([["main.tf", "# other"]]);
+    modules.origin.serve("/files/pruned.tar.gz", other);
+    const refused = await getArchive(mirror, "pruned");
+    expect([refused.status, refused.body.equals(other)]).toEqual([451, false]);
+  });
 });

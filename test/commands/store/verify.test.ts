@@ -1,23 +1,18 @@
-import { blobOf } from "../../running-mirror.ts";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { layOutStore } from "../../../src/store/layout.ts";
 import { connectedSite, type Site } from "../../mirror/bundles/bundles.ts";
-import { startMirror } from "../../running-mirror.ts";
-import { outcomeOf, requestsFor } from "../../scenes/provider-requests.ts";
+import { blobOf, startMirror } from "../../running-mirror.ts";
+import { requestsFor } from "../../scenes/provider-requests.ts";
 import { sha256Of } from "../../scenes/failing-origin.ts";
 import { FilledSites, plantOrphan } from "../../scenes/filled-sites.ts";
-import type { Release } from "../../fakes/release.ts";
 import { damages } from "../../store/damage.ts";
 import { openRecords } from "../../store/stores.ts";
 
 const scene = await FilledSites.start(damages.length + 1);
-const releases = scene.releases;
-
-const [firstRelease] = releases as [Release];
-
-const fill = () => scene.fill();
+const [first, ...others] = scene.releases;
+if (first === undefined) throw new Error("there are many");
 
 interface Found {
   readonly archives: number;
@@ -31,46 +26,39 @@ interface Found {
 }
 
 async function verify(site: Site, ...flags: readonly string[]) {
-  const { status, stdout, stderr } = await site.run(
-    "verify",
-    "--json",
-    ...flags,
-  );
-  return { status, stderr, ...(JSON.parse(stdout) as Found) };
+  const run = await site.run("verify", "--json", ...flags);
+  return { status: run.status, ...(JSON.parse(run.stdout) as Found) };
 }
 
 type Evidence = Readonly<Record<string, string>>;
-
-/** Writes other evidence into the record of version 1.0.0 of a provider. */
-async function alterEvidence(
-  site: Site,
-  type: string,
-  alter: (first: Evidence) => readonly Evidence[],
-): Promise<void> {
-  const place = ["registry.terraform.io", "acme", type, "1.0.0"] as const;
-  const records = openRecords(layOutStore(site.directory));
-  await records.change(
-    ["releases", ...place],
-    (body) => body as { readonly evidence: readonly Evidence[] } | undefined,
-    (record) => ({
-      ...record,
-      evidence: alter(record?.evidence[0] ?? {}),
-    }),
-  );
+interface Recorded {
+  readonly evidence: readonly Evidence[];
 }
 
-const noSignature = Buffer.from("none").toString("base64");
+/** Changes what is recorded as evidence of 1.0.0. */
+async function forge(
+  site: Site,
+  type: string,
+  change: (first: Evidence | undefined) => readonly object[],
+): Promise<void> {
+  const provider = ["registry.terraform.io", "acme", type];
+  const records = openRecords(layOutStore(site.directory));
+  const asRecorded = (body: unknown) => body as Recorded;
+  const key = ["releases", ...provider, "1.0.0"] as const;
+  await records.change(key, asRecorded, (record) => ({
+    ...{ ...record, evidence: change(record?.evidence[0]) as Evidence[] },
+  }));
+}
+
+const signature = Buffer.from("none").toString("base64");
 
 describe("provender verify", () => {
   it("finds nothing in a store that is good, says so in a table too, and shows what it hashes", async () => {
-    const site = await fill();
-    const found = await verify(site);
-    expect([
-      found.status,
-      found.archives,
-      found.findings,
-      found.orphans,
-    ]).toEqual([0, releases.length, [], []]);
+    const site = await scene.fill();
+    const archives = scene.releases.length;
+    expect(await verify(site)).toMatchObject({
+      ...{ status: 0, archives, findings: [], orphans: [] },
+    });
     const { stdout, stderr, status } = await site.run("verify");
     expect(status).toBe(0);
     expect(stdout).toMatch(
@@ -79,73 +67,55 @@ describe("provender verify", () => {
     expect(stderr).toContain("1/1 archives: hashed, ");
   });
 
-  it(`names all of ${damages.length} damaged archives and as many records, drops them with --repair, and all is fetched again`, async () => {
-    const site = await fill();
-    const [spare = firstRelease, ...others] = releases;
-    const damaged = damages.map((damage, n) => {
-      const release = others[n];
-      if (release === undefined) throw new Error("one for each kind");
-      damage.apply(
-        blobOf(site, sha256Of(release)),
-        blobOf(site, sha256Of(spare)),
-      );
-      return { damage, release };
+  it(`names all of ${damages.length} damaged archives, drops them with --repair, and all is fetched again`, async () => {
+    const site = await scene.fill();
+    const expected = damages.flatMap(({ kind, apply }, n) => {
+      const sha256 = sha256Of(others[n] ?? first);
+      apply(blobOf(site, sha256), blobOf(site, sha256Of(first)));
+      return kind === "missing" ? [] : [sha256];
     });
     const orphan = plantOrphan(site, "nobody's");
     writeFileSync(join(site.directory, "blobs", "v1", "sha256", "notes"), "");
     const found = await verify(site);
     expect(found.status).toBe(1);
     expect(found.orphans).toEqual([{ sha256: orphan, size: 8 }]);
-    const expected = damaged
-      .filter(({ damage }) => damage.kind !== "missing")
-      .map(({ release }) => sha256Of(release));
-    const archives = found.findings.filter(({ kind }) => kind === "archive");
-    expect(archives.map(({ name }) => name).toSorted()).toEqual(
-      expected.toSorted(),
-    );
-    expect(found.findings.filter(({ kind }) => kind === "file")).toHaveLength(
-      1,
-    );
+    const named = (kind: string) =>
+      found.findings.filter((one) => one.kind === kind).map(({ name }) => name);
+    expect(named("archive").toSorted()).toEqual(expected.toSorted());
+    expect(named("file")).toHaveLength(1);
     const repaired = await verify(site, "--repair");
     expect(repaired.status).toBe(0);
     expect(repaired.findings.every(({ dropped }) => dropped)).toBe(true);
-    const again = await verify(site);
-    expect([again.status, again.findings]).toEqual([0, []]);
-    const refilled = await site.run(
-      "prefetch",
-      "--platform",
-      "linux_amd64",
-      ...releases.map(({ type }) => `acme/${type}`),
-    );
-    expect(refilled.status).toBe(0);
-    const last = await verify(site);
-    expect([last.status, last.findings]).toEqual([0, []]);
-    expect(last.archives).toBe(releases.length + 1);
-    console.log(
-      `damaged: ${archives.length} archives, found: all, good ones called bad: 0`,
-    );
+    expect(await verify(site)).toMatchObject({ status: 0, findings: [] });
+    const specs = scene.releases.map(({ type }) => `acme/${type}`);
+    const linux = ["--platform", "linux_amd64"];
+    expect((await site.run("prefetch", ...linux, ...specs)).status).toBe(0);
+    expect(await verify(site)).toMatchObject({
+      ...{ status: 0, findings: [], archives: specs.length + 1 },
+    });
   });
 
-  it("judges proofs again: a record with a whole seal and another signature is bad", async () => {
-    const site = await fill();
-    const { type } = firstRelease;
-    await alterEvidence(site, type, (first) => {
-      const bytes = Buffer.from(first.signature ?? "", "base64");
+  it("judges proofs again: a record with another signature is bad", async () => {
+    const site = await scene.fill();
+    await forge(site, first.type, (one) => {
+      const bytes = Buffer.from(one?.signature ?? "", "base64");
       bytes[bytes.length - 5] = (bytes.at(-5) ?? 0) ^ 1;
-      return [{ ...first, signature: bytes.toString("base64") }];
+      return [{ ...one, signature: bytes.toString("base64") }];
     });
-    const found = await verify(site);
-    expect(found.status).toBe(1);
-    expect(found.findings).toHaveLength(1);
-    expect(found.findings[0]?.name).toContain(`${type}/1.0.0`);
-    expect(found.findings[0]?.problem).toContain("signature");
+    expect(await verify(site)).toMatchObject({
+      status: 1,
+      findings: [
+        {
+          name: expect.stringContaining(`${first.type}/1.0.0`) as string,
+          problem: expect.stringContaining("signature") as string,
+        },
+      ],
+    });
   });
 
   it("finds nothing where other evidence of the same release holds, as after a key was taken away", async () => {
-    const site = await fill();
-    await alterEvidence(site, firstRelease.type, (first) => [
-      ...[first, { ...first, signature: noSignature }],
-    ]);
+    const site = await scene.fill();
+    await forge(site, first.type, (one) => [one ?? {}, { ...one, signature }]);
     expect(await verify(site)).toMatchObject({ status: 0, findings: [] });
   });
 
@@ -154,46 +124,32 @@ describe("provender verify", () => {
     await scene.registry.publish({ ...name, seed: "first" });
     const site = connectedSite(scene.authority, scene.registry);
     expect((await site.run("prefetch", "acme/first")).status).toBe(0);
-    await alterEvidence(site, "first", (first) => [
-      { ...first, signature: noSignature },
-    ]);
-    const repaired = await verify(site, "--repair");
-    expect(repaired.findings).toMatchObject([
-      { kind: "record", dropped: false },
-    ]);
-    await scene.registry.publish({ ...name, seed: "created again" });
-    const mirror = await startMirror({
-      directory: site.directory,
-      config: {
-        ...site.config,
-        storage: { directory: site.directory },
-        freshness: { versions: "0" },
-      },
+    await forge(site, "first", (one) => [{ ...one, signature }]);
+    expect(await verify(site, "--repair")).toMatchObject({
+      findings: [{ kind: "record", dropped: false }],
     });
-    const answer = await requestsFor(mirror, "first").version("1.0.0");
-    expect(outcomeOf(answer)).toBe("451 signature-refused");
+    await scene.registry.publish({ ...name, seed: "created again" });
+    const { config, directory } = site;
+    const mirror = await startMirror({
+      ...{ directory, config: { ...config, freshness: { versions: "0" } } },
+    });
+    const ask = requestsFor(mirror, "first");
+    expect(await ask.outcome("1.0.0")).toBe("451 signature-refused");
     await expect
       .poll(() => mirror.log.map(({ alarm }) => alarm))
       .toContain("release-replaced");
-    await mirror.stop();
   });
 
   it("works beside a daemon, which fetches again what was dropped", async () => {
-    const site = await fill();
-    const mirror = await startMirror({
-      directory: site.directory,
-      config: { ...site.config, storage: { directory: site.directory } },
-    });
-    const release = firstRelease;
-    const path = blobOf(site, sha256Of(release));
+    const site = await scene.fill();
+    const { config, directory } = site;
+    const mirror = await startMirror({ directory, config });
+    const path = blobOf(site, sha256Of(first));
     writeFileSync(path, "damaged");
     expect((await verify(site, "--repair")).findings).toHaveLength(1);
     expect(existsSync(path)).toBe(false);
-    const { filename } = release.archive("linux_amd64");
-    const answer = await mirror.get(
-      `/providers/registry.terraform.io/acme/${release.type}/${filename}`,
-    );
-    expect([answer.status, answer.complete]).toEqual([200, true]);
+    const ask = requestsFor(mirror, first.type);
+    expect(await ask.delivery("1.0.0")).toBe("200");
     await mirror.stop();
     expect((await verify(site)).status).toBe(0);
   });

@@ -4,7 +4,9 @@ import type { Hostname } from "../../../src/address/hostname.ts";
 import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
 import { addCandidate } from "../../../src/trust/candidates.ts";
 import { runHere } from "../../running-here.ts";
+import { requestsFor, runCommand } from "../../scenes/provider-requests.ts";
 import { meet } from "../../scenes/trust-records.ts";
+import { TrustScene } from "../../scenes/trust-scene.ts";
 import { damageRecord, makeLayout, openRecords } from "../../store/stores.ts";
 import { expectDocument } from "../documents.ts";
 import { makeStorage } from "../storage.ts";
@@ -67,40 +69,40 @@ const run = (...args: readonly string[]) =>
 
 describe("namespaces whose records are damaged", () => {
   it("are named as unknown beside the others, with the cure and status 1", async () => {
-    const { status, stdout, stderr } = await run("list", "--all");
-    expect(status).toBe(1);
-    for (const name of unknown)
-      expect(stdout).toContain(`${hostname}/${name}\n  unknown\n`);
-    expect(stdout).toContain(`\n  ${command}\n`);
-    const sentences = sentencesOf(stderr);
-    expect(sentences).toEqual(
-      files.map((file) => expect.stringContaining(file) as unknown),
-    );
-    for (const sentence of sentences) expect(sentence).toContain("backup");
-  });
-
-  it("are problems of the document, and not among its namespaces", async () => {
-    const { status, stdout, stderr } = await run("list", "--json");
-    expect(status).toBe(1);
-    expect(expectDocument("trust list", stdout)).toMatchObject({
-      namespaces: [
-        {
-          namespace: `${hostname}/last`,
-          firstKey: { fingerprint: "K", type },
-          contacts: [{ type, key: "K", by: "list", newest: "1.0.0" }],
-          candidates: [{ type, version: "1.1.0", sha256sums, command }],
-          dropped: 0,
-        },
-        { namespace: `${hostname}/uncontacted`, contacts: [] },
-        { namespace: `${hostname}/unreleased`, contacts: [] },
-      ],
-      problems: unknown.map((name, index) => ({
-        subject: `${hostname}/${name}`,
-        code: "record-unreadable",
-        message: expect.stringContaining(files[index] ?? "") as unknown,
-      })),
-    });
-    expect(sentencesOf(stderr)).toHaveLength(unknown.length);
+    for (const form of ["--all", "--json"]) {
+      const { status, stdout, stderr } = await run("list", form);
+      expect(status).toBe(1);
+      const sentences = sentencesOf(stderr);
+      expect(sentences).toEqual(
+        files.map((file) => expect.stringContaining(file) as unknown),
+      );
+      for (const sentence of sentences) expect(sentence).toContain("backup");
+      if (form === "--all")
+        for (const text of [
+          ...unknown.map((name) => `${hostname}/${name}\n  unknown\n`),
+          `\n  ${command}\n`,
+        ])
+          expect(stdout).toContain(text);
+      else
+        expect(expectDocument("trust list", stdout)).toMatchObject({
+          namespaces: [
+            {
+              namespace: `${hostname}/last`,
+              firstKey: { fingerprint: "K", type },
+              contacts: [{ type, key: "K", by: "list", newest: "1.0.0" }],
+              candidates: [{ type, version: "1.1.0", sha256sums, command }],
+              dropped: 0,
+            },
+            { namespace: `${hostname}/uncontacted`, contacts: [] },
+            { namespace: `${hostname}/unreleased`, contacts: [] },
+          ],
+          problems: unknown.map((name, index) => ({
+            subject: `${hostname}/${name}`,
+            code: "record-unreadable",
+            message: expect.stringContaining(files[index] ?? "") as unknown,
+          })),
+        });
+    }
   });
 
   it("stop no decision on another namespace", async () => {
@@ -110,5 +112,76 @@ describe("namespaces whose records are damaged", () => {
     expect(expectDocument("trust list", stdout)).toMatchObject({
       namespaces: [{ candidates: [], contents: [{ sha256sums }] }, {}, {}],
     });
+  });
+});
+
+const key = "A".repeat(40);
+const scene = await TrustScene.start();
+
+describe("provender trust list", () => {
+  it("has what needs a decision with its commands, and with --all keys and first contacts", async () => {
+    const { known, stranger } = await scene.refuseNext("tabled");
+    const [candidate] = await scene.candidatesOf("tabled");
+    const { sha256sums = "" } = candidate ?? {};
+    const day = String.raw`\d{4}-\d\d-\d\d`;
+    const lines = (await scene.trust("list")).split("\n");
+    const at = lines.findIndex((line) =>
+      line.startsWith(`${hostname}/tabled/`),
+    );
+    expect(lines[0]).toMatch(/^NEEDS A DECISION: /);
+    expect(lines[at]).toMatch(
+      new RegExp(
+        `^${hostname}/tabled/thing 1\\.1\\.0: key ${stranger.fingerprint}, not known, SHA256SUMS ${sha256sums}, since ${day}$`,
+      ),
+    );
+    expect(lines.slice(at + 1, at + 3)).toEqual([
+      `  provender trust approve ${hostname}/tabled/thing@1.1.0 ${sha256sums.slice(0, 16)}`,
+      `  provender trust approve --key ${stranger.fingerprint} --for ${hostname}/tabled/thing  # all that this key signs`,
+    ]);
+    expect(lines.join()).not.toContain(known.fingerprint);
+    expect(await scene.trust("list", "--all")).toMatch(
+      new RegExp(
+        `${hostname}/tabled\\n` +
+          ` {2}KEY +STATE +FOR .*\\n` +
+          ` {2}${known.fingerprint} +first key +namespace .* thing\\n` +
+          ` {2}FIRST CONTACT +KEY .*\\n` +
+          ` {2}thing +${known.fingerprint} +${day} +list +1\\.0\\.0\\n`,
+      ),
+    );
+  });
+
+  it("is empty on a store of its own, where a key can be revoked ahead", async () => {
+    const empty = makeStorage({});
+    const nothing = await runCommand(empty, "trust", "list");
+    expect([nothing.status, nothing.stdout]).toEqual([
+      0,
+      "Nothing needs a decision.\n",
+    ]);
+    const of = ["--key", key, "--for", "acme"];
+    const revoke = await runCommand(empty, "trust", "revoke", ...of);
+    expect(revoke.status).toBe(0);
+    expect(revoke.stdout).toContain("is revoked for");
+    expect(revoke.stdout).toContain("in advance");
+    const list = await runCommand(empty, "trust", "list", "--all");
+    expect(list.stdout).toMatch(
+      new RegExp(`\n${hostname}/acme\\n.*\\n {2}${key} +revoked +namespace `),
+    );
+  });
+
+  it("shows the same candidates and commands everywhere", async () => {
+    await scene.refuseNext("everywhere");
+    const [candidate] = await scene.candidatesOf("everywhere");
+    const written = candidate?.command ?? "no command";
+    const name = `${hostname}/everywhere/thing`;
+    const explain = await runCommand(scene.mirror, "explain", `${name}@1.1.0`);
+    expect(explain.stdout).toContain(written);
+    for (const path of ["/decisions", `/why/${name}/1.1.0`])
+      expect([path, (await scene.mirror.get(path)).body.toString()]).toEqual([
+        path,
+        expect.stringContaining(written),
+      ]);
+    const ask = requestsFor(scene.mirror, "thing", "everywhere");
+    const refused = (await ask.version("1.1.0")).body.toString();
+    expect(refused.replaceAll('\\"', '"')).toContain(written);
   });
 });

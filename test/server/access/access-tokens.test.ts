@@ -46,24 +46,20 @@ const outcome = async (token: string) => outcomeOf(await ask(token));
 
 const refused = "401 token-refused";
 
-describe("service discovery", () => {
-  it("offers login with the issuer's own endpoints, without a token", async () => {
+describe("access tokens of an OpenID provider", () => {
+  it("are had by a login at the issuer's own endpoints, which service discovery offers without a token", async () => {
     const answer = await mirror.get("/.well-known/terraform.json");
     expect(answer.headers["content-type"]).toBe("application/json");
     expect(answer.json()).toMatchObject({
       "login.v1": {
-        client: "terraform-cli",
-        grant_types: ["authz_code"],
+        ...{ client: "terraform-cli", grant_types: ["authz_code"] },
         authz: `${issuer.url}/authorize`,
         token: `${issuer.url}/token`,
-        ports: [10_000, 10_010],
-        scopes: ["openid"],
+        ...{ ports: [10_000, 10_010], scopes: ["openid"] },
       },
     });
   });
-});
 
-describe("access tokens of an OpenID provider", () => {
   it("let their subjects in, beside the static tokens, and are written nowhere", async () => {
     const token = await issuer.sign();
     const answer = await ask(token);
@@ -76,9 +72,7 @@ describe("access tokens of an OpenID provider", () => {
       expect(JSON.stringify(mirror.log)).not.toContain(part);
     expect(issuer.requests).toHaveLength(2);
   });
-});
 
-describe("access tokens with an issuer that changes", () => {
   it("are taken from another issuer, and then from none, after SIGHUP", async () => {
     const first = await issuer.sign();
     expect(await outcome(first)).toBe("200");

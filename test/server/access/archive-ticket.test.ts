@@ -35,25 +35,15 @@ describe("a signed archive path", () => {
     expect(opens(signed, [])).toBe(false);
   });
 
-  it("is good for no other archive, time or holder", () => {
-    const edits: readonly (readonly [string, string])[] = [
-      ["linux_amd64", "linux_arm64"],
-      ["_1.0.0_", "_1.0.1_"],
-      ["/acme/", "/evil/"],
-      ["registry.terraform.io", "registry.opentofu.org"],
-      ["widget/", "gadget/"],
-      ["1900000000000", "1900000000001"],
+  it("is good for no other archive, time or holder: after no change, wherever it is", () => {
+    for (const [from, to] of [
       ["1900000000000", "01900000000000"],
       ["1900000000000.", "1900000000000.Y2k"],
-    ];
-    for (const [from, to] of edits) {
-      const edited = signed.replace(from, to);
-      expect(edited).not.toBe(signed);
-      expect(opens(edited), edited).toBe(false);
+      ["registry.terraform.io", "registry.opentofu.org"],
+    ] as const) {
+      expect(signed).toContain(from);
+      expect(opens(signed.replace(from, to))).toBe(false);
     }
-  });
-
-  it("is good after no change of one character, wherever it is", () => {
     const characters = "-_.0123456789/aAzZbB".split("");
     let refused = 0;
     for (let at = 0; at < signed.length; at++)

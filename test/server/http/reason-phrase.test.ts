@@ -11,11 +11,12 @@ const fingerprint = "C874011F0AB405110D02105534365D9472D7468F";
 const plain = { because: undefined, contact: undefined };
 const until = new Date("2026-11-22T10:00:00Z");
 
-function releaseOf(text: string) {
-  const provider = { hostname: text, namespace: text, type: text };
-  return { provider, version: text };
-}
-
+const stranger = "E".repeat(40);
+const by = "revoked by root on 2026-11-26 for a.test/b: stolen";
+const release = {
+  provider: { hostname: "a", namespace: "a", type: "a" },
+  version: "a",
+};
 const page = "https://mirror.example.com/why/registry.terraform.io/acme/demo";
 const hostile = [
   "",
@@ -42,25 +43,19 @@ describe("the reason phrase of a refusal", () => {
   });
 
   it.each(errorCodes)(
-    "has no path, secret or place of an origin: %s",
+    "has no path, secret or place of an origin, nor has the body what only operators can mend: %s",
     (code) => {
       const canary = "https://10.9.8.7/var/lib/canary?token=s3cr3t";
-      const phrase = formatReasonPhrase(anyError(code, canary), undefined);
+      const error = anyError(code, canary);
+      const phrase = formatReasonPhrase(error, undefined);
       // These phrases name only the request, the configuration or a closed list.
       const speaks =
         /^(?:nothing-admitted|origin-not-served|policy-denied|too-young|key-refused|content-revoked|token-refused)$/;
       if (!speaks.test(code)) expect(phrase).not.toMatch(/canary|s3cr|10\.9/);
       expect(phrase).not.toContain("/");
-    },
-  );
-
-  it.each(errorCodes.filter((code) => statusOf(anyError(code, "x")) === 500))(
-    "comes with a body that tells nothing of what only operators can mend: %s",
-    (code) => {
-      const error = anyError(code, "/var/lib/canary");
       const body = formatErrorBody(error, "an-id");
-      expect(body).not.toContain("canary");
       expect(JSON.parse(body)).toMatchObject({ code });
+      if (statusOf(error) === 500) expect(body).not.toContain("canary");
     },
   );
 
@@ -82,29 +77,22 @@ describe("the reason phrase of a refusal", () => {
     ],
     [
       failure(
-        ...(["key-refused", releaseOf("a"), fingerprint, "revoked"] as const),
-        ...([
-          "d",
-          "revoked by root on 2026-11-26 for a.test/b: stolen",
-          undefined,
-        ] as const),
+        "key-refused",
+        release,
+        fingerprint,
+        "revoked",
+        "d",
+        by,
+        undefined,
       ),
-      `Held back by this mirror, its signing key ${fingerprint} was revoked by root on 2026-11-26 for a.testb: stolen`.slice(
-        0,
-        200,
-      ),
+      `Held back by this mirror, its signing key ${fingerprint} was revoked by root on 2026-11-26 for a.testb: stolen`,
     ],
     [
       failure(
-        ...([
-          "key-refused",
-          releaseOf("a"),
-          "E".repeat(40),
-          "unknown",
-        ] as const),
-        ...(["d", undefined, fingerprint] as const),
+        ...(["key-refused", release, stranger, "unknown", "d"] as const),
+        ...[undefined, fingerprint],
       ),
-      `Held back by this mirror, its signing key ${"E".repeat(40)} is not the publisher's (${fingerprint})`,
+      `Held back by this mirror, its signing key ${stranger} is not the publisher's (${fingerprint})`,
     ],
     [
       failure("origin-not-served", "registry.example.com:8443"),

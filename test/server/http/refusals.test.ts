@@ -79,48 +79,58 @@ describe("what stands behind the status", () => {
   });
 });
 
-describe("a hostname that is not configured", () => {
-  it.each([
-    "registry.example.com",
-    "xn--registry-9ya.example",
-    "registry.terraform.io:8443",
-    "10.0.0.1",
-  ])("is refused: %s", async (hostname) => {
-    const answer = await mirror.get(`/providers/${hostname}/a/b/index.json`);
-    expectRefusal(answer, 451, "origin-not-served");
-    expect(answer.body.toString()).toContain(hostname);
-  });
-});
-
-describe("what the origin does not have", () => {
-  it.each([
-    ["provider", "/providers/registry.terraform.io/acme/none/index.json"],
-    ["version's provider", "/providers/registry.terraform.io/no/ne/1.0.0.json"],
-    ["version", `${provider}/9.9.9.json`],
-    [
-      "archive's version",
-      `${provider}/terraform-provider-demo_9.9.9_linux_amd64.zip`,
-    ],
-    ["platform", `${provider}/terraform-provider-demo_1.2.3_plan9_mips.zip`],
-  ])("is not found: %s", async (_, path) => {
-    expectRefusal(await mirror.get(path), 404, "not-found");
-  });
-});
-
-describe("a malformed address", () => {
-  it.each([
+const host = "/providers/registry.terraform.io";
+const refused: Readonly<Record<string, readonly string[]>> = {
+  "451 origin-not-served": [
+    "/providers/registry.example.com/a/b/index.json",
+    "/providers/xn--registry-9ya.example/a/b/index.json",
+    "/providers/registry.terraform.io:8443/a/b/index.json",
+    "/providers/10.0.0.1/a/b/index.json",
+  ],
+  "404 not-found": [
+    `${host}/acme/none/index.json`,
+    `${host}/no/ne/1.0.0.json`,
+    `${provider}/9.9.9.json`,
+    `${provider}/terraform-provider-demo_9.9.9_linux_amd64.zip`,
+    `${provider}/terraform-provider-demo_1.2.3_plan9_mips.zip`,
+  ],
+  "400 malformed-address": [
     "/providers/Registry.Terraform.io/acme/demo/index.json",
-    "/providers/registry.terraform.io/acme/Demo/index.json",
-    `/providers/registry.terraform.io/acme/${"a".repeat(65)}/index.json`,
+    "/providers/registry.example.com/Acme/demo/index.json",
+    `${host}/acme/Demo/index.json`,
+    `${host}/acme/${"a".repeat(65)}/index.json`,
     `${provider}/1.2.json`,
     `${provider}/INDEX.json`,
     `${provider}/terraform-provider-other_1.2.3_linux_amd64.zip`,
     `${provider}/terraform-provider-demo_1.2.3_${"a".repeat(33)}_amd64.zip`,
     `${provider}/SHA256SUMS`,
-  ])("is refused: %s", async (path) => {
-    expectRefusal(await mirror.get(path), 400, "malformed-address");
-  });
+  ],
+  "404 no-such-page": [
+    "/providers",
+    host,
+    provider,
+    "/healthz/x",
+    "/HEALTHZ",
+    "/favicon.ico",
+  ],
+  "414 uri-too-long": [`${provider}/index.json?${"x".repeat(2048)}`],
+};
 
+it.each(
+  Object.entries(refused).flatMap(([outcome, paths]) =>
+    paths.map((path) => [outcome, path] as const),
+  ),
+)("%s is the answer to %s, and to a HEAD of it", async (outcome, path) => {
+  const [status = "", code = ""] = outcome.split(" ");
+  const answer = await mirror.get(path);
+  expectRefusal(answer, Number(status), code);
+  if (code === "origin-not-served")
+    expect(answer.body.toString()).toContain(path.split("/")[2]);
+  const head = await mirror.get(path, { method: "HEAD" });
+  expect([head.status, head.body.length]).toEqual([Number(status), 0]);
+});
+
+describe("a malformed request", () => {
   it.each([
     `${provider}/%69ndex.json`,
     "/providers/registry.terraform.io/acme%2fdemo/x/index.json",
@@ -145,35 +155,11 @@ describe("a malformed address", () => {
     expectRefusal(await getRaw(path), 400, "malformed-request");
   });
 
-  it("is refused for a hostname that is not configured, too", async () => {
-    const path = "/providers/registry.example.com/Acme/demo/index.json";
-    expectRefusal(await mirror.get(path), 400, "malformed-address");
-  });
-
   it("asks the origin for nothing", async () => {
     registry.requests.clear();
     await mirror.get("/providers/registry.terraform.io/Acme/demo/index.json");
     await getRaw(`${provider}/../other/index.json`);
     expect(registry.requests.count()).toBe(0);
-  });
-});
-
-describe("a path without a page", () => {
-  it.each([
-    "/providers",
-    "/providers/registry.terraform.io",
-    "/providers/registry.terraform.io/acme/demo",
-    "/healthz/x",
-    "/HEALTHZ",
-    "/favicon.ico",
-  ])("is not found: %s", async (path) => {
-    expectRefusal(await mirror.get(path), 404, "no-such-page");
-  });
-
-  it("is not found on HEAD, without a body", async () => {
-    const answer = await mirror.get("/nothing", { method: "HEAD" });
-    expect(answer.status).toBe(404);
-    expect(answer.body).toHaveLength(0);
   });
 });
 
@@ -190,22 +176,47 @@ describe("another method", () => {
   );
 });
 
-describe("a request that is too large", () => {
-  it("is refused for a URL over 2 KiB, the query included", async () => {
-    const path = `${provider}/index.json?${"x".repeat(2048)}`;
-    expectRefusal(await mirror.get(path), 414, "uri-too-long");
-  });
-
-  it("is served with a query up to 2 KiB", async () => {
+describe("a request of many bytes", () => {
+  it("is served with a URL of 2 KiB, the query included", async () => {
     const path = `${provider}/index.json?`;
     const answer = await mirror.get(path.padEnd(2048, "x"));
     expect(answer.status).toBe(200);
   });
 
   it("is refused for headers over 16 KiB", async () => {
-    const answer = await mirror.get("/healthz", {
-      headers: { "X-Long": "x".repeat(16 * 1024) },
-    });
+    const headers = { "X-Long": "x".repeat(16 * 1024) };
+    const answer = await mirror.get("/healthz", { headers });
     expectRefusal(answer, 431, "malformed-request");
+  });
+});
+
+describe("a network mirror's document below another path", () => {
+  const name = "registry.terraform.io/acme/demo";
+  const bases = ["v1/", "v1/providers/", "v1/modules/", "provider/"];
+  const others = ["mirror/v1/", "browse/", "Providers/"];
+  const doubled = ["providers/", "registry/"].map(
+    (base) => `${base}registry.terraform.io/`,
+  );
+
+  it.each([
+    ...[...bases, ...others, ...doubled].map((base) => [base, "index.json"]),
+    ...["index.json", "1.2.3.json", "1.0.0-rc1+5.json"].map((one) => ["", one]),
+    ["", "terraform-provider-demo_1.2.3_linux_amd64.zip"],
+  ])(
+    "%j, %s is answered with the right url, and never with 404",
+    async (base, file) => {
+      const answer = await mirror.get(`${base}${name}/${file}`);
+      const right = `${mirror.url}providers/`;
+      expectRefusal(answer, 400, "wrong-mirror-url");
+      expect(answer.reason).toContain(`see ${right}`);
+      expect(answer.body.toString()).toContain(right);
+    },
+  );
+
+  it("is there below the right one, and other paths are not found", async () => {
+    for (const file of ["index.json", "1.2.3.json"])
+      expect((await mirror.get(`providers/${name}/${file}`)).status).toBe(200);
+    for (const path of ["nothing", "v1/nothing.json", "v2/x.zip"])
+      expect((await mirror.get(path)).status).toBe(404);
   });
 });

@@ -44,13 +44,12 @@ describe("a client that does not send its request in time", () => {
     expect(text).toMatch(/^$|^HTTP\/1\.1 408 /);
   });
 
-  it("is cut without a TLS handshake", async () => {
-    expect(await readToEnd(await openTcp(secure))).toBe("");
-  });
-
-  it("is cut half-way through a TLS handshake", async () => {
+  it.each([
+    ["without", []],
+    ["half-way through", [0x16, 0x03, 0x01, 0x02, 0x00]],
+  ])("is cut %s a TLS handshake", async (_, bytes) => {
     const socket = await openTcp(secure);
-    socket.write(Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00]));
+    socket.write(Buffer.from(bytes));
     expect(await readToEnd(socket)).toBe("");
   });
 });
@@ -86,21 +85,40 @@ describe("a client that does not take its answer", () => {
 });
 
 it("a body without a length that fails is a reset for a client of HTTP/1.0, which knows no chunks", async () => {
-  const release = await registry.publish({
-    type: "torn",
-    version: "1.0.0",
-    size: 9_000_000,
-  });
+  const name = { type: "torn", version: "1.0.0" };
+  const release = await registry.publish({ ...name, size: 9_000_000 });
   const torn = all(chunked, alteredByte(100));
   registry.script("archive", onlyFor(/_torn_|-torn_/, torn));
-  const [{ filename } = { filename: "" }] = release.archives;
+  const { filename } = release.archive("linux_amd64");
+  const path = `${folder.replace("demo", "torn")}${filename}`;
   const socket = await openConnection(plain);
-  socket.write(
-    `GET ${folder.replace("demo", "torn")}${filename} HTTP/1.0\r\n\r\n`,
-  );
+  socket.write(`GET ${path} HTTP/1.0\r\n\r\n`);
   const reset = Promise.withResolvers<unknown>();
   socket.once("error", reset.resolve).once("end", () => reset.resolve("end"));
   socket.resume();
   expect(await reset.promise).toMatchObject({ code: "ECONNRESET" });
   registry.heal();
 });
+
+it.each(["self-signed", "off"])(
+  "one connection too many is closed, until one of them ends (tls: %s)",
+  async (tls) => {
+    const listen = { port: 0, tls };
+    const limits = { connections: 3 };
+    const mirror = await startMirror({ config: { limits, listen } });
+    const open = async () =>
+      (await openTcp(mirror)).on("error", () => undefined);
+    const held = await Promise.all([open(), open(), open()]);
+    for (let count = 0; count < 5; count++) {
+      const closed = (await open()).resume();
+      await new Promise((resolve) => closed.once("close", resolve));
+    }
+    for (const socket of held) socket.destroy();
+    const status = () =>
+      mirror.get("/healthz").then(
+        ({ status }) => status,
+        () => 0,
+      );
+    await expect.poll(status, { timeout: 30_000 }).toBe(200);
+  },
+);

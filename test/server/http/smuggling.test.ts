@@ -28,96 +28,71 @@ describe.each(["TLS", "no TLS"])("over %s", (kind) => {
   const send = (text: string) =>
     exchange(kind === "TLS" ? secure : plain, text);
 
-  it.each(
-    Object.entries({
-      "a body with a length": "Content-Length: 5\r\n\r\nhello",
-      "a chunked body":
-        "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
-      "both a length and chunks":
-        "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-      "two lengths": "Content-Length: 0\r\nContent-Length: 5\r\n\r\nhello",
-      "a list of lengths": "Content-Length: 5, 5\r\n\r\nhello",
-      "a signed length": "Content-Length: +5\r\n\r\nhello",
-      "a negative length": "Content-Length: -1\r\n\r\n",
-      "a hexadecimal length": "Content-Length: 0x5\r\n\r\nhello",
-      "an empty length": "Content-Length: \r\n\r\n",
-      "a coding that is not known": "Transfer-Encoding: xchunked\r\n\r\n",
-      "chunks in disguise": "Transfer-Encoding: chunked, identity\r\n\r\n",
-      "chunks after a tab": "Transfer-Encoding:\tchunked\r\n\r\n0\r\n\r\n",
-      "a space before the colon": "Transfer-Encoding : chunked\r\n\r\n",
-      "two codings":
-        "Transfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n\r\n",
-      "a folded header": "X-A: b\r\n\tTransfer-Encoding: chunked\r\n\r\n",
-      "a bare line feed": "X-A: b\nTransfer-Encoding: chunked\r\n\r\n",
-      "a null byte": "X-A: \0\r\n\r\n",
-      "two Host headers": "Host: other\r\n\r\n",
-      "the same Host header twice": "host: mirror\r\n\r\n",
-      "an expectation of a body":
-        "Expect: 100-continue\r\nContent-Length: 5\r\n\r\nhello",
-    }),
-  )("refuses %s and closes", async (_, rest) => {
-    const start = "GET /healthz HTTP/1.1\r\nHost: mirror\r\n";
+  const start = "GET /healthz HTTP/1.1\r\nHost: mirror\r\n";
+
+  it.each([
+    "Content-Length: 5\r\n\r\nhello",
+    "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+    "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "Content-Length: 0\r\nContent-Length: 5\r\n\r\nhello",
+    "Content-Length: 5, 5\r\n\r\nhello",
+    "Content-Length: +5\r\n\r\nhello",
+    "Content-Length: -1\r\n\r\n",
+    "Content-Length: 0x5\r\n\r\nhello",
+    "Content-Length: \r\n\r\n",
+    "Transfer-Encoding: xchunked\r\n\r\n",
+    "Transfer-Encoding: chunked, identity\r\n\r\n",
+    "Transfer-Encoding:\tchunked\r\n\r\n0\r\n\r\n",
+    "Transfer-Encoding : chunked\r\n\r\n",
+    "Transfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n\r\n",
+    "X-A: b\r\n\tTransfer-Encoding: chunked\r\n\r\n",
+    "X-A: b\nTransfer-Encoding: chunked\r\n\r\n",
+    "X-A: \0\r\n\r\n",
+    "Host: other\r\n\r\n",
+    "host: mirror\r\n\r\n",
+    "Expect: 100-continue\r\nContent-Length: 5\r\n\r\nhello",
+    "Expect: more\r\n\r\n",
+  ])("refuses %j behind a good Host header, and closes", async (rest) => {
     expectOneRefusal(await send(`${start}${rest}${next}`));
   });
 
-  it.each(
-    Object.entries({
-      "no Host header": `GET /healthz HTTP/1.1\r\n\r\n${next}`,
-      "no Host header of HTTP/0.9": `GET /healthz HTTP/0.9\r\n\r\n`,
-      "two Host headers of HTTP/1.0": `GET /healthz HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n`,
-      "a protocol that is not HTTP": "\x16\x03\x01\x02\x00\x01\x00\r\n\r\n",
-      "a preface of HTTP/2": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-      "a method that is not known": `FETCH / HTTP/1.1\r\nHost: a\r\n\r\n${next}`,
-      "a lower-case method": `get /healthz HTTP/1.1\r\nHost: a\r\n\r\n${next}`,
-      "a space in the path": `GET /heal thz HTTP/1.1\r\nHost: a\r\n\r\n${next}`,
-    }),
-  )("refuses %s and closes", async (_, text) => {
-    expectOneRefusal(await send(text));
+  it.each([
+    "GET /healthz HTTP/1.1\r\n\r\n",
+    "GET /healthz HTTP/0.9\r\n\r\n",
+    "GET /healthz HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n",
+    "\x16\x03\x01\x02\x00\x01\x00\r\n\r\n",
+    "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "FETCH / HTTP/1.1\r\nHost: a\r\n\r\n",
+    "get /healthz HTTP/1.1\r\nHost: a\r\n\r\n",
+    "GET /heal thz HTTP/1.1\r\nHost: a\r\n\r\n",
+  ])("refuses %j and closes", async (text) => {
+    expectOneRefusal(await send(text + next));
   });
 
-  it("closes after a method with a body, which it does not read", async () => {
-    const start = "POST /healthz HTTP/1.1\r\nHost: mirror\r\n";
-    const answer = await send(
-      `${start}Content-Length: 999999999\r\n\r\n${next}`,
-    );
+  it.each([
+    // It does not read the body, and makes no tunnel.
+    "POST /healthz HTTP/1.1\r\nHost: mirror\r\nContent-Length: 999999999\r\n\r\n",
+    "CONNECT registry.terraform.io:443 HTTP/1.1\r\nHost: a\r\n\r\n",
+  ])("has no other method, and closes: %j", async (text) => {
+    const answer = await send(text + next);
     expectOneRefusal(answer, 405);
-    expect(answer.headers.get("allow")).toBe("GET, HEAD");
+    if (text.startsWith("POST"))
+      expect(answer.headers.get("allow")).toBe("GET, HEAD");
   });
 
-  it("refuses an expectation that it does not know", async () => {
-    const answer = await send(
-      `GET /healthz HTTP/1.1\r\nHost: a\r\nExpect: more\r\n\r\n${next}`,
-    );
-    expectOneRefusal(answer);
-  });
-
-  it("answers the probe of a load balancer, which is HTTP/1.0 without a Host header", async () => {
-    for (const path of ["/healthz", "/readyz"]) {
-      const { status, headers } = await send(`GET ${path} HTTP/1.0\r\n\r\n`);
-      expect(status).toBe(200);
-      expect(headers.get("connection")).toBe("close");
-    }
-  });
-
-  it("makes no tunnel", async () => {
-    const answer = await send(
-      `CONNECT registry.terraform.io:443 HTTP/1.1\r\nHost: a\r\n\r\n${next}`,
-    );
-    expectOneRefusal(answer, 405);
-  });
-
-  it("does not change to another protocol", async () => {
-    const { status, text } = await send(
-      "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: upgrade, close\r\nUpgrade: h2c\r\n\r\n",
-    );
-    expect(status).toBe(200);
-    expect(text).toContain('{"status":"ok"}');
-  });
-
-  it("takes a length of zero for no body", async () => {
-    const { status } = await send(
-      "GET /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
-    );
-    expect(status).toBe(200);
+  it.each([
+    ["the probe of a load balancer", "GET /readyz HTTP/1.0\r\n\r\n"],
+    [
+      "what asks for another protocol",
+      `${start}Connection: upgrade, close\r\nUpgrade: h2c\r\n\r\n`,
+    ],
+    [
+      "a length of zero, which is no body",
+      `${start}Content-Length: 0\r\nConnection: close\r\n\r\n`,
+    ],
+  ])("answers %s in HTTP/1", async (_, text) => {
+    const { status, headers, body } = await send(text);
+    expect([status, headers.get("connection")]).toEqual([200, "close"]);
+    expect(body).toMatch(/^\{"status":"(?:ok|ready)"\}$/);
   });
 });

@@ -10,46 +10,39 @@ import {
 import { makeModuleScene } from "../../scenes/module-scene.ts";
 import { startOrigin } from "../../scenes/world.ts";
 
-/** A way in which a mirror is deployed, and the URL under which its clients know it. */
+/** Ways in which a mirror is deployed: its configuration, the headers that a proxy adds, and its URL for clients where that is another. */
 interface Deployment {
-  readonly name: string;
   readonly config?: object;
-  /** Headers that a proxy adds to requests. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** URL of the mirror for clients; its own by default. */
   readonly base?: string;
 }
 
 const ci = issueToken("ci");
+const base = "https://mirror.example.com/tools/";
+const listen = { port: 0, tls: "off", trustedProxies: ["127.0.0.1"] };
+const forwarded = { "x-forwarded-for": "192.0.2.1" };
 
-const deployments: readonly Deployment[] = [
-  { name: "over TLS" },
-  {
-    name: "with a publicUrl that has a path, behind a proxy",
-    config: {
-      publicUrl: "https://mirror.example.com/tools",
-      listen: { port: 0, tls: "off", trustedProxies: ["127.0.0.1"] },
-    },
-    headers: { host: "127.0.0.1", "x-forwarded-for": "192.0.2.1" },
-    base: "https://mirror.example.com/tools/",
+const deployments: Readonly<Record<string, Deployment>> = {
+  "over TLS": {},
+  "with a publicUrl that has a path, behind a proxy": {
+    config: { publicUrl: base.slice(0, -1), listen },
+    headers: { ...forwarded, host: "127.0.0.1" },
+    base,
   },
-  {
-    name: "below a path of a trusted proxy",
-    config: { listen: { port: 0, tls: "off", trustedProxies: ["127.0.0.1"] } },
-    headers: { host: "mirror.example.com", "x-forwarded-for": "192.0.2.1" },
-    base: "https://mirror.example.com/tools/",
+  "below a path of a trusted proxy": {
+    config: { listen },
+    headers: { ...forwarded, host: "mirror.example.com" },
+    base,
   },
-  {
-    name: "below a path of a proxy that is not known",
+  "below a path of a proxy that is not known": {
     headers: { host: "localhost", via: "1.1 proxy" },
     base: "https://localhost/tools/",
   },
-  {
-    name: "with tokens",
+  "with tokens": {
     config: { auth: { tokens: [ci.configured] } },
     headers: bearer(ci.token).headers,
   },
-];
+};
 
 const host = "providers.example.com";
 const modules = "registry.terraform.io";
@@ -136,15 +129,15 @@ function isReference(text: string): boolean {
   return /^[a-z][a-z\d+.-]*:\/\/|^\.{0,2}\/|\.zip$/i.test(text);
 }
 
-type Ask = (path: string, headers?: object) => Promise<Answer>;
+type Ask = (path: string, isFile?: boolean) => Promise<Answer>;
 
 /** Follows every URL of every document to the end; returns how many there were. */
-async function walk(base: string, ask: Ask, headers: object): Promise<number> {
+async function walk(base: string, ask: Ask): Promise<number> {
   const seen = new Set<string>();
   const left = [...documents];
   let followed = 0;
   for (let path = left.pop(); path !== undefined; path = left.pop()) {
-    const answer = await ask(path, headers);
+    const answer = await ask(path);
     expect([path, answer.status < 300]).toEqual([path, true]);
     for (const link of linksOf(answer)) {
       if (link.startsWith("#")) continue;
@@ -153,35 +146,26 @@ async function walk(base: string, ask: Ask, headers: object): Promise<number> {
       followed++;
       if (seen.has(href)) continue;
       seen.add(href);
-      await expectThere(href.slice(base.length), ask, headers, left);
+      const to = href.slice(base.length);
+      // A service is a prefix, and a page leads on.
+      if (/(?:providers|modules)(?:\/[\w.]+)?\/$/.test(to)) continue;
+      const isPage = /^(?:$|[?]|browse|decisions|why)/.test(to);
+      if (isPage && !documents.includes(to)) left.push(to);
+      const isFile = /\.(?:zip|gz|sig)$|SHA256SUMS$/.test(to);
+      expect([to, (await ask(to, isFile)).status]).toEqual([to, 200]);
     }
   }
   return followed;
 }
 
-/** A service is a prefix, and a page leads on. */
-async function expectThere(
-  path: string,
-  ask: Ask,
-  headers: object,
-  left: string[],
-): Promise<void> {
-  if (/(?:providers|modules)(?:\/[\w.]+)?\/$/.test(path)) return;
-  const isPage = /^(?:$|[?]|browse|decisions|why)/.test(path);
-  if (isPage && !documents.includes(path)) left.push(path);
-  // Clients send no token for a file.
-  const isFile = /\.(?:zip|gz|sig)$|SHA256SUMS$/.test(path);
-  const { status } = await ask(path, isFile ? {} : headers);
-  expect([path, status]).toEqual([path, 200]);
-}
-
 describe("every URL of every document leads to this mirror, and something is there", () => {
-  it.each(deployments)("$name", async ({ config, headers = {}, base }) => {
+  it.each(Object.entries(deployments))("%s", async (_, deployment) => {
+    const { config, headers = {}, base } = deployment;
     const mirror = await start(config);
-    const ask: Ask = (path, sent = {}) =>
-      mirror.get(`/${path}`, { headers: { ...sent } });
-    const url = base ?? mirror.url;
-    expect(await walk(url, ask, headers)).toBeGreaterThan(50);
+    // Clients send no token for a file.
+    const ask: Ask = (path, isFile = false) =>
+      mirror.get(`/${path}`, isFile ? {} : { headers });
+    expect(await walk(base ?? mirror.url, ask)).toBeGreaterThan(50);
   });
 });
 

@@ -3,9 +3,11 @@ import { describe, expect, it } from "vitest";
 import { originsOf } from "../../origins.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import {
+  awaitAudit,
   codeOf,
   eventually,
-  awaitAudit,
+  listedIn,
+  outcomeOf,
 } from "../../scenes/provider-requests.ts";
 import { RegistryRequests } from "../../scenes/registry-requests.ts";
 import { startOrigin } from "../../scenes/world.ts";
@@ -23,6 +25,7 @@ const release = await registry.publish({
   protocols: ["4.0", "5.2"],
   size: 20_000,
 });
+const urls = ["download_url", "shasums_url", "shasums_signature_url"] as const;
 const signatures = "when-published";
 const config = {
   origins: {
@@ -57,12 +60,9 @@ describe("the provider registry façade", () => {
     const demo = new RegistryRequests(mirror, "demo");
     for (const { platform, os, arch, filename, sha256 } of release.archives) {
       const found = await demo.document("1.2.3", platform);
+      const shasum = sha256;
       expect(found).toMatchObject({
-        protocols: ["4.0", "5.2"],
-        os,
-        arch,
-        filename,
-        shasum: sha256,
+        ...{ protocols: ["4.0", "5.2"], os, arch, filename, shasum },
       });
       expect(found.signing_keys.gpg_public_keys).toEqual([
         {
@@ -73,32 +73,33 @@ describe("the provider registry façade", () => {
           source_url: null,
         },
       ]);
-      const follow = async (url: string) =>
-        (await demo.follow(url, "1.2.3", platform)).body;
-      const sums = await follow(found.shasums_url);
-      const signature = await follow(found.shasums_signature_url);
-      const archive = await follow(found.download_url);
-      expect(sums.toString()).toBe(release.checksums);
-      expect(signature.equals(release.signature)).toBe(true);
-      expect(archive.equals(release.archive(platform).bytes)).toBe(true);
+      const [archive, sums, signature] = await Promise.all(
+        urls.map((name) => demo.follow(found[name], "1.2.3", platform)),
+      );
+      expect(sums?.body.toString()).toBe(release.checksums);
+      expect(signature?.body.equals(release.signature)).toBe(true);
+      expect(archive?.body.equals(release.archive(platform).bytes)).toBe(true);
     }
   });
 
   it("answers 404 for what the origin does not have, 400 for what is no address", async () => {
     const demo = new RegistryRequests(mirror, "demo");
-    const statuses = new Map([
-      ["9.9.9/download/linux/amd64", 404],
-      ["1.2.3/download/plan9/mips", 404],
-      ["1.2.3/terraform-provider-other_1.2.3_SHA256SUMS", 404],
-      ["1.2.3/terraform-provider-demo_1.2.4_SHA256SUMS", 404],
-      ["1.2.3/download/linux", 404],
-      ["1.2.3/upload/linux/amd64", 404],
-      ["1.2/download/linux/amd64", 400],
-      ["1.2.3/download/linux_x/amd64", 400],
-      ["1.2.3/download/Linux/amd64", 400],
-    ]);
-    for (const [path, status] of statuses)
-      expect([path, (await demo.get(path)).status]).toEqual([path, status]);
+    for (const [status, ...paths] of [
+      [
+        ...[404, "9.9.9/download/linux/amd64", "1.2.3/download/plan9/mips"],
+        "1.2.3/terraform-provider-other_1.2.3_SHA256SUMS",
+        "1.2.3/terraform-provider-demo_1.2.4_SHA256SUMS",
+        ...["1.2.3/download/linux", "1.2.3/upload/linux/amd64"],
+      ],
+      [
+        ...[400, "1.2/download/linux/amd64", "1.2.3/download/linux_x/amd64"],
+        "1.2.3/download/Linux/amd64",
+      ],
+    ])
+      for (const path of paths)
+        expect([path, (await demo.get(String(path))).status]).toEqual([
+          ...[path, status],
+        ]);
     const unknown = new RegistryRequests(mirror, "unknown");
     expect((await unknown.versions()).status).toBe(404);
     const other = new RegistryRequests(mirror, "demo", "other.example.com");
@@ -143,10 +144,7 @@ describe("an unsigned release", () => {
       const ask = new RegistryRequests(mirror, type, hostname);
       for (const path of ask.pathsOf("1.0.0")) {
         const answer = await ask.get(path);
-        expect([answer.status, codeOf(answer)]).toEqual([
-          451,
-          "nothing-to-verify",
-        ]);
+        expect(outcomeOf(answer)).toBe("451 nothing-to-verify");
         expect(answer.body.toString()).toContain("network_mirror");
       }
       const provider = `${hostname}/acme/${type}`;
@@ -182,10 +180,9 @@ describe("an unsigned release", () => {
   it("is refused when it has keys and no signature; what has both is passed on to judge", async () => {
     const version = "1.0.0";
     await registry.publish({ type: "half", version, signature: "unlisted" });
-    const half = await new RegistryRequests(mirror, "half", open).package(
-      version,
-    );
-    expect([half.status, codeOf(half)]).toEqual([451, "nothing-to-verify"]);
+    const half = new RegistryRequests(mirror, "half", open);
+    const refused = await half.package(version);
+    expect(outcomeOf(refused)).toBe("451 nothing-to-verify");
     const signed = await registry.publish({ type: "whole", version });
     const whole = new RegistryRequests(mirror, "whole", open);
     const found = await whole.document(version);
@@ -210,16 +207,9 @@ describe("offline", () => {
       directory,
     });
     const alone = new RegistryRequests(mirror, type);
-    const { versions } = (await alone.versions()).json() as {
-      versions: { version: string }[];
-    };
-    expect(versions.map(({ version }) => version)).toEqual(["1.0.0"]);
+    expect(listedIn(await alone.versions())).toEqual(["1.0.0"]);
     const stored = await alone.document("1.0.0");
-    for (const url of [
-      stored.download_url,
-      stored.shasums_url,
-      stored.shasums_signature_url,
-    ])
-      expect((await alone.follow(url, "1.0.0")).status).toBe(200);
+    for (const name of urls)
+      expect((await alone.follow(stored[name], "1.0.0")).status).toBe(200);
   });
 });

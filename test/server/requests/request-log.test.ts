@@ -126,20 +126,19 @@ describe("the log of requests", () => {
     });
   });
 
-  it("names the level, the client's program, and what was asked for", async () => {
+  it("names the client's program, and what was asked for", async () => {
     const file = "terraform-provider-demo_1.2.3_linux_amd64.zip";
     const provider = "registry.terraform.io/acme/demo";
     const headers = { "user-agent": `Terraform/1.11 ${"x".repeat(500)}` };
+    const userAgent = headers["user-agent"].slice(0, 200);
     for (const [document, named] of [
       ["index.json", {}],
       ["1.2.3.json", { version: "1.2.3" }],
       [file, { version: "1.2.3", platform: "linux_amd64" }],
-    ] as const)
-      for (let i = 0; i < 2; i++) {
-        const answer = await mirror.get(`${folder}/${document}`, { headers });
-        const line = await awaitLineOf(mirror, answer);
-        expect(line).toMatchObject({ level: "info", provider, ...named });
-        expect(line.userAgent).toBe(headers["user-agent"].slice(0, 200));
-      }
+    ] as const) {
+      const answer = await mirror.get(`${folder}/${document}`, { headers });
+      const line = await awaitLineOf(mirror, answer);
+      expect(line).toMatchObject({ provider, userAgent, ...named });
+    }
   });
 });

@@ -49,15 +49,6 @@ it("reads a chain and its key as they are", async () => {
   createSecureContext({ cert: loaded.certificate, key: loaded.key });
 });
 
-it("says which file is missing", async () => {
-  await rm(paths.key);
-  expect(await refusal()).toMatch(`${paths.key}: cannot be read (ENOENT`);
-  await rm(paths.certificate);
-  expect(await refusal()).toMatch(
-    `${paths.certificate}: cannot be read (ENOENT`,
-  );
-});
-
 const { privateKey: locked } = generateKeyPairSync("ec", {
   namedCurve: "P-256",
   publicKeyEncoding: { type: "spki", format: "pem" },
@@ -68,41 +59,29 @@ const { privateKey: locked } = generateKeyPairSync("ec", {
 });
 const damaged = authority.certificate.replace(/\n[^-].{20}/, "\nAAAAAAAAAA");
 
+const { certificate: own, key } = issued;
+const other = authority;
+
 it.each([
-  [
-    "no key",
-    issued.certificate,
-    "no key",
-    `${paths.key}: is not a private key`,
-  ],
-  [
-    "no certificate",
-    "no certificate",
-    issued.key,
-    `${paths.certificate}: is not a certificate`,
-  ],
-  [
-    "a key with a passphrase",
-    issued.certificate,
-    locked,
-    "give PEM without a passphrase",
-  ],
+  ["no key", own, "no key", `${paths.key}: is not a private key`],
+  ["nothing", "none", key, `${paths.certificate}: is not a certificate`],
+  ["a key with a passphrase", own, locked, "give PEM without a passphrase"],
   [
     "a key of another certificate",
-    issued.certificate,
-    authority.key,
+    own,
+    other.key,
     `${paths.key}: this key does not belong to the first certificate in ${paths.certificate}`,
   ],
   [
     "a chain that does not start with the server's certificate",
-    authority.certificate + issued.certificate,
-    issued.key,
+    other.certificate + own,
+    key,
     "give the server's own certificate first",
   ],
   [
     "a chain whose second certificate is damaged",
-    `${issued.certificate}\n${damaged}`,
-    issued.key,
+    `${own}\n${damaged}`,
+    key,
     `${paths.certificate}: cannot be used for TLS`,
   ],
 ])("refuses %s", async (_, certificate, key, reason) => {
@@ -110,16 +89,27 @@ it.each([
   expect(await refusal()).toMatch(reason);
 });
 
-it("refuses a certificate that has expired", async () => {
-  expect(await refusal(new Date(now.getTime() + 397 * day))).toMatch(
-    `${paths.certificate}: the certificate expired on 2027-04-01T00:00:00.000Z: renew it.`,
-  );
+it("says which file is missing", async () => {
+  for (const path of [paths.key, paths.certificate]) {
+    await rm(path);
+    expect(await refusal()).toMatch(`${path}: cannot be read (ENOENT`);
+  }
 });
 
-it("refuses a certificate that is not valid yet", async () => {
-  expect(await refusal(new Date(now.getTime() - 2 * day))).toMatch(
+it.each([
+  [
+    "has expired",
+    397,
+    `${paths.certificate}: the certificate expired on 2027-04-01T00:00:00.000Z: renew it.`,
+  ],
+  [
+    "is not valid yet",
+    -2,
     "the certificate is valid from 2026-02-28T00:00:00.000Z on",
-  );
+  ],
+])("refuses a certificate that %s", async (_, days, reason) => {
+  const at = new Date(now.getTime() + days * day);
+  expect(await refusal(at)).toMatch(reason);
 });
 
 it("refuses a key that everybody can read, and takes one for a group", async () => {

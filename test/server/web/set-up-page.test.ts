@@ -14,6 +14,8 @@ describe("the page for people", () => {
     const { headers, body } = await mirror.get("/");
     expect(headers["content-type"]).toBe("text/html; charset=utf-8");
     const page = body.toString();
+    for (const part of ["SSL_CERT_FILE", mirror.caFile, mirror.url])
+      expect(mirror.printed).toContain(part);
     const [, block = ""] = mirror.printed.split(/^(?=host )/m);
     expect(page).toContain(block.split("\n#")[0]?.replaceAll('"', "&quot;"));
     expect(page.indexOf("providers.v1")).toBeLessThan(

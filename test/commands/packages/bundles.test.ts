@@ -1,0 +1,348 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import {
+  bundleLimits,
+  openBundle,
+} from "../../../src/commands/packages/import.ts";
+import { loadConfiguration } from "../../../src/config/load.ts";
+import { createSigner } from "../../fakes/signing.ts";
+import {
+  connectedSite,
+  digestOf,
+  exportBundle,
+  offlineSite,
+  putTogether,
+  takeApart,
+  type Site,
+} from "../../mirror/bundles/bundles.ts";
+import { runHere } from "../../running-here.ts";
+import { blobOf, scratch } from "../../running-mirror.ts";
+import { startOrigin } from "../../scenes/world.ts";
+
+const linux = "linux_amd64";
+const darwin = "darwin_arm64";
+const both = ["--platform", linux, "--platform", darwin];
+const widget = "registry.terraform.io/acme/widget";
+
+const { authority, registry } = await startOrigin();
+const release = await registry.publish({
+  version: "1.0.0",
+  platforms: [linux, darwin, "windows_amd64"],
+  size: 30_000,
+});
+const second = await registry.publish({
+  version: "1.1.0",
+  platforms: [linux, darwin],
+});
+const here = connectedSite(authority, registry);
+const bundle = await exportBundle(here, ...both, "acme/widget@1.0.0");
+
+describe("export --to a folder", () => {
+  /** A path where nothing is, and the folder of the provider below it. */
+  function newTree() {
+    const tree = join(scratch("tree"), "tree");
+    return { tree, folder: join(tree, widget) };
+  }
+
+  const exportTo = (tree: string, ...args: readonly string[]) =>
+    here.run("export", "--to", tree, ...args);
+
+  const read = (folder: string, name: string): unknown =>
+    JSON.parse(readFileSync(join(folder, name), "utf8"));
+
+  it("writes archives and both documents, indented by two and sorted, and nothing else", async () => {
+    const { tree, folder } = newTree();
+    expect((await exportTo(tree, "acme/widget@1.0.0")).status).toBe(0);
+    const { filename, bytes, h1, sha256 } = release.archive(linux);
+    const names = ["1.0.0.json", "index.json", filename];
+    expect(readdirSync(folder)).toEqual(names);
+    const [document, index, archive] = names.map((name) =>
+      readFileSync(join(folder, name)),
+    );
+    expect(archive?.equals(bytes)).toBe(true);
+    expect(String(index)).toBe('{\n  "versions": {\n    "1.0.0": {}\n  }\n}');
+    const hashes = [`zh:${sha256}`, h1];
+    const archives = { [linux]: { hashes, url: filename } };
+    expect(String(document)).toBe(JSON.stringify({ archives }, null, 2));
+  });
+
+  it("joins versions and platforms to what is there, also to what terraform wrote", async () => {
+    const { tree, folder } = newTree();
+    mkdirSync(folder, { recursive: true });
+    const theirs = { hashes: [release.archive(darwin).h1], url: "theirs.zip" };
+    for (const [name, document] of Object.entries({
+      "1.0.0.json": { archives: { [darwin]: theirs } },
+      "index.json": { versions: { "0.9.0": {}, "1.0.0": {} } },
+    }))
+      writeFileSync(join(folder, name), JSON.stringify(document));
+    await exportTo(tree, "acme/widget@1.0.0");
+    await exportTo(tree, "--platform", darwin, "acme/widget@1.1.0");
+    expect(read(folder, "index.json")).toEqual({
+      versions: { "0.9.0": {}, "1.0.0": {}, "1.1.0": {} },
+    });
+    expect(read(folder, "1.0.0.json")).toMatchObject({
+      archives: { [darwin]: theirs, [linux]: { url: /linux/ } },
+    });
+    expect(read(folder, "1.1.0.json")).toMatchObject({
+      archives: { [darwin]: { url: second.archive(darwin).filename } },
+    });
+  });
+
+  it("links the stored archives, readable by all and not writable, and changes nothing the second time", async () => {
+    const { tree, folder } = newTree();
+    await exportTo(tree, "acme/widget@1.0.0");
+    const describe = () =>
+      readdirSync(folder).map((name) => {
+        const stat = statSync(join(folder, name));
+        return [name, stat.ino, stat.mtimeMs];
+      });
+    const before = describe();
+    const { filename } = release.archive(linux);
+    const { mode, nlink } = statSync(join(folder, filename));
+    expect(mode & 0o777).toBe(0o444);
+    expect(nlink).toBeGreaterThan(1);
+    expect((await exportTo(tree, "acme/widget@1.0.0")).status).toBe(0);
+    expect(describe()).toEqual(before);
+  });
+
+  it("never follows a link out of the folder", async () => {
+    const outside = scratch("outside");
+    writeFileSync(join(outside, "index.json"), '{"versions": {"6.6.6": {}}}');
+    const { tree } = newTree();
+    mkdirSync(join(tree, "registry.terraform.io"), { recursive: true });
+    symlinkSync(outside, join(tree, "registry.terraform.io", "acme"));
+    const linked = await exportTo(tree, "acme/widget@1.0.0");
+    expect(linked.stderr).toMatch(
+      /acme\/widget could not be written \(it leads through a link to /,
+    );
+    expect(linked.stderr).toContain("0 packages exported, 1 failed.");
+    expect(linked.status).toBe(1);
+
+    const other = newTree();
+    mkdirSync(other.folder, { recursive: true });
+    const target = join(outside, "target.zip");
+    for (const [name, to] of [
+      ["index.json", join(outside, "index.json")],
+      [release.archive(linux).filename, target],
+    ] as const)
+      symlinkSync(to, join(other.folder, name));
+    const file = await exportTo(other.tree, "acme/widget@1.0.0");
+    expect(file.stderr).toMatch(/index\.json could not be written \(.* a link/);
+    expect(existsSync(target)).toBe(false);
+    expect(readdirSync(outside)).toEqual(["index.json"]);
+  });
+
+  it("leaves alone what is no document of a mirror, and says so", async () => {
+    const { tree, folder } = newTree();
+    const path = join(folder, "index.json");
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, "<html>");
+    const { status, stderr } = await exportTo(tree, "acme/widget@1.0.0");
+    expect(stderr).toMatch(/index\.json could not be written \(.*move it away/);
+    expect(status).toBe(1);
+    expect(readFileSync(path, "utf8")).toBe("<html>");
+  });
+
+  it("writes what could be had and names the rest", async () => {
+    const { tree, folder } = newTree();
+    const specs = ["acme/widget@1.0.0", "acme/widget@7.7.7", "acme/none"];
+    const { status, stderr } = await exportTo(tree, ...specs);
+    expect(stderr).toContain("acme/widget 7.7.7");
+    expect(stderr).toContain("acme/none");
+    expect(status).toBe(1);
+    expect(read(folder, "index.json")).toEqual({ versions: { "1.0.0": {} } });
+  });
+});
+
+it.each([
+  ["export acme/widget@1.0.0", /--to <path>/, 2],
+  ["export --to TREE/tree", /./, 2],
+  [
+    "export --to TREE/missing/a.tar acme/widget@1.0.0",
+    /a\.tar could not be written \(ENOENT/,
+    1,
+  ],
+  ["import TREE/a.tar", /a\.tar is refused as a bundle .*ENOENT/, 1],
+  ["import TREE", /it is not a file/, 1],
+  ["import --sha256 abc TREE/a.tar", /it is not a SHA-256/, 2],
+] as const)("%s says what is wrong", async (line, reason, expected) => {
+  const words = line.replace("TREE", scratch("tree")).split(" ");
+  const { status, stderr } = await here.run(words[0] ?? "", ...words.slice(1));
+  expect(stderr).toMatch(reason);
+  expect(status).toBe(expected);
+});
+
+/** The bundle, with the digest and size of its manifest. */
+function readBundle() {
+  const bytes = readFileSync(bundle);
+  const parts = takeApart(bytes);
+  const manifest = Buffer.from(`${JSON.stringify(parts.manifest, null, 2)}\n`);
+  return { bytes, parts, size: manifest.length, digest: digestOf(manifest) };
+}
+
+const decide = (site: Site, action: string, ...args: readonly string[]) =>
+  runHere(["trust", action, "--config", site.configFile, ...args]);
+
+describe("a bundle", () => {
+  it("is taken with the digest that export printed, and refused with another", async () => {
+    const file = join(scratch("bundle"), "bundle.tar");
+    const made = await here.run("export", "--to", file, "acme/widget@1.0.0");
+    const [, digest = ""] =
+      /^The SHA-256 of its manifest is ([0-9a-f]{64}): /m.exec(made.stderr) ??
+      [];
+    const site = offlineSite();
+    const importBy = (given: string) =>
+      site.run("import", "--sha256", given, file);
+    const changed = (digest.startsWith("0") ? "1" : "0") + digest.slice(1);
+    const refused = await importBy(changed);
+    expect(refused.stderr).toContain(
+      `its manifest is ${digest}, expected ${changed}`,
+    );
+    expect(refused.status).toBe(1);
+    expect(site.snapshot().size).toBe(0);
+    const taken = await importBy(digest.toUpperCase());
+    expect(taken.status).toBe(0);
+    expect(taken.stderr).not.toContain("Nothing vouches");
+  });
+
+  it.each([
+    "registry.terraform.io/hashicorp",
+    "registry.opentofu.org/hashicorp",
+    "registry.opentofu.org/opentofu",
+  ])(
+    "whose manifest gives the name of %s to what was signed is refused by its digest, and by the key that the program knows",
+    async (name) => {
+      const { digest, parts } = readBundle();
+      const manifest = JSON.parse(
+        JSON.stringify(parts.manifest).replaceAll(dirname(widget), name),
+      ) as typeof parts.manifest;
+      const renamed = join(scratch("renamed"), "bundle.tar");
+      writeFileSync(renamed, putTogether({ ...parts, manifest }));
+      const [hostname = ""] = name.split("/");
+      const origins = { [hostname]: { url: "https://127.0.0.1:1/" } };
+      const site = offlineSite({ config: { origins } });
+      const asked = await site.run("import", "--sha256", digest, renamed);
+      expect(asked.stderr).toContain(`expected ${digest}`);
+      expect(asked.stderr).toContain("get a whole copy of what");
+      expect(asked.status).toBe(1);
+      expect(site.snapshot().size).toBe(0);
+      const { status, stderr } = await site.run("import", renamed);
+      expect(stderr).toContain(`Nothing vouches for the names in ${renamed}`);
+      expect(stderr).toMatch(
+        /widget 1\.0\.0: .* is not the publisher's .*: install it from nowhere, and find out/,
+      );
+      expect(status).toBe(1);
+      expect([...site.snapshot().keys()].join()).not.toContain("blobs");
+      const listed = await decide(site, "list", "--json");
+      expect(JSON.parse(listed.stdout)).toMatchObject({
+        namespaces: [{ namespace: name, firstKey: null, providerKeys: [] }],
+      });
+    },
+  );
+
+  it("with any byte of its manifest changed is refused by the digest that export printed", async () => {
+    const { digest, bytes, size } = readBundle();
+    const limits = bundleLimits(loadConfiguration({ file: here.configFile }));
+    const changed = join(scratch("changed"), "bundle.tar");
+    for (let at = 0; at < size; at++) {
+      const other = Buffer.from(bytes);
+      other.writeUInt8((bytes[512 + at] ?? 0) ^ 1, 512 + at);
+      writeFileSync(changed, other);
+      await expect(
+        openBundle(changed, digest, limits, () => undefined),
+        `byte ${at}`,
+      ).rejects.toThrow(`expected ${digest}), and nothing of it was imported`);
+    }
+  });
+});
+
+describe("import", () => {
+  it("fills an empty store and writes nothing the second time", async () => {
+    const site = offlineSite();
+    const first = await site.run("import", bundle);
+    expect(first.stderr).toContain(`${widget} 1.0.0: 2 archives imported`);
+    expect(first.status).toBe(0);
+    const { sha256, bytes } = release.archive(linux);
+    expect(readFileSync(blobOf(site, sha256)).equals(bytes)).toBe(true);
+
+    const before = site.snapshot();
+    const again = await site.run("import", bundle);
+    expect(again.stderr).toContain(`${widget} 1.0.0: 2 archives already there`);
+    expect(again.status).toBe(0);
+    expect(site.snapshot()).toEqual(before);
+  });
+
+  it("takes what rules and keys allow and names what they do not, with the reason", async () => {
+    const gadget = await registry.publish({ type: "gadget", version: "1.0.0" });
+    const two = await exportBundle(here, "acme/widget@1.0.0", "acme/gadget");
+    const deny = { match: "*/acme/widget", action: "deny" };
+    const site = offlineSite({ config: { policy: { rules: [deny] } } });
+    const { status, stderr } = await site.run("import", two);
+    expect(stderr).toMatch(/widget 1\.0\.0: .*denied by "policy.rules\[0\]"/);
+    expect(stderr).toContain("acme/gadget 1.0.0: 1 archives imported");
+    expect(status).toBe(1);
+    const stored = [...site.snapshot().keys()];
+    expect(stored.filter((path) => path.startsWith("blobs/"))).toEqual([
+      expect.stringContaining(gadget.archive(linux).sha256),
+    ]);
+  });
+
+  it("says what is missing of an incremental bundle, and completes what the first one brought", async () => {
+    const specs = ["acme/widget@1.0.0", "acme/widget@1.1.0"];
+    const since = ["--since", bundle, "--platform", linux];
+    const small = await exportBundle(here, ...since, ...specs);
+    const { members } = takeApart(readFileSync(small));
+    const { sha256 } = second.archive(linux);
+    expect(members.map(({ name }) => name)).toEqual([
+      expect.stringMatching(/^proofs\//),
+      `archives/${sha256}.zip`,
+    ]);
+
+    const alone = await offlineSite().run("import", small);
+    expect(alone.stderr).toMatch(/widget 1\.0\.0 is neither in the bundle nor/);
+    expect(alone.stderr).toContain(`${widget} 1.1.0: 1 archives imported`);
+    expect(alone.status).toBe(1);
+
+    const site = offlineSite();
+    await site.run("import", bundle);
+    expect((await site.run("import", small)).status).toBe(0);
+  });
+
+  it("takes every key of the first bundle of a namespace, and later ones only when approved", async () => {
+    const namespace = "keys";
+    const publish = async (version: string) => {
+      const signer = await createSigner({ name: version });
+      await registry.publish({ namespace, version, signer });
+    };
+    for (const version of ["1.0.0", "2.0.0"]) await publish(version);
+    const first = await exportBundle(here, "keys/widget@all");
+    await publish("3.0.0");
+    const from = connectedSite(authority, registry);
+    const later = await exportBundle(from, "keys/widget@all");
+
+    const site = offlineSite();
+    expect((await site.run("import", first)).stderr).toContain("2 archives");
+    // The candidate is noted, so that it can be approved.
+    const served = () =>
+      [...site.snapshot()].filter(
+        ([path]) => !path.includes("/candidates/") && !path.includes("3.0.0"),
+      );
+    const before = served();
+    const refused = await site.run("import", later);
+    expect(refused.stderr).toMatch(/keys\/widget 3\.0\.0: .*held back because/);
+    expect(refused.status).toBe(1);
+    expect(served()).toEqual(before);
+
+    await decide(site, "approve", "keys/widget@3.0.0");
+    expect((await site.run("import", later)).status).toBe(0);
+  });
+});
