@@ -5,10 +5,7 @@ import { beforeAll, expect, it } from "vitest";
 import { createAuthority, type Authority } from "../fakes/authority.ts";
 import { tarGz } from "../fakes/module-archive.ts";
 import { FakeModuleRegistry } from "../fakes/module-registry.ts";
-import {
-  startOpenIdServer,
-  type OpenIdServer,
-} from "../fakes/openid-server.ts";
+import { Issuer } from "../fakes/issuer.ts";
 import { startRegistry, type Registry } from "../fakes/registry.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import { calling } from "../scenes/module-calls.ts";
@@ -41,7 +38,6 @@ let authority: Authority;
 let originCa: string;
 let registry: Registry;
 let modules: FakeModuleRegistry;
-let openId: OpenIdServer;
 let config: Readonly<Record<string, unknown>>;
 /** With a login, and without. */
 let guarded: RunningMirror;
@@ -53,7 +49,7 @@ beforeAll(async () => {
   writeFileSync(originCa, authority.caPem);
   registry = await startRegistry({ authority });
   modules = await FakeModuleRegistry.start({ authority });
-  openId = await startOpenIdServer(authority);
+  const { url: issuer } = await Issuer.start(authority);
   const released = { platforms, size: 20_000 };
   for (const version of ["1.2.3", "1.3.0"])
     await registry.publish({ ...released, version });
@@ -74,8 +70,8 @@ beforeAll(async () => {
     },
     policy: { rules },
   };
-  const { issuer, audience, clientId } = openId;
-  const auth = { oidc: { issuer, audience, clientId, ca } };
+  const audience = "provender";
+  const auth = { oidc: { issuer, audience, clientId: "terraform-cli", ca } };
   guarded = await startMirror({ config: { ...config, auth } });
   mirror = await startMirror({ config });
 });
@@ -164,10 +160,10 @@ async function afterLogin(client: Client): Promise<string> {
   const own = readFileSync(guarded.caFile, "utf8");
   writeFileSync(caFile, `${own}\n${authority.caPem}`);
   const cliConfig = networkMirrorConfig(`${guarded.url}providers/`);
-  const options = { cliConfig, caFile };
-  const home = await moveIn(client, await makeDirectory(client), options);
+  const directory = await makeDirectory(client);
+  const home = await moveIn(client, { directory, cliConfig, caFile });
   expect((await home.init()).status).toBe(1);
-  const { output } = await home.login(guarded.url, authority.caPem);
+  const output = await home.login(guarded.url, authority.caPem);
   expect(output).toContain("Success!");
   expect((await home.init()).output).toContain("successfully initialized");
   return "yes";

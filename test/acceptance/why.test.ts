@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { originsOf } from "../origins.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import { requestsFor, runCommand } from "../scenes/provider-requests.ts";
-import { cases, host, onFullDisk, WhyScene } from "../scenes/why-scene.ts";
+import { cases, host, onFullDisk, startWhyScene } from "../scenes/why-scene.ts";
 import {
   findClients,
   hostConfig,
@@ -14,7 +14,7 @@ import {
 
 const clients = await findClients();
 
-const scene = await WhyScene.start();
+const scene = await startWhyScene();
 
 /** The same store where no origin is asked. */
 const offline = await startMirror({
@@ -31,10 +31,12 @@ const ways = {
     }),
 } as const;
 
+type Way = keyof typeof ways;
+
 /** What `init` ends with for `HOSTNAME/NAMESPACE/TYPE[/VERSION]`. */
 async function init(
   client: Client,
-  way: keyof typeof ways,
+  way: Way,
   path: string,
   mirror = scene.mirror,
 ) {
@@ -58,11 +60,6 @@ async function explain(path: string, mirror = scene.mirror) {
     readonly verdict: keyof typeof printed;
     readonly headline: string;
   };
-  // The page says what the command says.
-  const page = await mirror.get(`/why/${path}`);
-  expect
-    .soft(page.body.toString())
-    .toContain(headline.replaceAll('"', "&quot;"));
   return { status: run.status, verdict, headline };
 }
 
@@ -88,7 +85,7 @@ async function followed(mirror: RunningMirror, output: string) {
 }
 
 describe.each(clients)("$name $version gets what explain says", (client) => {
-  it.each(Object.keys(ways) as (keyof typeof ways)[])(
+  it.each(Object.keys(ways) as Way[])(
     "of every state of a release, by %s",
     async (way) => {
       const rows = [];
@@ -115,7 +112,7 @@ describe.each(clients)("$name $version gets what explain says", (client) => {
     },
   );
 
-  it.each(Object.keys(ways) as (keyof typeof ways)[])(
+  it.each(Object.keys(ways) as Way[])(
     "of what is stored and what is not, while no origin is asked, by %s",
     async (way) => {
       for (const [path, status] of [
@@ -131,7 +128,7 @@ describe.each(clients)("$name $version gets what explain says", (client) => {
     },
   );
 
-  it.each(Object.keys(ways) as (keyof typeof ways)[])(
+  it.each(Object.keys(ways) as Way[])(
     "of one that vanished, was never stored and came out this minute, by %s",
     async (way) => {
       const type = `gone-${client.name}-${way.length}`;

@@ -7,7 +7,7 @@ import {
   host,
   onFullDisk,
   tokens,
-  WhyScene,
+  startWhyScene,
 } from "../../scenes/why-scene.ts";
 
 interface WhyDocument {
@@ -21,7 +21,7 @@ interface WhyDocument {
 
 const asJson = { headers: { Accept: "application/json" } };
 
-const scene = await WhyScene.start();
+const scene = await startWhyScene();
 
 function unescaped(html: string): string {
   return html.replaceAll("&quot;", '"').replaceAll("&gt;", ">");
