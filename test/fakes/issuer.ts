@@ -65,10 +65,8 @@ export class Issuer {
   static async start(authority: Authority): Promise<Issuer> {
     const key = await createIssuerKey("first");
     const certificate = await authority.issue(["127.0.0.1"]);
-    const where = { host: "127.0.0.1", port: 0 };
     const listener = await startListener(
       certificate,
-      where,
       (...asked) => void issuer.#answer(...asked),
     );
     const issuer = new Issuer(listener, [key]);

@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Authority, IssuedCertificate } from "./authority.ts";
-import { Catalog } from "./catalog.ts";
+import type { Authority } from "./authority.ts";
+import { Catalog, type Listing } from "./catalog.ts";
 import { delayed, type Fault } from "./faults.ts";
 import { fileReply } from "./file-reply.ts";
 import { startListener, type Listener } from "./listener.ts";
-import type { Listing } from "./registry-documents.ts";
 import { makeRelease, type Release, type ReleaseOptions } from "./release.ts";
 import { jsonReply, sendReply, type Reply } from "./reply.ts";
 import {
@@ -60,7 +59,13 @@ export async function startRegistry(
   const names = new Set([host, "127.0.0.1", "localhost"]);
   if (hostname !== undefined) names.add(hostname);
   const certificate = await authority.issue([...names]);
-  return Registry.start(options, certificate, { host, port });
+  const listener = await startListener(
+    certificate,
+    (...asked) => void registry.answer(...asked),
+    { host, port },
+  );
+  const registry = new Registry(options, listener);
+  return registry;
 }
 
 /** An origin registry over HTTPS: discovery, `providers.v1`, and the files it names. */
@@ -78,26 +83,11 @@ export class Registry {
   readonly #catalog = new Catalog();
   readonly #listener: Listener;
 
-  private constructor(options: RegistryOptions, listener: Listener) {
+  constructor(options: RegistryOptions, listener: Listener) {
     this.host = options.host ?? "127.0.0.1";
     this.latencyMs = options.latencyMs;
     this.bytesPerSecond = options.bytesPerSecond;
     this.#listener = listener;
-  }
-
-  static async start(
-    options: RegistryOptions,
-    certificate: IssuedCertificate,
-    where: { readonly host: string; readonly port: number },
-  ): Promise<Registry> {
-    const listener = await startListener(certificate, where, (...asked) => {
-      void registry.#answer(...asked).catch((error: unknown) => {
-        asked[1].destroy();
-        throw error;
-      });
-    });
-    const registry = new Registry(options, listener);
-    return registry;
   }
 
   get port(): number {
@@ -181,7 +171,7 @@ export class Registry {
     return this.#listener.restart();
   }
 
-  async #answer(
+  async answer(
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {

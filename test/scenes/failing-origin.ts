@@ -1,20 +1,14 @@
-import { blobOf } from "../running-mirror.ts";
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { expect } from "vitest";
 import * as faults from "../fakes/faults.ts";
 import type { Fault } from "../fakes/faults.ts";
-import type { Registry } from "../fakes/registry.ts";
 import type { Release } from "../fakes/release.ts";
 import { endWithFile } from "../file-end.ts";
 import { originsOf } from "../origins.ts";
-import {
-  startMirror,
-  type Answer,
-  type RunningMirror,
-} from "../running-mirror.ts";
+import { blobOf, startMirror, type Answer } from "../running-mirror.ts";
 import { awaitHit } from "./log-lines.ts";
 import { startOrigin } from "./world.ts";
 
@@ -24,25 +18,8 @@ export const secret = "not-for-anybody-else";
 /** Everything that clients ask of a network mirror. */
 export type Question = "index" | "version" | "archive";
 
-/**
- * Scripted registry, a mirror in front of it that remembers no list, and a port
- * without a listener.
- */
-export interface FailingOrigin {
-  readonly registry: Registry;
-  readonly mirror: RunningMirror;
-  readonly canary: { readonly port: number; readonly connections: number };
-  /**
-   * Publishes a release that no client has requested, so that it is unknown.
-   */
-  publish(size?: number): Promise<Release>;
-  ask(release: Release, question: Question): Promise<Answer>;
-  /** Heals the origin and expects the right answer to the next request. */
-  expectHealed(release: Release, question: Question): Promise<void>;
-  isStored(release: Release): boolean;
-}
-
-export async function startFailingOrigin(): Promise<FailingOrigin> {
+/** Scripted registry, a mirror in front of it that remembers no list, and a port without a listener. */
+export async function startFailingOrigin() {
   const { authority, registry } = await startOrigin();
   const canary = await startCanary();
   const mirror = await startMirror({
@@ -66,15 +43,18 @@ export async function startFailingOrigin(): Promise<FailingOrigin> {
     mirror,
     canary,
     ask,
-    publish: (size = 300_000) => {
+    /** Publishes a release that no client has requested, so that it is unknown. */
+    publish: (size = 300_000): Promise<Release> => {
       const type = `demo${(names += 1)}`;
       return registry.publish({ type, version: "1.0.0", size });
     },
-    expectHealed: async (release, question) => {
+    /** Heals the origin and expects the right answer to the next request. */
+    expectHealed: async (release: Release, question: Question) => {
       registry.heal();
       expectRight(await ask(release, question), release, question);
     },
-    isStored: (release) => existsSync(blobOf(mirror, sha256Of(release))),
+    isStored: (release: Release) =>
+      existsSync(blobOf(mirror, sha256Of(release))),
   };
 }
 
@@ -161,7 +141,7 @@ export function sha256Of(release: Release): string {
 }
 
 export function digest(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
+  return hash("sha256", bytes);
 }
 
 /** Every URL in a package document carries a signature, as those of object stores do. */

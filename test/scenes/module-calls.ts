@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createAuthority, type Authority } from "../fakes/authority.ts";
+import { createAuthority } from "../fakes/authority.ts";
 import { tarGz, zip } from "../fakes/module-archive.ts";
 import { FakeModuleRegistry } from "../fakes/module-registry.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
+import { startRegistry } from "../fakes/registry.ts";
 import { originsOf } from "../origins.ts";
 import { scratch } from "../running-mirror.ts";
 
@@ -14,15 +14,6 @@ export const requiredTogether = [
   "wheel 3.1.0",
   "widget 1.5.0",
 ].map((one) => `registry.terraform.io/acme/${one}`);
-
-/** Modules of two registries that call one another, and the providers that they require. */
-export interface ModuleCallsScene {
-  readonly authority: Authority;
-  readonly providers: Registry;
-  readonly modules: FakeModuleRegistry;
-  readonly others: FakeModuleRegistry;
-  readonly config: Readonly<{ origins: Readonly<Record<string, unknown>> }>;
-}
 
 export const providerHost = "registry.terraform.io";
 export const moduleHost = "modules.example.com";
@@ -40,10 +31,11 @@ export function calling(source: string, version?: string): string {
 }
 
 /**
+ * Modules of two registries that call one another, and the providers that they require:
  * `acme/network/aws` calls its own `modules/rules`, which calls `//deep/inner` of `acme/subnet/aws`, which calls `acme/base/aws` of the
  * other registry; each requires a provider.
  */
-export async function makeModuleCalls(): Promise<ModuleCallsScene> {
+export async function makeModuleCalls() {
   const authority = await createAuthority();
   const [providers, modules, others] = await Promise.all([
     startRegistry({ authority }),

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
-import { arrivals } from "../fakes/arrivals.ts";
+import { arrivals } from "../fakes/barrier.ts";
 import { openDatabase } from "../../src/store/database/database.ts";
 import { layOutStore } from "../../src/store/layout.ts";
 import type { Release } from "../fakes/release.ts";

@@ -2,10 +2,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { runCommand } from "../../running-command.ts";
-import { AuthenticationScene, ci } from "../../scenes/authentication-scene.ts";
+import {
+  startAuthenticationScene,
+  ci,
+} from "../../scenes/authentication-scene.ts";
 import { makeDirectory } from "../storage.ts";
 
-const scene = await AuthenticationScene.start();
+const scene = await startAuthenticationScene();
 
 /** `provender lock` against the mirror, in a new directory that locks a widget. */
 async function lock(env: Readonly<Record<string, string>>) {

@@ -7,11 +7,11 @@ import { connectedSite, type Site } from "../../mirror/bundles/bundles.ts";
 import { startMirror } from "../../running-mirror.ts";
 import { outcomeOf, requestsFor } from "../../scenes/provider-requests.ts";
 import { sha256Of } from "../../scenes/failing-origin.ts";
-import { FilledSites, plantOrphan } from "../../scenes/filled-sites.ts";
+import { startFilledSites, plantOrphan } from "../../scenes/filled-sites.ts";
 import { damages } from "../../store/damage.ts";
 import { openRecords } from "../../store/stores.ts";
 
-const scene = await FilledSites.start(damages.length + 1);
+const scene = await startFilledSites(damages.length + 1);
 const releases = scene.releases;
 
 const fill = () => scene.fill();

@@ -10,7 +10,7 @@ import {
   requestsFor,
   runCommand,
 } from "../../scenes/provider-requests.ts";
-import { digestsOf, SeenReleases } from "../../scenes/seen-releases.ts";
+import { digestsOf, startSeenReleases } from "../../scenes/seen-releases.ts";
 
 const decide = (decision: "approve" | "forget", type: string) =>
   runCommand(scene.mirror, "trust", decision, `acme/${type}@1.0.0`);
@@ -28,7 +28,7 @@ async function listCandidates(): Promise<readonly string[]> {
   );
 }
 
-const scene = await SeenReleases.start();
+const scene = await startSeenReleases();
 
 const digestOf = ({ checksums }: Release) =>
   createHash("sha256").update(checksums).digest("hex");

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { createSigner } from "../../fakes/signing.ts";
 import { outcomeOf, requestsFor } from "../../scenes/provider-requests.ts";
-import { SeenReleases } from "../../scenes/seen-releases.ts";
+import { startSeenReleases } from "../../scenes/seen-releases.ts";
 
-const scene = await SeenReleases.start();
+const scene = await startSeenReleases();
 
 describe("a release that only grows or shrinks", () => {
   it("takes a platform that is added later", async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { bearer, issueToken } from "../../client-token.ts";
 import {
   auth,
-  AuthenticationScene,
+  startAuthenticationScene,
   ci,
   fileOf,
   folder,
@@ -19,7 +19,7 @@ import {
 
 const stranger = issueToken("stranger");
 
-const scene = await AuthenticationScene.start();
+const scene = await startAuthenticationScene();
 
 describe("without a token", () => {
   it.each([
