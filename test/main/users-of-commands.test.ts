@@ -1,138 +1,126 @@
 import { spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  readdirSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, globSync, lstatSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority } from "../fakes/authority.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
-import { originsOf } from "../origins.ts";
-import { runCommand, type CommandOptions } from "../running-command.ts";
-import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
-import { canBeOthers, source, user } from "../scenes/other-user.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { readDecisions } from "../../src/store/database/audit-log.ts";
 import { makeStorage } from "../commands/storage.ts";
+import { runCommand, type CommandOptions } from "../running-command.ts";
+import { scratch } from "../running-mirror.ts";
+import { canBeOthers, source, user } from "../scenes/other-user.ts";
+import { signer, TrustScene } from "../scenes/trust-scene.ts";
 
-let registry: Registry;
-let config: ReturnType<typeof originsOf>;
+describe.runIf(canBeOthers)("commands beside a daemon of another user", () => {
+  const linux = ["--platform", "linux_amd64"];
+  const spec = "fetched/thing@1.0.0";
+  let scene: TrustScene;
+  /** A configuration that everybody can read. */
+  let file: string;
 
-const linux = ["--platform", "linux_amd64"];
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  await registry.publish({ version: "1.3.0", platforms: ["linux_amd64"] });
-  config = originsOf(authority, registry);
-});
-afterAll(() => registry.stop());
-
-function beside(
-  { configFile }: Pick<RunningMirror, "configFile">,
-  args: readonly string[],
-  options: CommandOptions = {},
-) {
-  return runCommand([...args, "--config", configFile], options);
-}
-
-describe.runIf(canBeOthers)("the users of commands", () => {
-  /** A daemon of another user, which a member of its group and everybody can name. */
-  async function startTheirs() {
-    const own = await startMirror({ config, user });
-    chmodSync(own.directory, 0o710);
-    const file = join(scratch("group"), "provender.yaml");
-    writeFileSync(file, `storage: { directory: ${own.directory} }\n`);
+  beforeAll(async () => {
+    scene = await TrustScene.start({ user });
+    const { directory } = scene.mirror;
+    // Members of its group can name what is in it.
+    chmodSync(directory, 0o710);
+    file = join(scratch("group"), "provender.yaml");
+    writeFileSync(file, `storage: { directory: ${directory} }\n`);
     chmodSync(join(file, ".."), 0o755);
-    const as = (uid: number, gid: number, ...args: readonly string[]) =>
-      spawnSync(process.execPath, [source, ...args, "--config", file], {
-        ...{ uid, gid, encoding: "utf8", cwd: "/" },
-        env: { PATH: process.env.PATH, HOME: "/", SUDO_USER: "someone" },
-      });
-    return { own, as };
-  }
+    await scene.publish("fetched", "1.0.0", await signer("fetched"));
+  });
 
-  const member = 65_000;
+  const asRoot = (args: readonly string[], options: CommandOptions = {}) =>
+    runCommand([...args, "--config", scene.mirror.configFile], options);
 
-  it("are the daemon's own user and root, and the audit log names who it was", async () => {
-    const { own, as } = await startTheirs();
+  const as = (uid: number, gid: number, ...args: readonly string[]) =>
+    spawnSync(process.execPath, [source, ...args, "--config", file], {
+      ...{ uid, gid, encoding: "utf8", cwd: "/" },
+      env: { PATH: process.env.PATH, HOME: "/", SUDO_USER: "someone" },
+    });
+
+  // The daemon notes uses of archives a second after its last command.
+  const list = () =>
+    globSync("**/*", { cwd: scene.mirror.directory }).filter(
+      (path) => !path.startsWith("last-use"),
+    );
+
+  /** Files and folders of the store that its daemon does not own or that others can read. */
+  const strays = () =>
+    list().filter((path) => {
+      const at = join(scene.mirror.directory, path);
+      const { uid, gid, mode } = lstatSync(at);
+      const isOpen = (mode & 0o077) !== 0 && !path.startsWith("tls");
+      return uid !== user || gid !== user || isOpen;
+    });
+
+  it("are its own user's and root's, and the audit log names who it was; a stranger's touch nothing", async () => {
+    const { directory } = scene.mirror;
     const key = ["--for", "acme", "--key", "A".repeat(40)];
-    for (const gid of [user, member]) {
-      const stranger = as(member, gid, "trust", "revoke", ...key);
+    const before = list();
+    for (const gid of [user, 65_000]) {
+      const stranger = as(65_000, gid, "trust", "revoke", ...key);
       expect(stranger.status).toBe(2);
       expect(stranger.stderr).toContain(`belongs to the user ${user}`);
     }
-    for (const [uid, verb] of [
-      [user, "revoke"],
-      [0, "forget"],
-    ] as const)
-      expect(as(uid, uid, "trust", verb, ...key).stderr).not.toContain(
-        "belongs to the user",
-      );
-    await own.stop();
-    const log = join(own.directory, "audit", "decisions.jsonl");
-    const operators = readFileSync(log, "utf8")
-      .trim()
-      .split("\n")
-      .map((line) => (JSON.parse(line) as { operator?: string }).operator);
-    expect(operators).toEqual(["someone", "someone"]);
+    expect(list()).toEqual(before);
+    expect(as(user, user, "trust", "revoke", ...key).status).toBe(0);
+    expect(as(0, 0, "trust", "forget", ...key).status).toBe(0);
+    const log = join(directory, "audit", "decisions.jsonl");
+    const decided = await readDecisions(log);
+    expect(decided.map(({ operator }) => operator)).toEqual([
+      ...["someone", "someone"],
+    ]);
+    expect(strays()).toEqual([]);
   });
 
-  it("write nothing over the store, by no path to it", async () => {
-    const { own, as } = await startTheirs();
-    const spec = [...linux, "acme/widget@1.3.0"];
-    // The registry of this process answers nothing while it waits for another.
-    expect(await beside(own, ["prefetch", ...spec])).toMatchObject({
-      status: 0,
-    });
-    const links = scratch("links");
-    chmodSync(links, 0o777);
-    symlinkSync(own.directory, join(links, "storage"));
-    const look = () => [
-      readdirSync(own.directory).toSorted(),
-      readFileSync(join(own.directory, "store.json"), "utf8"),
-    ];
-    const before = look();
-    for (const place of [
-      ["--to", `${own.directory}/a.tar`],
-      ["--to", join(links, "storage", "store.json")],
-      ["--to", join(own.directory, "provender.db")],
-      ["--to", own.directory],
-      ["--to", join(links, "storage", "blobs")],
-      ["--to", join(own.directory, "new.oci")],
-    ]) {
-      const inside = as(0, 0, "export", ...place, ...spec);
-      expect(inside.stderr).toContain("(it is in the storage directory)");
-      expect(inside.status).toBe(1);
+  it("revoke and approve within a second as root, and leave the daemon all its files", async () => {
+    const known = await signer("known");
+    await scene.contact("revoked", known);
+    const key = ["--key", known.fingerprint, "--for", "revoked"];
+    for (const [deed, outcome] of [
+      ["revoke", "451 key-refused"],
+      ["approve", "200"],
+    ] as const) {
+      expect(await asRoot(["trust", deed, ...key])).toMatchObject({
+        ...{ status: 0, stderr: "" },
+      });
+      await scene.expectOutcome("revoked", "1.0.0", outcome);
     }
-    expect(look()).toEqual(before);
-    const out = ["--to", join(links, "tree"), ...spec];
-    expect(as(user, user, "export", ...out).stderr).toContain(
-      "1 packages exported, 0 failed",
-    );
-    await own.stop();
+    expect(strays()).toEqual([]);
+  });
+
+  it("prefetch, verify, repair, prune, export and import as root, and leave the daemon all its files", async () => {
+    const place = scratch("owner");
+    chmodSync(place, 0o777);
+    const bundle = join(place, "bundle.tar");
+    for (const args of [
+      ["prefetch", ...linux, spec],
+      ["verify", "--repair"],
+      ["prune"],
+      ["export", ...linux, "--to", bundle, spec],
+      ["import", bundle],
+    ]) {
+      const run = await asRoot(args);
+      expect([args[0], run.status]).toEqual([args[0], 0]);
+      expect([args[0], strays()]).toEqual([args[0], []]);
+    }
+    expect(await scene.ask("fetched").delivery("1.0.0")).toBe("200");
   });
 
   it("have their own files read with their rights, and nothing of them quoted", async () => {
-    const { own, as } = await startTheirs();
     const cwd = scratch("own");
-    const bundle = ["export", "--to", "week.tar", "acme/widget@1.3.0"];
-    const storage = makeStorage(config);
-    const exported = await beside(storage, [...bundle, ...linux], { cwd });
-    expect(exported.status).toBe(0);
+    const bundle = ["export", "--to", "week.tar", ...linux, spec];
+    const { configFile } = makeStorage(scene.config);
+    const args = [...bundle, "--config", configFile];
+    expect((await runCommand(args, { cwd })).status).toBe(0);
     chmodSync(cwd, 0o700);
-    const run = await beside(own, ["import", "week.tar"], { cwd });
-    expect(run.stderr).toContain("week.tar: 1 releases, 1 archives imported");
+    const run = await asRoot(["import", "week.tar"], { cwd });
+    expect(run.stderr).toContain("week.tar: 1 releases, ");
     expect(run.status).toBe(0);
-    const missing = await beside(own, ["import", "gone.tar"], { cwd });
-    expect([missing.status, missing.stderr]).toEqual([
-      1,
-      expect.stringContaining(
-        "gone.tar is refused as a bundle (it cannot be read, ENOENT)",
-      ),
-    ]);
-    const folder = await beside(own, ["import", "."], { cwd });
+    const missing = await asRoot(["import", "gone.tar"], { cwd });
+    expect(missing.stderr).toContain(
+      "gone.tar is refused as a bundle (it cannot be read, ENOENT)",
+    );
+    expect(missing.status).toBe(1);
+    const folder = await asRoot(["import", "."], { cwd });
     expect(folder.stderr).toContain("it is not a file");
     const secret = join(cwd, ".terraform.lock.hcl");
     writeFileSync(secret, "hunter2 {\n");
@@ -140,14 +128,12 @@ describe.runIf(canBeOthers)("the users of commands", () => {
       ["import", secret],
       ["prefetch", "--lock-file", secret],
       ["prefetch", "--directory", cwd],
-      ["lock", "--mirror", own.url, cwd],
-    ]) {
+      ["lock", "--mirror", scene.mirror.url, cwd],
+    ])
       for (const uid of [user, 0]) {
         const refused = as(uid, uid, ...args);
         expect(refused.status, args.join(" ")).not.toBe(0);
         expect(refused.stdout + refused.stderr).not.toContain("hunter2");
       }
-    }
-    await own.stop();
   });
 });

@@ -8,9 +8,7 @@ import {
 } from "../../src/config/load.ts";
 import type { Answer } from "../../src/mirror/cache/metadata-cache.ts";
 import { statusOf } from "../../src/server/http/error-response.ts";
-import type { AdmissionRules } from "../../src/mirror/trust/admission-rules.ts";
-import { layOutStore, type StoreLayout } from "../../src/store/layout.ts";
-import type { RecordStore } from "../../src/store/records/record-store.ts";
+import { layOutStore } from "../../src/store/layout.ts";
 import { prepareStorageDirectory } from "../../src/store/storage-directory.ts";
 import { Alarms } from "../../src/telemetry/alarms.ts";
 import { Metrics } from "../../src/telemetry/metrics.ts";
@@ -24,69 +22,33 @@ import { sha256 } from "../mirror/archives/archives.ts";
 const hostname = "registry.terraform.io";
 const linux: Platform = { os: "linux", arch: "amd64" };
 
-/**
- * Answer to a client: a value and whether it was stale, or the status of a
- * refusal.
- */
-export interface Told<V> {
-  readonly status: number;
-  readonly value?: V;
-  readonly outcome?: string;
-  readonly age?: number;
-  readonly code?: string;
-  readonly message?: string;
-}
-
-interface TimedParts {
-  readonly clock: TestClock;
-  readonly records: RecordStore;
-  /** Makes rules that count their reads. */
-  readonly count: (rules: AdmissionRules) => AdmissionRules;
-}
-
 /** The mirror as the daemon wires it, without a face, on a clock that tests set. */
 export async function startTimedMirror(
   config: Readonly<Record<string, unknown>>,
   env: NodeJS.ProcessEnv = {},
-  directory?: string,
-  choose: (layout: StoreLayout) => Partial<TimedParts> = () => ({}),
   limits: Partial<Configuration["limits"]> = {},
 ) {
-  const storage = makeStorage(config, directory);
-  const file = storage.configFile;
+  const { configFile: file, directory } = makeStorage(config);
   const loaded = loadConfiguration({ file, env, cwd: "/", home: "/" });
   const configuration = { ...loaded, limits: { ...loaded.limits, ...limits } };
-  const layout = layOutStore(storage.directory);
+  const layout = layOutStore(directory);
   await prepareStorageDirectory(layout);
-  const { clock = new TestClock(), count, ...parts } = choose(layout);
+  const clock = new TestClock();
   const log: string[] = [];
   const logger = pino({ level: "info" }, { write: (line) => log.push(line) });
   const metrics = new Metrics(new Date(0));
   const wired = wireTelemetry(configuration, layout, metrics);
   const alarms = new Alarms(logger, metrics);
   const watch = { ...wired, logger, metrics, alarms };
-  const core = wireCore(
-    configuration,
-    count?.(wireRules(configuration)) ?? wireRules(configuration),
-    layout,
-    watch,
-    { ...parts, clock },
-  );
+  const rules = wireRules(configuration);
+  const core = wireCore(configuration, rules, layout, watch, { clock });
   const addressOf = (type: string, version: string) => ({
     provider: providerAddress(hostname, "acme", type),
     version: parseVersion(version),
   });
   return {
-    core,
-    clock,
-    log,
-    directory: storage.directory,
-    metric: async (name: string) => {
-      const { text } = await watch.metrics.render();
-      const lines = text.split("\n").filter((line) => line.startsWith(name));
-      return lines.reduce((sum, line) => sum + Number(line.split(" ")[1]), 0);
-    },
-    exposition: async () => (await watch.metrics.render()).text,
+    ...{ clock, log, directory },
+    exposition: async () => (await metrics.render()).text,
     index: (type: string) =>
       tell(async () => {
         const { provider } = addressOf(type, "1.0.0");
@@ -95,9 +57,8 @@ export async function startTimedMirror(
       }),
     version: (type: string, version: string) =>
       tell(async () => {
-        const answer = await core.providers.findRelease(
-          addressOf(type, version),
-        );
+        const address = addressOf(type, version);
+        const answer = await core.providers.findRelease(address);
         const value = await core.providers.describePackages(answer.value);
         return { ...answer, value };
       }),
@@ -122,7 +83,8 @@ export async function startTimedMirror(
   };
 }
 
-async function tell<V>(ask: () => Promise<Answer<V>>): Promise<Told<V>> {
+/** A value and whether it was stale, or the status of a refusal. */
+async function tell<V>(ask: () => Promise<Answer<V>>) {
   try {
     const { value, outcome, age } = await ask();
     return { status: 200, value, outcome, age };

@@ -23,8 +23,6 @@ const settings = { token: { env: "TOKEN" }, allowPrivateAddresses: true };
 const mirror = await startTimedMirror(
   originsOf(authority, home, settings),
   { TOKEN: token },
-  undefined,
-  undefined,
   { firstByte: 2_000, answer: 3_000 },
 );
 
