@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { access, constants, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { connect, createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -7,18 +7,6 @@ import { setTimeout as pause } from "node:timers/promises";
 import { endingWithTests } from "../child-process.ts";
 import type { Authority } from "../fakes/authority.ts";
 import { scratch } from "../running-mirror.ts";
-
-/** Finds the machine's nginx; reports on standard error when it is missing. */
-export async function findNginx(): Promise<string | undefined> {
-  const folders = [...(process.env.PATH ?? "").split(":"), "/usr/sbin"];
-  for (const folder of folders) {
-    const binary = join(folder, "nginx");
-    const executable = access(binary, constants.X_OK);
-    if (await executable.then(() => true).catch(() => false)) return binary;
-  }
-  console.error("NOT TESTED with nginx: it is not on PATH.");
-  return undefined;
-}
 
 /** nginx over HTTPS with these directives in its one server. */
 export async function startServer(

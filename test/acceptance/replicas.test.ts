@@ -14,11 +14,11 @@ import {
 } from "../scenes/provider-requests.ts";
 import {
   countWaiting,
-  moduleHost,
   sha256Of,
   startReplicaScene,
   type ReplicaScene,
 } from "../scenes/replica-scene.ts";
+import { moduleHost } from "../scenes/world.ts";
 
 const ci = issueToken("ci");
 let scene: ReplicaScene;

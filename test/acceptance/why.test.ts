@@ -1,14 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { originsOf } from "../origins.ts";
-import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
+import { startMirror, type RunningMirror } from "../running-mirror.ts";
 import { requestsFor, runCommand } from "../scenes/provider-requests.ts";
 import { cases, host, onFullDisk, startWhyScene } from "../scenes/why-scene.ts";
 import {
   findClients,
   hostConfig,
+  init,
   networkMirrorConfig,
-  runClient,
-  writeConfiguration,
   type Client,
 } from "./clients.ts";
 
@@ -34,21 +33,17 @@ const ways = {
 type Way = keyof typeof ways;
 
 /** What `init` ends with for `HOSTNAME/NAMESPACE/TYPE[/VERSION]`. */
-async function init(
+async function install(
   client: Client,
   way: Way,
   path: string,
   mirror = scene.mirror,
 ) {
   const [hostname = "", namespace, type, version] = path.split("/");
-  const directory = scratch("why");
   const source = `${hostname}/${namespace}/${type}`;
   const wanted = version === undefined ? { source } : { source, version };
-  await writeConfiguration(directory, { wanted });
-  return runClient(client, ["init", "-no-color"], {
-    ...{ directory, cliConfig: ways[way](mirror, hostname) },
-    caFile: mirror.caFile,
-  });
+  const cliConfig = ways[way](mirror, hostname);
+  return init(client, { wanted }, { cliConfig, caFile: mirror.caFile });
 }
 
 async function explain(path: string, mirror = scene.mirror) {
@@ -90,7 +85,7 @@ describe.each(clients)("$name $version gets what explain says", (client) => {
     async (way) => {
       const rows = [];
       for (const { title, path, code, headline = /./, mirror } of ofProviders) {
-        const { status, output } = await init(client, way, path, mirror);
+        const { status, output } = await install(client, way, path, mirror);
         const told = await explain(path, mirror);
         rows.push({ title, client: status, explain: told.status });
         expect.soft({ title, status: told.status }).toEqual({
@@ -121,7 +116,7 @@ describe.each(clients)("$name $version gets what explain says", (client) => {
         [`${host}/acme/withdrawn/1.0.0`, 1],
         [`${host}/acme/never-met`, 1],
       ] as const) {
-        const ran = await init(client, way, path, offline);
+        const ran = await install(client, way, path, offline);
         expect.soft([path, ran.status]).toEqual([path, status]);
         expect.soft(await explain(path, offline)).toMatchObject({ status });
       }
@@ -136,20 +131,20 @@ describe.each(clients)("$name $version gets what explain says", (client) => {
       const gone = await scene.registry.publish(release);
       const path = `${host}/acme/${type}`;
       expect(await explain(`${path}/1.1.0`)).toMatchObject({ status: 1 });
-      expect((await init(client, way, `${path}/1.1.0`)).status).toBe(1);
+      expect((await install(client, way, `${path}/1.1.0`)).status).toBe(1);
       const next = await scene.registry.publish({
         ...release,
         version: "1.1.0",
       });
       expect(await explain(`${path}/1.1.0`)).toMatchObject({ status: 0 });
-      expect((await init(client, way, `${path}/1.1.0`)).status).toBe(0);
+      expect((await install(client, way, `${path}/1.1.0`)).status).toBe(0);
       // That one is stored; the other one was only seen.
       await requestsFor(scene.mirror, type).version("1.0.0");
       for (const one of [gone, next]) scene.registry.withdraw(one);
       expect(await explain(`${path}/1.0.0`)).toMatchObject({ status: 1 });
-      expect((await init(client, way, `${path}/1.0.0`)).status).toBe(1);
+      expect((await install(client, way, `${path}/1.0.0`)).status).toBe(1);
       expect(await explain(`${path}/1.1.0`)).toMatchObject({ status: 0 });
-      expect((await init(client, way, `${path}/1.1.0`)).status).toBe(0);
+      expect((await install(client, way, `${path}/1.1.0`)).status).toBe(0);
     },
   );
 });

@@ -58,7 +58,7 @@ async function testRules(tests: readonly RuleTest[]): Promise<void> {
   await run("promtool", ["test", "rules", file]);
 }
 
-const canTest = await has("promtool", "the alert rules");
+const canTest = has("promtool", "the alert rules");
 
 const rises = "0+0x24 1+0x12";
 const at = "125m";

@@ -17,8 +17,8 @@ import {
 import { copyMachineRoot, unpackDebianRoot } from "./machine-root.ts";
 import { has, isRoot, makeRelease, run } from "./release.ts";
 
-const canPack = await has("dpkg-deb", "the Debian package");
-const canLint = await has("lintian", "the Debian package with lintian");
+const canPack = has("dpkg-deb", "the Debian package");
+const canLint = has("lintian", "the Debian package with lintian");
 const suites = ["bookworm", "trixie"];
 
 const clients = await findClients();

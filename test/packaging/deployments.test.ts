@@ -14,8 +14,8 @@ const folder = join(root, "packaging");
 const read = (...names: string[]) =>
   readFileSync(join(folder, ...names), "utf8");
 const any = expect.anything() as unknown;
-const canBuild = await has("kustomize", "the manifests for Kubernetes");
-const canBalance = await has("haproxy", "the balancer of the compose files");
+const canBuild = has("kustomize", "the manifests for Kubernetes");
+const canBalance = has("haproxy", "the balancer of the compose files");
 
 /** Fields of every Kubernetes manifest. */
 interface Manifest {

@@ -9,7 +9,7 @@ import { makeInstalledScene, type InstalledScene } from "./installed.ts";
 import { has, isRoot, makeRelease, run } from "./release.ts";
 
 const canChroot =
-  isRoot && (await has("chroot", "the executable in a root of its own"));
+  isRoot && has("chroot", "the executable in a root of its own");
 
 /** To find chroot; in the root there is nothing to find. */
 const env = { PATH: process.env.PATH };

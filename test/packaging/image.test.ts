@@ -5,9 +5,9 @@ import { scratch, startDaemon } from "../running-mirror.ts";
 import { makeInstalledScene, type InstalledScene } from "./installed.ts";
 import { has, isRoot, makeRelease, run } from "./release.ts";
 
-const canUnpack = await has("umoci", "the container image");
-const canRun = isRoot && (await has("runc", "the container image with runc"));
-const canInspect = await has("skopeo", "the container image with skopeo");
+const canUnpack = has("umoci", "the container image");
+const canRun = isRoot && has("runc", "the container image with runc");
+const canInspect = has("skopeo", "the container image with skopeo");
 
 interface Mount {
   readonly destination: string;

@@ -4,13 +4,12 @@ import { stringify } from "yaml";
 import { expect } from "vitest";
 import {
   findClients,
+  init,
   networkMirrorConfig,
-  runClient,
-  writeConfiguration,
 } from "../acceptance/clients.ts";
 import { createAuthority } from "../fakes/authority.ts";
 import { startRegistry } from "../fakes/registry.ts";
-import { scratch, startDaemon } from "../running-mirror.ts";
+import { startDaemon } from "../running-mirror.ts";
 
 const clients = await findClients();
 
@@ -44,14 +43,12 @@ export async function makeInstalledScene() {
     /** Installs a provider through the daemon with every client of this machine. */
     initThrough: async (url: string, caFile: string) => {
       for (const client of clients) {
-        const directory = scratch("init");
         const source = "registry.terraform.io/acme/widget";
         const widget = { source, version: "1.2.3" };
-        await writeConfiguration(directory, { widget });
         const cliConfig = networkMirrorConfig(`${url}providers/`);
         expect(readFileSync(caFile, "utf8")).toContain("CERTIFICATE");
-        const options = { directory, cliConfig, caFile };
-        const { status, output } = await runClient(client, ["init"], options);
+        const options = { cliConfig, caFile };
+        const { status, output } = await init(client, { widget }, options);
         expect(output).toContain("successfully initialized");
         expect(status).toBe(0);
       }

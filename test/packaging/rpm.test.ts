@@ -11,9 +11,9 @@ import { copyMachineRoot } from "./machine-root.ts";
 import { has, isRoot, makeRelease, run } from "./release.ts";
 
 const canPack =
-  (await has("rpmbuild", "the package for Red Hat")) &&
-  (await has("rpm", "the package for Red Hat")) &&
-  (await has("dpkg-query", "the package for Red Hat")) &&
+  has("rpmbuild", "the package for Red Hat") &&
+  has("rpm", "the package for Red Hat") &&
+  has("dpkg-query", "the package for Red Hat") &&
   isRoot;
 
 describe.skipIf(!canPack)("the package for Red Hat", () => {

@@ -3,10 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { has, makeRelease, type Kind } from "./release.ts";
 
-const canPack = await has(
-  "dpkg-deb",
-  "that a Debian package is the same again",
-);
+const canPack = has("dpkg-deb", "that a Debian package is the same again");
 const kinds: readonly Kind[] = ["executable", "image", "npm"];
 
 it.each(canPack ? [...kinds, "deb" as const] : kinds)(

@@ -1,30 +1,20 @@
 import { readMetric } from "./provider-requests.ts";
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createAuthority } from "../fakes/authority.ts";
 import { startLooseBucket } from "../fakes/loose-bucket.ts";
-import { startRegistry } from "../fakes/registry.ts";
-import { FakeModuleRegistry } from "../fakes/module-registry.ts";
 import type { Release } from "../fakes/release.ts";
-import { originsOf } from "../origins.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import { startPostgres } from "./postgres.ts";
-
-export const moduleHost = "modules.example.com";
+import { startOrigins } from "./world.ts";
 
 export type ReplicaScene = Awaited<ReturnType<typeof startReplicaScene>>;
 
 /** Replicas that are real daemons on one PostgreSQL, with one bucket, and the registry that they mirror. */
 export async function startReplicaScene() {
-  const authority = await createAuthority();
-  const registry = await startRegistry({ authority });
-  const modules = await FakeModuleRegistry.start({ authority });
+  const { config: origins, ...origin } = await startOrigins();
   const bucket = await startLooseBucket();
   const postgres = await startPostgres();
-  const { origins } = originsOf(authority, registry);
-  const [{ ca }] = Object.values(origins) as [{ ca: string }];
-  const all = { ...origins, [moduleHost]: { url: modules.url, ca } };
   const running: RunningMirror[] = [];
   /** `database.url` of one that nothing else is in. */
   const makeDatabase = async () => {
@@ -36,7 +26,7 @@ export async function startReplicaScene() {
     await Promise.all(running.splice(0).map((mirror) => mirror.stop()));
   };
   return {
-    ...{ bucket, postgres, authority, registry, modules, makeDatabase },
+    ...{ ...origin, bucket, postgres, makeDatabase },
     /** On a database of their own, unless one is given. */
     start: async ({
       count = 1,
@@ -49,7 +39,7 @@ export async function startReplicaScene() {
         const listen = { port: 0, tls: "off" };
         const storage = { directory, s3: bucket.settings };
         const own = { listen, storage, database: { url } };
-        const whole = { ...own, origins: all, ...config };
+        const whole = { ...own, ...origins, ...config };
         return startMirror({ directory, config: whole });
       };
       const started = await Promise.all(
@@ -67,6 +57,7 @@ export async function startReplicaScene() {
     stop: async () => {
       await stopReplicas();
       bucket.stop();
+      const { registry, modules } = origin;
       await Promise.all([registry.stop(), modules.stop(), postgres.close()]);
     },
   };
@@ -78,5 +69,5 @@ export function countWaiting(mirror: RunningMirror): Promise<number> {
 }
 
 export function sha256Of(bytes: Buffer): string {
-  return createHash("sha256").update(bytes).digest("hex");
+  return hash("sha256", bytes);
 }

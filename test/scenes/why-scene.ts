@@ -1,19 +1,16 @@
 import { expect } from "vitest";
 import { all, alteredByte, json, onlyFor, status } from "../fakes/faults.ts";
-import { FakeModuleRegistry } from "../fakes/module-registry.ts";
 import type { PublishOptions, Registry } from "../fakes/registry.ts";
 import type { Release } from "../fakes/release.ts";
 import type { Signer } from "../fakes/signing.ts";
 import { issueToken } from "../client-token.ts";
-import { originsOf } from "../origins.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import { awaitHit } from "./log-lines.ts";
 import { eventually, requestsFor, runCommand } from "./provider-requests.ts";
 import { signer } from "./trust-scene.ts";
-import { startOrigin } from "./world.ts";
+import { moduleHost, startOrigins } from "./world.ts";
 
 export const host = "registry.terraform.io";
-const moduleHost = "modules.example.com";
 export const tokens = {
   good: issueToken("canary-of-operators"),
   expired: issueToken("canary-expired", new Date("2020-01-01T00:00:00Z")),
@@ -203,13 +200,11 @@ export const onFullDisk: WhyCase = {
 
 /** A mirror in front of origins with every fault, an offline one that wants a token, and one whose disk is full. */
 export async function startWhyScene() {
-  const { authority, registry } = await startOrigin();
-  const modules = await FakeModuleRegistry.start({ authority });
+  const { authority, registry, modules, config } = await startOrigins();
+  const { origins } = config;
   for (const name of ["far", "denied", "young", "broken"])
     modules.publish(`acme/${name}/aws`, "1.0.0", "hg::https://hg.example.com/");
   modules.publish("acme/broken/aws", "1.1.0", `${modules.url}none.tar.gz`);
-  const { origins } = originsOf(authority, registry);
-  const [{ ca }] = Object.values(origins) as [{ ca: string }];
   const { good, expired } = tokens;
   const directory = scratch("full");
   const [mirror, guarded, full] = await Promise.all([
@@ -217,7 +212,6 @@ export async function startWhyScene() {
       config: {
         origins: {
           ...origins,
-          [moduleHost]: { url: modules.url, ca },
           "down.example.com": { url: "https://127.0.0.1:1/" },
         },
         freshness: { versions: "0" },

@@ -3,7 +3,8 @@ import type { RequestListener } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
-import { findNginx, startServer } from "../../acceptance/nginx.ts";
+import { startServer } from "../../acceptance/nginx.ts";
+import { findOnPath } from "../../on-path.ts";
 import {
   DoctorScene,
   freePort,
@@ -57,7 +58,7 @@ describe("provender doctor --mirror", () => {
   });
 
   it("finds no fault in nginx as the manual sets it up", async () => {
-    const nginx = await findNginx();
+    const nginx = findOnPath("nginx", "a proxy in front of the mirror");
     if (nginx === undefined) return;
     const directives = `location / { proxy_pass ${scene.mirror.url}; proxy_http_version 1.1; proxy_set_header Host $host; proxy_set_header Connection ""; proxy_buffering off; }`;
     const front = await startServer(nginx, scene.authority, directives);
