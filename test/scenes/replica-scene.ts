@@ -1,4 +1,3 @@
-import { readMetric } from "./provider-requests.ts";
 import { hash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -61,11 +60,6 @@ export async function startReplicaScene() {
       await Promise.all([registry.stop(), modules.stop(), postgres.close()]);
     },
   };
-}
-
-/** Archives that a replica has yet to bring into the bucket. */
-export function countWaiting(mirror: RunningMirror): Promise<number> {
-  return readMetric(mirror, "provender_bucket_outbox");
 }
 
 export function sha256Of(bytes: Buffer): string {
