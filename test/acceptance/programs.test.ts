@@ -106,7 +106,7 @@ function update(args: readonly string[], hostname: string, cwd?: string) {
     SSL_CERT_FILE: open.caFile,
     TFREGISTRY_BASE_URL: `${open.url}registry/${hostname}/`,
   };
-  return run(tfupdate?.binary ?? "", args, env, cwd);
+  return run(tfupdate ?? "", args, env, cwd);
 }
 
 it.runIf(tfupdate !== undefined)(

@@ -12,31 +12,6 @@ import {
   type RequestKind,
 } from "./request-log.ts";
 
-/** Faults of the next answers by kind. */
-class FaultScript {
-  #sticky = new Map<RequestKind, Fault>();
-  #queued = new Map<RequestKind, Fault[]>();
-
-  /** One fault stays until it is replaced; a list is consumed in order. */
-  set(kind: RequestKind, faults: Fault | readonly Fault[]): void {
-    this.#sticky.delete(kind);
-    this.#queued.delete(kind);
-    if (typeof faults === "function") this.#sticky.set(kind, faults);
-    else this.#queued.set(kind, [...faults]);
-  }
-
-  clear(): void {
-    this.#sticky.clear();
-    this.#queued.clear();
-  }
-
-  apply(reply: Reply, request: LoggedRequest): Reply {
-    const fault =
-      this.#sticky.get(request.kind) ?? this.#queued.get(request.kind)?.shift();
-    return fault === undefined ? reply : fault(reply, request);
-  }
-}
-
 export interface RegistryOptions {
   readonly authority: Authority;
   /** Another name in the certificate, beside localhost and 127.0.0.1. */
@@ -79,7 +54,7 @@ export class Registry {
   etags = true;
   latencyMs: number | undefined;
   bytesPerSecond: number | undefined;
-  readonly #script = new FaultScript();
+  readonly #script = new Map<RequestKind, Fault | Fault[]>();
   readonly #catalog = new Catalog();
   readonly #listener: Listener;
 
@@ -155,7 +130,7 @@ export class Registry {
 
   /** One fault for all answers of a kind until replaced, or a list for the next ones. */
   script(kind: RequestKind, faults: Fault | readonly Fault[]): void {
-    this.#script.set(kind, faults);
+    this.#script.set(kind, typeof faults === "function" ? faults : [...faults]);
   }
 
   /** No faults from now on. */
@@ -182,8 +157,9 @@ export class Registry {
       open.end(response.writableFinished ? "complete" : "cut"),
     );
     const reply = this.#paced(this.#replyTo(open.logged), open.logged);
-    const scripted = this.#script.apply(reply, open.logged);
-    await sendReply(scripted, response);
+    const script = this.#script.get(kind);
+    const fault = Array.isArray(script) ? script.shift() : script;
+    await sendReply(fault?.(reply, open.logged) ?? reply, response);
   }
 
   #replyTo(request: LoggedRequest): Reply {

@@ -8,6 +8,8 @@ import {
 } from "../fakes/module-registry.ts";
 import { scratch, type Answer, type RunningMirror } from "../running-mirror.ts";
 
+export { codeOf } from "./provider-requests.ts";
+
 export const moduleBase = "/v1/modules/registry.terraform.io/acme";
 
 type Settings = Readonly<Record<string, unknown>>;
@@ -68,10 +70,6 @@ export function getArchive(
   format = "tar.gz",
 ): Promise<Answer> {
   return mirror.get(`${moduleBase}/${module}/aws/1.0.0/archive.${format}`);
-}
-
-export function codeOf(answer: Answer): string {
-  return (answer.json() as { code: string }).code;
 }
 
 /** Files in a part of a storage directory. */
