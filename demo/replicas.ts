@@ -24,7 +24,7 @@ async function main(): Promise<void> {
     ["haproxy", "the balancer"],
     ["initdb", "the database"],
   ] as const)
-    if (!(await has(program, what))) {
+    if (!has(program, what)) {
       say("Install them: apt-get install haproxy postgresql");
       check(false, `there is ${what} to show replicas with`);
       return;

@@ -50,7 +50,7 @@ export const groups: Readonly<Record<string, Group>> = {
     holds: "disks that are full or fail, other users, few descriptors",
     needs: ["strace", "mount", "prlimit", "unshare"],
     files: [
-      "test/store/{full-disk,durable-file,storage-owner}.test.ts",
+      "test/store/{full-disk,durable-file}.test.ts",
       "test/server/http/few-descriptors.test.ts",
     ],
   },

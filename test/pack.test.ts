@@ -1,15 +1,18 @@
 import { execFile, spawnSync } from "node:child_process";
-import { chmod, mkdir, readFile, stat, symlink } from "node:fs/promises";
+import {
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
-import { createAuthority } from "./fakes/authority.ts";
-import { startRegistry } from "./fakes/registry.ts";
-import { originsOf } from "./origins.ts";
 import { makeRelease } from "./packaging/release.ts";
-import { runCommand } from "./running-command.ts";
 import { scratch, startMirror } from "./running-mirror.ts";
 import { findDeadLinks } from "./scenes/documents.ts";
+import { startOrigin } from "./scenes/world.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "..");
@@ -20,56 +23,44 @@ interface Manifest {
   readonly dependencies?: unknown;
 }
 
-let manifest: Manifest;
-let tarball: string;
-let names: readonly string[];
+const manifest = JSON.parse(
+  readFileSync(join(root, "package.json"), "utf8"),
+) as Manifest;
 /** The folder of the installed package, and the program as npm links it. */
-let installed: string;
-let program: string;
+const modules = join(scratch("installed"), "node_modules");
+const installed = join(modules, "provender");
+const program = join(modules, ".bin", "provender");
+let tarball: string;
 
 beforeAll(async () => {
-  const text = await readFile(join(root, "package.json"), "utf8");
-  manifest = JSON.parse(text) as Manifest;
   tarball = (await makeRelease("npm", ".tgz")).file;
-  const { stdout } = await run("tar", ["-tzf", tarball]);
-  names = stdout.split("\n").filter((name) => /[^/]$/.test(name));
-  [installed, program] = await install(tarball);
+  for (const folder of [installed, dirname(program)])
+    mkdirSync(folder, { recursive: true });
+  await run("tar", ["-xzf", tarball, "-C", installed, "--strip-components=1"]);
+  chmodSync(join(installed, manifest.bin.provender), 0o755);
+  symlinkSync(join("..", "provender", manifest.bin.provender), program);
 }, 120_000);
 
-/** As npm would: the package unpacked and linked, with nothing beside it. */
-async function install(file: string): Promise<[string, string]> {
-  const modules = join(scratch("installed"), "node_modules");
-  const folder = join(modules, "provender");
-  await mkdir(folder, { recursive: true });
-  await run("tar", ["-xzf", file, "-C", folder, "--strip-components=1"]);
-  const link = join(modules, ".bin", "provender");
-  await mkdir(dirname(link));
-  await chmod(join(folder, manifest.bin.provender), 0o755);
-  await symlink(join("..", "provender", manifest.bin.provender), link);
-  return [folder, link];
-}
-
 describe("the package", () => {
-  it("holds what runs, what explains it, and nothing else", () => {
+  it("holds what runs, what explains it, and nothing else", async () => {
+    const { stdout } = await run("tar", ["-tzf", tarball]);
+    const names = stdout.split("\n").filter((name) => /[^/]$/.test(name));
     const allowed =
       /^package\/(?:dist\/(?:[A-Za-z0-9-]+\.js|package\.json)|systemd\/[a-z@.-]+|docs\/(?:(?:design\/)?(?:[a-z-]+|README)\.md|commands\.schema\.json)|config\.example\.yaml|package\.json|packaging\/(?:compose|kustomize|monitoring)\/[a-z/.-]+|(?:README|CHANGELOG|CONTRIBUTING|SECURITY)\.md|LICENSES?)$/;
     expect(names.filter((name) => !allowed.test(name))).toEqual([]);
     expect(names).toContain("package/dist/main.js");
     expect(names).toContain("package/systemd/provender.service");
+    expect(statSync(tarball).size).toBeLessThan(4 * 1024 * 1024);
   });
 
   it("has all that its documents lead to", () => {
     expect(findDeadLinks(installed)).toEqual([]);
   });
 
-  it("is small", async () => {
-    expect((await stat(tarball)).size).toBeLessThan(4 * 1024 * 1024);
-  });
-
-  it("needs no other package", async () => {
-    const main = await readFile(join(installed, "dist", "main.js"), "utf8");
+  it("needs no other package", () => {
+    const main = readFileSync(join(installed, "dist", "main.js"), "utf8");
     expect(main).toMatch(/^#!\/usr\/bin\/env node\n/);
-    const text = await readFile(join(installed, "package.json"), "utf8");
+    const text = readFileSync(join(installed, "package.json"), "utf8");
     expect((JSON.parse(text) as Manifest).dependencies).toBeUndefined();
   });
 });
@@ -82,17 +73,9 @@ describe("the installed program", () => {
     expect(stdout).toBe(`${manifest.version}\n`);
   });
 
-  it("explains itself", async () => {
-    const { status, stdout } = await runCommand(["--help"], { program });
-    expect(stdout).toContain("Usage: provender");
-    expect(status).toBe(0);
-  });
-
   it("serves, with its threads for signatures and hashes", async () => {
-    const authority = await createAuthority();
-    const registry = await startRegistry({ authority });
+    const { registry, config } = await startOrigin();
     const release = await registry.publish({ type: "demo", version: "1.2.3" });
-    const config = originsOf(authority, registry);
     const mirror = await startMirror({ config, program });
     const folder = "/providers/registry.terraform.io/acme/demo";
     const { filename, bytes, sha256, h1 } = release.archive("linux_amd64");
@@ -109,7 +92,6 @@ describe("the installed program", () => {
 
     expect((await mirror.get("/")).status).toBe(200);
     expect(await mirror.stop()).toBe(0);
-    await registry.stop();
   });
 });
 

@@ -1,7 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { accessSync, constants } from "node:fs";
-import { delimiter, join } from "node:path";
 import { groups } from "./lanes.ts";
+import { findOnPath } from "./on-path.ts";
 
 // Runs the groups that are named, or all, one after the other, and says at the end what was not tested.
 
@@ -18,7 +17,7 @@ const results: string[] = [];
 let failed = false;
 for (const [name, group] of Object.entries(groups)) {
   if (named.length > 0 && !named.includes(name)) continue;
-  const missing = group.needs.filter((program) => !isOnPath(program));
+  const missing = group.needs.filter((name) => findOnPath(name) === undefined);
   if (missing.length > 0) {
     console.error(
       `\n${name}: NOT TESTED with ${missing.join(", ")}: not on PATH.`,
@@ -43,15 +42,4 @@ process.exitCode = failed ? 1 : 0;
 
 function needsOf(needs: readonly string[]): string {
   return needs.length > 0 ? `${" ".repeat(12)}needs ${needs.join(", ")}\n` : "";
-}
-
-function isOnPath(program: string): boolean {
-  return (process.env.PATH ?? "").split(delimiter).some((folder) => {
-    try {
-      accessSync(join(folder, program), constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
 }

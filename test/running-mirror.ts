@@ -1,6 +1,10 @@
 import { parseSha256 } from "../src/address/hash.ts";
 import { blobPath, layOutStore } from "../src/store/layout.ts";
-import { spawn, type ChildProcess } from "node:child_process";
+import {
+  spawn,
+  type ChildProcess,
+  type SpawnOptions,
+} from "node:child_process";
 import { once } from "node:events";
 import { chownSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import {
@@ -114,53 +118,72 @@ export async function startMirror(
   if (user !== undefined)
     for (const path of [directory, dirname(configFile)])
       chownSync(path, user, user);
-  const child = spawn(
-    ...endingWithTests(process.execPath, [
-      ...(options.nodeOptions ?? []),
-      options.program ?? (limits ? limitedDaemon : program),
-      "serve",
-      "--config",
-      configFile,
-    ]),
-    {
-      env: {
-        PATH: process.env.PATH,
-        HOME: directory,
-        NODE_COMPILE_CACHE: compiledCode,
-        ...(limits && { LIMITS: JSON.stringify(limits) }),
-        ...options.env,
-      },
-      stdio: ["ignore", "pipe", "pipe"],
-      ...(user !== undefined && { uid: user, gid: user }),
+  const args = [
+    ...(options.nodeOptions ?? []),
+    options.program ?? (limits ? limitedDaemon : program),
+    ...["serve", "--config", configFile],
+  ];
+  const daemon = await startDaemon(process.execPath, args, {
+    env: {
+      ...{ PATH: process.env.PATH, HOME: directory },
+      NODE_COMPILE_CACHE: compiledCode,
+      ...(limits && { LIMITS: JSON.stringify(limits) }),
+      ...options.env,
     },
-  );
-  endWithFile(() => end(child, "SIGTERM"));
-  const log: Record<string, unknown>[] = [];
-  createInterface(child.stderr).on("line", (line) => log.push(parseLog(line)));
-  const printed = await readInstructions(child, log);
-  const url = /serves on (\S+)/.exec(printed)?.[1] ?? "";
+    ...(user !== undefined && { uid: user, gid: user }),
+  });
+  const { url } = daemon;
   const caFile = options.caFile ?? join(directory, "tls", "v1", "ca.pem");
-  const agent = makeAgent(url, caFile);
+  const agent = url.startsWith("https:")
+    ? new Agent({ ca: readFileSync(caFile), keepAlive: false })
+    : undefined;
   return {
-    url,
-    caFile,
-    directory,
-    configFile,
-    process: child,
-    printed,
-    log,
+    ...{ ...daemon, caFile, directory, configFile },
     get: (path, get = {}) => fetchFrom(new URL(path, url), agent, get),
-    stop: () => end(child, "SIGTERM"),
-    kill: async () => {
-      await end(child, "SIGKILL");
-    },
   };
 }
 
-function makeAgent(url: string, caFile: string): Agent | undefined {
-  return url.startsWith("https:")
-    ? new Agent({ ca: readFileSync(caFile), keepAlive: false })
-    : undefined;
+/** A daemon by any command line, once it says where it serves; `hard` is the signal that ends it with the tests. */
+export async function startDaemon(
+  command: string,
+  args: readonly string[],
+  options: Pick<SpawnOptions, "env" | "uid" | "gid"> = {},
+  hard: "KILL" | "TERM" = "KILL",
+) {
+  const child = spawn(...endingWithTests(command, args, hard), {
+    ...options,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const exit = once(child, "exit") as Promise<[number | null]>;
+  const end = async (signal: NodeJS.Signals) => {
+    child.kill(signal);
+    return (await exit)[0];
+  };
+  endWithFile(() => end("SIGTERM"));
+  const log: Record<string, unknown>[] = [];
+  createInterface(child.stderr).on("line", (line) => log.push(parseLog(line)));
+  let printed = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    printed += text;
+  });
+  const dead = exit.then(([status]) => {
+    const said = JSON.stringify(log);
+    throw new Error(`provender ended with ${String(status)}: ${said}`);
+  });
+  // Set-up of a file has no limit of its own.
+  const signal = AbortSignal.timeout(120_000);
+  while (!printed.includes("serves on "))
+    await Promise.race([once(child.stdout, "data", { signal }), dead]);
+  dead.catch(() => undefined);
+  return {
+    process: child as ChildProcess,
+    url: /serves on (\S+)/.exec(printed)?.[1] ?? "",
+    ...{ log, printed },
+    stop: () => end("SIGTERM"),
+    kill: async () => {
+      await end("SIGKILL");
+    },
+  };
 }
 
 function parseLog(line: string): Record<string, unknown> {
@@ -169,39 +192,6 @@ function parseLog(line: string): Record<string, unknown> {
   } catch {
     return { text: line };
   }
-}
-
-async function readInstructions(
-  child: ChildProcess,
-  log: readonly Record<string, unknown>[],
-): Promise<string> {
-  let printed = "";
-  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-    printed += text;
-  });
-  const dead = once(child, "exit").then(([status]) => {
-    throw new Error(
-      `provender ended with ${String(status)}: ${JSON.stringify(log)}`,
-    );
-  });
-  // Set-up of a file has no limit of its own.
-  const signal = AbortSignal.timeout(120_000);
-  while (!printed.includes("serves on "))
-    await Promise.race([once(child.stdout ?? child, "data", { signal }), dead]);
-  dead.catch(() => undefined);
-  return printed;
-}
-
-async function end(
-  child: ChildProcess,
-  signal: NodeJS.Signals,
-): Promise<number | null> {
-  if (child.exitCode !== null || child.signalCode !== null)
-    return child.exitCode;
-  const exit = once(child, "exit");
-  child.kill(signal);
-  await exit;
-  return child.exitCode;
 }
 
 /** The path goes out as it is written, without the tidying of a URL parser. */

@@ -1,17 +1,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { format } from "prettier";
-import { beforeAll, expect, it } from "vitest";
-import { createAuthority, type Authority } from "../fakes/authority.ts";
+import { expect, it } from "vitest";
 import { tarGz } from "../fakes/module-archive.ts";
-import { FakeModuleRegistry } from "../fakes/module-registry.ts";
-import {
-  startOpenIdServer,
-  type OpenIdServer,
-} from "../fakes/openid-server.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
-import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
+import { Issuer } from "../fakes/issuer.ts";
+import { scratch, startMirror } from "../running-mirror.ts";
 import { calling } from "../scenes/module-calls.ts";
+import { moduleHost, startOrigins } from "../scenes/world.ts";
 import {
   defaultHosts,
   directConfig,
@@ -35,50 +30,32 @@ const file = join(
 );
 const clients = await findClients();
 const platforms = ["linux_amd64", "darwin_arm64", "windows_amd64"];
-const moduleHost = "modules.example.com";
-
-let authority: Authority;
-let originCa: string;
-let registry: Registry;
-let modules: FakeModuleRegistry;
-let openId: OpenIdServer;
-let config: Readonly<Record<string, unknown>>;
+const { authority, registry, modules, ca } = await startOrigins();
+const released = { platforms, size: 20_000 };
+for (const version of ["1.2.3", "1.3.0"])
+  await registry.publish({ ...released, version });
+const module = await tarGz([["main.tf", 'output "a" { value = "b" }\n']]);
+const place = modules.serve("/parts.tar.gz", module);
+modules.publish("acme/parts/aws", "1.0.0", place);
+const hosts = Object.values(defaultHosts);
+const config = {
+  origins: {
+    ...Object.fromEntries(
+      hosts.map((host) => [host, { url: registry.url, ca }]),
+    ),
+    [moduleHost]: { url: modules.url, ca },
+  },
+  policy: {
+    rules: hosts.map((host) => ({
+      ...{ match: `${host}/acme/widget`, versions: "1.3.0", action: "deny" },
+    })),
+  },
+};
+const { url: issuer } = await Issuer.start(authority);
+const oidc = { issuer, audience: "provender", clientId: "terraform-cli", ca };
 /** With a login, and without. */
-let guarded: RunningMirror;
-let mirror: RunningMirror;
-
-beforeAll(async () => {
-  authority = await createAuthority();
-  originCa = join(scratch("ca"), "ca.pem");
-  writeFileSync(originCa, authority.caPem);
-  registry = await startRegistry({ authority });
-  modules = await FakeModuleRegistry.start({ authority });
-  openId = await startOpenIdServer(authority);
-  const released = { platforms, size: 20_000 };
-  for (const version of ["1.2.3", "1.3.0"])
-    await registry.publish({ ...released, version });
-  const module = await tarGz([["main.tf", 'output "a" { value = "b" }\n']]);
-  const place = modules.serve("/parts.tar.gz", module);
-  modules.publish("acme/parts/aws", "1.0.0", place);
-  const ca = originCa;
-  const ofHosts = Object.values(defaultHosts).map((host) => {
-    return [host, { url: registry.url, ca }] as const;
-  });
-  const rules = Object.values(defaultHosts).map((host) => {
-    return { match: `${host}/acme/widget`, versions: "1.3.0", action: "deny" };
-  });
-  config = {
-    origins: {
-      ...Object.fromEntries(ofHosts),
-      [moduleHost]: { url: modules.url, ca },
-    },
-    policy: { rules },
-  };
-  const { issuer, audience, clientId } = openId;
-  const auth = { oidc: { issuer, audience, clientId, ca } };
-  guarded = await startMirror({ config: { ...config, auth } });
-  mirror = await startMirror({ config });
-});
+const guarded = await startMirror({ config: { ...config, auth: { oidc } } });
+let mirror = await startMirror({ config });
 
 type Run = Pick<ClientOptions, "directory" | "caFile" | "cliConfig">;
 
@@ -136,7 +113,7 @@ async function behindHostBlock(client: Client): Promise<string> {
   const host = defaultHosts[client.name];
   const direct = {
     directory: await makeDirectory(client),
-    caFile: originCa,
+    caFile: ca,
     cliConfig: directConfig(registry.providersUrl, host),
   };
   const expected = (await init(client, direct)).lockFile();
@@ -164,10 +141,10 @@ async function afterLogin(client: Client): Promise<string> {
   const own = readFileSync(guarded.caFile, "utf8");
   writeFileSync(caFile, `${own}\n${authority.caPem}`);
   const cliConfig = networkMirrorConfig(`${guarded.url}providers/`);
-  const options = { cliConfig, caFile };
-  const home = await moveIn(client, await makeDirectory(client), options);
+  const directory = await makeDirectory(client);
+  const home = await moveIn(client, { directory, cliConfig, caFile });
   expect((await home.init()).status).toBe(1);
-  const { output } = await home.login(guarded.url, authority.caPem);
+  const output = await home.login(guarded.url, authority.caPem);
   expect(output).toContain("Success!");
   expect((await home.init()).output).toContain("successfully initialized");
   return "yes";

@@ -1,17 +1,16 @@
 import { execFile } from "node:child_process";
 import { globSync } from "node:fs";
-import {
-  access,
-  constants,
-  mkdir,
-  readFile,
-  writeFile,
-} from "node:fs/promises";
-import { delimiter, join } from "node:path";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
+import {
+  lockFileName,
+  type ProviderLock,
+  readLockFile as parse,
+} from "../../src/commands/inputs/dependency-lock-file.ts";
 import type { ReleaseArchive } from "../fakes/release.ts";
-
-export type ClientName = "terraform" | "tofu";
+import { findOnPath } from "../on-path.ts";
+import { scratch } from "../running-mirror.ts";
 
 /** Default registry of each client, for an address without a hostname. */
 export const defaultHosts = {
@@ -19,9 +18,11 @@ export const defaultHosts = {
   tofu: "registry.opentofu.org",
 } as const;
 
+const names = ["terraform", "tofu"] as const;
+
 /** A real client on this machine. */
 export interface Client {
-  readonly name: ClientName;
+  readonly name: (typeof names)[number];
   readonly binary: string;
   readonly version: string;
 }
@@ -47,52 +48,28 @@ export interface ClientOptions {
   readonly timeout?: number;
 }
 
-/** Finds clients on PATH and in the folder `PROVENDER_CLIENTS`; reports missing ones on standard error. */
+/** Finds clients on PATH, and as NAME-VERSION in the folder `PROVENDER_CLIENTS`. */
 export async function findClients(): Promise<readonly Client[]> {
-  const names: readonly ClientName[] = ["terraform", "tofu"];
-  const onPath = names.map(async (name) => {
-    const binary = await findOnPath(name);
-    if (binary === undefined)
-      console.error(`NOT TESTED with ${name}: it is not on PATH.`);
-    return { name, binary };
-  });
-  const found = [...(await Promise.all(onPath)), ...listBuilt(names)];
-  const clients = found.map(async ({ name, binary }) =>
-    binary === undefined ? [] : [await askVersion(name, binary)],
-  );
-  return (await Promise.all(clients)).flat();
-}
-
-/** As NAME-VERSION. */
-function listBuilt(names: readonly ClientName[]) {
   const folder = process.env.PROVENDER_CLIENTS;
-  if (folder === undefined) {
+  if (folder === undefined)
     console.error("NOT TESTED with other clients: PROVENDER_CLIENTS is unset.");
-    return [];
-  }
-  return names.flatMap((name) =>
-    globSync(`${name}-*`, { cwd: folder })
-      .toSorted()
-      .map((file) => ({ name, binary: join(folder, file) })),
-  );
-}
-
-async function askVersion(name: ClientName, binary: string): Promise<Client> {
+  const found = names.flatMap((name) => {
+    const onPath = findOnPath(name, `what ${name} does`);
+    const built =
+      folder === undefined ? [] : globSync(join(folder, `${name}-*`));
+    return [...(onPath === undefined ? [] : [onPath]), ...built.toSorted()].map(
+      (binary) => ({ name, binary }),
+    );
+  });
   const env = { CHECKPOINT_DISABLE: "1", TF_CLI_CONFIG_FILE: "/dev/null" };
-  const run = await execute(binary, ["version", "-json"], { env });
-  const { terraform_version } = JSON.parse(run.stdout) as {
-    terraform_version: string;
-  };
-  return { name, binary, version: terraform_version };
-}
-
-export async function findOnPath(name: string): Promise<string | undefined> {
-  for (const folder of (process.env.PATH ?? "").split(delimiter)) {
-    const binary = join(folder, name);
-    const executable = access(binary, constants.X_OK);
-    if (await executable.then(() => true).catch(() => false)) return binary;
-  }
-  return undefined;
+  const clients = found.map(async ({ name, binary }) => {
+    const run = await execute(binary, ["version", "-json"], { env });
+    const { terraform_version: version } = JSON.parse(run.stdout) as {
+      readonly terraform_version: string;
+    };
+    return { name, binary, version };
+  });
+  return Promise.all(clients);
 }
 
 /** Whether it is of that version 1.MINOR or later. */
@@ -156,14 +133,26 @@ export function execute(
           status: child.exitCode,
           stdout,
           stderr,
-          output: plain(stdout + stderr),
+          output: stripVTControlCharacters(stdout + stderr).replace(
+            /[\s│╷╵]+/g,
+            " ",
+          ),
         }),
     );
   });
 }
 
-function plain(text: string): string {
-  return stripVTControlCharacters(text).replace(/[\s│╷╵]+/g, " ");
+/** `init` in a directory of its own that requires these. */
+export async function init(
+  client: Client,
+  required: RequiredProviders,
+  options: Pick<ClientOptions, "cliConfig" | "caFile">,
+) {
+  const directory = scratch("init");
+  await writeConfiguration(directory, required);
+  const args = ["init", "-no-color"];
+  const ran = await runClient(client, args, { directory, ...options });
+  return { ...ran, directory };
 }
 
 /** The required providers of a configuration by local name. */
@@ -214,25 +203,10 @@ export function hostConfig(
   return `host "${hostname}" {\n  services = {\n${lines.join("")}  }\n}\n`;
 }
 
-export interface LockedProvider {
-  readonly version: string;
-  readonly hashes: readonly string[];
-}
-
 /** The dependency lock file of a directory by provider address. */
 export async function readLockFile(
   directory: string,
-): Promise<ReadonlyMap<string, LockedProvider>> {
-  const text = await readFile(join(directory, ".terraform.lock.hcl"), "utf8");
-  const blocks = text.matchAll(/^provider "([^"]+)" \{\n(.*?)^\}/gms);
-  return new Map(
-    blocks.map(([, address = "", block = ""]) => {
-      const [, version = ""] = /^ {2}version += "([^"]+)"/m.exec(block) ?? [];
-      const hashes = block.matchAll(/"((?:h1|zh):[^"]+)"/g);
-      return [
-        address,
-        { version, hashes: [...hashes.map(([, hash = ""]) => hash)] },
-      ];
-    }),
-  );
+): Promise<ReadonlyMap<string, ProviderLock>> {
+  const { locks } = await parse(join(directory, lockFileName));
+  return new Map(locks.map((lock) => [lock.name, lock]));
 }

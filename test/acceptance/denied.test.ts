@@ -4,13 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createSigner } from "../fakes/signing.ts";
 import { scratch } from "../running-mirror.ts";
-import {
-  findClients,
-  hostConfig,
-  runClient,
-  writeConfiguration,
-  type Client,
-} from "./clients.ts";
+import { findClients, hostConfig, init, type Client } from "./clients.ts";
 import { startWorld } from "../scenes/world.ts";
 
 const clients = await findClients();
@@ -56,42 +50,26 @@ const own = await readFile(mirror.caFile, "utf8");
 await writeFile(caFile, `${own}\n${authority.caPem}`);
 
 /** The mirror first, then the registry itself, which has it all. */
-async function init(
+async function install(
   client: Client,
   type: string,
   version: string | undefined,
   methods = `  network_mirror {\n    url = "${mirror.url}providers/"\n  }\n  direct {}\n`,
 ) {
-  const directory = scratch("denied");
-  await writeConfiguration(directory, {
-    wanted: {
-      source: `${host}/acme/${type}`,
-      ...(version === undefined ? {} : { version }),
-    },
-  });
+  const source = `${host}/acme/${type}`;
+  const wanted = version === undefined ? { source } : { source, version };
   const services = { "providers.v1": registry.providersUrl };
   const cliConfig = `${hostConfig(host, services)}provider_installation {\n${methods}}\n`;
-  const ran = await runClient(client, ["init", "-no-color"], {
-    directory,
-    cliConfig,
-    caFile,
-  });
-  const installed = join(
-    directory,
-    ".terraform",
-    "providers",
-    host,
-    "acme",
-    type,
-  );
-  return { ...ran, installed: existsSync(installed) };
+  const ran = await init(client, { wanted }, { cliConfig, caFile });
+  const folder = join(ran.directory, ".terraform", "providers", source);
+  return { ...ran, installed: existsSync(folder) };
 }
 
 describe.each(clients)(
   "$name $version with direct after the mirror",
   (client) => {
     it("could install it directly", async () => {
-      const { status, installed } = await init(
+      const { status, installed } = await install(
         client,
         "denied",
         undefined,
@@ -111,14 +89,18 @@ describe.each(clients)(
       ["a version under an unknown key", "held", "1.1.0"],
     ])("does not install %s", async (_name, type, version) => {
       registry.requests.clear();
-      const { status, output, installed } = await init(client, type, version);
+      const { status, output, installed } = await install(
+        client,
+        type,
+        version,
+      );
       expect(output).toContain("451");
       expect([status, installed]).toEqual([1, false]);
       expect(registry.requests.count("archive")).toBe(0);
     });
 
     it("installs what is allowed beside what is not", async () => {
-      const { status, installed } = await init(client, "partly", "1.0.0");
+      const { status, installed } = await install(client, "partly", "1.0.0");
       expect([status, installed]).toEqual([0, true]);
     });
   },

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { runCommand } from "../running-command.ts";
 import { scratch } from "../running-mirror.ts";
 import {
@@ -13,8 +13,6 @@ import {
   type RequiredProviders,
 } from "./clients.ts";
 import { startWorld } from "../scenes/world.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const clients = await findClients();
 if (clients.length === 0)
@@ -39,7 +37,7 @@ const providers: RequiredProviders = Object.fromEntries(
   ]),
 );
 
-const { registry, config, mirror } = await startWorld();
+const { registry, ca, mirror } = await startWorld();
 for (const type of types)
   for (const version of ["1.2.3", "1.3.0", "2.0.0"])
     await registry.publish({
@@ -50,12 +48,11 @@ for (const type of types)
       editChecksums: (text) =>
         `${text}${"ab".repeat(32)}  terraform-provider-${type}_${version}_manifest.json\n${"cd".repeat(32)}  LICENSE.txt\n`,
     });
-const originCa = (config.origins["registry.terraform.io"] as { ca: string }).ca;
 
 /** The client with the registry itself. */
 function direct(client: Client, directory: string, ...args: string[]) {
   const cliConfig = directConfig(registry.providersUrl);
-  return runClient(client, args, { directory, caFile: originCa, cliConfig });
+  return runClient(client, args, { directory, caFile: ca, cliConfig });
 }
 
 async function initReadonly(client: Client, directory: string) {

@@ -1,74 +1,62 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";
+import { get } from "node:http";
+import { Agent } from "node:https";
 import { join } from "node:path";
 import { endingWithTests } from "../child-process.ts";
-import { logIn } from "./browser.ts";
-import { runClient, type Client, type ClientRun } from "./clients.ts";
+import { fetchFrom } from "../running-mirror.ts";
+import { runClient, type Client, type ClientOptions } from "./clients.ts";
 
-/** User of a client with a home of its own, where `login` leaves a token. */
-interface AtHome {
-  readonly home: string;
-  readonly init: () => Promise<ClientRun>;
-  /** `login HOST` with "yes" on standard input, and the scripted browser, which trusts `ca`, at the URL that it prints. */
-  readonly login: (
-    mirrorUrl: string,
-    ca: string,
-  ) => Promise<{ readonly status: number | null; readonly output: string }>;
-}
-
-/** The home is in `directory`, whose configuration `init` takes. */
+/** A client's home below the directory, where `login` leaves the token that `init` sends. */
 export async function moveIn(
   client: Client,
-  directory: string,
-  {
-    cliConfig,
-    caFile,
-  }: { readonly cliConfig: string; readonly caFile: string },
-): Promise<AtHome> {
+  { directory, cliConfig, caFile }: ClientOptions,
+) {
   const home = join(directory, ".home");
   await mkdir(join(home, ".terraform.d"), { recursive: true });
   for (const name of [".terraformrc", ".tofurc"])
     await writeFile(join(home, name), cliConfig);
   return {
-    home,
     init: () =>
       runClient(client, ["init", "-no-color"], {
-        directory,
-        cliConfig: "",
-        caFile,
+        ...{ directory, caFile, cliConfig: "" },
         env: { TF_CLI_CONFIG_FILE: "" },
       }),
-    login: async (mirrorUrl, ca) => {
-      const { host } = new URL(mirrorUrl);
-      const child = spawn(
-        ...endingWithTests(client.binary, ["login", "-no-color", host]),
-        {
-          cwd: home,
-          env: {
-            PATH: "/nowhere",
-            HOME: home,
-            CHECKPOINT_DISABLE: "1",
-            SSL_CERT_FILE: caFile,
-            SSL_CERT_DIR: home,
-          },
+    /** `login HOST` with "yes" on standard input, and somebody who opens the URL that it prints. */
+    login: async (mirrorUrl: string, ca: string): Promise<string> => {
+      const args = ["login", "-no-color", new URL(mirrorUrl).host];
+      const child = spawn(...endingWithTests(client.binary, args), {
+        cwd: home,
+        env: {
+          ...{ PATH: "/nowhere", HOME: home, CHECKPOINT_DISABLE: "1" },
+          ...{ SSL_CERT_FILE: caFile, SSL_CERT_DIR: home },
         },
-      );
+      });
       const exit = once(child, "exit");
       let output = "";
-      let browsing: Promise<unknown> | undefined;
+      let visit: Promise<unknown> | undefined;
       const read = (text: string) => {
         output += text;
-        const [, url] = /^\s*(https:\S+\/auth\?\S+)$/m.exec(output) ?? [];
-        if (url === undefined || !output.includes(`${url}\n`)) return;
-        browsing ??= logIn(url, { ca, name: "jane" });
+        const [, url] = /^\s*(https:\S+\/authorize\?\S+)\n/m.exec(output) ?? [];
+        if (url !== undefined) visit ??= logIn(new URL(url), ca);
       };
       child.stdout.setEncoding("utf8").on("data", read);
       child.stderr.setEncoding("utf8").on("data", read);
       child.stdin.end("yes\n");
-      const [status] = (await exit) as [number | null];
-      await browsing;
-      return { status, output };
+      await exit;
+      await visit;
+      return output;
     },
   };
+}
+
+async function logIn(url: URL, ca: string): Promise<void> {
+  const { headers } = await fetchFrom(url, new Agent({ ca }), {});
+  // Clients close their server as soon as they have the code, often before they have answered.
+  const sent = get(String(headers.location), (answer) => answer.resume());
+  await once(sent, "close").catch((error: unknown) => {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ECONNRESET") throw error;
+  });
 }

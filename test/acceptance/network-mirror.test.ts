@@ -1,15 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
+import { startMirror, type RunningMirror } from "../running-mirror.ts";
 import {
   directConfig,
   findClients,
+  init,
   networkMirrorConfig,
   ownHashes,
   readLockFile,
-  runClient,
-  writeConfiguration,
   type Client,
 } from "./clients.ts";
 import { startOrigin } from "../scenes/world.ts";
@@ -22,35 +21,32 @@ if (clients.length === 0)
 const address = "registry.terraform.io/acme/widget";
 const platforms = ["linux_amd64", "darwin_arm64", "windows_amd64"];
 
-const { registry, config } = await startOrigin();
+const { registry, config, ca } = await startOrigin();
 const made = { platforms, size: 400_000, content: "half" } as const;
 const release = await registry.publish({ version: "1.2.3", ...made });
-const originCa = (config.origins["registry.terraform.io"] as { ca: string }).ca;
 let mirror: RunningMirror = await startMirror({ config });
 
-async function init(
+async function install(
   client: Client,
   cliConfig = networkMirrorConfig(`${mirror.url}providers/`),
   { caFile = mirror.caFile, source = address } = {},
 ) {
-  const directory = scratch("init");
-  await writeConfiguration(directory, { widget: { source, version: "1.2.3" } });
-  const options = { directory, cliConfig, caFile };
-  const ran = await runClient(client, ["init", "-no-color"], options);
+  const required = { widget: { source, version: "1.2.3" } };
+  const ran = await init(client, required, { cliConfig, caFile });
   expect(ran.output).toContain("successfully initialized");
-  const file = join(directory, ".terraform.lock.hcl");
-  const hashes = (await readLockFile(directory)).get(source)?.hashes;
+  const file = join(ran.directory, ".terraform.lock.hcl");
+  const hashes = (await readLockFile(ran.directory)).get(source)?.hashes;
   return { ...ran, hashes, lockFile: await readFile(file, "utf8") };
 }
 
 describe.each(clients)("$name $version", (client) => {
   it("installs through the network mirror, cold and warm, with the hashes of a direct install", async () => {
     const directly = directConfig(registry.providersUrl);
-    const direct = await init(client, directly, { caFile: originCa });
+    const direct = await install(client, directly, { caFile: ca });
     registry.requests.clear();
-    const cold = await init(client);
+    const cold = await install(client);
     const archives = registry.requests.count("archive");
-    const warm = await init(client);
+    const warm = await install(client);
     expect(registry.requests.count("archive")).toBe(archives);
     const own = release.archive("linux_amd64");
     expect(direct.hashes).toContain(own.h1);
@@ -60,12 +56,12 @@ describe.each(clients)("$name $version", (client) => {
 
   it("checks the signature itself behind a host block and under the mirror's own hostname, and locks what a direct install locks", async () => {
     const directly = directConfig(registry.providersUrl);
-    const direct = await init(client, directly, { caFile: originCa });
+    const direct = await install(client, directly, { caFile: ca });
     const facade = `${mirror.url}v1/providers/registry.terraform.io/`;
-    const ours = await init(client, directConfig(facade));
+    const ours = await install(client, directConfig(facade));
     expect(ours.lockFile).toBe(direct.lockFile);
     const source = `localhost:${new URL(mirror.url).port}/acme/widget`;
-    const own = await init(client, "", { source });
+    const own = await install(client, "", { source });
     expect(own.hashes).toEqual(direct.hashes);
     for (const { output } of [direct, ours, own])
       expect(output).toContain(`signed, key ID ${release.signer.keyId}`);
@@ -74,11 +70,11 @@ describe.each(clients)("$name $version", (client) => {
   it("installs with the origin stopped, also after a restart of the mirror", async () => {
     await registry.stop();
     try {
-      await init(client);
+      await install(client);
       await mirror.stop();
       const { directory } = mirror;
       mirror = await startMirror({ config, directory });
-      await init(client);
+      await install(client);
     } finally {
       await registry.restart();
     }

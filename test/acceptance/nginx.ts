@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { access, constants, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { connect, createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -8,39 +8,12 @@ import { endingWithTests } from "../child-process.ts";
 import type { Authority } from "../fakes/authority.ts";
 import { scratch } from "../running-mirror.ts";
 
-export interface StaticServer {
-  /** Ends in a slash. */
-  readonly url: string;
-  stop(): Promise<void>;
-}
-
-/** Finds the machine's nginx; reports on standard error when it is missing. */
-export async function findNginx(): Promise<string | undefined> {
-  const folders = [...(process.env.PATH ?? "").split(":"), "/usr/sbin"];
-  for (const folder of folders) {
-    const binary = join(folder, "nginx");
-    const executable = access(binary, constants.X_OK);
-    if (await executable.then(() => true).catch(() => false)) return binary;
-  }
-  console.error("NOT TESTED with nginx: it is not on PATH.");
-  return undefined;
-}
-
-/** nginx over HTTPS with nothing configured but the folder and the media type of JSON. */
-export function startNginx(
-  nginx: string,
-  authority: Authority,
-  root: string,
-): Promise<StaticServer> {
-  return startServer(nginx, authority, `root ${root};`);
-}
-
 /** nginx over HTTPS with these directives in its one server. */
 export async function startServer(
   nginx: string,
   authority: Authority,
   directives: string,
-): Promise<StaticServer> {
+) {
   const directory = scratch("nginx");
   const { certificate, key } = await authority.issue(["127.0.0.1"]);
   await writeFile(join(directory, "certificate.pem"), certificate);
@@ -48,14 +21,8 @@ export async function startServer(
   const port = await findFreePort();
   const file = join(directory, "nginx.conf");
   await writeFile(file, configure(directory, directives, port));
-  const flags = [
-    "-p",
-    directory,
-    "-c",
-    file,
-    "-e",
-    join(directory, "error.log"),
-  ];
+  const log = join(directory, "error.log");
+  const flags = ["-p", directory, "-c", file, "-e", log];
   // A single process leaves no children when a signal ends it.
   const child = spawn(...endingWithTests(nginx, flags), { stdio: "ignore" });
   const exit = once(child, "exit");

@@ -9,16 +9,15 @@ import { endingWithTests } from "../child-process.ts";
 import { createAuthority, type Authority } from "../fakes/authority.ts";
 import { startRegistry, type Registry } from "../fakes/registry.ts";
 import { siteOf } from "../mirror/bundles/bundles.ts";
+import { findOnPath } from "../on-path.ts";
 import { originsOf } from "../origins.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import {
   findClients,
-  findOnPath,
+  init,
   isSince,
   networkMirrorConfig,
   readLockFile,
-  runClient,
-  writeConfiguration,
   type Client,
 } from "./clients.ts";
 import { findFreePort, untilListening } from "./nginx.ts";
@@ -31,15 +30,11 @@ const platforms = ["linux_amd64", "darwin_arm64"];
 /** With its tag. */
 const versions = { "1.2.3": "1.2.3", "1.3.0+build.4": "1.3.0_build.4" };
 
-const programs = {
-  "docker-registry": await findOnPath("docker-registry"),
-  oras: await findOnPath("oras"),
-};
 const clients = (await findClients()).filter(
   (client) => client.name === "tofu" && isSince(client, 10),
 );
 const missing = [
-  ...Object.entries(programs).flatMap(([name, path]) => (path ? [] : [name])),
+  ...["docker-registry", "oras"].filter((name) => !findOnPath(name)),
   ...(clients.length > 0 ? [] : ["OpenTofu 1.10 or later"]),
 ];
 if (missing.length > 0) {
@@ -118,17 +113,16 @@ async function fillImageRegistry(
   }
 }
 
-async function init(client: Client, version: string, cliConfig: string) {
-  const directory = scratch("init");
-  await writeConfiguration(directory, { widget: { source: address, version } });
-  const both = join(directory, "both.pem");
+async function install(client: Client, version: string, cliConfig: string) {
+  const caFile = join(scratch("ca"), "both.pem");
   const own = readFileSync(mirror.caFile, "utf8");
-  writeFileSync(both, `${authority.caPem}\n${own}`);
-  const options = { directory, cliConfig, caFile: both };
-  const { output } = await runClient(client, ["init", "-no-color"], options);
-  expect(output).toContain("successfully initialized");
-  const text = readFileSync(join(directory, ".terraform.lock.hcl"), "utf8");
-  return { text, locks: await readLockFile(directory) };
+  writeFileSync(caFile, `${authority.caPem}\n${own}`);
+  const required = { widget: { source: address, version } };
+  const ran = await init(client, required, { cliConfig, caFile });
+  expect(ran.output).toContain("successfully initialized");
+  const file = join(ran.directory, ".terraform.lock.hcl");
+  const locks = await readLockFile(ran.directory);
+  return { text: readFileSync(file, "utf8"), locks };
 }
 
 describe.each(missing.length > 0 ? [] : clients)(
@@ -138,10 +132,10 @@ describe.each(missing.length > 0 ? [] : clients)(
       "installs %s, and locks what it locks behind the mirror",
       async (version) => {
         const fromImages = `provider_installation {\n  oci_mirror {\n    repository_template = "${images.name}/providers/$\{namespace}/$\{type}"\n    include = ["${host}/*/*"]\n  }\n}\n`;
-        const ours = await init(client, version, fromImages);
+        const ours = await install(client, version, fromImages);
         expect(ours.locks.get(address)?.version).toBe(version);
         const through = networkMirrorConfig(`${mirror.url}providers/`);
-        expect(ours.text).toBe((await init(client, version, through)).text);
+        expect(ours.text).toBe((await install(client, version, through)).text);
       },
     );
   },

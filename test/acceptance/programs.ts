@@ -1,29 +1,31 @@
-import { existsSync, globSync, readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A program beside Terraform and OpenTofu that build-clients.sh installed. */
-interface Program {
-  readonly name: string;
-  readonly version: string;
-  /** Command that its own test runs. */
-  readonly runs: string;
+/** What build-clients.sh installed; undefined where it is not there. */
+function find(pattern: string): string | undefined {
+  const folder = process.env.PROVENDER_CLIENTS;
+  return folder === undefined ? undefined : globSync(join(folder, pattern))[0];
 }
 
-const folder = process.env.PROVENDER_CLIENTS ?? "";
+/** The folder of Renovate's package. */
+export const renovate = find("renovate/node_modules/renovate");
 
-/** The folder of Renovate's package; undefined where it is not installed. */
-export const renovate = ifThere(
-  join(folder, "renovate", "node_modules", "renovate"),
-);
+/** The Python that has Checkov. */
+export const checkovPython = find("checkov/bin/python");
+const checkov = find("checkov/lib/python*/site-packages/checkov-*.dist-info");
 
-/** The Python that has Checkov; undefined where it is not installed. */
-export const checkovPython = ifThere(join(folder, "checkov", "bin", "python"));
+export const tfupdate = find("tfupdate-*");
 
-/** Programs that build-clients.sh named NAME-VERSION; undefined where they are not built. */
-export const tfupdate = findBuilt("tfupdate");
+const versionIn = (path: string | undefined) =>
+  /-([\d.]+)(?:\.dist-info)?$/.exec(path ?? "")?.[1];
 
-/** Lists what is installed, and says on standard error what is not. */
-export function listPrograms(): readonly Program[] {
+function versionOfPackage(path: string): string {
+  const text = readFileSync(join(path, "package.json"), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+/** Programs beside Terraform and OpenTofu with what their own tests run; says on standard error what is not installed. */
+export function listPrograms() {
   return [
     {
       name: "Renovate",
@@ -32,12 +34,12 @@ export function listPrograms(): readonly Program[] {
     },
     {
       name: "Checkov",
-      version: checkovPython && versionOfDistribution("checkov"),
+      version: versionIn(checkov),
       runs: "download and scan of a module; with a token",
     },
     {
       name: "tfupdate",
-      version: tfupdate?.version,
+      version: versionIn(tfupdate),
       runs: "newest versions of a provider and a module, hashes of two platforms; it sends no token",
     },
   ].flatMap(({ version, ...program }) => {
@@ -45,32 +47,4 @@ export function listPrograms(): readonly Program[] {
     console.error(`NOT TESTED with ${program.name}: it is not built.`);
     return [];
   });
-}
-
-function ifThere(path: string): string | undefined {
-  return folder !== "" && existsSync(path) ? path : undefined;
-}
-
-interface BuiltProgram {
-  readonly binary: string;
-  readonly version: string;
-}
-
-function findBuilt(name: string): BuiltProgram | undefined {
-  const [file] = folder === "" ? [] : globSync(`${name}-*`, { cwd: folder });
-  if (file === undefined) return undefined;
-  return { binary: join(folder, file), version: file.slice(name.length + 1) };
-}
-
-function versionOfPackage(path: string): string {
-  const text = readFileSync(join(path, "package.json"), "utf8");
-  return (JSON.parse(text) as { version: string }).version;
-}
-
-function versionOfDistribution(name: string): string | undefined {
-  const [found = ""] = globSync(
-    `${name}/lib/python*/site-packages/${name}-*.dist-info`,
-    { cwd: folder },
-  );
-  return /-([\d.]+)\.dist-info$/.exec(found)?.[1];
 }

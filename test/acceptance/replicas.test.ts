@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { bearer, issueToken } from "../client-token.ts";
 import { tarGz } from "../fakes/module-archive.ts";
-import { startRegistry } from "../fakes/registry.ts";
+import { startRegistry, type PublishOptions } from "../fakes/registry.ts";
 import { originsOf } from "../origins.ts";
 import type { RunningMirror } from "../running-mirror.ts";
 import {
@@ -9,16 +9,17 @@ import {
   digestsIn,
   eventually,
   outcomeOf,
+  readMetric,
   requestsFor,
   runCommand,
+  type ProviderRequests,
 } from "../scenes/provider-requests.ts";
 import {
-  countWaiting,
-  moduleHost,
   sha256Of,
   startReplicaScene,
   type ReplicaScene,
 } from "../scenes/replica-scene.ts";
+import { moduleHost } from "../scenes/world.ts";
 
 const ci = issueToken("ci");
 let scene: ReplicaScene;
@@ -27,6 +28,28 @@ async function startPair() {
   const pair = await scene.start({ count: 2 });
   return pair as unknown as readonly [RunningMirror, RunningMirror];
 }
+
+const publish = (type: string, more: Partial<PublishOptions> = {}) =>
+  scene.registry.publish({ type, version: "1.0.0", ...more });
+
+/** Until so many archives have yet to be brought into the bucket. */
+const untilWaiting = (mirror: RunningMirror, count: number) =>
+  eventually(
+    () => readMetric(mirror, "provender_bucket_outbox"),
+    (waiting) => waiting === count,
+  );
+
+/** Until another outcome is over. */
+const untilOutcome = (
+  { outcome }: ProviderRequests,
+  wanted: string,
+  milliseconds?: number,
+) =>
+  eventually(
+    () => outcome("1.0.0"),
+    (now) => now === wanted,
+    milliseconds,
+  );
 
 describe("replicas on one PostgreSQL", () => {
   beforeAll(async () => {
@@ -42,24 +65,12 @@ describe("replicas on one PostgreSQL", () => {
 
   it("have from the bucket what another one fetched, also when the origin is gone and offers another content", async () => {
     const [one, other] = await startPair();
-    const release = await scene.registry.publish({
-      type: "shared",
-      version: "1.0.0",
-      size: 300_000,
-    });
+    const release = await publish("shared", { size: 300_000 });
     const first = requestsFor(one, "shared");
     const second = requestsFor(other, "shared");
     expect(await first.delivery("1.0.0")).toBe("200");
-    await eventually(
-      () => countWaiting(one),
-      (waiting) => waiting === 0,
-    );
-    await scene.registry.publish({
-      type: "shared",
-      version: "1.0.0",
-      size: 300_000,
-      seed: "created again",
-    });
+    await untilWaiting(one, 0);
+    await publish("shared", { size: 300_000, seed: "created again" });
     const { requests } = scene.registry;
     const asked = requests.count("archive");
     const got = await second.archive("1.0.0");
@@ -72,10 +83,7 @@ describe("replicas on one PostgreSQL", () => {
 
   it("all count a revocation and an approval within 2 s", async () => {
     const [one, other] = await startPair();
-    const release = await scene.registry.publish({
-      type: "decided",
-      version: "1.0.0",
-    });
+    const release = await publish("decided");
     const ask = requestsFor(other, "decided");
     expect(await ask.outcome("1.0.0")).toBe("200");
     expect(await requestsFor(one, "decided").outcome("1.0.0")).toBe("200");
@@ -88,21 +96,13 @@ describe("replicas on one PostgreSQL", () => {
       const key = ["--key", fingerprint, ...scope];
       const run = await runCommand(one, "trust", decision, ...key);
       expect(run).toMatchObject({ status: 0 });
-      await eventually(
-        () => ask.outcome("1.0.0"),
-        (now) => now === outcome,
-        2_000,
-      );
+      await untilOutcome(ask, outcome, 2_000);
     }
   });
 
   it("give no client a whole archive that the bucket lies about, and replace it", async () => {
     const [one, other] = await startPair();
-    const release = await scene.registry.publish({
-      type: "lied",
-      version: "1.0.0",
-      size: 300_000,
-    });
+    const release = await publish("lied", { size: 300_000 });
     const { sha256, bytes } = release.archive("linux_amd64");
     expect(await requestsFor(one, "lied").delivery("1.0.0")).toBe("200");
     const { objects } = scene.bucket;
@@ -126,7 +126,7 @@ describe("replicas on one PostgreSQL", () => {
     const auth = { tokens: [ci.configured] };
     const config = { auth, publicUrl: "https://mirror.example.com/" };
     const replicas = await scene.start({ count: 2, config });
-    await scene.registry.publish({ type: "signed", version: "1.0.0" });
+    await publish("signed");
     const bytes = await tarGz([["main.tf", "# a module"]]);
     const { modules } = scene;
     const { objects } = scene.bucket;
@@ -171,12 +171,8 @@ describe("replicas on one PostgreSQL", () => {
     let alarms = 0;
     for (let round = 0; round < 3; round++) {
       const type = `differing-${round}`;
-      for (const registry of [scene.registry, elsewhere])
-        await registry.publish({
-          type,
-          version: "1.0.0",
-          seed: registry === elsewhere ? "other" : "one",
-        });
+      await publish(type, { seed: "one" });
+      await elsewhere.publish({ type, version: "1.0.0", seed: "other" });
       const ask = (mirror: RunningMirror) =>
         requestsFor(mirror, type).version("1.0.0");
       const firsts = await Promise.all(
@@ -191,12 +187,9 @@ describe("replicas on one PostgreSQL", () => {
         if (answer.status === 200)
           expect(digestsIn(answer)).toEqual(digests[0]);
       // One log has what each of them saw; one that reads a pin before its event is written writes that, too.
-      const args = [`acme/${type}`, "--json"];
-      const { stdout } = await runCommand(
-        all[round] ?? expect.fail(),
-        "audit",
-        ...args,
-      );
+      const of = all[round] ?? expect.fail();
+      const args = ["audit", `acme/${type}`, "--json"];
+      const { stdout } = await runCommand(of, ...args);
       const { entries } = JSON.parse(stdout) as {
         entries: readonly {
           readonly event: string;
@@ -214,8 +207,7 @@ describe("replicas on one PostgreSQL", () => {
 
   it("serve what they have in memory while PostgreSQL is stopped, refuse the rest, and are well after that", async () => {
     const [one, other] = await startPair();
-    for (const type of ["known", "unknown"])
-      await scene.registry.publish({ type, version: "1.0.0" });
+    for (const type of ["known", "unknown"]) await publish(type);
     const known = requestsFor(one, "known");
     const unknown = requestsFor(one, "unknown");
     expect(await known.delivery("1.0.0")).toBe("200");
@@ -237,10 +229,7 @@ describe("replicas on one PostgreSQL", () => {
     await scene.postgres.start();
     await eventually(health, (text) => !text.includes("degraded"));
     for (const ask of [known, unknown, requestsFor(other, "known")])
-      await eventually(
-        () => ask.outcome("1.0.0"),
-        (outcome) => outcome === "200",
-      );
+      await untilOutcome(ask, "200");
   });
 
   it.each<[string, (asked: string) => Promise<void> | number | void]>([
@@ -254,13 +243,10 @@ describe("replicas on one PostgreSQL", () => {
       const type = `without-${what.replaceAll(" ", "-")}`;
       const [one, other] = await startPair();
       scene.bucket.intercept = intercept;
-      await scene.registry.publish({ type, version: "1.0.0", size: 300_000 });
+      await publish(type, { size: 300_000 });
       const late = await requestsFor(one, type).archive("1.0.0");
       expect([late.status, late.complete]).toEqual([200, true]);
-      await eventually(
-        () => countWaiting(one),
-        (waiting) => waiting === 1,
-      );
+      await untilWaiting(one, 1);
       await eventually(
         () => countAlarms(one, "bucket-failing"),
         (alarms) => alarms === 1,
@@ -269,10 +255,7 @@ describe("replicas on one PostgreSQL", () => {
       expect(readiness.status).toBe(200);
       expect(readiness.body.toString()).toContain("degraded");
       scene.bucket.intercept = () => undefined;
-      await eventually(
-        () => countWaiting(one),
-        (waiting) => waiting === 0,
-      );
+      await untilWaiting(one, 0);
       const { requests } = scene.registry;
       const asked = requests.count("archive");
       const brought = await eventually(

@@ -88,6 +88,32 @@ describe("a bad value", () => {
         '"auth.oidc[1].issuer" is https://a.example/ again: expected one entry for each issuer',
       "auth: { oidc: { issuer: 'https://login.example.com./', audience: b } }":
         '"auth.oidc.issuer" ends its hostname with a dot: expected it as the tokens of this issuer name it, without one',
+      "origins:\n  a.example: off":
+        ':2: "origins.a.example" is off, and is not built in: leave it out.',
+      "origins: { a.example: on }":
+        '"origins.a.example" is "on": expected "off".',
+      "origins: { a.example: {}, 'a.example:443': {} }":
+        '"origins.a.example:443" is a.example once more',
+      "origins: { a.example: { directory: /srv, url: https://b.example/ } }":
+        'has "directory" and "url"',
+      "origins:\n  a.example:\n    networkMirror: https://b.example/providers/":
+        ':3: there is no key "origins.a.example.networkMirror" any longer: a mirror upstream is a registry',
+      ...Object.fromEntries(
+        ["http://a.example/", "https://", "a.example", "https://u:p@a/"].map(
+          (url) => [
+            `origins: { a.example: { url: '${url}' } }`,
+            '"origins.a.example.url" is ',
+          ],
+        ),
+      ),
+      ...Object.fromEntries(
+        ["A.example", "a_b.example", "-", "256.1.1.1", "a.example:0"].map(
+          (name) => [
+            `origins:\n  ok.example:\n  "${name}": {}`,
+            `:3: "origins.${name}" is not a hostname: expected`,
+          ],
+        ),
+      ),
     }),
   )("is named with got, expected and an example: %j", (yaml, message) => {
     expect(refusal(yaml)).toContain(message);

@@ -31,12 +31,6 @@ describe("origins", () => {
     expect(names(`origins: { ${one}, registry.terraform.io: off }`)).toEqual(
       [],
     );
-    expect(refusal("origins:\n  a.example: off")).toContain(
-      ':2: "origins.a.example" is off, and is not built in: leave it out.',
-    );
-    expect(refusal("origins: { a.example: on }")).toContain(
-      '"origins.a.example" is "on": expected "off".',
-    );
   });
 
   it("have defaults that ask https://HOSTNAME/ and demand signatures", () => {
@@ -71,39 +65,6 @@ describe("origins", () => {
       profile: "strict",
       allowPrivateAddresses: true,
     });
-  });
-
-  it.each(["http://a.example/", "https://", "a.example", "https://u:p@a/"])(
-    "refuse %s as url",
-    (url) => {
-      expect(refusal(`origins: { a.example: { url: '${url}' } }`)).toMatch(
-        '"origins.a.example.url" is ',
-      );
-    },
-  );
-
-  it.each(["A.example", "a_b.example", "-", "256.1.1.1", "a.example:0"])(
-    "refuse %s as a hostname, with its line",
-    (name) => {
-      expect(refusal(`origins:\n  ok.example:\n  "${name}": {}`)).toContain(
-        `provender.yaml:3: "origins.${name}" is not a hostname: expected`,
-      );
-    },
-  );
-
-  it("refuse the same host twice", () => {
-    expect(
-      refusal("origins: { a.example: {}, 'a.example:443': {} }"),
-    ).toContain('"origins.a.example:443" is a.example once more');
-  });
-
-  it("refuse a network mirror, and say what to ask of it instead", () => {
-    const written =
-      "origins:\n  a.example:\n    networkMirror: https://b.example/providers/";
-    expect(refusal(written)).toContain(
-      'provender.yaml:3: there is no key "origins.a.example.networkMirror" any longer: a mirror upstream is a registry',
-    );
-    expect(refusal(written)).toContain("https://MIRROR/registry/HOSTNAME/");
   });
 });
 
@@ -209,13 +170,3 @@ describe("the token of an origin", () => {
     expect(refusal(fromFile, {}, folder)).toContain("is empty, or has spaces");
   });
 });
-
-it.each([["directory: /srv", "url: https://b.example/", "url"]])(
-  "refuses %s beside %s",
-  (folder, other, beside) => {
-    const [key] = folder.split(":");
-    expect(
-      refusal(`origins: { a.example: { ${folder}, ${other} } }`),
-    ).toContain(`has "${key}" and "${beside}"`);
-  },
-);

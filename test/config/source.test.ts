@@ -5,96 +5,81 @@ import { loadConfiguration } from "../../src/config/load.ts";
 import { readSource } from "../../src/config/source.ts";
 import { temporaryFolder, writeInto } from "./written.ts";
 
+const home = "/home/someone";
+
+/** What is loaded in a working directory with these files. */
+function loadIn(
+  files: Readonly<Record<string, string | Uint8Array>>,
+  { file, env = {} }: { file?: string; env?: NodeJS.ProcessEnv } = {},
+) {
+  const cwd = temporaryFolder();
+  for (const [name, text] of Object.entries(files)) writeInto(cwd, name, text);
+  const loaded = () => loadConfiguration({ file, env, cwd, home });
+  return { cwd, loaded };
+}
+
 describe("which file is read", () => {
-  const home = "/home/someone";
+  const env = { PROVENDER_CONFIG: "variable.yaml" };
+  const nonsense = { "provender.yaml": "offline: nonsense" };
 
-  it("is the one of --config, before all others", () => {
-    const cwd = temporaryFolder();
-    writeInto(cwd, "provender.yaml", "offline: nonsense");
-    const file = writeInto(cwd, "asked.yaml", "listen: { port: 1 }");
-    const env = { PROVENDER_CONFIG: writeInto(cwd, "variable.yaml", "- 1") };
-    const configuration = loadConfiguration({ file, env, cwd, home });
-    expect(configuration.listen.port).toBe(1);
-    expect(configuration.source).toBe(file);
-  });
-
-  it("is the one of $PROVENDER_CONFIG, relative to the working directory", () => {
-    const cwd = temporaryFolder();
-    writeInto(cwd, "provender.yaml", "offline: nonsense");
-    writeInto(cwd, "variable.yaml", "listen: { port: 2 }");
-    const env = { PROVENDER_CONFIG: "variable.yaml" };
-    const configuration = loadConfiguration({
-      file: undefined,
-      env,
-      cwd,
-      home,
-    });
-    expect(configuration.listen.port).toBe(2);
-    expect(configuration.source).toBe(join(cwd, "variable.yaml"));
-  });
-
-  it("is ./provender.yaml if it exists, also when $PROVENDER_CONFIG is empty", () => {
-    const cwd = temporaryFolder();
-    const path = writeInto(cwd, "provender.yaml", "listen: { port: 3 }");
-    const env = { PROVENDER_CONFIG: "" };
-    const configuration = loadConfiguration({
-      file: undefined,
-      env,
-      cwd,
-      home,
-    });
-    expect(configuration.listen.port).toBe(3);
-    expect(configuration.source).toBe(path);
+  it.each([
+    [
+      "the one of --config, before all others",
+      { ...nonsense, "variable.yaml": "- 1", "it.yaml": "offline: true" },
+      { file: "it.yaml", env },
+      "it.yaml",
+    ],
+    [
+      "the one of $PROVENDER_CONFIG, relative to the working directory",
+      { ...nonsense, "variable.yaml": "offline: true" },
+      { env },
+      "variable.yaml",
+    ],
+    [
+      "./provender.yaml if it exists, also when $PROVENDER_CONFIG is empty",
+      { "provender.yaml": "offline: true" },
+      { env: { PROVENDER_CONFIG: "" } },
+      "provender.yaml",
+    ],
+  ])("is %s", (_, files, from, name) => {
+    const { cwd, loaded } = loadIn(files, from);
+    const source = join(cwd, name);
+    expect(loaded()).toMatchObject({ offline: true, source });
   });
 
   it("is the system's file if it exists and no other was found", () => {
-    const cwd = temporaryFolder();
-    const system = writeInto(cwd, "system.yaml", "offline: true");
+    const { cwd } = loadIn({ "system.yaml": "offline: true" });
+    const path = join(cwd, "system.yaml");
     const from = { env: {}, cwd, home };
-    expect(readSource(undefined, from, system)).toEqual({
-      path: system,
-      text: "offline: true",
-    });
-  });
-
-  it("is absent when no place has one", () => {
-    const cwd = temporaryFolder();
-    const from = { env: {}, cwd, home };
+    const text = "offline: true";
+    expect(readSource(undefined, from, path)).toEqual({ path, text });
     expect(readSource(undefined, from, join(cwd, "none"))).toBeUndefined();
   });
 
-  it("must exist when it was asked for, and the error says who asked", () => {
-    const cwd = temporaryFolder();
-    const input = { env: {}, cwd, home };
-    expect(() => loadConfiguration({ ...input, file: "gone.yaml" })).toThrow(
-      /^\S+gone\.yaml: the configuration cannot be read \(ENOENT, given by --config\)/,
-    );
-    const env = { PROVENDER_CONFIG: "gone.yaml" };
-    expect(() => loadConfiguration({ ...input, env, file: undefined })).toThrow(
-      /\(ENOENT, given by \$PROVENDER_CONFIG\)/,
+  it.each([
+    ["--config", { file: "gone.yaml" }],
+    ["$PROVENDER_CONFIG", { env: { PROVENDER_CONFIG: "gone.yaml" } }],
+  ])("must exist when %s asked for it", (who, from) => {
+    const { cwd, loaded } = loadIn({}, from);
+    expect(loaded).toThrow(
+      `${join(cwd, "gone.yaml")}: the configuration cannot be read (ENOENT, given by ${who})`,
     );
   });
 
   it("is refused, not skipped, when it exists and cannot be read", () => {
-    const cwd = temporaryFolder();
+    const { cwd, loaded } = loadIn({});
     mkdirSync(join(cwd, "provender.yaml"));
-    expect(() =>
-      loadConfiguration({ file: undefined, env: {}, cwd, home }),
-    ).toThrow(/provender\.yaml: the configuration cannot be read \(EISDIR\)/);
+    expect(loaded).toThrow(
+      /provender\.yaml: the configuration cannot be read \(EISDIR\)/,
+    );
   });
 
   it("is refused when it is larger than 1 MiB or not UTF-8", () => {
-    const cwd = temporaryFolder();
-    const input = { env: {}, cwd, home };
-    const large = writeInto(cwd, "large.yaml", "#".repeat(2 ** 20 + 1));
-    const binary = writeInto(cwd, "binary.yaml", Uint8Array.of(0x23, 0xff));
-    expect(() => loadConfiguration({ ...input, file: large })).toThrow(
-      /more than 1048576 bytes/,
-    );
-    expect(() => loadConfiguration({ ...input, file: binary })).toThrow(
-      /not UTF-8 text/,
-    );
-    const full = writeInto(cwd, "full.yaml", "#".repeat(2 ** 20));
-    expect(loadConfiguration({ ...input, file: full }).offline).toBe(false);
+    const read = (text: string | Uint8Array) =>
+      loadIn({ "provender.yaml": text }).loaded;
+    const full = "#".repeat(2 ** 20);
+    expect(read(`${full}#`)).toThrow(/more than 1048576 bytes/);
+    expect(read(Uint8Array.of(0x23, 0xff))).toThrow(/not UTF-8 text/);
+    expect(read(full)().offline).toBe(false);
   });
 });

@@ -1,18 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
 import {
   loadConfiguration,
   type Configuration,
 } from "../../src/config/load.ts";
+import { scratch } from "../running-mirror.ts";
 
-/** A folder that lives as long as the test. */
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "provender-config-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
+export const temporaryFolder = () => scratch("config");
 
 export function writeInto(
   folder: string,

@@ -1,4 +1,4 @@
-import { createCipheriv, createHash } from "node:crypto";
+import { createCipheriv, hash } from "node:crypto";
 import { once } from "node:events";
 import yazl from "yazl";
 
@@ -8,16 +8,16 @@ export interface ArchiveOptions {
   readonly os: string;
   readonly arch: string;
   /** Bytes of the executable; without it, it is a script of one line. */
-  readonly size?: number;
+  readonly size?: number | undefined;
   /** Other bytes for the same names. */
-  readonly seed?: string | number;
+  readonly seed?: string | number | undefined;
   /**
    * Content of the executable: `random` does not compress and is stored (the
    * default), `half` compresses to about half and is deflated.
    */
-  readonly content?: "random" | "half";
+  readonly content?: "random" | "half" | undefined;
   /** Names of empty entries behind the executable; one that ends in a slash is a folder. */
-  readonly beside?: readonly string[];
+  readonly beside?: readonly string[] | undefined;
 }
 
 /** A provider archive and what is known of it without reading it again. */
@@ -42,8 +42,7 @@ export function hashOf(files: readonly (readonly [string, Buffer])[]): string {
   const lines = files
     .toSorted(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
     .map(([name, content]) => `${sha256(content)}  ${name}\n`);
-  const sum = createHash("sha256").update(lines.join(""));
-  return `h1:${sum.digest("base64")}`;
+  return `h1:${hash("sha256", lines.join(""), "base64")}`;
 }
 
 async function zip(
@@ -85,7 +84,7 @@ function makeExecutable(options: ArchiveOptions): Buffer {
  * window of deflate. Its odd length tells when whole pages changed places.
  */
 function keystream(identity: string, size: number): Buffer {
-  const key = createHash("sha256").update(identity).digest();
+  const key = hash("sha256", identity, "buffer");
   const cipher = createCipheriv("aes-256-ctr", key, Buffer.alloc(16));
   const block = cipher.update(Buffer.alloc(Math.min(size, 1024 * 1024 - 3)));
   return Buffer.alloc(size, block);
@@ -98,6 +97,4 @@ function halved(random: Buffer): Buffer {
   return random;
 }
 
-function sha256(bytes: Buffer): string {
-  return createHash("sha256").update(bytes).digest("hex");
-}
+const sha256 = (bytes: Buffer) => hash("sha256", bytes);

@@ -1,22 +1,30 @@
-import { arrivals } from "./arrivals.ts";
 import type { Fault } from "./faults.ts";
 import type { Wait } from "./reply.ts";
 
-/** Holds answers at a known place until the test lets them go. */
-export interface Barrier {
-  /** Resolves when the first answer waits here. */
-  readonly reached: Promise<void>;
-  /** Resolves when `count` answers in all have come here. */
-  arrived(count: number): Promise<void>;
-  /** Lets everyone go, those who wait and those who come. */
-  release(): void;
-  /** Waits before the headers are sent. */
-  readonly beforeHeaders: Fault;
-  /** Waits when `bytes` of the body are sent; 0 is after the headers. */
-  afterBytes(bytes: number): Fault;
+export type Arrivals = ReturnType<typeof arrivals>;
+
+/** Counts events, and tells who waits for a number of them. */
+export function arrivals() {
+  let count = 0;
+  const waiting: { readonly for: number; readonly go: () => void }[] = [];
+  return {
+    get count() {
+      return count;
+    },
+    arrive: () => {
+      count += 1;
+      for (const waiter of waiting) if (waiter.for <= count) waiter.go();
+    },
+    /** Resolves when `wanted` events have come, which may be now. */
+    reach: (wanted: number): Promise<void> =>
+      count >= wanted
+        ? Promise.resolve()
+        : new Promise((go) => waiting.push({ for: wanted, go })),
+  };
 }
 
-export function barrier(): Barrier {
+/** Holds answers at a known place until the test lets them go. */
+export function barrier() {
   const seen = arrivals();
   const gate = Promise.withResolvers<undefined>();
   const until = () => {
@@ -27,10 +35,14 @@ export function barrier(): Barrier {
     (at: Wait["at"]): Fault =>
     (reply) => ({ ...reply, waits: [...reply.waits, { at, until }] });
   return {
+    /** Resolves when the first answer waits here. */
     reached: seen.reach(1),
-    arrived: (count) => seen.reach(count),
+    /** Resolves when `count` answers in all have come here. */
+    arrived: (count: number) => seen.reach(count),
+    /** Lets everyone go, those who wait and those who come. */
     release: () => gate.resolve(undefined),
     beforeHeaders: waitingAt("headers"),
-    afterBytes: waitingAt,
+    /** Waits when `bytes` of the body are sent; 0 is after the headers. */
+    afterBytes: (bytes: number) => waitingAt(bytes),
   };
 }

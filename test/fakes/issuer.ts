@@ -8,6 +8,9 @@ import {
   type JWTHeaderParameters,
   type JWTPayload,
 } from "jose";
+import { hash } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
 import type { Authority } from "./authority.ts";
 import { startListener, type Listener } from "./listener.ts";
 
@@ -21,7 +24,7 @@ export interface IssuerKey {
   readonly publicPem: string;
 }
 
-export interface TokenOptions {
+interface TokenOptions {
   readonly claims?: JWTPayload;
   readonly header?: Partial<JWTHeaderParameters>;
   readonly key?: IssuerKey;
@@ -42,7 +45,7 @@ export async function createIssuerKey(
   };
 }
 
-/** The documents of an OpenID provider over HTTPS, and the tokens that it signs; people cannot log in. */
+/** An OpenID provider over HTTPS: its documents, the tokens that it signs, and a login that asks nobody anything. */
 export class Issuer {
   readonly url: string;
   /** Published keys; may be changed. */
@@ -62,15 +65,10 @@ export class Issuer {
   static async start(authority: Authority): Promise<Issuer> {
     const key = await createIssuerKey("first");
     const certificate = await authority.issue(["127.0.0.1"]);
-    const where = { host: "127.0.0.1", port: 0 };
-    const listener = await startListener(certificate, where, (req, res) => {
-      issuer.requests = [...issuer.requests, req.url ?? ""];
-      const document = issuer.#answer(req.url ?? "");
-      res.writeHead(document === undefined ? 404 : 200, {
-        "content-type": "application/json",
-      });
-      res.end(JSON.stringify(document ?? {}));
-    });
+    const listener = await startListener(
+      certificate,
+      (...asked) => void issuer.#answer(...asked),
+    );
     const issuer = new Issuer(listener, [key]);
     return issuer;
   }
@@ -102,7 +100,38 @@ export class Issuer {
     return this.#listener.restart();
   }
 
-  #answer(path: string): object | undefined {
+  async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const { pathname, searchParams } = new URL(req.url ?? "", this.url);
+    this.requests = [...this.requests, req.url ?? ""];
+    if (pathname === "/realm/authorize") {
+      // The code is the challenge (RFC 7636), so that nothing has to be kept.
+      const location = new URL(searchParams.get("redirect_uri") ?? "");
+      location.searchParams.set(
+        "code",
+        searchParams.get("code_challenge") ?? "",
+      );
+      location.searchParams.set("state", searchParams.get("state") ?? "");
+      res.writeHead(302, { location: location.href }).end();
+      return;
+    }
+    const document =
+      pathname === "/realm/token"
+        ? await this.#redeem(new URLSearchParams(await text(req)))
+        : this.#document(pathname);
+    res.writeHead(document === undefined ? 404 : 200, {
+      "content-type": "application/json",
+    });
+    res.end(JSON.stringify(document ?? {}));
+  }
+
+  async #redeem(form: URLSearchParams): Promise<object | undefined> {
+    const verifier = form.get("code_verifier") ?? "";
+    if (hash("sha256", verifier, "base64url") !== form.get("code"))
+      return undefined;
+    return { access_token: await this.sign(), token_type: "Bearer" };
+  }
+
+  #document(path: string): object | undefined {
     if (path === "/realm/keys")
       return { keys: this.keys.map(({ publicJwk }) => publicJwk) };
     if (path !== "/realm/.well-known/openid-configuration") return undefined;

@@ -1,76 +1,53 @@
 import { once } from "node:events";
 import type { RequestListener } from "node:http";
-import { createServer, type Server } from "node:https";
+import { createServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { endWithFile } from "../file-end.ts";
-import type { IssuedCertificate } from "./authority.ts";
+
+export type Listener = Awaited<ReturnType<typeof startListener>>;
 
 /** An HTTPS server that can go away and come back on the same port. */
-export interface Listener {
-  readonly port: number;
-  /** Connections opened since the start, TLS handshakes that failed included. */
-  readonly connections: number;
-  /** Destroys every connection; the port refuses new ones afterwards. */
-  stop(): Promise<void>;
-  restart(): Promise<void>;
-}
-
 export async function startListener(
-  issued: IssuedCertificate,
-  where: { readonly host: string; readonly port: number },
+  {
+    certificate: cert,
+    key,
+  }: { readonly certificate: string; readonly key: string },
   answer: RequestListener,
-): Promise<Listener> {
-  const server = createServer(
-    { cert: issued.certificate, key: issued.key, keepAliveTimeout: 60_000 },
-    answer,
-  );
-  let connections = 0;
-  const sockets = trackSockets(server, () => (connections += 1));
-  await listen(server, where.host, where.port);
-  endWithFile(() => stop(server, sockets));
-  const { port } = server.address() as AddressInfo;
-  return {
-    port,
-    get connections() {
-      return connections;
-    },
-    stop: () => stop(server, sockets),
-    restart: async () => {
-      await stop(server, sockets);
-      await listen(server, where.host, port);
-    },
-  };
-}
-
-function trackSockets(
-  server: Server,
-  connected: () => void,
-): ReadonlySet<Socket> {
+  { host = "127.0.0.1", port: wanted = 0 } = {},
+) {
+  const server = createServer({ cert, key, keepAliveTimeout: 60_000 }, answer);
   const sockets = new Set<Socket>();
+  let connections = 0;
   server.on("connection", (socket: Socket) => {
-    connected();
+    connections += 1;
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
-  return sockets;
-}
-
-async function listen(
-  server: Server,
-  host: string,
-  port: number,
-): Promise<void> {
-  server.listen(port, host);
-  await once(server, "listening");
-}
-
-async function stop(
-  server: Server,
-  sockets: ReadonlySet<Socket>,
-): Promise<void> {
-  if (!server.listening) return;
-  const closed = once(server, "close");
-  server.close();
-  for (const socket of sockets) socket.destroy();
-  await closed;
+  const listen = async (on: number) => {
+    server.listen(on, host);
+    await once(server, "listening");
+  };
+  const stop = async () => {
+    if (!server.listening) return;
+    const closed = once(server, "close");
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  };
+  await listen(wanted);
+  endWithFile(stop);
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    /** Connections opened since the start, TLS handshakes that failed included. */
+    get connections() {
+      return connections;
+    },
+    /** Destroys every connection; the port refuses new ones afterwards. */
+    stop,
+    restart: async () => {
+      await stop();
+      await listen(port);
+    },
+  };
 }

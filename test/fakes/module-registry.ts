@@ -1,4 +1,8 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type {
+  IncomingMessage,
+  OutgoingHttpHeaders,
+  ServerResponse,
+} from "node:http";
 import type { Authority } from "./authority.ts";
 import { startListener, type Listener } from "./listener.ts";
 
@@ -8,42 +12,42 @@ export type GitBackend = (
   response: ServerResponse,
 ) => Promise<void>;
 
-export interface ModuleRequest {
-  readonly path: string;
-  readonly authorization: string | undefined;
-}
+type Answer = readonly [number, OutgoingHttpHeaders?, (string | Buffer)?];
 
-export interface ModuleRegistryOptions {
-  readonly authority: Authority;
-  readonly git?: GitBackend | undefined;
-}
+const json = { "Content-Type": "application/json" };
 
 /** An origin over HTTPS that speaks `modules.v1`, and has files and git repositories. */
 export class FakeModuleRegistry {
-  readonly requests: ModuleRequest[] = [];
+  readonly requests: {
+    readonly path: string;
+    readonly authorization: string | undefined;
+  }[] = [];
   /** Instead of everything, while it is set: the status of each answer. */
   failing: number | undefined;
   readonly #locations = new Map<string, string>();
-  readonly #files = new Map<string, Buffer>();
-  readonly #documents = new Map<string, string>();
-  readonly #redirects = new Map<string, string>();
+  readonly #answers = new Map<string, Answer>();
   readonly #git: GitBackend | undefined;
   readonly #listener: Listener;
 
   private constructor(listener: Listener, git: GitBackend | undefined) {
     this.#listener = listener;
     this.#git = git;
+    const services = JSON.stringify({ "modules.v1": "/v1/modules/" });
+    this.#answers.set("/.well-known/terraform.json", [200, json, services]);
   }
 
   static async start({
     authority,
     git,
-  }: ModuleRegistryOptions): Promise<FakeModuleRegistry> {
+  }: {
+    readonly authority: Authority;
+    readonly git?: GitBackend | undefined;
+  }): Promise<FakeModuleRegistry> {
     const certificate = await authority.issue(["127.0.0.1", "localhost"]);
-    const where = { host: "127.0.0.1", port: 0 };
-    const listener = await startListener(certificate, where, (req, res) => {
-      void registry.#answer(req, res);
-    });
+    const listener = await startListener(
+      certificate,
+      (...asked) => void registry.#answer(...asked),
+    );
     const registry = new FakeModuleRegistry(listener, git);
     return registry;
   }
@@ -69,17 +73,18 @@ export class FakeModuleRegistry {
 
   /** Returns the URL. */
   serve(path: string, bytes: Buffer): string {
-    this.#files.set(path, bytes);
+    const type = { "Content-Type": "application/octet-stream" };
+    this.#answers.set(path, [200, type, bytes]);
     return `${this.url}${path.slice(1)}`;
   }
 
   /** Answers a path with JSON, for any query. */
   answer(path: string, value: unknown): void {
-    this.#documents.set(path, JSON.stringify(value));
+    this.#answers.set(path, [200, json, JSON.stringify(value)]);
   }
 
   redirect(path: string, to: string): string {
-    this.#redirects.set(path, to);
+    this.#answers.set(path, [302, { Location: to }]);
     return `${this.url}${path.slice(1)}`;
   }
 
@@ -100,53 +105,32 @@ export class FakeModuleRegistry {
     const { url: path = "/", headers } = req;
     this.requests.push({ path, authorization: headers.authorization });
     const [name = ""] = path.split("?");
-    const to = this.#redirects.get(name);
-    const file = this.#files.get(name);
-    if (this.failing !== undefined) end(res, this.failing);
-    else if (to !== undefined) end(res, 302, { Location: to });
-    else if (file !== undefined)
-      end(res, 200, { "Content-Type": "application/octet-stream" }, file);
-    else if (name.startsWith("/git/") && this.#git !== undefined)
-      await this.#git(req, res).catch(() => res.destroy());
-    else this.#answerRegistry(name, res);
+    const known = this.#answers.get(name);
+    if (this.failing === undefined && known === undefined && this.#git)
+      if (name.startsWith("/git/")) {
+        await this.#git(req, res).catch(() => res.destroy());
+        return;
+      }
+    const [status, more, body = ""] =
+      this.failing === undefined
+        ? (known ?? this.#answerRegistry(name))
+        : ([this.failing] as const);
+    const length = { "Content-Length": Buffer.byteLength(body) };
+    res.writeHead(status, { ...more, ...(status !== 204 && length) }).end(body);
   }
 
-  #answerRegistry(path: string, res: ServerResponse): void {
-    const json = { "Content-Type": "application/json" };
-    const document = this.#documents.get(path);
-    if (document !== undefined) {
-      end(res, 200, json, document);
-      return;
-    }
+  #answerRegistry(path: string): Answer {
     const [, module = "", rest = ""] =
       /^\/v1\/modules\/([^/]+\/[^/]+\/[^/]+)\/(.+)$/.exec(path) ?? [];
-    if (path === "/.well-known/terraform.json")
-      end(res, 200, json, JSON.stringify({ "modules.v1": "/v1/modules/" }));
-    else if (rest === "versions" && this.#versionsOf(module).length > 0) {
-      const versions = this.#versionsOf(module);
-      end(res, 200, json, JSON.stringify({ modules: [{ versions }] }));
-    } else {
-      const version = rest.replace(/\/download$/, "");
-      const location = this.#locations.get(`${module}/${version}`);
-      if (location === undefined) end(res, 404, json, "{}");
-      else end(res, 204, { "X-Terraform-Get": location });
-    }
-  }
-
-  #versionsOf(module: string): readonly { readonly version: string }[] {
-    return [...this.#locations.keys()]
+    const versions = [...this.#locations.keys()]
       .filter((key) => key.startsWith(`${module}/`))
       .map((key) => ({ version: key.slice(module.length + 1) }));
+    if (rest === "versions" && versions.length > 0)
+      return [200, json, JSON.stringify({ modules: [{ versions }] })];
+    const version = rest.replace(/\/download$/, "");
+    const location = this.#locations.get(`${module}/${version}`);
+    return location === undefined
+      ? [404, json, "{}"]
+      : [204, { "X-Terraform-Get": location }];
   }
-}
-
-function end(
-  res: ServerResponse,
-  status: number,
-  headers: Readonly<Record<string, string>> = {},
-  body: string | Buffer = "",
-): void {
-  const length =
-    status === 204 ? {} : { "Content-Length": Buffer.byteLength(body) };
-  res.writeHead(status, { ...headers, ...length }).end(body);
 }

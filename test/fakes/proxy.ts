@@ -3,16 +3,6 @@ import { createServer, type IncomingMessage } from "node:http";
 import { connect, type AddressInfo, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
-/** A corporate proxy: CONNECT to any host, which it resolves as it likes. */
-export interface Proxy {
-  readonly url: string;
-  /** `host:port` of every CONNECT, in order. */
-  readonly tunnels: readonly string[];
-  /** The Proxy-Authorization of every CONNECT. */
-  readonly credentials: readonly (string | undefined)[];
-  stop(): Promise<void>;
-}
-
 export interface ProxyOptions {
   /** `host:port` as asked for to the `host:port` that is reached instead. */
   readonly routes?: Readonly<Record<string, string>>;
@@ -20,7 +10,11 @@ export interface ProxyOptions {
   readonly refuse?: string;
 }
 
-export async function startProxy(options: ProxyOptions = {}): Promise<Proxy> {
+export type Proxy = Awaited<ReturnType<typeof startProxy>>;
+
+/** A corporate proxy: CONNECT to any host, which it resolves as it likes. */
+export async function startProxy({ routes, refuse }: ProxyOptions = {}) {
+  /** `host:port` and Proxy-Authorization of every CONNECT, in order. */
   const tunnels: string[] = [];
   const credentials: (string | undefined)[] = [];
   const sockets = new Set<Duplex>();
@@ -33,19 +27,16 @@ export async function startProxy(options: ProxyOptions = {}): Promise<Proxy> {
       credentials.push(request.headers["proxy-authorization"]);
       sockets.add(client);
       client.on("error", () => undefined);
-      if (options.refuse === undefined)
-        tunnel(client, head, options.routes?.[target] ?? target);
-      else
-        client.end(`HTTP/1.1 ${options.refuse}\r\nContent-Length: 0\r\n\r\n`);
+      if (refuse === undefined)
+        tunnel(client, head, routes?.[target] ?? target);
+      else client.end(`HTTP/1.1 ${refuse}\r\nContent-Length: 0\r\n\r\n`);
     },
   );
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${port}`,
-    tunnels,
-    credentials,
+    ...{ url: `http://127.0.0.1:${port}`, tunnels, credentials },
     stop: async () => {
       const closed = once(server, "close");
       server.close();
@@ -56,8 +47,8 @@ export async function startProxy(options: ProxyOptions = {}): Promise<Proxy> {
 }
 
 function tunnel(client: Socket, head: Buffer, target: string): void {
-  const [, host = "", port = "443"] = /^(.*):(\d+)$/.exec(target) ?? [];
-  const upstream = connect(Number(port), host.replace(/^\[|\]$/g, ""));
+  const { hostname, port } = new URL(`tcp://${target}`);
+  const upstream = connect(Number(port), hostname.replace(/^\[|\]$/g, ""));
   upstream.on("connect", () => {
     client.write("HTTP/1.1 200 Connection established\r\n\r\n");
     upstream.write(head);

@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Authority, IssuedCertificate } from "./authority.ts";
-import { Catalog } from "./catalog.ts";
+import type { Authority } from "./authority.ts";
+import { Catalog, type Listing } from "./catalog.ts";
 import { delayed, type Fault } from "./faults.ts";
 import { fileReply } from "./file-reply.ts";
 import { startListener, type Listener } from "./listener.ts";
-import type { Listing } from "./registry-documents.ts";
 import { makeRelease, type Release, type ReleaseOptions } from "./release.ts";
 import { jsonReply, sendReply, type Reply } from "./reply.ts";
 import {
@@ -12,31 +11,6 @@ import {
   type LoggedRequest,
   type RequestKind,
 } from "./request-log.ts";
-
-/** Faults of the next answers by kind. */
-class FaultScript {
-  #sticky = new Map<RequestKind, Fault>();
-  #queued = new Map<RequestKind, Fault[]>();
-
-  /** One fault stays until it is replaced; a list is consumed in order. */
-  set(kind: RequestKind, faults: Fault | readonly Fault[]): void {
-    this.#sticky.delete(kind);
-    this.#queued.delete(kind);
-    if (typeof faults === "function") this.#sticky.set(kind, faults);
-    else this.#queued.set(kind, [...faults]);
-  }
-
-  clear(): void {
-    this.#sticky.clear();
-    this.#queued.clear();
-  }
-
-  apply(reply: Reply, request: LoggedRequest): Reply {
-    const fault =
-      this.#sticky.get(request.kind) ?? this.#queued.get(request.kind)?.shift();
-    return fault === undefined ? reply : fault(reply, request);
-  }
-}
 
 export interface RegistryOptions {
   readonly authority: Authority;
@@ -60,7 +34,13 @@ export async function startRegistry(
   const names = new Set([host, "127.0.0.1", "localhost"]);
   if (hostname !== undefined) names.add(hostname);
   const certificate = await authority.issue([...names]);
-  return Registry.start(options, certificate, { host, port });
+  const listener = await startListener(
+    certificate,
+    (...asked) => void registry.answer(...asked),
+    { host, port },
+  );
+  const registry = new Registry(options, listener);
+  return registry;
 }
 
 /** An origin registry over HTTPS: discovery, `providers.v1`, and the files it names. */
@@ -74,30 +54,15 @@ export class Registry {
   etags = true;
   latencyMs: number | undefined;
   bytesPerSecond: number | undefined;
-  readonly #script = new FaultScript();
+  readonly #script = new Map<RequestKind, Fault | Fault[]>();
   readonly #catalog = new Catalog();
   readonly #listener: Listener;
 
-  private constructor(options: RegistryOptions, listener: Listener) {
+  constructor(options: RegistryOptions, listener: Listener) {
     this.host = options.host ?? "127.0.0.1";
     this.latencyMs = options.latencyMs;
     this.bytesPerSecond = options.bytesPerSecond;
     this.#listener = listener;
-  }
-
-  static async start(
-    options: RegistryOptions,
-    certificate: IssuedCertificate,
-    where: { readonly host: string; readonly port: number },
-  ): Promise<Registry> {
-    const listener = await startListener(certificate, where, (...asked) => {
-      void registry.#answer(...asked).catch((error: unknown) => {
-        asked[1].destroy();
-        throw error;
-      });
-    });
-    const registry = new Registry(options, listener);
-    return registry;
   }
 
   get port(): number {
@@ -165,7 +130,7 @@ export class Registry {
 
   /** One fault for all answers of a kind until replaced, or a list for the next ones. */
   script(kind: RequestKind, faults: Fault | readonly Fault[]): void {
-    this.#script.set(kind, faults);
+    this.#script.set(kind, typeof faults === "function" ? faults : [...faults]);
   }
 
   /** No faults from now on. */
@@ -181,7 +146,7 @@ export class Registry {
     return this.#listener.restart();
   }
 
-  async #answer(
+  async answer(
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
@@ -192,8 +157,9 @@ export class Registry {
       open.end(response.writableFinished ? "complete" : "cut"),
     );
     const reply = this.#paced(this.#replyTo(open.logged), open.logged);
-    const scripted = this.#script.apply(reply, open.logged);
-    await sendReply(scripted, response);
+    const script = this.#script.get(kind);
+    const fault = Array.isArray(script) ? script.shift() : script;
+    await sendReply(fault?.(reply, open.logged) ?? reply, response);
   }
 
   #replyTo(request: LoggedRequest): Reply {

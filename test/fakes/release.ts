@@ -1,7 +1,10 @@
 import { makeArchive, type Archive, type ArchiveOptions } from "./archive.ts";
 import { defaultSigner, type Signer } from "./signing.ts";
 
-export interface ReleaseOptions {
+export interface ReleaseOptions extends Pick<
+  ArchiveOptions,
+  "size" | "content" | "beside" | "seed"
+> {
   /** `acme` by default. */
   readonly namespace?: string;
   /** `widget` by default. */
@@ -9,11 +12,6 @@ export interface ReleaseOptions {
   readonly version: string;
   /** `["linux_amd64"]` by default. */
   readonly platforms?: readonly string[];
-  readonly size?: number;
-  readonly content?: ArchiveOptions["content"];
-  readonly beside?: ArchiveOptions["beside"];
-  /** Other archive bytes for the same names. */
-  readonly seed?: string | number;
   readonly signer?: Signer;
   readonly signedAt?: Date;
   /** `["5.0"]` by default. */
@@ -73,7 +71,11 @@ export async function makeRelease(options: ReleaseOptions): Promise<Release> {
     archives,
     checksums,
     signature: await signer.sign(Buffer.from(checksums), options.signedAt),
-    archive: (platform) => findArchive(archives, platform),
+    archive: (platform) => {
+      const found = archives.find((archive) => archive.platform === platform);
+      if (found === undefined) throw new Error(`not released for ${platform}`);
+      return found;
+    },
   };
 }
 
@@ -84,27 +86,10 @@ async function releaseArchive(
 ): Promise<ReleaseArchive> {
   const [os = "", arch = ""] = platform.split("_");
   const { version, size, content, seed, beside } = options;
-  const archive = await makeArchive({
-    type,
-    version,
-    os,
-    arch,
-    ...(size === undefined ? {} : { size }),
-    ...(content === undefined ? {} : { content }),
-    ...(seed === undefined ? {} : { seed }),
-    ...(beside === undefined ? {} : { beside }),
-  });
+  const made = { type, version, os, arch, size, content, seed, beside };
+  const archive = await makeArchive(made);
   const filename =
     options.nameArchive?.(platform) ??
     `terraform-provider-${type}_${version}_${platform}.zip`;
   return { ...archive, platform, os, arch, filename };
-}
-
-function findArchive(
-  archives: readonly ReleaseArchive[],
-  platform: string,
-): ReleaseArchive {
-  const found = archives.find((archive) => archive.platform === platform);
-  if (found === undefined) throw new Error(`not released for ${platform}`);
-  return found;
 }

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { arrivals, type Arrivals } from "./arrivals.ts";
+import { arrivals, type Arrivals } from "./barrier.ts";
 
 /** Subject of a request, in the words of the provider registry protocol. */
 export type RequestKind =

@@ -13,61 +13,23 @@ const monitoring = join(
 );
 const rulesFile = join(monitoring, "alerts.yaml");
 
-interface RuleFile {
+const { groups } = parse(readFileSync(rulesFile, "utf8")) as {
   readonly groups: readonly {
-    readonly rules: readonly {
-      readonly alert: string;
-      readonly expr: string;
-    }[];
+    readonly rules: readonly { readonly alert: string }[];
   }[];
-}
+};
+const alertNames = groups.flatMap(({ rules }) => rules.map((one) => one.alert));
 
-const alertNames = (
-  parse(readFileSync(rulesFile, "utf8")) as RuleFile
-).groups.flatMap(({ rules }) => rules.map(({ alert }) => alert));
-
-/** One unit test of promtool: what is scraped once in five minutes, and what must be true of it. */
-interface RuleTest {
-  /** Values by series, in promtool's notation. */
-  readonly series: Readonly<Record<string, string>>;
-  readonly at: string;
-  /** Number of firing alerts by selector of ALERTS. */
-  readonly firing: Readonly<Record<string, number>>;
-}
-
-/** Rejects with what promtool says of a test that fails. */
-async function testRules(tests: readonly RuleTest[]): Promise<void> {
-  const file = join(scratch("rules"), "tests.yaml");
-  const document = {
-    rule_files: [rulesFile],
-    evaluation_interval: "5m",
-    tests: tests.map(({ series, at, firing }) => ({
-      interval: "5m",
-      input_series: Object.entries(series).map(([name, values]) => ({
-        series: name,
-        values,
-      })),
-      promql_expr_test: Object.entries(firing).map(([selector, count]) => ({
-        expr: `count(ALERTS{alertstate="firing",${selector}})`,
-        eval_time: at,
-        exp_samples: count === 0 ? [] : [{ labels: "{}", value: count }],
-      })),
-    })),
-  };
-  writeFileSync(file, JSON.stringify(document));
-  await run("promtool", ["test", "rules", file]);
-}
-
-const canTest = await has("promtool", "the alert rules");
+const canTest = has("promtool", "the alert rules");
 
 const rises = "0+0x24 1+0x12";
-const at = "125m";
 const job = 'job="provender",instance="a"';
 const alarm = (kind: string) => `provender_alarms_total{kind="${kind}",${job}}`;
 const requests = (outcome: string) =>
   `provender_requests_total{outcome="${outcome}",status="200",${job}}`;
 const asked = (result: string) =>
   `provender_origin_requests_total{origin="o",result="${result}",${job}}`;
+const pending = `provender_pending_decisions{reason="unknown",${job}}`;
 const bucket = (le: string) =>
   `provender_request_seconds_bucket{kind="index",outcome="hit",le="${le}",${job}}`;
 /** Makes a series whose value is a time, in seconds since the test's start. */
@@ -95,12 +57,8 @@ const cases: Readonly<
   },
   ProvenderUnexpectedError: alarms("unexpected-error", "audit-lost"),
   ProvenderPendingDecisions: {
-    fires: {
-      [`provender_pending_decisions{reason="unknown",${job}}`]: "1+0x300",
-    },
-    quiet: {
-      [`provender_pending_decisions{reason="unknown",${job}}`]: "0+0x300",
-    },
+    fires: { [pending]: "1+0x300" },
+    quiet: { [pending]: "0+0x300" },
   },
   ProvenderOriginFailing: {
     fires: { [asked("timeout")]: "0+6x36", [asked("ok")]: "0+1x36" },
@@ -192,16 +150,30 @@ describe.skipIf(!canTest)("the alert rules", () => {
     await run("promtool", ["check", "rules", rulesFile]);
   });
 
+  // Each is scraped once in five minutes.
   it("fire each for its own reason, and not for another", async () => {
-    const tests = alertNames.flatMap((rule) => {
-      const { fires = {}, quiet = {} } = cases[rule] ?? {};
-      const when = rule === "ProvenderPendingDecisions" ? "1450m" : at;
-      const named = `alertname="${rule}"`;
-      return [
-        { series: fires, at: when, firing: { [named]: 1 } },
-        { series: quiet, at: when, firing: { [named]: 0 } },
-      ];
-    });
-    await testRules(tests);
+    const tests = alertNames.flatMap((rule) =>
+      Object.entries(cases[rule] ?? {}).map(([what, series]) => ({
+        interval: "5m",
+        input_series: Object.entries(series).map(([name, values]) => ({
+          ...{ series: name, values },
+        })),
+        promql_expr_test: [
+          {
+            expr: `count(ALERTS{alertstate="firing",alertname="${rule}"})`,
+            eval_time: rule === "ProvenderPendingDecisions" ? "1450m" : "125m",
+            exp_samples: what === "fires" ? [{ labels: "{}", value: 1 }] : [],
+          },
+        ],
+      })),
+    );
+    const file = join(scratch("rules"), "tests.yaml");
+    const document = {
+      rule_files: [rulesFile],
+      evaluation_interval: "5m",
+      tests,
+    };
+    writeFileSync(file, JSON.stringify(document));
+    await run("promtool", ["test", "rules", file]);
   });
 });

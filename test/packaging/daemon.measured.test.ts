@@ -3,9 +3,8 @@ import { join } from "node:path";
 import { stringify } from "yaml";
 import { beforeAll, expect, it } from "vitest";
 import { writeBundle } from "../../packaging/bundle.ts";
-import { scratch } from "../running-mirror.ts";
+import { scratch, startDaemon } from "../running-mirror.ts";
 import { readUnitEnvironment } from "../scenes/unit-environment.ts";
-import { startServing } from "./serving.ts";
 
 let program: string;
 const home = scratch("home");
@@ -14,9 +13,8 @@ const file = join(home, "config.yaml");
 /** As the unit starts it. */
 function start() {
   const env = { PATH: process.env.PATH, HOME: home, ...readUnitEnvironment() };
-  return startServing(process.execPath, [program, "serve", "--config", file], {
-    env,
-  });
+  const args = [program, "serve", "--config", file];
+  return startDaemon(process.execPath, args, { env });
 }
 
 function residentMiB(pid: number): number {
@@ -36,9 +34,11 @@ beforeAll(async () => {
 
 it("serves at most 0.6 seconds after its start", async () => {
   const readyAfter = async () => {
+    const begun = performance.now();
     const daemon = await start();
+    const took = performance.now() - begun;
     await daemon.stop();
-    return daemon.readyAfter;
+    return took;
   };
   // Several starts, because other load on the machine slows single ones.
   await expect.poll(readyAfter, { timeout: 20_000 }).toBeLessThanOrEqual(600);
@@ -47,7 +47,10 @@ it("serves at most 0.6 seconds after its start", async () => {
 it("settles below 90 MiB", async () => {
   const daemon = await start();
   await expect
-    .poll(() => residentMiB(daemon.pid), { timeout: 20_000, interval: 200 })
+    .poll(() => residentMiB(daemon.process.pid ?? 0), {
+      timeout: 20_000,
+      interval: 200,
+    })
     .toBeLessThanOrEqual(90);
   await daemon.stop();
 });

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
-import { copyFile, readFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { copyFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import {
   findClients,
@@ -9,13 +9,16 @@ import {
 } from "../acceptance/clients.ts";
 import { scratch } from "../running-mirror.ts";
 import { listShellCommands, readDocument } from "../scenes/documents.ts";
-import { makeInstalledScene, type InstalledScene } from "./installed.ts";
+import {
+  makeInstalledScene,
+  startUnit,
+  type InstalledScene,
+} from "./installed.ts";
 import { copyMachineRoot, unpackDebianRoot } from "./machine-root.ts";
 import { has, isRoot, makeRelease, run } from "./release.ts";
-import { startUnit } from "./unit.ts";
 
-const canPack = await has("dpkg-deb", "the Debian package");
-const canLint = await has("lintian", "the Debian package with lintian");
+const canPack = has("dpkg-deb", "the Debian package");
+const canLint = has("lintian", "the Debian package with lintian");
 const suites = ["bookworm", "trixie"];
 
 const clients = await findClients();
@@ -45,15 +48,6 @@ beforeAll(async () => {
 }, 240_000);
 
 describe.skipIf(!canPack)("the Debian package", () => {
-  it("is the same bytes when it is made again, elsewhere", async () => {
-    const again = await makeRelease("deb", ".deb", { elsewhere: true });
-    expect((await readFile(again.file)).equals(await readFile(deb))).toBe(true);
-    // SHA256SUMS covers the bill of materials and the provenance, too.
-    const sumsIn = (folder: string) =>
-      readFile(join(folder, "SHA256SUMS"), "utf8");
-    expect(await sumsIn(again.folder)).toBe(await sumsIn(dirname(deb)));
-  }, 120_000);
-
   it.skipIf(!canLint)(
     "is without errors for lintian",
     async () => {
@@ -111,7 +105,7 @@ describe.skipIf(!canPack || !isRoot).each(suites)(
       scene.configure(root);
       const daemon = await startUnit(root);
       await scene.initThrough(daemon.url, caFile());
-      expect((await daemon.stop()).status).toBe(0);
+      expect(await daemon.stop()).toBe(0);
       expect(existsSync(held())).toBe(true);
     });
 
@@ -133,7 +127,7 @@ describe.skipIf(!canPack || !isRoot).each(suites)(
       const daemon = await startUnit(root);
       await scene.initThrough(daemon.url, caFile());
       expect(scene.registry.requests.count("archive")).toBe(asked);
-      expect((await daemon.stop()).status).toBe(0);
+      expect(await daemon.stop()).toBe(0);
       const listed = await inRoot("provender", "trust", "list", "--json");
       expect(listed.stdout).toContain(key);
     });
@@ -181,7 +175,7 @@ describe.skipIf(!canPack || !isRoot).each(suites)(
         const took = performance.now() - begun;
         expect(existsSync(join(home, ".terraform/providers"))).toBe(true);
         expect(took).toBeLessThan(120_000);
-        expect((await daemon.stop()).status).toBe(0);
+        expect(await daemon.stop()).toBe(0);
       },
       150_000,
     );

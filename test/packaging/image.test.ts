@@ -1,15 +1,13 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { scratch } from "../running-mirror.ts";
+import { scratch, startDaemon } from "../running-mirror.ts";
 import { makeInstalledScene, type InstalledScene } from "./installed.ts";
 import { has, isRoot, makeRelease, run } from "./release.ts";
-import { startServing } from "./serving.ts";
 
-const canUnpack = await has("umoci", "the container image");
-const canRun = isRoot && (await has("runc", "the container image with runc"));
-const canInspect = await has("skopeo", "the container image with skopeo");
+const canUnpack = has("umoci", "the container image");
+const canRun = isRoot && has("runc", "the container image with runc");
+const canInspect = has("skopeo", "the container image with skopeo");
 
 interface Mount {
   readonly destination: string;
@@ -49,13 +47,9 @@ describe.skipIf(!canUnpack)("the container image", () => {
     store = scratch("store");
   }, 180_000);
 
-  it("is at most 90 MB and the same bytes when it is made again, elsewhere", async () => {
+  it("is at most 90 MB", () => {
     expect(statSync(image).size).toBeLessThan(90e6);
-    const again = await makeRelease("image", "-image.tar", { elsewhere: true });
-    expect((await readFile(again.file)).equals(await readFile(image))).toBe(
-      true,
-    );
-  }, 120_000);
+  });
 
   it.skipIf(!canInspect)(
     "is read by skopeo, and names its commit",
@@ -121,22 +115,26 @@ describe.skipIf(!canUnpack)("the container image", () => {
         ...["--root", join(bundle, "run"), "run", "--bundle", bundle],
         `provender-test-${process.pid}`,
       ];
+      // runc hands a signal on to what it contains.
+      const start = () => startDaemon("runc", runc, {}, "TERM");
       const readyAfter = async () => {
-        const started = await startServing("runc", runc);
-        expect((await started.stop()).status).toBe(0);
-        return started.readyAfter;
+        const begun = performance.now();
+        const started = await start();
+        const took = performance.now() - begun;
+        expect(await started.stop()).toBe(0);
+        return took;
       };
       // The first start makes certificates; and a machine does other things, too.
       await readyAfter();
       await expect.poll(readyAfter, { timeout: 30_000 }).toBeLessThan(2_000);
-      const container = await startServing("runc", runc);
+      const container = await start();
       await scene.initThrough(
         `https://127.0.0.1:${new URL(container.url).port}/`,
         join(store, "tls/v1/ca.pem"),
       );
-      const { status, ms } = await container.stop();
-      expect(status).toBe(0);
-      expect(ms).toBeLessThan(5_000);
+      const asked = performance.now();
+      expect(await container.stop()).toBe(0);
+      expect(performance.now() - asked).toBeLessThan(5_000);
     },
     60_000,
   );

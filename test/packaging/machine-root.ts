@@ -1,17 +1,11 @@
-import { existsSync } from "node:fs";
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { existsSync, globSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { scratch } from "../running-mirror.ts";
 import { run } from "./release.ts";
 
 /** Packages that ours needs in a Debian root beside the essential ones. */
-const added = [
-  "adduser",
-  "passwd",
-  "libstdc++6",
-  "libgcc-s1",
-  "ca-certificates",
-];
+const added = "adduser passwd libstdc++6 libgcc-s1 ca-certificates".split(" ");
 
 /** Packed root file systems of Debian, as SUITE.tar, with what ours needs. */
 const roots = process.env.PROVENDER_DEBIAN_ROOTS;
@@ -66,30 +60,17 @@ async function listPackages(): Promise<readonly string[]> {
 
 /** The users of every Debian, and dpkg's record of what is installed here. */
 async function addDatabases(root: string): Promise<void> {
-  await run("cp", [
-    "/usr/share/base-passwd/passwd.master",
-    join(root, "etc/passwd"),
-  ]);
-  await run("cp", [
-    "/usr/share/base-passwd/group.master",
-    join(root, "etc/group"),
-  ]);
-  await writeFile(join(root, "etc/shadow"), "");
-  for (const folder of [
-    "tmp",
-    "proc",
-    "dev",
-    "var/lib/dpkg/info",
-    "var/lib/dpkg/updates",
-  ])
+  const copy = (from: string, to: string) =>
+    run("cp", ["--recursive", from, join(root, to)]);
+  for (const folder of ["tmp", "proc", "dev", "var/lib/dpkg/updates"])
     await mkdir(join(root, folder), { recursive: true });
-  await run("cp", ["/var/lib/dpkg/status", join(root, "var/lib/dpkg/status")]);
-  const lists = (await readdir("/var/lib/dpkg/info")).filter((name) =>
-    name.endsWith(".list"),
-  );
+  for (const name of ["passwd", "group"])
+    await copy(`/usr/share/base-passwd/${name}.master`, `etc/${name}`);
+  await writeFile(join(root, "etc/shadow"), "");
+  await copy("/var/lib/dpkg/status", "var/lib/dpkg/status");
+  // The scripts of others are not run here.
   const info = join(root, "var/lib/dpkg/info");
-  await run("cp", [
-    ...lists.map((name) => join("/var/lib/dpkg/info", name)),
-    info,
-  ]);
+  await mkdir(info, { recursive: true });
+  const lists = globSync("/var/lib/dpkg/info/*.list");
+  await run("cp", [...lists, info]);
 }

@@ -3,6 +3,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { effort } from "../effort.ts";
+import { findOnPath } from "../on-path.ts";
 import { scratch } from "../running-mirror.ts";
 
 export const run = promisify(execFile);
@@ -39,15 +40,8 @@ export async function makeRelease(
 }
 
 /** True where a program is there; says on standard error what is not tested without it. */
-export async function has(program: string, what: string): Promise<boolean> {
-  try {
-    await run("sh", ["-c", `command -v ${program}`]);
-    return true;
-  } catch {
-    console.error(`NOT TESTED: ${what}, because there is no ${program}.`);
-    return false;
-  }
-}
+export const has = (program: string, what: string) =>
+  findOnPath(program, what) !== undefined;
 
 /** Packages are installed as root. */
 export const isRoot = process.getuid?.() === 0;

@@ -2,15 +2,18 @@ import { lstatSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { findDeadLinks } from "../scenes/documents.ts";
-import { makeInstalledScene, type InstalledScene } from "./installed.ts";
+import {
+  makeInstalledScene,
+  startUnit,
+  type InstalledScene,
+} from "./installed.ts";
 import { copyMachineRoot } from "./machine-root.ts";
 import { has, isRoot, makeRelease, run } from "./release.ts";
-import { startUnit } from "./unit.ts";
 
 const canPack =
-  (await has("rpmbuild", "the package for Red Hat")) &&
-  (await has("rpm", "the package for Red Hat")) &&
-  (await has("dpkg-query", "the package for Red Hat")) &&
+  has("rpmbuild", "the package for Red Hat") &&
+  has("rpm", "the package for Red Hat") &&
+  has("dpkg-query", "the package for Red Hat") &&
   isRoot;
 
 describe.skipIf(!canPack)("the package for Red Hat", () => {
@@ -70,6 +73,6 @@ describe.skipIf(!canPack)("the package for Red Hat", () => {
     const daemon = await startUnit(root);
     const caFile = join(root, "var/lib/provender/tls/v1/ca.pem");
     await scene.initThrough(daemon.url, caFile);
-    expect((await daemon.stop()).status).toBe(0);
+    expect(await daemon.stop()).toBe(0);
   });
 });

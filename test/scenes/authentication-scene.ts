@@ -1,13 +1,6 @@
 import { formatTicket } from "../../src/server/access/archive-ticket.ts";
 import { bearer, issueToken } from "../client-token.ts";
-import type { Registry } from "../fakes/registry.ts";
-import type { Release } from "../fakes/release.ts";
-import {
-  startMirror,
-  type Answer,
-  type GetOptions,
-  type RunningMirror,
-} from "../running-mirror.ts";
+import { startMirror, type GetOptions } from "../running-mirror.ts";
 import { readRecord } from "../store/stores.ts";
 import { awaitLine } from "./log-lines.ts";
 import { reconfigure } from "./provider-requests.ts";
@@ -28,62 +21,43 @@ export const auth = {
 };
 
 /** A mirror that wants tokens, in front of a registry with widget 1.0.0 and 2.0.0 and gadget 1.0.0. */
-export class AuthenticationScene {
-  readonly registry: Registry;
-  readonly mirror: RunningMirror;
-  readonly release: Release;
-
-  private constructor(
-    registry: Registry,
-    mirror: RunningMirror,
-    release: Release,
-  ) {
-    this.registry = registry;
-    this.mirror = mirror;
-    this.release = release;
-  }
-
-  static async start(): Promise<AuthenticationScene> {
-    const { registry, config } = await startOrigin();
-    const platforms = ["linux_amd64", "darwin_arm64"];
-    const more = { platforms, size: 30_000 };
-    const release = await registry.publish({ version: "1.0.0", ...more });
-    await registry.publish({ version: "2.0.0", ...more });
-    await registry.publish({ type: "gadget", version: "1.0.0", ...more });
-    const mirror = await startMirror({ config: { ...config, auth } });
-    return new AuthenticationScene(registry, mirror, release);
-  }
-
-  withToken(path: string, options: GetOptions = {}): Promise<Answer> {
-    return this.mirror.get(path, { ...bearer(ci.token), ...options });
-  }
-
-  /** The path of an archive as VERSION.json has it. */
-  async signedPath(version: string, platform = "linux_amd64"): Promise<string> {
-    const answer = await this.withToken(`${folder}${version}.json`);
-    const { archives } = answer.json() as {
-      archives: Record<string, { url: string }>;
-    };
-    return folder + (archives[platform]?.url ?? "");
-  }
-
-  /** Signed with the mirror's own key; `expires` in milliseconds since 1970. */
-  forge(path: string, expires: number): string {
-    const { directory } = this.mirror;
-    const { keys } = readRecord(directory, ["secrets", "archive-urls"]) as {
-      keys: { secret: string }[];
-    };
-    const secret = Buffer.from(keys[0]?.secret ?? "", "base64url");
-    const ticket = formatTicket(secret, path, { expires, holder: "forged" });
-    const slash = path.lastIndexOf("/");
-    return `${path.slice(0, slash)}/${ticket}${path.slice(slash)}`;
-  }
-
-  async reload(changes: Readonly<Record<string, unknown>>): Promise<void> {
-    const before = this.mirror.log.length;
-    reconfigure(this.mirror, changes);
-    const isDone = ({ msg }: { readonly msg?: unknown }) =>
-      msg === "certificate loaded";
-    await awaitLine(this.mirror, isDone, before);
-  }
+export async function startAuthenticationScene() {
+  const { registry, config } = await startOrigin();
+  const platforms = ["linux_amd64", "darwin_arm64"];
+  const more = { platforms, size: 30_000 };
+  const release = await registry.publish({ version: "1.0.0", ...more });
+  await registry.publish({ version: "2.0.0", ...more });
+  await registry.publish({ type: "gadget", version: "1.0.0", ...more });
+  const mirror = await startMirror({ config: { ...config, auth } });
+  const withToken = (path: string, options: GetOptions = {}) =>
+    mirror.get(path, { ...bearer(ci.token), ...options });
+  return {
+    ...{ registry, mirror, release, withToken },
+    /** The path of an archive as VERSION.json has it. */
+    signedPath: async (version: string, platform = "linux_amd64") => {
+      const answer = await withToken(`${folder}${version}.json`);
+      const { archives } = answer.json() as {
+        archives: Record<string, { url: string }>;
+      };
+      return folder + (archives[platform]?.url ?? "");
+    },
+    /** Signed with the mirror's own key; `expires` in milliseconds since 1970. */
+    forge: (path: string, expires: number) => {
+      const key = ["secrets", "archive-urls"] as const;
+      const { keys } = readRecord(mirror.directory, key) as {
+        keys: { secret: string }[];
+      };
+      const secret = Buffer.from(keys[0]?.secret ?? "", "base64url");
+      const ticket = formatTicket(secret, path, { expires, holder: "forged" });
+      const slash = path.lastIndexOf("/");
+      return `${path.slice(0, slash)}/${ticket}${path.slice(slash)}`;
+    },
+    reload: async (changes: Readonly<Record<string, unknown>>) => {
+      const before = mirror.log.length;
+      reconfigure(mirror, changes);
+      const isDone = ({ msg }: { readonly msg?: unknown }) =>
+        msg === "certificate loaded";
+      await awaitLine(mirror, isDone, before);
+    },
+  };
 }

@@ -1,5 +1,4 @@
-import { blobOf } from "../running-mirror.ts";
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
@@ -9,7 +8,7 @@ import type { Fault } from "../fakes/faults.ts";
 import type { Release } from "../fakes/release.ts";
 import { endWithFile } from "../file-end.ts";
 import { originsOf } from "../origins.ts";
-import { startMirror, type Answer } from "../running-mirror.ts";
+import { blobOf, startMirror, type Answer } from "../running-mirror.ts";
 import { awaitHit } from "./log-lines.ts";
 import { startOrigin } from "./world.ts";
 
@@ -45,7 +44,7 @@ export async function startFailingOrigin() {
     canary,
     ask,
     /** Publishes a release that no client has requested, so that it is unknown. */
-    publish: (size = 300_000) => {
+    publish: (size = 300_000): Promise<Release> => {
       const type = `demo${(names += 1)}`;
       return registry.publish({ type, version: "1.0.0", size });
     },
@@ -142,7 +141,7 @@ export function sha256Of(release: Release): string {
 }
 
 export function digest(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
+  return hash("sha256", bytes);
 }
 
 /** Every URL in a package document carries a signature, as those of object stores do. */

@@ -13,14 +13,8 @@ import { auditParts } from "../store/stores.ts";
 /** Fate of one write: refused by the system, or the process dies before or after it. */
 export type Fate = "fails" | "dies before" | "dies after";
 
-/** A write that waits. */
-interface Held {
-  readonly reached: Promise<unknown>;
-  readonly free: () => void;
-}
-
 /** End of a process that is killed at a write. */
-export class Killed extends Error {}
+class Killed extends Error {}
 
 /** Durable writes of one process, to its records and its audit log, in their order. */
 export class Writes {
@@ -43,10 +37,16 @@ export class Writes {
   }
 
   /** Holds the transaction of the next write of that name, before it begins; `reached` once it is held. */
-  hold(isHeld: (name: string) => boolean): Held {
-    const { pass, held } = holdOne(isHeld);
-    this.#held = pass;
-    return held;
+  hold(isHeld: (name: string) => boolean) {
+    const reached = Promise.withResolvers<void>();
+    const freed = Promise.withResolvers<void>();
+    this.#held = (name) => {
+      if (!isHeld(name)) return undefined;
+      this.#held = undefined;
+      reached.resolve();
+      return freed.promise;
+    };
+    return { reached: reached.promise, free: () => freed.resolve() };
   }
 
   /** What a write has to wait for. */
@@ -58,7 +58,11 @@ export class Writes {
   begin(name: string): Fate | undefined {
     this.expectAlive();
     const fate = this.#chosen?.(name);
-    if (fate === "fails") throw failure(this.#code);
+    if (fate === "fails") {
+      const code = this.#code;
+      const refused = new Error(`${code}: as the test says, write '/x'`);
+      throw Object.assign(refused, { code, syscall: "write" });
+    }
     if (fate === "dies before") this.#die();
     this.names.push(name);
     return fate;
@@ -73,31 +77,6 @@ export class Writes {
     this.#isDead = true;
     throw new Killed("the process was killed");
   }
-}
-
-/** `pass` holds the first one of that name. */
-function holdOne(isHeld: (name: string) => boolean) {
-  const [reached, free] = [
-    Promise.withResolvers<void>(),
-    Promise.withResolvers<void>(),
-  ];
-  let isOver = false;
-  const pass = (name: string) => {
-    if (isOver || !isHeld(name)) return undefined;
-    isOver = true;
-    reached.resolve();
-    return free.promise;
-  };
-  const held: Held = {
-    reached: reached.promise,
-    free: () => free.resolve(),
-  };
-  return { pass, held };
-}
-
-function failure(code: string): Error {
-  const message = `${code}: as the test says, write '/x'`;
-  return Object.assign(new Error(message), { code, syscall: "write" });
 }
 
 /** A transaction waits before it begins again. */

@@ -7,19 +7,11 @@ import { endingWithTests } from "../child-process.ts";
 
 const program = join(import.meta.dirname, "health-client-process.ts");
 
-/** Milliseconds that answers to /healthz took. */
-export interface HealthTimes {
-  readonly count: number;
-  readonly p50: number;
-  readonly p99: number;
-  readonly most: number;
-}
-
-/** Asks for /healthz from a process of its own, over and over, while `work` goes on. */
+/** Asks for /healthz from a process of its own, over and over, while `work` goes on; the times are milliseconds. */
 export async function measureHealth<T>(
   { url, caFile }: Pick<RunningMirror, "url" | "caFile">,
   work: () => Promise<T>,
-): Promise<{ readonly result: T; readonly times: HealthTimes }> {
+) {
   const client = spawn(...endingWithTests(process.execPath, [program, url]), {
     env: { ...process.env, NODE_EXTRA_CA_CERTS: caFile },
     stdio: ["pipe", "pipe", "inherit"],

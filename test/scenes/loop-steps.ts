@@ -1,32 +1,23 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { scratch, type MirrorOptions } from "../running-mirror.ts";
+import { scratch } from "../running-mirror.ts";
 
 const program = join(import.meta.dirname, "loop-steps-process.ts");
 
-/**
- * Longest pauses of a daemon's event loop, independent of other load on the
- * machine.
- */
-export interface LoopSteps {
-  /** Options for startMirror. */
-  readonly options: Pick<MirrorOptions, "env" | "nodeOptions">;
-  /** Forgets what was until now. */
-  restart(): void;
-  /** Milliseconds of the processor's time; 0 for what is not worth a word. */
-  longest(): number;
-}
-
-export function watchLoopSteps(): LoopSteps {
+/** Longest pauses of a daemon's event loop, independent of other load on the machine. */
+export function watchLoopSteps() {
   const file = join(scratch("steps"), "steps");
   const restart = () => writeFileSync(file, "");
   restart();
   return {
+    /** Options for startMirror. */
     options: {
       env: { LOOP_STEPS: file },
       nodeOptions: ["--import", program],
     },
+    /** Forgets what was until now. */
     restart,
+    /** Milliseconds of the processor's time; 0 for what is not worth a word. */
     longest: () => {
       const lines = readFileSync(file, "utf8").split("\n");
       return Math.max(...lines.map(Number));

@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import { parseSha256, type Sha256 } from "../../src/address/hash.ts";
+import type { Sha256 } from "../../src/address/hash.ts";
 import { isFailure, ProvenderError } from "../../src/errors/index.ts";
 import { Archives } from "../../src/mirror/archives/archives.ts";
 import { ProviderChanges } from "../../src/mirror/cache/provider-changes.ts";
@@ -30,7 +30,6 @@ import { address } from "./release-sketches.ts";
 import { makeAddresses } from "./same-addresses.ts";
 import { FailingAudit, FailingRecords, Writes } from "./failing-writes.ts";
 import { sha256Of, TestRegistry } from "./test-registry.ts";
-import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
@@ -94,9 +93,7 @@ export class MirrorScene {
 
   /** Stores the archive of a letter. */
   store(letter: string): Sha256 {
-    const sha256 = parseSha256(
-      createHash("sha256").update(letter).digest("hex"),
-    );
+    const sha256 = sha256Of(letter);
     const path = blobPath(this.layout, sha256);
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, letter);
@@ -131,9 +128,7 @@ export class MirrorScene {
     const changed = new ProviderChanges(records);
     const trust = new TrustStore(records, changed);
     records.listen(() => trust.forget());
-    const origin: ReleaseOrigin = {
-      ...{ registry, policy, judge, clock },
-    };
+    const origin: ReleaseOrigin = { registry, policy, judge, clock };
     const rules: AdmissionRules = {
       offline,
       newKeys: settings.newKeys,
@@ -150,16 +145,8 @@ export class MirrorScene {
       { onVerified: () => undefined, onFailed: () => undefined },
     );
     const composed = composeProviders({
-      ...{
-        records,
-        changes: changed,
-        trust,
-        notebook,
-        hostname,
-        origin,
-        rules,
-        archives,
-      },
+      ...{ records, changes: changed, trust, notebook, hostname },
+      ...{ origin, rules, archives },
       freshness: { versions: freshness, staleFor: 1e9, notFound: 1 },
     });
     const { admission, providers: mirror } = composed;
@@ -188,9 +175,9 @@ export class MirrorScene {
         }),
       /** Alarms that were raised: kind and version. */
       alarmed: () =>
-        parseLines(log.join("\n")).map(
-          ({ alarm, version }) => `${String(alarm)} ${String(version)}`,
-        ),
+        log
+          .map((line) => JSON.parse(line) as Record<string, unknown>)
+          .map(({ alarm, version }) => `${String(alarm)} ${String(version)}`),
       /** Versions and reasons of the candidates of a provider. */
       candidates: async (type = "thing") => {
         const { list } = await trust.readCandidates(providerOf(type));
@@ -218,7 +205,7 @@ const letters = new Map(
 );
 
 /** Such as `linux=a darwin=b`. */
-export function sayOf({ packages }: Pick<Release, "packages">): string {
+function sayOf({ packages }: Pick<Release, "packages">): string {
   return [...packages]
     .map(
       ([platform, { sha256 }]) =>
@@ -226,13 +213,4 @@ export function sayOf({ packages }: Pick<Release, "packages">): string {
     )
     .toSorted()
     .join(" ");
-}
-
-function parseLines(
-  text: string,
-): readonly Readonly<Record<string, unknown>>[] {
-  return text
-    .split("\n")
-    .filter(Boolean)
-    .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
 }

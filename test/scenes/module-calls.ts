@@ -1,11 +1,6 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { createAuthority, type Authority } from "../fakes/authority.ts";
 import { tarGz, zip } from "../fakes/module-archive.ts";
 import { FakeModuleRegistry } from "../fakes/module-registry.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
-import { originsOf } from "../origins.ts";
-import { scratch } from "../running-mirror.ts";
+import { moduleHost, startOrigins } from "./world.ts";
 
 /** Every provider that the modules require together, with its newest allowed version. */
 export const requiredTogether = [
@@ -15,17 +10,8 @@ export const requiredTogether = [
   "widget 1.5.0",
 ].map((one) => `registry.terraform.io/acme/${one}`);
 
-/** Modules of two registries that call one another, and the providers that they require. */
-export interface ModuleCallsScene {
-  readonly authority: Authority;
-  readonly providers: Registry;
-  readonly modules: FakeModuleRegistry;
-  readonly others: FakeModuleRegistry;
-  readonly config: Readonly<{ origins: Readonly<Record<string, unknown>> }>;
-}
-
+export { moduleHost };
 export const providerHost = "registry.terraform.io";
-export const moduleHost = "modules.example.com";
 export const otherHost = "others.example.com:8443";
 
 /** A file that requires `acme/TYPE`. */
@@ -40,33 +26,24 @@ export function calling(source: string, version?: string): string {
 }
 
 /**
+ * Modules of two registries that call one another, and the providers that they require:
  * `acme/network/aws` calls its own `modules/rules`, which calls `//deep/inner` of `acme/subnet/aws`, which calls `acme/base/aws` of the
  * other registry; each requires a provider.
  */
-export async function makeModuleCalls(): Promise<ModuleCallsScene> {
-  const authority = await createAuthority();
-  const [providers, modules, others] = await Promise.all([
-    startRegistry({ authority }),
-    FakeModuleRegistry.start({ authority }),
-    FakeModuleRegistry.start({ authority }),
-  ]);
+export async function makeModuleCalls() {
+  const { authority, registry, modules, config, ca } = await startOrigins();
+  const others = await FakeModuleRegistry.start({ authority });
   const platforms = ["linux_amd64"];
   for (const version of ["1.0.0", "1.5.0", "2.0.0"])
-    await providers.publish({ version, platforms });
+    await registry.publish({ version, platforms });
   for (const type of ["gadget", "wheel", "cog"])
-    await providers.publish({ type, version: "3.1.0", platforms });
+    await registry.publish({ type, version: "3.1.0", platforms });
   await publish(modules, others);
-  const ca = join(scratch("ca"), "ca.pem");
-  writeFileSync(ca, authority.caPem);
-  const { origins } = originsOf(authority, providers);
-  const config = {
-    origins: {
-      ...origins,
-      [moduleHost]: { url: modules.url, ca },
-      [otherHost]: { url: others.url, ca },
-    },
+  const origins = { ...config.origins, [otherHost]: { url: others.url, ca } };
+  return {
+    ...{ authority, providers: registry, modules, others },
+    config: { origins },
   };
-  return { authority, providers, modules, others, config };
 }
 
 async function publish(

@@ -8,19 +8,14 @@ import {
 } from "../fakes/module-registry.ts";
 import { scratch, type Answer, type RunningMirror } from "../running-mirror.ts";
 
+export { codeOf } from "./provider-requests.ts";
+
 export const moduleBase = "/v1/modules/registry.terraform.io/acme";
 
-/** An origin of modules and how mirrors are started in front of it. */
-export interface ModuleScene {
-  readonly origin: FakeModuleRegistry;
-  readonly caFile: string;
-  configOf(
-    settings?: Readonly<Record<string, unknown>>,
-    originSettings?: Readonly<Record<string, unknown>>,
-  ): Readonly<Record<string, unknown>>;
-}
+type Settings = Readonly<Record<string, unknown>>;
 
-export async function makeModuleScene(git?: GitBackend): Promise<ModuleScene> {
+/** An origin of modules and how mirrors are started in front of it. */
+export async function makeModuleScene(git?: GitBackend) {
   const authority = await createAuthority();
   const origin = await FakeModuleRegistry.start({ authority, git });
   const caFile = join(scratch("ca"), "ca.pem");
@@ -28,7 +23,7 @@ export async function makeModuleScene(git?: GitBackend): Promise<ModuleScene> {
   return {
     origin,
     caFile,
-    configOf: (settings = {}, originSettings = {}) => {
+    configOf: (settings: Settings = {}, originSettings: Settings = {}) => {
       const registry = { url: origin.url, ca: caFile, ...originSettings };
       return { origins: { "registry.terraform.io": registry }, ...settings };
     },
@@ -75,10 +70,6 @@ export function getArchive(
   format = "tar.gz",
 ): Promise<Answer> {
   return mirror.get(`${moduleBase}/${module}/aws/1.0.0/archive.${format}`);
-}
-
-export function codeOf(answer: Answer): string {
-  return (answer.json() as { code: string }).code;
 }
 
 /** Files in a part of a storage directory. */

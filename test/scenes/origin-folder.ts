@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -18,20 +18,16 @@ const manifest = '{"version":1,"metadata":{"protocol_versions":["6.0"]}}\n';
 /** Makes a dist as goreleaser does, with a line for its manifest. */
 export function makeDist(options: ReleaseOptions): Promise<Release> {
   const { type = "widget", version } = options;
-  const digest = createHash("sha256").update(manifest).digest("hex");
-  const line = `${digest}  terraform-provider-${type}_${version}_manifest.json\n`;
+  const line = `${hash("sha256", manifest)}  terraform-provider-${type}_${version}_manifest.json\n`;
   return makeRelease({ ...options, editChecksums: (text) => text + line });
 }
 
 /** The files of a release by name. */
 export function filesOf(release: Release): Files {
   const name = `terraform-provider-${release.type}_${release.version}`;
-  const archives = release.archives.map(({ filename, bytes }) => [
-    filename,
-    bytes,
-  ]);
+  const archives = release.archives.map((one) => [one.filename, one.bytes]);
   return {
-    ...(Object.fromEntries(archives) as Record<string, Uint8Array>),
+    ...(Object.fromEntries(archives) as Files),
     [`${name}_SHA256SUMS`]: release.checksums,
     [`${name}_SHA256SUMS.sig`]: release.signature,
     [`${name}_manifest.json`]: manifest,
@@ -46,7 +42,7 @@ export function writeFiles(folder: string, files: Readonly<Files>): string {
 }
 
 /** The public keys of signers, each as a file. */
-export function keysOf(...signers: readonly Signer[]): Files {
+function keysOf(...signers: readonly Signer[]): Files {
   const keys = signers.map((one) => [`${one.keyId}.asc`, one.armoredPublicKey]);
   return Object.fromEntries(keys) as Files;
 }

@@ -7,16 +7,6 @@ import { Client } from "pg";
 import { findFreePort } from "../acceptance/nginx.ts";
 import { endingWithTests } from "../child-process.ts";
 
-/** A PostgreSQL of its own on the loopback interface. */
-export interface Postgres {
-  /** Makes an empty database and returns its URL. */
-  createDatabase(): Promise<string>;
-  /** Ends every connection, as a restart does. */
-  stop(): Promise<void>;
-  start(): Promise<void>;
-  close(): Promise<void>;
-}
-
 /** PostgreSQL refuses to run as root. */
 function findUser() {
   if (process.getuid?.() !== 0) return {};
@@ -25,7 +15,10 @@ function findUser() {
   return { uid: idOf("-u"), gid: idOf("-g") };
 }
 
-export async function startPostgres(): Promise<Postgres> {
+export type Postgres = Awaited<ReturnType<typeof startPostgres>>;
+
+/** A PostgreSQL of its own on the loopback interface. */
+export async function startPostgres() {
   const user = findUser();
   const folder = mkdtempSync(join(tmpdir(), "provender-postgres-"));
   chmodSync(folder, 0o700);
@@ -71,7 +64,9 @@ export async function startPostgres(): Promise<Postgres> {
   await start();
   return {
     start,
+    /** Ends every connection, as a restart does. */
     stop,
+    /** Makes an empty database and returns its URL. */
     createDatabase: async () => {
       const name = `d${crypto.randomUUID().replaceAll("-", "")}`;
       const client = new Client(urlOf("postgres"));

@@ -16,44 +16,41 @@ import {
 import { layOutStore } from "../../src/store/layout.ts";
 import { type AuditLine, readAuditOf } from "../store/stores.ts";
 
-/** Requests of a network mirror's client for one provider. */
-export interface ProviderRequests {
-  index(): Promise<Answer>;
-  version(version: string): Promise<Answer>;
-  archive(version: string, options?: ArchiveOptions): Promise<Answer>;
-  /** Versions of the index, or the code of its refusal. */
-  listed(): Promise<readonly string[] | string>;
-  /** Of VERSION.json, such as "200" and "451 key-refused". */
-  outcome(version: string): Promise<string>;
-  /** The same of an archive. */
-  delivery(version: string, options?: ArchiveOptions): Promise<string>;
-}
+export type ProviderRequests = ReturnType<typeof requestsFor>;
 
-export interface ArchiveOptions extends GetOptions {
+interface ArchiveOptions extends GetOptions {
   readonly platform?: string;
 }
 
+/** Requests of a network mirror's client for one provider. */
 export function requestsFor(
   mirror: Pick<RunningMirror, "get">,
   type: string,
   namespace = "acme",
   hostname = "registry.terraform.io",
-): ProviderRequests {
+) {
   const base = `/providers/${hostname}/${namespace}/${type}/`;
-  const asked: ProviderRequests = {
-    index: () => mirror.get(`${base}index.json`),
-    version: (version) => mirror.get(`${base}${version}.json`),
-    archive: (version, { platform = "linux_amd64", ...options } = {}) =>
-      mirror.get(
-        `${base}terraform-provider-${type}_${version}_${platform}.zip`,
-        options,
-      ),
-    listed: async () => listedIn(await asked.index()),
-    outcome: async (version) => outcomeOf(await asked.version(version)),
-    delivery: async (version, options) =>
-      outcomeOf(await asked.archive(version, options)),
+  const index = () => mirror.get(`${base}index.json`);
+  const version = (version: string) => mirror.get(`${base}${version}.json`);
+  const archive = (
+    version: string,
+    { platform = "linux_amd64", ...options }: ArchiveOptions = {},
+  ) =>
+    mirror.get(
+      `${base}terraform-provider-${type}_${version}_${platform}.zip`,
+      options,
+    );
+  return {
+    ...{ index, version, archive },
+    /** Versions of the index, or the code of its refusal. */
+    listed: async () => listedIn(await index()),
+    /** Of VERSION.json, such as "200" and "451 key-refused". */
+    outcome: async (...asked: Parameters<typeof version>) =>
+      outcomeOf(await version(...asked)),
+    /** The same of an archive. */
+    delivery: async (...asked: Parameters<typeof archive>) =>
+      outcomeOf(await archive(...asked)),
   };
-  return asked;
 }
 
 /** The versions of an `index.json` or of a registry's `versions`, or the code of an error. */

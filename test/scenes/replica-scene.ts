@@ -1,103 +1,67 @@
-import { readMetric } from "./provider-requests.ts";
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createAuthority, type Authority } from "../fakes/authority.ts";
-import { startLooseBucket, type LooseBucket } from "../fakes/loose-bucket.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
-import { FakeModuleRegistry } from "../fakes/module-registry.ts";
+import { startLooseBucket } from "../fakes/loose-bucket.ts";
 import type { Release } from "../fakes/release.ts";
-import { originsOf } from "../origins.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
-import { startPostgres, type Postgres } from "./postgres.ts";
+import { startPostgres } from "./postgres.ts";
+import { startOrigins } from "./world.ts";
 
-export const moduleHost = "modules.example.com";
+export type ReplicaScene = Awaited<ReturnType<typeof startReplicaScene>>;
 
 /** Replicas that are real daemons on one PostgreSQL, with one bucket, and the registry that they mirror. */
-export interface ReplicaScene {
-  readonly bucket: LooseBucket;
-  readonly postgres: Postgres;
-  readonly authority: Authority;
-  readonly registry: Registry;
-  readonly modules: FakeModuleRegistry;
-  /** On a database of their own, unless one is given. */
-  start(options?: ReplicaOptions): Promise<readonly RunningMirror[]>;
-  /** Makes a database that nothing else is in. */
-  makeDatabase(): Promise<Secret>;
-  /** The archive of the release in the bucket, by its key there. */
-  keyOf(release: Release): string;
-  /** Stops the replicas that were started. */
-  stopReplicas(): Promise<void>;
-  stop(): Promise<void>;
-}
-
-/** `database.url` of a configuration. */
-interface Secret {
-  readonly file: string;
-}
-
-export interface ReplicaOptions {
-  readonly count?: number;
-  readonly database?: Secret;
-  readonly config?: Readonly<Record<string, unknown>>;
-}
-
-export async function startReplicaScene(): Promise<ReplicaScene> {
-  const authority = await createAuthority();
-  const registry = await startRegistry({ authority });
-  const modules = await FakeModuleRegistry.start({ authority });
+export async function startReplicaScene() {
+  const { config: origins, ...origin } = await startOrigins();
   const bucket = await startLooseBucket();
   const postgres = await startPostgres();
-  const { origins } = originsOf(authority, registry);
-  const [{ ca }] = Object.values(origins) as [{ ca: string }];
-  const all = { ...origins, [moduleHost]: { url: modules.url, ca } };
   const running: RunningMirror[] = [];
+  /** `database.url` of one that nothing else is in. */
   const makeDatabase = async () => {
     const file = join(scratch("database"), "url");
     writeFileSync(file, await postgres.createDatabase(), { mode: 0o600 });
     return { file };
   };
-  const start = async ({
-    count = 1,
-    database,
-    config,
-  }: ReplicaOptions = {}) => {
-    const url = database ?? (await makeDatabase());
-    const startOne = () => {
-      const directory = scratch("replica");
-      const listen = { port: 0, tls: "off" };
-      const storage = { directory, s3: bucket.settings };
-      const own = { listen, storage, database: { url } };
-      const whole = { ...own, origins: all, ...config };
-      return startMirror({ directory, config: whole });
-    };
-    const started = await Promise.all(Array.from({ length: count }, startOne));
-    running.push(...started);
-    return started;
-  };
   const stopReplicas = async () => {
     await Promise.all(running.splice(0).map((mirror) => mirror.stop()));
   };
   return {
-    ...{ bucket, postgres, authority, registry, modules, start, makeDatabase },
-    keyOf: (release) => {
+    ...{ ...origin, bucket, postgres, makeDatabase },
+    /** On a database of their own, unless one is given. */
+    start: async ({
+      count = 1,
+      database = undefined as { readonly file: string } | undefined,
+      config = {},
+    } = {}): Promise<readonly RunningMirror[]> => {
+      const url = database ?? (await makeDatabase());
+      const startOne = () => {
+        const directory = scratch("replica");
+        const listen = { port: 0, tls: "off" };
+        const storage = { directory, s3: bucket.settings };
+        const own = { listen, storage, database: { url } };
+        const whole = { ...own, ...origins, ...config };
+        return startMirror({ directory, config: whole });
+      };
+      const started = await Promise.all(
+        Array.from({ length: count }, startOne),
+      );
+      running.push(...started);
+      return started;
+    },
+    /** The archive of the release in the bucket, by its key there. */
+    keyOf: (release: Release) => {
       const { sha256 } = release.archive("linux_amd64");
       return `blobs/v1/sha256/${sha256.slice(0, 2)}/${sha256}`;
     },
     stopReplicas,
     stop: async () => {
       await stopReplicas();
-      await Promise.all([registry.stop(), modules.stop()]);
-      await Promise.all([bucket.stop(), postgres.close()]);
+      bucket.stop();
+      const { registry, modules } = origin;
+      await Promise.all([registry.stop(), modules.stop(), postgres.close()]);
     },
   };
 }
 
-/** Archives that a replica has yet to bring into the bucket. */
-export function countWaiting(mirror: RunningMirror): Promise<number> {
-  return readMetric(mirror, "provender_bucket_outbox");
-}
-
 export function sha256Of(bytes: Buffer): string {
-  return createHash("sha256").update(bytes).digest("hex");
+  return hash("sha256", bytes);
 }

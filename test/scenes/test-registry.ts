@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { formatArchiveName } from "../../src/address/archive-name.ts";
 import { parsePlatform, type Platform } from "../../src/address/platform.ts";
 import type { ProviderAddress } from "../../src/address/provider-address.ts";
@@ -18,12 +18,10 @@ import type { Signer } from "../fakes/signing.ts";
 
 const base = "https://registry.example.com/";
 
-/** Content in words: `linux=a darwin=b` names platforms, and archives by a letter. */
-export type ContentText = string;
-
 /** Offer of a release by a registry. */
 interface Offered {
-  readonly content: ContentText;
+  /** In words: `linux=a darwin=b` names platforms, and archives by a letter. */
+  readonly content: string;
   /** Signer; undefined for an unsigned release. */
   readonly by?: Signer | undefined;
   readonly signedAt?: Date;
@@ -35,20 +33,15 @@ interface Offered {
 
 /** The SHA-256 of the archive that a letter stands for. */
 export function sha256Of(letter: string): Sha256 {
-  return parseSha256(createHash("sha256").update(letter).digest("hex"));
+  return parseSha256(hash("sha256", letter));
 }
 
 /** Pairs of OS_ARCH and letter. */
-export function readContent(
-  text: ContentText,
-): readonly (readonly [string, string])[] {
-  return text
-    .split(" ")
-    .filter((word) => word !== "")
-    .map((word) => {
-      const [platform = "", letter = ""] = word.split("=");
-      return [`${platform}_amd64`, letter] as const;
-    });
+function readContent(text: string): readonly (readonly [string, string])[] {
+  return Array.from(
+    text.matchAll(/(\w+)=(\w)/g),
+    ([, platform = "", letter = ""]) => [`${platform}_amd64`, letter] as const,
+  );
 }
 
 /** SHA256SUMS of a release. */

@@ -22,30 +22,16 @@ import { sha256 } from "../mirror/archives/archives.ts";
 const hostname = "registry.terraform.io";
 const linux: Platform = { os: "linux", arch: "amd64" };
 
-/**
- * Answer to a client: a value and whether it was stale, or the status of a
- * refusal.
- */
-export interface Told<V> {
-  readonly status: number;
-  readonly value?: V;
-  readonly outcome?: string;
-  readonly age?: number;
-  readonly code?: string;
-  readonly message?: string;
-}
-
 /** The mirror as the daemon wires it, without a face, on a clock that tests set. */
 export async function startTimedMirror(
   config: Readonly<Record<string, unknown>>,
   env: NodeJS.ProcessEnv = {},
   limits: Partial<Configuration["limits"]> = {},
 ) {
-  const storage = makeStorage(config);
-  const file = storage.configFile;
+  const { configFile: file, directory } = makeStorage(config);
   const loaded = loadConfiguration({ file, env, cwd: "/", home: "/" });
   const configuration = { ...loaded, limits: { ...loaded.limits, ...limits } };
-  const layout = layOutStore(storage.directory);
+  const layout = layOutStore(directory);
   await prepareStorageDirectory(layout);
   const clock = new TestClock();
   const log: string[] = [];
@@ -54,22 +40,15 @@ export async function startTimedMirror(
   const wired = wireTelemetry(configuration, layout, metrics);
   const alarms = new Alarms(logger, metrics);
   const watch = { ...wired, logger, metrics, alarms };
-  const core = wireCore(
-    configuration,
-    wireRules(configuration),
-    layout,
-    watch,
-    { clock },
-  );
+  const rules = wireRules(configuration);
+  const core = wireCore(configuration, rules, layout, watch, { clock });
   const addressOf = (type: string, version: string) => ({
     provider: providerAddress(hostname, "acme", type),
     version: parseVersion(version),
   });
   return {
-    clock,
-    log,
-    directory: storage.directory,
-    exposition: async () => (await watch.metrics.render()).text,
+    ...{ clock, log, directory },
+    exposition: async () => (await metrics.render()).text,
     index: (type: string) =>
       tell(async () => {
         const { provider } = addressOf(type, "1.0.0");
@@ -78,9 +57,8 @@ export async function startTimedMirror(
       }),
     version: (type: string, version: string) =>
       tell(async () => {
-        const answer = await core.providers.findRelease(
-          addressOf(type, version),
-        );
+        const address = addressOf(type, version);
+        const answer = await core.providers.findRelease(address);
         const value = await core.providers.describePackages(answer.value);
         return { ...answer, value };
       }),
@@ -105,7 +83,8 @@ export async function startTimedMirror(
   };
 }
 
-async function tell<V>(ask: () => Promise<Answer<V>>): Promise<Told<V>> {
+/** A value and whether it was stale, or the status of a refusal. */
+async function tell<V>(ask: () => Promise<Answer<V>>) {
   try {
     const { value, outcome, age } = await ask();
     return { status: 200, value, outcome, age };

@@ -21,17 +21,6 @@ import { startOrigin } from "./world.ts";
 
 type Settings = Readonly<Record<string, unknown>>;
 
-/** A candidate as `trust list --json` shows it. */
-export interface ListedCandidate {
-  readonly type: string;
-  readonly version: string;
-  readonly sha256sums: string;
-  readonly fingerprint: string | null;
-  readonly reason: string;
-  readonly command: string | null;
-  readonly setting: string | null;
-}
-
 /** Namespace as `trust list --json` shows it. */
 export interface ListedTrust {
   readonly namespace: string;
@@ -52,7 +41,15 @@ export interface ListedTrust {
     readonly key: string | null;
     readonly newest: string;
   }[];
-  readonly candidates: readonly ListedCandidate[];
+  readonly candidates: readonly {
+    readonly type: string;
+    readonly version: string;
+    readonly sha256sums: string;
+    readonly fingerprint: string | null;
+    readonly reason: string;
+    readonly command: string | null;
+    readonly setting: string | null;
+  }[];
 }
 
 export const unsignedHost = "registry.opentofu.org";
@@ -164,7 +161,7 @@ export class TrustScene {
   }
 
   /** Candidates of a namespace that need a decision. */
-  async candidatesOf(namespace: string): Promise<readonly ListedCandidate[]> {
+  async candidatesOf(namespace: string): Promise<ListedTrust["candidates"]> {
     return (await this.listedTrust(namespace))?.candidates ?? [];
   }
 

@@ -1,22 +1,23 @@
+import { expect } from "vitest";
 import { all, alteredByte, json, onlyFor, status } from "../fakes/faults.ts";
-import { FakeModuleRegistry } from "../fakes/module-registry.ts";
-import { createSigner, type Signer } from "../fakes/signing.ts";
+import type { PublishOptions, Registry } from "../fakes/registry.ts";
+import type { Release } from "../fakes/release.ts";
+import type { Signer } from "../fakes/signing.ts";
 import { issueToken } from "../client-token.ts";
-import { originsOf } from "../origins.ts";
-import { scratch, startMirror } from "../running-mirror.ts";
+import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import { awaitHit } from "./log-lines.ts";
 import { eventually, requestsFor, runCommand } from "./provider-requests.ts";
-import { startOrigin } from "./world.ts";
+import { signer } from "./trust-scene.ts";
+import { moduleHost, startOrigins } from "./world.ts";
 
 export const host = "registry.terraform.io";
-const moduleHost = "modules.example.com";
 export const tokens = {
   good: issueToken("canary-of-operators"),
   expired: issueToken("canary-expired", new Date("2020-01-01T00:00:00Z")),
 };
 
 /** Something that clients do not get as asked, and the code of the answer; none where they get it all the same. */
-export interface WhyCase {
+interface WhyCase {
   readonly title: string;
   /** Path as in `/why/…`. */
   readonly path: string;
@@ -197,33 +198,24 @@ export const onFullDisk: WhyCase = {
   says: /The mirror cannot store the archive \(its disk is full/,
 };
 
-/**
- * Mirror in front of origins with every fault, an offline one that requires a token, and one whose disk is full; `own` is the key that is
- * known in namespace acme.
- */
+/** A mirror in front of origins with every fault, an offline one that wants a token, and one whose disk is full. */
 export async function startWhyScene() {
-  const { authority, registry } = await startOrigin();
-  const modules = await FakeModuleRegistry.start({ authority });
-  modules.publish("acme/far/aws", "1.0.0", "hg::https://hg.example.com/far");
-  modules.publish("acme/denied/aws", "1.0.0", "hg::https://hg.example.com/d");
-  modules.publish("acme/young/aws", "1.0.0", "hg::https://hg.example.com/y");
-  modules.publish("acme/broken/aws", "1.0.0", "hg::https://hg.example.com/b");
+  const { authority, registry, modules, config } = await startOrigins();
+  const { origins } = config;
+  for (const name of ["far", "denied", "young", "broken"])
+    modules.publish(`acme/${name}/aws`, "1.0.0", "hg::https://hg.example.com/");
   modules.publish("acme/broken/aws", "1.1.0", `${modules.url}none.tar.gz`);
-  const { origins } = originsOf(authority, registry);
-  const [{ ca }] = Object.values(origins) as [{ ca: string }];
-  const policy = { rules };
   const { good, expired } = tokens;
   const directory = scratch("full");
-  const mirrors = await Promise.all([
+  const [mirror, guarded, full] = await Promise.all([
     startMirror({
       config: {
         origins: {
           ...origins,
-          [moduleHost]: { url: modules.url, ca },
           "down.example.com": { url: "https://127.0.0.1:1/" },
         },
         freshness: { versions: "0" },
-        policy,
+        policy: { rules },
       },
     }),
     startMirror({
@@ -238,48 +230,49 @@ export async function startWhyScene() {
       config: { origins, storage: { directory, minFree: "900TiB" } },
     }),
   ]);
-  const [own, other, left] = (await Promise.all(
-    ["own", "other", "left"].map((name) =>
-      createSigner({ name, algorithm: "ed25519" }),
-    ),
-  )) as [Signer, Signer, Signer];
-  const [mirror, guarded, full] = mirrors;
+  const own = await signer("own");
+  await prepare(mirror, registry, own);
+  return { authority, registry, mirror, guarded, full, own };
+}
+
+/** Has the mirror meet what its registry publishes, changes and loses. */
+async function prepare(mirror: RunningMirror, registry: Registry, own: Signer) {
+  const [other, left] = [await signer("other"), await signer("left")];
   const old = new Date("2024-01-01T00:00:00Z");
   const common = { version: "1.0.0", signer: own, signedAt: old };
-  for (const type of ["denied", "partly", "held", "withdrawn"])
-    await registry.publish({ ...common, type });
-  const large = 9 * 1024 * 1024;
-  const sizes = { tampered: 1024 * 1024, "tampered-large": large };
-  for (const [type, size] of Object.entries({
-    ...{ ...sizes, "tampered-later": large },
-  }))
-    await registry.publish({ ...common, type, size });
+  const large = { size: 9 * 1024 * 1024 };
+  const away = ["darwin_arm64", "linux_amd64"];
+  const published: Readonly<Record<string, Partial<PublishOptions>>> = {
+    ...{ denied: {}, partly: {}, held: {}, withdrawn: {}, broken: {} },
+    tampered: { size: 1024 * 1024 },
+    ...{ "tampered-large": large, "tampered-later": large },
+    young: { signedAt: new Date() },
+    beta: { version: "1.0.0-rc1" },
+    empty: {},
+    ...{ "partly-away": { platforms: away }, "away-here": { platforms: away } },
+    ...{ recreated: {}, "recreated-early": {} },
+  };
+  const releases = new Map<string, Release>();
+  for (const [type, more] of Object.entries(published))
+    releases.set(type, await registry.publish({ ...common, type, ...more }));
+  const publishAgain = (type: string) =>
+    registry.republish(releases.get(type) ?? expect.fail());
   await registry.publish({ ...common, type: "partly", version: "2.0.0" });
-  await registry.publish({ ...common, type: "young", signedAt: new Date() });
-  const recreated = await registry.publish({ ...common, type: "recreated" });
-  await registry.publish({ ...common, type: "broken" });
-  await registry.publish({ ...common, type: "beta", version: "1.0.0-rc1" });
-  await registry.publish({ ...common, type: "empty" });
   const none = json(() => ({ versions: [] }));
   registry.script("versions", onlyFor(/\/empty\//, none));
-  const platforms = ["darwin_arm64", "linux_amd64"];
-  for (const type of ["partly-away", "away-here"])
-    await registry.publish({ ...common, type, platforms });
   // Else it would be fetched and hashed behind the first answer.
-  const away = onlyFor(
+  const unavailable = onlyFor(
     /broken|early|partly-away.*darwin|away-here.*linux/,
     status(503),
   );
-  registry.script("archive", away);
-  const early = { ...common, type: "recreated-early" };
-  const first = await registry.publish(early);
+  registry.script("archive", unavailable);
   await eventually(
     () => requestsFor(mirror, "recreated-early").version("1.0.0"),
     ({ status }) => status === 200,
   );
-  await registry.republish(first);
-  const foreign = { ...common, namespace: "left", type: "demo" };
-  await registry.publish({ ...foreign, signer: left });
+  await publishAgain("recreated-early");
+  const foreign = { ...common, namespace: "left", type: "demo", signer: left };
+  await registry.publish(foreign);
   for (const type of ["partly", "held", "recreated", "withdrawn"])
     await requestsFor(mirror, type).version("1.0.0");
   await requestsFor(mirror, "partly-away").archive("1.0.0");
@@ -295,13 +288,12 @@ export async function startWhyScene() {
   await runCommand(mirror, "trust", "revoke", ...content);
   const next = { ...common, version: "1.1.0", signer: other };
   await registry.publish({ ...next, type: "held" });
-  await registry.republish(recreated);
+  await publishAgain("recreated");
   await requestsFor(mirror, "recreated").version("1.0.0");
   const tampers = onlyFor(/tampered/, alteredByte());
-  registry.script("archive", all(tampers, away));
-  for (const type of Object.keys(sizes))
+  registry.script("archive", all(tampers, unavailable));
+  for (const type of ["tampered", "tampered-large"])
     await requestsFor(mirror, type).archive("1.0.0");
-  return { authority, registry, mirror, guarded, full, own };
 }
 
 const rules = [

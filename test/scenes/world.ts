@@ -1,4 +1,5 @@
 import { createAuthority } from "../fakes/authority.ts";
+import { FakeModuleRegistry } from "../fakes/module-registry.ts";
 import { startRegistry } from "../fakes/registry.ts";
 import { originsOf } from "../origins.ts";
 import { startMirror, type MirrorOptions } from "../running-mirror.ts";
@@ -7,7 +8,23 @@ import { startMirror, type MirrorOptions } from "../running-mirror.ts";
 export async function startOrigin() {
   const authority = await createAuthority();
   const registry = await startRegistry({ authority });
-  return { authority, registry, config: originsOf(authority, registry) };
+  const config = originsOf(authority, registry);
+  const [{ ca }] = Object.values(config.origins) as [{ readonly ca: string }];
+  return { authority, registry, config, ca };
+}
+
+export const moduleHost = "modules.example.com";
+
+/** The same beside a registry of modules. */
+export async function startOrigins() {
+  const { config, ...origin } = await startOrigin();
+  const modules = await FakeModuleRegistry.start(origin);
+  const of = { [moduleHost]: { url: modules.url, ca: origin.ca } };
+  return {
+    ...origin,
+    modules,
+    config: { origins: { ...config.origins, ...of } },
+  };
 }
 
 /** The same, with a mirror of it. */

@@ -11,29 +11,30 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 
-/** Damage to the file at `path`; `other` is a good file of the same kind. */
-export interface Damage {
+/** Damages to the file at `path`; `other` is a good file of the same kind. */
+export const damages: readonly {
   readonly kind: string;
   readonly apply: (path: string, other: string) => void;
-}
-
-export const damages: readonly Damage[] = [
+}[] = [
   {
     kind: "cut in half",
-    apply: (path) => cut(path, (size) => Math.floor(size / 2)),
+    apply: (path) => truncateSync(path, Math.floor(statSync(path).size / 2)),
   },
   { kind: "missing", apply: (path) => rmSync(path) },
   {
     kind: "one bit flipped at the end, with its old times",
     apply: (path) => {
       const { atime, mtime } = statSync(path);
-      change(path, (bytes) => flip(bytes, bytes.length - 1));
+      const bytes = readFileSync(path);
+      const at = bytes.length - 1;
+      bytes[at] = (bytes[at] ?? 0) ^ 1;
+      writeFileSync(path, bytes);
       utimesSync(path, atime, mtime);
     },
   },
   {
     kind: "zeroed as a whole",
-    apply: (path) => change(path, (bytes) => bytes.fill(0)),
+    apply: (path) => writeFileSync(path, Buffer.alloc(statSync(path).size)),
   },
   {
     kind: "swapped with another",
@@ -56,17 +57,3 @@ export const damages: readonly Damage[] = [
     },
   },
 ];
-
-function cut(path: string, sizeOf: (size: number) => number): void {
-  truncateSync(path, sizeOf(statSync(path).size));
-}
-
-function change(path: string, change: (bytes: Buffer) => unknown): void {
-  const bytes = readFileSync(path);
-  change(bytes);
-  writeFileSync(path, bytes);
-}
-
-function flip(bytes: Buffer, at: number): void {
-  bytes[at] = (bytes[at] ?? 0) ^ 1;
-}

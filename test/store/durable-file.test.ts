@@ -21,35 +21,22 @@ function traceWrite(folder: string): readonly string[] {
   const ran = spawnSync(
     "strace",
     [
-      "-f",
-      "-y",
-      "-o",
-      log,
-      "-e",
-      "trace=mkdir,fsync,rename,renameat2",
-      process.execPath,
-      "--input-type=module",
-      "-e",
-      code,
+      ...["-f", "-y", "-o", log, "-e", "trace=mkdir,fsync,rename,renameat2"],
+      ...[process.execPath, "--input-type=module", "-e", code],
     ],
     // Calls by way of io_uring are not seen by strace.
-    {
-      encoding: "utf8",
-      env: { PATH: process.env.PATH, UV_USE_IO_URING: "0" },
-    },
+    { encoding: "utf8", env: { UV_USE_IO_URING: "0" } },
   );
   if (ran.status !== 0) throw new Error(ran.stderr);
   return readFileSync(log, "utf8")
     .split("\n")
     .filter((line) => line.includes(folder))
     .map((line) => line.replaceAll(folder, "").replace(/^\d+ +/, ""))
-    .map(describeCall);
-}
-
-function describeCall(line: string): string {
-  const [, name = ""] = /^(\w+)\(/.exec(line) ?? [];
-  const [, path = ""] = /[<"](\/[^>"]*|)[>"]/.exec(line) ?? [];
-  return `${name} ${path === "" ? "." : path.slice(1)}`;
+    .map((line) => {
+      const [, name = ""] = /^(\w+)\(/.exec(line) ?? [];
+      const [, path = ""] = /[<"](\/[^>"]*|)[>"]/.exec(line) ?? [];
+      return `${name} ${path === "" ? "." : path.slice(1)}`;
+    });
 }
 
 describe("a durable write", () => {

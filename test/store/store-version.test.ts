@@ -11,6 +11,7 @@ import { failure } from "../../src/errors/index.ts";
 import { failing } from "../scenes/failing.ts";
 import { layOutStore } from "../../src/store/layout.ts";
 import { prepareStorageDirectory } from "../../src/store/storage-directory.ts";
+import { makeStorage } from "../commands/storage.ts";
 import { runHere } from "../running-here.ts";
 import { scratch } from "../running-mirror.ts";
 import { makeLayout, openRecords } from "./stores.ts";
@@ -70,15 +71,9 @@ describe("the version of a store", () => {
     async (command) => {
       const layout = empty();
       writeFileSync(layout.version, '{"version":4}');
-      const config = join(layout.directory, "provender.yaml");
-      writeFileSync(
-        config,
-        JSON.stringify({
-          storage: { directory: layout.directory },
-          listen: { port: 0 },
-        }),
-      );
-      const args = [...command.split(" "), "--config", config];
+      const { directory } = layout;
+      const { configFile } = makeStorage({ listen: { port: 0 } }, directory);
+      const args = [...command.split(" "), "--config", configFile];
       const { status, stdout, stderr } = await runHere(args);
       expect([status, stdout]).toEqual([2, ""]);
       expect(stderr).toBe(

@@ -9,6 +9,14 @@ import { endingWithTests } from "../child-process.ts";
 const logger = join(import.meta.dirname, "../../src/telemetry/logger.ts");
 const many = 1_000;
 
+/** Arguments of a process that logs, as this program says. */
+const logging = (program: string) => [
+  ...["--input-type=module", "--eval"],
+  `import { makeLogger } from ${JSON.stringify(logger)};
+   const log = makeLogger({ level: "info" });
+   ${program}`,
+];
+
 it.each([
   ["exits", "process.exit(3)", 3],
   ["fails", "throw new Error('for nothing')", 1],
@@ -26,17 +34,11 @@ it.each([
     0,
   ],
 ])("has every line once of a process that %s", (_, ending, status) => {
-  const program = `
-      import { makeLogger } from ${JSON.stringify(logger)};
-      const log = makeLogger({ level: "info" });
-      const last = ${many};
-      for (let n = 0; n < last; n++) log.info({ n }, "n");
-      ${ending}`;
-  const run = spawnSync(
-    process.execPath,
-    ["--input-type=module", "--eval", program],
-    { encoding: "utf8" },
-  );
+  const args = logging(`
+    const last = ${many};
+    for (let n = 0; n < last; n++) log.info({ n }, "n");
+    ${ending}`);
+  const run = spawnSync(process.execPath, args, { encoding: "utf8" });
   const lines = run.stderr.split("\n").filter((one) => one.startsWith("{"));
   const numbers = lines
     .map((line) => (JSON.parse(line) as { n: number }).n)
@@ -54,15 +56,10 @@ it.each([
 ])(
   "a log that a full disk does not take ends no process that %s",
   (_, ending, status) => {
-    const program = `
-      import { makeLogger } from ${JSON.stringify(logger)};
-      const log = makeLogger({ level: "info" });
-      log.info("one");
-      ${ending}`;
     const full = openSync("/dev/full", "w");
     const run = spawnSync(
       process.execPath,
-      ["--input-type=module", "--eval", program],
+      logging(`log.info("one"); ${ending}`),
       {
         stdio: ["ignore", "pipe", full],
         timeout: 10_000,
@@ -76,14 +73,11 @@ it.each([
 
 it("says how many lines were not read in time", async () => {
   const many = 600;
-  const program = `
-      import { makeLogger } from ${JSON.stringify(logger)};
-      const log = makeLogger({ level: "info" });
-      const text = "x".repeat(100_000);
-      for (let n = 0; n < ${many}; n++) log.info({ n, text }, "n");
-      setTimeout(() => process.stdout.write("logged"), 200);
-      process.stdin.resume();`;
-  const args = ["--input-type=module", "--eval", program];
+  const args = logging(`
+    const text = "x".repeat(100_000);
+    for (let n = 0; n < ${many}; n++) log.info({ n, text }, "n");
+    setTimeout(() => process.stdout.write("logged"), 200);
+    process.stdin.resume();`);
   const child = spawn(...endingWithTests(process.execPath, args), {
     stdio: ["pipe", "pipe", "pipe"],
   });

@@ -12,7 +12,10 @@ import { describe, expect, it } from "vitest";
 import { replaceLockFile } from "../../../src/commands/lock/lock.ts";
 import { runCommand } from "../../running-command.ts";
 import { runHere } from "../../running-here.ts";
-import { AuthenticationScene, ci } from "../../scenes/authentication-scene.ts";
+import {
+  startAuthenticationScene,
+  ci,
+} from "../../scenes/authentication-scene.ts";
 import { makeDirectory, makeStorage } from "../storage.ts";
 import { startWorld } from "../../scenes/world.ts";
 
@@ -209,7 +212,7 @@ it.each(Object.entries(kinds))(
 );
 
 it("lock sends the token that clients have in the environment, and names the variable where it needs another", async () => {
-  const { mirror, release } = await AuthenticationScene.start();
+  const { mirror, release } = await startAuthenticationScene();
   const host = new URL(mirror.url).host.replaceAll(".", "_");
   for (const token of [ci.token, undefined, "wrong-token"]) {
     const text = `provider "${widget}" {\n  version = "1.0.0"\n}\n`;

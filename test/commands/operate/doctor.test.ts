@@ -6,12 +6,13 @@ import { createServer as createTlsServer } from "node:https";
 import { createServer, type AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { findNginx, startServer } from "../../acceptance/nginx.ts";
+import { startServer } from "../../acceptance/nginx.ts";
 import { issueToken } from "../../client-token.ts";
 import { json } from "../../fakes/faults.ts";
 import { startLooseBucket } from "../../fakes/loose-bucket.ts";
 import { startProxy } from "../../fakes/proxy.ts";
 import { originsOf } from "../../origins.ts";
+import { findOnPath } from "../../on-path.ts";
 import { runCommand } from "../../running-command.ts";
 import {
   scratch,
@@ -229,7 +230,7 @@ const sound: Readonly<Record<string, Look>> = {
     client(`${mirror.url}providers/`),
   "a mirror behind a proxy": () => throughProxy(),
   "a mirror behind nginx as the manual sets it up": async () => {
-    const nginx = await findNginx();
+    const nginx = findOnPath("nginx", "a mirror behind nginx");
     if (nginx === undefined) return [];
     const directives = `location / { proxy_pass ${mirror.url}; proxy_http_version 1.1; proxy_set_header Host $host; proxy_set_header Connection ""; proxy_buffering off; }`;
     const front = await startServer(nginx, authority, directives);

@@ -5,9 +5,9 @@ import { existsSync, utimesSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { Site } from "../../mirror/bundles/bundles.ts";
 import { sha256Of } from "../../scenes/failing-origin.ts";
-import { FilledSites, plantOrphan } from "../../scenes/filled-sites.ts";
+import { startFilledSites, plantOrphan } from "../../scenes/filled-sites.ts";
 
-const scene = await FilledSites.start(4);
+const scene = await startFilledSites(4);
 const releases = scene.releases;
 
 describe("provender prune", () => {

@@ -6,11 +6,11 @@ import { connectedSite, type Site } from "../../mirror/bundles/bundles.ts";
 import { blobOf, startMirror } from "../../running-mirror.ts";
 import { requestsFor } from "../../scenes/provider-requests.ts";
 import { sha256Of } from "../../scenes/failing-origin.ts";
-import { FilledSites, plantOrphan } from "../../scenes/filled-sites.ts";
+import { startFilledSites, plantOrphan } from "../../scenes/filled-sites.ts";
 import { damages } from "../../store/damage.ts";
 import { openRecords } from "../../store/stores.ts";
 
-const scene = await FilledSites.start(damages.length + 1);
+const scene = await startFilledSites(damages.length + 1);
 const [first, ...others] = scene.releases;
 if (first === undefined) throw new Error("there are many");
 

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { globSync } from "node:fs";
-import { arrivals } from "../../fakes/arrivals.ts";
+import { arrivals } from "../../fakes/barrier.ts";
 import type { OriginArchive } from "../../../src/origin/http/http-client.ts";
 import type { OpenArchive } from "../../../src/mirror/archives/archives.ts";
 import type { Reserve } from "../../../src/mirror/archives/room.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { bearer, issueToken } from "../../client-token.ts";
 import {
   auth,
-  AuthenticationScene,
+  startAuthenticationScene,
   ci,
   fileOf,
   folder,
@@ -20,7 +20,7 @@ import {
 const stranger = issueToken("stranger");
 const index = `${folder}index.json`;
 
-const scene = await AuthenticationScene.start();
+const scene = await startAuthenticationScene();
 
 const statusOf = async (headers: Record<string, string> = {}, path = index) =>
   (await scene.mirror.get(path, { headers })).status;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Answer } from "../../running-mirror.ts";
 import {
-  AuthenticationScene,
+  startAuthenticationScene,
   fileOf,
   folder,
   host,
@@ -9,7 +9,7 @@ import {
 import { awaitLineOf } from "../../scenes/log-lines.ts";
 import { awaitAudit, outcomeOf } from "../../scenes/provider-requests.ts";
 
-const scene = await AuthenticationScene.start();
+const scene = await startAuthenticationScene();
 
 const soon = () => Date.now() + 60_000;
 

@@ -4,8 +4,10 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Sha256 } from "../../../src/address/hash.ts";
 import { isBucketFailure } from "../../../src/errors/index.ts";
-import { Bucket } from "../../../src/store/bucket/bucket.ts";
-import { bucketLimits, settingsOf } from "../../fakes/loose-bucket.ts";
+import {
+  Bucket,
+  type BucketSettings,
+} from "../../../src/store/bucket/bucket.ts";
 
 /** Answer to every request to the bucket. */
 let answer: (response: ServerResponse) => void;
@@ -17,8 +19,14 @@ beforeAll(async () => {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  const settings = settingsOf(new URL(`http://127.0.0.1:${port}/`), "hostile");
-  bucket = new Bucket(settings, bucketLimits);
+  const settings: BucketSettings = {
+    endpoint: new URL(`http://127.0.0.1:${port}/`),
+    ...{ bucket: "hostile", region: "us-east-1", prefix: "p/" },
+    ...{ pathStyle: true, ca: undefined },
+    keys: { accessKeyId: "any", secretAccessKey: "any" },
+  };
+  const limits = { connect: 2_000, firstByte: 8_000, idle: 8_000 };
+  bucket = new Bucket(settings, limits);
 });
 afterAll(async () => {
   await bucket.close();
