@@ -5,14 +5,14 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { findNginx, startServer } from "../../acceptance/nginx.ts";
 import {
-  DoctorScene,
+  startDoctorScene,
   freePort,
   keep,
   withProxy,
   type Diagnosis,
 } from "./doctor-scene.ts";
 
-const scene = await DoctorScene.start();
+const scene = await startDoctorScene();
 
 /** By what is wrong: how it is built and looked at, and the name of the fault. */
 const brokenClients: Readonly<

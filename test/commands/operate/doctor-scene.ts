@@ -4,16 +4,15 @@ import { createServer, type AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
 import { issueToken } from "../../client-token.ts";
-import { createAuthority, type Authority } from "../../fakes/authority.ts";
+import { createAuthority } from "../../fakes/authority.ts";
 import type { Fault } from "../../fakes/faults.ts";
 import { startProxy } from "../../fakes/proxy.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { startRegistry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
 import { runCommand, type CommandRun } from "../../running-command.ts";
 import {
   scratch,
   startMirror,
-  type RunningMirror,
   writeConfiguration,
 } from "../../running-mirror.ts";
 import { expectDocument } from "../documents.ts";
@@ -26,7 +25,7 @@ export interface Diagnosis {
   readonly run: CommandRun;
 }
 
-export type Env = Readonly<Record<string, string>>;
+type Env = Readonly<Record<string, string>>;
 
 /** `provender doctor`, where by default no client is on PATH. */
 async function diagnose(
@@ -87,74 +86,48 @@ export async function withProxy(
 }
 
 /** A mirror that wants tokens, and its origin, as doctor finds them. */
-export class DoctorScene {
-  readonly authority: Authority;
-  readonly registry: Registry;
-  readonly mirror: RunningMirror;
-
-  private constructor(
-    authority: Authority,
-    registry: Registry,
-    mirror: RunningMirror,
-  ) {
-    this.authority = authority;
-    this.registry = registry;
-    this.mirror = mirror;
-  }
-
-  static async start(): Promise<DoctorScene> {
-    const authority = await createAuthority();
-    const registry = await startRegistry({ authority });
-    const auth = { tokens: [ci.configured] };
-    const config = { ...originsOf(authority, registry), auth };
-    const mirror = await startMirror({ config });
-    return new DoctorScene(authority, registry, mirror);
-  }
-
+export async function startDoctorScene() {
+  const authority = await createAuthority();
+  const registry = await startRegistry({ authority });
+  const auth = { tokens: [ci.configured] };
+  const config = { ...originsOf(authority, registry), auth };
+  const mirror = await startMirror({ config });
   /** The configuration of the origin, with these settings. */
-  origins(settings: Readonly<Record<string, unknown>> = {}) {
-    return originsOf(this.authority, this.registry, settings);
-  }
-
+  const origins = (settings: Readonly<Record<string, unknown>> = {}) =>
+    originsOf(authority, registry, settings);
   /** As the daemon's machine is looked at, with this beside a good configuration. */
-  server(
-    config: Readonly<Record<string, unknown>> = {},
+  const server = (
+    settings: Readonly<Record<string, unknown>> = {},
     env?: Env,
-  ): Promise<Diagnosis> {
+  ): Promise<Diagnosis> => {
     const file = join(scratch("config"), "provender.yaml");
     const storage = { directory: scratch("store") };
-    const good = { storage, ...this.origins(), ...config };
-    writeConfiguration(file, good);
+    writeConfiguration(file, { storage, ...origins(), ...settings });
     chmodSync(dirname(file), 0o755);
     return diagnose(["--config", file], env);
-  }
-
-  /** As a client looks at the this.mirror, by default with its CA and token. */
-  client(
-    url: string = this.mirror.url,
-    { ca = this.mirror.caFile, token = ci.token, ...env }: Env = {},
-  ): Promise<Diagnosis> {
-    const { host } = new URL(url);
-    const variable = `TF_TOKEN_${host.replaceAll(".", "_")}`;
-    const given = token === "" ? {} : { [variable]: token };
-    return diagnose(["--mirror", url, "--ca", ca], { ...given, ...env });
-  }
-
-  /** The origin answers so while it is looked at. */
-  async whileOrigin(fault: Fault): Promise<Diagnosis> {
-    this.registry.script("discovery", fault);
-    try {
-      return await this.server();
-    } finally {
-      this.registry.heal();
-    }
-  }
-
-  async certificateFiles(names: readonly string[], end?: Date) {
-    const { certificate, key } = await this.authority.issue(names, end);
-    return {
-      certificate: keep("tls.crt", certificate),
-      key: keep("tls.key", key),
-    };
-  }
+  };
+  return {
+    ...{ authority, registry, mirror, origins, server },
+    /** As a client looks at the mirror, by default with its CA and token. */
+    client: (
+      url: string = mirror.url,
+      { ca = mirror.caFile, token = ci.token, ...env }: Env = {},
+    ): Promise<Diagnosis> => {
+      const variable = `TF_TOKEN_${new URL(url).host.replaceAll(".", "_")}`;
+      const given = { [variable]: token };
+      return diagnose(["--mirror", url, "--ca", ca], { ...given, ...env });
+    },
+    /** The origin answers so while it is looked at. */
+    whileOrigin: (fault: Fault): Promise<Diagnosis> => {
+      registry.script("discovery", fault);
+      return server().finally(() => registry.heal());
+    },
+    certificateFiles: async (names: readonly string[], end?: Date) => {
+      const { certificate, key } = await authority.issue(names, end);
+      return {
+        certificate: keep("tls.crt", certificate),
+        key: keep("tls.key", key),
+      };
+    },
+  };
 }

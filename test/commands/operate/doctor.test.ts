@@ -13,13 +13,13 @@ import {
 import { canBeOthers, source, user } from "../../scenes/other-user.ts";
 import {
   ci,
-  DoctorScene,
+  startDoctorScene,
   freePort,
   yesterday,
   type Diagnosis,
 } from "./doctor-scene.ts";
 
-const scene = await DoctorScene.start();
+const scene = await startDoctorScene();
 
 /** By what is wrong: how it is built and looked at, and the name of the fault. */
 const brokenServers: Readonly<

@@ -16,9 +16,9 @@ import {
   readFigures,
 } from "../../../src/commands/operate/status.ts";
 import { expectDocument } from "../documents.ts";
-import { ci, DoctorScene } from "./doctor-scene.ts";
+import { ci, startDoctorScene } from "./doctor-scene.ts";
 
-const scene = await DoctorScene.start();
+const scene = await startDoctorScene();
 const release = await scene.registry.publish({ version: "1.0.0" });
 
 const ask = (path: string) =>
