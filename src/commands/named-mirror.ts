@@ -77,12 +77,8 @@ export function openNamed(
     ...configuration.limits,
     ...{ firstByte: patience, answer: patience },
   };
-  return closing(
-    wireNamedHost(
-      { ...configuration, limits },
-      ...([named.base, named.ca, named.token] as const),
-    ),
-  );
+  const { base, ca, token } = named;
+  return closing(wireNamedHost({ ...configuration, limits }, base, ca, token));
 }
 
 /** Asks a mirror for the document at a path from its base. */
