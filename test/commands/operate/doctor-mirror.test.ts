@@ -14,34 +14,19 @@ import {
 
 const scene = await startDoctorScene();
 
-/** By what is wrong: how it is built and looked at, and the name of the fault. */
-const brokenClients: Readonly<
-  Record<string, readonly [() => Promise<Diagnosis>, string]>
-> = {
-  "another CA": [
-    () =>
-      scene.client(scene.mirror.url, {
-        ca: keep("ca.pem", scene.authority.caPem),
-      }),
-    "mirror",
-  ],
-  "a wrong token": [
-    () => scene.client(scene.mirror.url, { token: "not-this-one" }),
-    "mirror",
-  ],
-  "a wrong path": [
-    () => scene.client(`${scene.mirror.url}provider/`),
-    "mirror",
-  ],
-  "a proxy that refuses every request": [
-    () =>
-      withProxy("403 Forbidden", (env) => scene.client(scene.mirror.url, env)),
-    "mirror",
-  ],
-  "a closed port": [
-    async () => scene.client(`https://127.0.0.1:${await freePort()}/`),
-    "mirror",
-  ],
+/** By what is wrong: how it is built and looked at. */
+const brokenClients: Readonly<Record<string, () => Promise<Diagnosis>>> = {
+  "another CA": () =>
+    scene.client(scene.mirror.url, {
+      ca: keep("ca.pem", scene.authority.caPem),
+    }),
+  "a wrong token": () =>
+    scene.client(scene.mirror.url, { token: "not-this-one" }),
+  "a wrong path": () => scene.client(`${scene.mirror.url}provider/`),
+  "a proxy that refuses every request": () =>
+    withProxy("403 Forbidden", (env) => scene.client(scene.mirror.url, env)),
+  "a closed port": async () =>
+    scene.client(`https://127.0.0.1:${await freePort()}/`),
 };
 
 describe("provender doctor --mirror", () => {
@@ -68,13 +53,10 @@ describe("provender doctor --mirror", () => {
     expect(behind.faults).toEqual([]);
   });
 
-  it.each(Object.entries(brokenClients))(
-    "names %s",
-    async (_, [look, fault]) => {
-      const { faults: wrong, run } = await look();
-      expect([wrong, run.stderr]).toEqual([[fault], ""]);
-    },
-  );
+  it.each(Object.entries(brokenClients))("names %s", async (_, look) => {
+    const { faults: wrong, run } = await look();
+    expect([wrong, run.stderr]).toEqual([["mirror"], ""]);
+  });
 
   it.each<[string, RequestListener, string]>([
     ["a page", (_, res) => res.end("<h1>It works!</h1>"), "is not provender's"],

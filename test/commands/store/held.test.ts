@@ -23,11 +23,9 @@ const scene = await TrustScene.start(canBeOthers ? { user } : {});
 async function fill(namespace: string): Promise<readonly Release[]> {
   const releases: Release[] = [];
   for (const version of ["1.0.0", "1.1.0"]) {
-    releases.push(
-      await scene.publish(namespace, version, known, { platforms }),
-    );
-    const asked = await scene.ask(namespace).version(version);
-    expect(asked.status).toBe(200);
+    const options = { platforms };
+    releases.push(await scene.publish(namespace, version, known, options));
+    expect((await scene.ask(namespace).version(version)).status).toBe(200);
   }
   const answer = await scene.ask(namespace).archive("1.0.0");
   expect([answer.status, answer.complete]).toEqual([200, true]);
@@ -143,10 +141,7 @@ describe("provender prune SPEC", () => {
     expect((await list("purged/thing")).packages).toHaveLength(4);
     const fetched = scene.registry.requests.count("archive");
     const again = await scene.ask("purged").archive("1.0.0");
-    expect([
-      again.status,
-      again.body.equals(archive?.bytes ?? Buffer.of()),
-    ]).toEqual([200, true]);
+    expect([again.status, again.body]).toEqual([200, archive?.bytes]);
     expect(scene.registry.requests.count("archive")).toBe(fetched + 1);
     expect(await scene.trust("list", "--json")).toBe(trust);
   });
