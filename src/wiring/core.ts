@@ -162,7 +162,10 @@ export function wireCore(
   const nearest =
     bucket &&
     new SharedArchives(
-      ...([layout, blobs, bucket, limits.archive] as const),
+      layout,
+      blobs,
+      bucket,
+      limits.archive,
       (sha256, reason) => {
         const problem = `the archive ${sha256} is not brought into it: ${reason}`;
         alarms.raise("bucket-failing", { problem });

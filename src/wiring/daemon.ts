@@ -71,7 +71,9 @@ export async function wireDaemon(
   const core = wireCore(configuration, tellMode(rules), layout, telemetry);
   const token = randomBytes(32).toString("base64url");
   const access = await wireAuthentication(
-    ...([configuration, core.records, telemetry] as const),
+    configuration,
+    core.records,
+    telemetry,
     hash("sha256", token, "buffer"),
   ).catch(async (error: unknown) => {
     await core.close();
@@ -83,7 +85,11 @@ export async function wireDaemon(
   getCACertificates("system");
   const limits = { ...configuration.limits, ...within };
   const { platforms, ...served } = wireApp(
-    ...([configuration, core, access, limits, telemetry] as const),
+    configuration,
+    core,
+    access,
+    limits,
+    telemetry,
   );
   let isAnnounced = false;
   return new Daemon({

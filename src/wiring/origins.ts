@@ -71,10 +71,9 @@ export function wireOrigins(
       continue;
     }
     const client = clients.make(origin, token?.secret);
-    const discovery = new ServiceDiscovery(
-      ...([client, url, freshness.versions] as const),
-      () => clock.monotonic(),
-    );
+    const now = () => clock.monotonic();
+    const { versions } = freshness;
+    const discovery = new ServiceDiscovery(client, url, versions, now);
     const registry = new ProviderRegistry(client, discovery, limits);
     providers.set(hostname, { ...common, registry });
     // For places that answers name elsewhere: it never gets the token.
@@ -87,11 +86,9 @@ export function wireOrigins(
       createFolder: () => blobs.createFolder(),
       openRoom: () => openWorkRoom(reserve, "the module's repository"),
     });
+    const documents = documentsOf(hostname, url);
     modules.set(hostname, {
-      registry: new ModuleRegistry(
-        ...([client, discovery, limits] as const),
-        documentsOf(hostname, url),
-      ),
+      registry: new ModuleRegistry(client, discovery, limits, documents),
       sources: {
         openArchive: (source, _, signal) =>
           stranger.openArchive(source.url, signal),

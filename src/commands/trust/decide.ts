@@ -31,7 +31,6 @@ import {
   findKeyDecision,
   forget as forgetOn,
   isSame,
-  type KeyDecision,
   type KeyScope,
   listApproved,
   listDecided,
@@ -83,23 +82,22 @@ function decide(deed: Deed) {
     onStore(flags, async (mirror) => {
       const { spec, digest, key, for: scope, because } = flags;
       const hosts = hostsOf(mirror.configuration);
-      const isContent = spec !== undefined && !key && !scope;
-      if (!isContent && (spec !== undefined || !key || !scope))
+      let done: Promise<Outcome>;
+      if (spec !== undefined && !key && !scope) {
+        const release = parseReleaseSpec(spec, hosts);
+        done = decideContent(mirror, release, digest, deed, because);
+      } else if (spec === undefined && key && scope) {
+        const named = parseTrustScope(scope, hosts);
+        const fingerprint = parseFingerprint(key);
+        done = decideKey(mirror, named, fingerprint, deed, because);
+      } else
         throw failure(
           "arguments",
           `trust ${deed}`,
           "a decision is about one content or about one key",
           "name a release, such as acme/net@1.2.0, or a key with --key FINGERPRINT --for SCOPE",
         );
-      const { text, status } = isContent
-        ? await decideContent(
-            ...([mirror, parseReleaseSpec(spec, hosts), digest] as const),
-            ...([deed, because] as const),
-          )
-        : await decideKey(
-            ...([mirror, parseTrustScope(scope ?? "", hosts)] as const),
-            ...([parseFingerprint(key ?? ""), deed, because] as const),
-          );
+      const { text, status } = await done;
       stdout(text);
       return status;
     });
@@ -159,24 +157,27 @@ export async function decideContent(
     };
   if (deed === "approve") {
     const { rules } = mirror.admission;
-    expectEffect(
-      ...([subject, signed && `its key ${fingerprint}`] as const),
+    const key = signed && `its key ${fingerprint}`;
+    const revocation =
       fingerprint &&
-        findKeyDecision(trust.decisions, "revoked", name, fingerprint),
-      ...([provider, findExclusion(rules, provider, fingerprint)] as const),
+      findKeyDecision(trust.decisions, "revoked", name, fingerprint);
+    const setting = findExclusion(rules, provider, fingerprint);
+    expectEffect(
+      subject,
+      key,
+      revocation && quoteDecision(provider, revocation),
+      setting,
     );
     const rule = decideByRules(rules.policy, provider, version);
     if (rule.action === "deny" && rules.mode !== "report")
       throw denied(provider, version, rule);
   }
   const place = formatProviderAddress(provider);
-  await carryOut(
-    ...([mirror, provider, deed, { ...name, sha256sums }, why] as const),
-    {
-      ...(isModule ? { module: place } : { provider: place }),
-      ...{ version, fingerprint, detail: digest },
-    },
-  );
+  const about = { ...name, sha256sums };
+  await carryOut(mirror, provider, deed, about, {
+    ...(isModule ? { module: place } : { provider: place }),
+    ...{ version, fingerprint, detail: digest, because: why },
+  });
   const was = earlier ? quoteDecision(provider, earlier) : "not decided on";
   const text = `${subject} is ${state} with ${content}: ${effects[deed]}.\nBefore, it was ${was}.\n`;
   return { text, status: 0 };
@@ -353,19 +354,16 @@ export async function decideKey(
     const text = `${fingerprint} is ${state}${already} for ${subject}.\n${stay}`;
     return { text, status: 1 };
   }
-  if (deed === "approve")
-    expectEffect(
-      ...([fingerprint, "it"] as const),
-      others.find((one) => covers(one, scope)),
-      scope,
+  if (deed === "approve") {
+    const wider = others.find((one) => covers(one, scope));
+    const { rules } = mirror.admission;
+    const setting =
       type === null
         ? undefined
-        : findExclusion(
-            mirror.admission.rules,
-            { ...scope, type },
-            fingerprint,
-          ),
-    );
+        : findExclusion(rules, { ...scope, type }, fingerprint);
+    const quoted = wider && quoteDecision(scope, wider);
+    expectEffect(fingerprint, "it", quoted, setting);
+  }
   const found =
     deed === "forget"
       ? { isHere: true, refused: [] }
@@ -380,9 +378,9 @@ export async function decideKey(
         ? "check the address and the fingerprint, or approve it once it has signed a release"
         : `run "provender trust forget --key ${fingerprint} --for ${subject}", which takes back that it was ${quoteDecision(scope, earlier)}`,
     );
-  await carryOut(...([mirror, scope, deed, key, why] as const), {
+  await carryOut(mirror, scope, deed, key, {
     provider: formatTrustScope({ ...scope, version: null }),
-    ...{ version: version ?? undefined, fingerprint },
+    ...{ version: version ?? undefined, fingerprint, because: why },
   });
   const named = found.refused.slice(0, mostNamed).join(", ");
   const more = found.refused.length - mostNamed;
@@ -410,11 +408,11 @@ async function findTouched(
   deed: Deed,
 ) {
   const nameOf = ({ type, version }: ReleaseName) => `${type} ${version}`;
-  const list = (how: "offered" | "admitted", except = new Set<string>()) =>
-    listUnder(
-      ...([records, scope, fingerprint, how] as const),
-      (one) => covers(scope, one) && !except.has(nameOf(one)),
-    );
+  const list = (how: "offered" | "admitted", except = new Set<string>()) => {
+    const isMeant = (one: ReleaseName) =>
+      covers(scope, one) && !except.has(nameOf(one));
+    return listUnder(records, scope, fingerprint, how, isMeant);
+  };
   const candidates = (await trust.listCandidates(scope)).flatMap(
     ({ list: all, type }) => all.map((one) => ({ ...one, type })),
   );
@@ -442,19 +440,18 @@ async function findTouched(
   };
 }
 
-/** An approval that would serve nothing is not made: a revocation, or the configuration, goes before it. */
+/** An approval that would serve nothing is not made: a revocation, which is quoted, or the configuration goes before it. */
 function expectEffect(
   subject: string,
   key: string,
-  revocation: KeyDecision | "" | undefined,
-  namespace: Pick<TrustScope, "hostname" | "namespace">,
+  revoked: string | undefined,
   setting: string | undefined,
 ): void {
-  if (revocation)
+  if (revoked)
     throw failure(
       "trust-decision",
       subject,
-      `cannot be approved because ${key} was ${quoteDecision(namespace, revocation)}`,
+      `cannot be approved because ${key} was ${revoked}`,
       "ask who decided that",
     );
   if (setting !== undefined)
@@ -496,11 +493,11 @@ async function carryOut(
   namespace: Pick<TrustScope, "hostname" | "namespace">,
   deed: Deed,
   subject: Parameters<typeof forgetOn>[1],
-  why: string | undefined,
   facts: Partial<AuditEntry>,
 ): Promise<void> {
   const decision = stateAfter[deed];
   const by = findOperator();
+  const why = facts.because;
   const decided = { at: clock.now().toISOString(), by, why };
   await trust.decide(
     namespace,
@@ -513,8 +510,7 @@ async function carryOut(
         {
           event: decision ?? "forgotten",
           verdict: decision === "revoked" ? "refused" : "accepted",
-          ...facts,
-          ...{ operator: by, because: why },
+          ...{ ...facts, operator: by },
         },
         { durable: true },
       ),
