@@ -159,8 +159,8 @@ async function askDocument(
   path: string,
 ) {
   try {
-    return await absentOn404(subject, () =>
-      askMirror(http, base, path, signal),
+    return await askMirror(http, base, path, signal).catch(
+      absentOn404(subject),
     );
   } catch (error) {
     if (!isRefused(error)) throw error;

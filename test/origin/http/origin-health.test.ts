@@ -1,9 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { failure } from "../../../src/errors/index.ts";
-import {
-  type Suspension,
-  OriginHealth,
-} from "../../../src/origin/http/origin-health.ts";
+import { OriginHealth } from "../../../src/origin/http/origin-health.ts";
 import { failing } from "../../scenes/failing.ts";
 
 const host = "https://a.example/";
@@ -12,7 +9,7 @@ const url = new URL("/v1/providers/acme/widget/versions", host);
 /** Makes the health of hosts with a clock that stands still, and notes what it tells. */
 function prepare() {
   const time = { now: 1_000 };
-  const suspended: Suspension[] = [];
+  const suspended: { readonly milliseconds: number }[] = [];
   const resumed: string[] = [];
   const health = new OriginHealth(() => time.now, {
     onSuspended: (suspension) => suspended.push(suspension),
