@@ -146,6 +146,13 @@ describe("a login in a URL", () => {
     expect(last?.headers.authorization).toBeUndefined();
   });
 
+  it("of a redirect goes to where it leads", async () => {
+    const target = urlOf("/document", other).href;
+    await follow(target.replace("//", "//me:secret@"), open);
+    const [last] = other.requests.list();
+    expect(last?.headers.authorization).toBe(basic("me:secret"));
+  });
+
   it("does not take the place of the origin's token, and is in no error", async () => {
     const client = clientOf({ ...open, token: "sesame" });
     home.script("other", faults.status(500));

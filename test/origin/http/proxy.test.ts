@@ -82,6 +82,15 @@ describe("a corporate proxy", () => {
     await expect(ask(client)).rejects.toThrow(failing("origin-unreachable"));
     await expect(ask(client)).rejects.not.toThrow(/hush/);
   });
+
+  it("must lead to the origin's own certificate", async () => {
+    const { client } = await behindProxy({
+      routes: { "other.example.com:443": `127.0.0.1:${registry.port}` },
+    });
+    await expect(ask(client, "https://other.example.com/")).rejects.toThrow(
+      failing("origin-unreachable"),
+    );
+  });
 });
 
 describe("NO_PROXY", () => {
