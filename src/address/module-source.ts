@@ -5,10 +5,6 @@ import {
   findFormatOfPath,
 } from "./module-archive-name.ts";
 
-/**
- * Source of a module's content, as a registry's location gives it in
- * go-getter's syntax.
- */
 export type ModuleSource = ArchiveSource | GitSource | ForeignSource;
 
 interface PackagePlace {

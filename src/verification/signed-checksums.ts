@@ -12,16 +12,8 @@ const proof = Symbol("verified");
 /** A digest that a publisher signed for, or that an explicit exemption lets through. */
 export type TrustedSha256 = Sha256 & { readonly [proof]: true };
 
-/**
- * Reason for accepting checksums without a verified signature; recorded with
- * them.
- */
 export type Exemption = "unsigned-when-published" | "signatures-off";
 
-/**
- * Checksums document that was accepted, with the key that signed it or the
- * exemption.
- */
 export interface SignedChecksums {
   readonly [proof]: true;
   readonly release: string;

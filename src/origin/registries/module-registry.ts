@@ -225,10 +225,6 @@ export interface ModuleSources {
     signal: AbortSignal,
   ): Promise<OriginArchive>;
 
-  /**
-   * Returns the current commit of a source; undefined where only the whole
-   * repository resolves it.
-   */
   findCommit(
     source: GitSource,
     signal: AbortSignal,
