@@ -17,10 +17,6 @@ export function formatArchiveName(
   return `${formatReleasePrefix(address, version)}${formatPlatform(platform)}.zip`;
 }
 
-/**
- * Parses an archive name of `address`; throws malformed-address for any other
- * name.
- */
 export function parseArchiveName(
   address: ProviderAddress,
   name: string,

@@ -5,10 +5,6 @@ import {
   findFormatOfPath,
 } from "./module-archive-name.ts";
 
-/**
- * Source of a module's content, as a registry's location gives it in
- * go-getter's syntax.
- */
 export type ModuleSource = ArchiveSource | GitSource | ForeignSource;
 
 interface PackagePlace {
@@ -25,7 +21,7 @@ export interface ArchiveSource extends PackagePlace {
 }
 
 export interface Checksum {
-  readonly algorithm: "md5" | "sha1" | "sha256" | "sha512";
+  readonly algorithm: "sha256";
   /** Lower-case hexadecimal digits. */
   readonly digest: string;
 }
@@ -211,22 +207,12 @@ function parseArchive(
   return { kind: "archive", url, format, checksum };
 }
 
-const digits = { md5: 32, sha1: 40, sha256: 64, sha512: 128 } as const;
-
-/**
- * Parses `TYPE:HEX`, or HEX whose length determines the type (go-getter,
- * "Checksumming").
- */
+/** `sha256:HEX`, or HEX alone (go-getter, "Checksumming"); what another algorithm says is left to clients. */
 function parseChecksum(text: string): Checksum | undefined {
-  const [, type, hex = ""] =
-    /^(?:(md5|sha1|sha256|sha512):)?([0-9a-fA-F]+)$/.exec(text) ?? [];
-  for (const [algorithm, length] of Object.entries(digits))
-    if (hex.length === length && (type ?? algorithm) === algorithm)
-      return {
-        algorithm: algorithm as Checksum["algorithm"],
-        digest: hex.toLowerCase(),
-      };
-  return undefined;
+  const [, hex] = /^(?:sha256:)?([0-9a-fA-F]{64})$/.exec(text) ?? [];
+  return hex === undefined
+    ? undefined
+    : { algorithm: "sha256", digest: hex.toLowerCase() };
 }
 
 /**

@@ -40,9 +40,4 @@ export class SingleFlight<K, V> {
     this.#running.set(key, started);
     return started;
   }
-
-  /** Resolves when everything that is under way has ended, well or not. */
-  async settled(): Promise<void> {
-    await Promise.allSettled(this.#running.values());
-  }
 }

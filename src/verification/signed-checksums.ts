@@ -5,27 +5,15 @@ import {
   type ChecksumsSubject,
 } from "./checksums-document.ts";
 import type { Fingerprint } from "./fingerprints.ts";
-import type {
-  SignatureDecision,
-  SignatureProfile,
-  SignatureQuestion,
-} from "./signatures.ts";
+import type { SignatureDecision, SignatureQuestion } from "./signatures.ts";
 
 const proof = Symbol("verified");
 
 /** A digest that a publisher signed for, or that an explicit exemption lets through. */
 export type TrustedSha256 = Sha256 & { readonly [proof]: true };
 
-/**
- * Reason for accepting checksums without a verified signature; recorded with
- * them.
- */
 export type Exemption = "unsigned-when-published" | "signatures-off";
 
-/**
- * Checksums document that was accepted, with the key that signed it or the
- * exemption.
- */
 export interface SignedChecksums {
   readonly [proof]: true;
   readonly release: string;
@@ -38,22 +26,13 @@ export interface SignedChecksums {
   readonly sha256ByFilename: ReadonlyMap<string, TrustedSha256>;
 }
 
-interface ChecksumsClaim {
-  readonly subject: ChecksumsSubject;
-  readonly document: Uint8Array;
-  readonly signature: Uint8Array;
-  readonly keys: readonly string[];
-  readonly profile: SignatureProfile;
-  readonly now: Date;
-}
-
 /**
  * The signature first, then the strict parse.
  * `decide` is where the arithmetic runs (a worker thread with a deadline).
  * Throws signature-refused or checksums-malformed.
  */
 export async function verifySignedChecksums(
-  claim: ChecksumsClaim,
+  claim: SignatureQuestion & { readonly subject: ChecksumsSubject },
   decide: (question: SignatureQuestion) => Promise<SignatureDecision>,
 ): Promise<SignedChecksums> {
   const { subject, ...question } = claim;

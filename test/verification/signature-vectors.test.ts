@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { delimiter } from "node:path";
 import { describe, expect, it } from "vitest";
 import { decideSignature } from "../../src/verification/signature-worker.ts";
 
@@ -42,11 +41,6 @@ const fixture = new URL(
 );
 const document = new URL("../../docs/openpgp.md", import.meta.url);
 
-function readVectors(file: string | URL): readonly Vector[] {
-  const lines = readFileSync(file, "utf8").trim().split("\n");
-  return lines.map((line) => JSON.parse(line) as Vector);
-}
-
 function ask(vector: Vector) {
   const asked = profiles.map(async (profile) => {
     const { accepted } = await decideSignature({
@@ -62,7 +56,8 @@ function ask(vector: Vector) {
 }
 
 describe("the clients' own answers", () => {
-  const vectors = readVectors(fixture);
+  const lines = readFileSync(fixture, "utf8").trim().split("\n");
+  const vectors = lines.map((line) => JSON.parse(line) as Vector);
 
   it.each(vectors)(
     "are given, but for known differences: $name",
@@ -81,23 +76,4 @@ describe("the clients' own answers", () => {
       expect(text).toContain(`\n| ${row} `);
     }
   });
-});
-
-/** Files of such lines that are not ours to publish. Real signatures in them are never refused where clients accept. */
-const given = process.env.PROVENDER_VECTORS?.split(delimiter) ?? [];
-
-describe.skipIf(given.length === 0)("real signatures that are given", () => {
-  const real = given
-    .flatMap(readVectors)
-    .filter(({ name }) => name.startsWith("real"));
-
-  it.each(real)(
-    "are accepted where clients accept them: $name",
-    async (vector) => {
-      const answers = await ask(vector);
-      for (const profile of profiles)
-        if (vector.expect[profile] === "accept")
-          expect([profile, answers[profile]]).toEqual([profile, "accept"]);
-    },
-  );
 });

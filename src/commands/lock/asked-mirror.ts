@@ -113,8 +113,9 @@ export class AskedMirror implements AsyncDisposable {
     const subject = formatRelease(address);
     const path = `${formatProviderAddress(address.provider)}/${address.version}.json`;
     try {
-      return await absentOn404(subject, () =>
-        askMirror(this.#http, new URL(path, this.#base), this.#signal),
+      const url = new URL(path, this.#base);
+      return await askMirror(this.#http, url, this.#signal).catch(
+        absentOn404(subject),
       );
     } catch (error) {
       if (!isRefused(error)) throw error;

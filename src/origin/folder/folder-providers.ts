@@ -192,7 +192,8 @@ export class FolderProviders implements ProviderOrigin {
     const { folder, limits } = this.#parts;
     const parts = folder.partsOf(downloadUrl);
     const archive = await folder.archive(parts, limits.archive, signal);
-    if (archive === undefined) throw failure("not-found", folder.nameOf(parts));
+    if (archive === undefined)
+      throw failure("not-found", folder.urlOf(parts).href);
     return archive;
   }
 
@@ -261,7 +262,8 @@ export class FolderProviders implements ProviderOrigin {
     const { folder } = this.#parts;
     const parts = folder.partsOf(url);
     const bytes = await folder.read(parts, most);
-    if (bytes === undefined) throw failure("not-found", folder.nameOf(parts));
+    if (bytes === undefined)
+      throw failure("not-found", folder.urlOf(parts).href);
     return bytes;
   }
 }
@@ -311,7 +313,7 @@ async function readProtocols(
     const text = Buffer.from(bytes ?? []).toString("utf8");
     return manifestShape.parse(JSON.parse(text)).metadata.protocol_versions;
   } catch (cause) {
-    const shown = folder.nameOf(parts);
+    const shown = folder.urlOf(parts).href;
     throw failure("origin-answer", shown, "it is no manifest", { cause });
   }
 }
@@ -338,11 +340,11 @@ export async function readNamespaceKeys(
     if (size > limits.keys)
       throw failure(
         "origin-answer",
-        folder.nameOf([namespace, "keys"]),
+        folder.urlOf([namespace, "keys"]).href,
         `its keys have more than ${limits.keys} bytes`,
       );
     const text = Buffer.from(bytes).toString("utf8");
-    keys.push(publicKeyIn(text, folder.nameOf(parts)));
+    keys.push(publicKeyIn(text, folder.urlOf(parts).href));
   }
   return keys;
 }

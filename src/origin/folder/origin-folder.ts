@@ -55,7 +55,7 @@ export class OriginFolder {
     return join(this.#directory, ...parts);
   }
 
-  /** Stands for a file in records and answers; it is never asked for over the network. */
+  /** Stands for a file in records and answers, without a path of the machine where there is a hostname; never asked for over the network. */
   urlOf(parts: Parts): URL {
     return new URL(parts.map(encodeURIComponent).join("/"), this.#base);
   }
@@ -65,14 +65,6 @@ export class OriginFolder {
       .slice(this.#base.pathname.length)
       .split("/")
       .map(decodeURIComponent);
-  }
-
-  /**
-   * Returns the name of a file for clients; where there is a hostname, it has
-   * no path of the machine.
-   */
-  nameOf(parts: Parts): string {
-    return this.urlOf(parts).href;
   }
 
   /** Undefined for a missing folder. */
@@ -186,7 +178,9 @@ export class OriginFolder {
       if (parts.length > 0 && absent.has(code)) return undefined;
       if (parts.length > 0 && unreadable.has(code))
         throw this.#unusable(parts, `it cannot be read (${code})`);
-      throw failure("origin-unreachable", this.nameOf(parts), code, { cause });
+      throw failure("origin-unreachable", this.urlOf(parts).href, code, {
+        cause,
+      });
     }
   }
 
@@ -195,7 +189,7 @@ export class OriginFolder {
   }
 
   #unusable(parts: Parts, reason: string): Failure<"origin-answer"> {
-    return failure("origin-answer", this.nameOf(parts), reason);
+    return failure("origin-answer", this.urlOf(parts).href, reason);
   }
 }
 

@@ -40,10 +40,6 @@ export interface GitSurroundings extends GitRepository {
   readonly hold?: (bytes: number) => Promise<void>;
 }
 
-/**
- * Thrown for an error of git, or when git was killed; the message is git's or
- * ours.
- */
 export class GitFailed extends Error {}
 
 export const notInstalled = "git is not installed on the mirror's machine";

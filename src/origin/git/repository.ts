@@ -156,10 +156,6 @@ export class GitRepositories {
     }
   }
 
-  /**
-   * Resolves the final URL of the repository, and the one connection that git
-   * may use.
-   */
   async #approach(
     url: URL,
     folder: string,

@@ -58,16 +58,9 @@ export interface OriginAnswer {
 /** Events for observers; never waited for. */
 interface HttpClientEvents {
   /** A request to a host was answered, or failed, after so many milliseconds. */
-  readonly onAsked: (result: OriginResult, milliseconds: number) => void;
-  readonly onReceived: (bytes: number) => void;
+  readonly onAsked?: (result: OriginResult, milliseconds: number) => void;
+  readonly onReceived?: (bytes: number) => void;
 }
-
-const unwatched = {
-  onSuspended: () => undefined,
-  onResumed: () => undefined,
-  onAsked: () => undefined,
-  onReceived: () => undefined,
-};
 
 /** Request as sent to every host on the way to an answer. */
 interface Question {
@@ -116,8 +109,8 @@ export class HttpClient {
   constructor(
     settings: OriginSettings,
     limits: OriginLimits,
-    health: OriginHealth = new OriginHealth(() => performance.now(), unwatched),
-    events: HttpClientEvents = unwatched,
+    health = new OriginHealth(),
+    events: HttpClientEvents = {},
   ) {
     this.#settings = settings;
     this.#limits = limits;
@@ -272,7 +265,7 @@ export class HttpClient {
       checkUrl(url, this.#settings);
       const response = await this.#request(url, question, signal, isRepeated);
       const { statusCode: status, headers, body } = response;
-      const { onReceived } = this.#events;
+      const { onReceived = () => undefined } = this.#events;
       if ((question.statuses ?? [200]).includes(status))
         return { url, status, headers, body, onReceived };
       discard(body);
@@ -292,7 +285,7 @@ export class HttpClient {
     const passage = this.#health.admit(url);
     const began = performance.now();
     const tell = (failure?: unknown) =>
-      this.#events.onAsked(originResult(failure), performance.now() - began);
+      this.#events.onAsked?.(originResult(failure), performance.now() - began);
     try {
       const response = await request(url, {
         dispatcher: (this.#dispatcher ??= makeDispatcher(

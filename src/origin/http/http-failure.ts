@@ -83,10 +83,7 @@ export function describeStatus(
   return failure("origin-status", shown, status);
 }
 
-/**
- * Returns the reason for refusing a token (RFC 6750, 3), in printable ASCII
- * alone.
- */
+/** RFC 6750, 3; printable ASCII alone. */
 function readReason(headers: IncomingHttpHeaders): string | undefined {
   const challenge = headers["www-authenticate"] ?? "";
   return /\berror_description="([\w ,.:'-]{1,200})"/.exec(challenge)?.[1];

@@ -8,26 +8,15 @@ const mostHosts = 1_000;
 /** Requests in a row that fail before their host is suspended. */
 const failuresToSuspend = 5;
 
-/** A host that is not asked for a while. */
-export interface Suspension {
-  /** `host:port`. */
-  readonly host: string;
-  readonly milliseconds: number;
-  readonly reason: string;
-}
-
 /** Events for observers; never waited for. */
 interface HealthEvents {
-  readonly onSuspended: (suspension: Suspension) => void;
-  readonly onResumed: (host: string) => void;
-}
-
-/** A request that may be sent; settled or abandoned once, when its answer has begun or never will. */
-interface Passage {
-  /** `failure` is undefined for an answer; with `isRepeated` an earlier try of the request counted already. */
-  settle(failure: unknown, isRepeated?: boolean): void;
-  /** Nobody waits for it any longer, which proves nothing about the host. */
-  abandon(): void;
+  /** The host, `host:port`, is not asked for so long. */
+  readonly onSuspended?: (suspension: {
+    readonly host: string;
+    readonly milliseconds: number;
+    readonly reason: string;
+  }) => void;
+  readonly onResumed?: (host: string) => void;
 }
 
 interface Host {
@@ -57,7 +46,11 @@ export class OriginHealth {
   readonly #longest: number;
 
   /** `now` is monotonic, in milliseconds. Probes are at most `longest` apart, except for pauses that a host asks for. */
-  constructor(now: () => number, events: HealthEvents, longest = 30_000) {
+  constructor(
+    now = () => performance.now(),
+    events: HealthEvents = {},
+    longest = 30_000,
+  ) {
     this.#now = now;
     this.#events = events;
     this.#longest = longest;
@@ -67,8 +60,11 @@ export class OriginHealth {
     });
   }
 
-  /** Throws origin-busy or origin-suspended. */
-  admit(url: URL): Passage {
+  /**
+   * Throws origin-busy or origin-suspended. A request that may be sent is settled or abandoned once, when its answer has
+   * begun or never will.
+   */
+  admit(url: URL) {
     const host = this.#hosts.memo(hostAndPort(url));
     const probed = host.pause;
     if (probed !== undefined) {
@@ -79,8 +75,10 @@ export class OriginHealth {
       if (probed !== undefined) probed.isProbed = false;
     };
     return {
+      /** Nobody waits for it any longer, which proves nothing about the host. */
       abandon,
-      settle: (failure, isRepeated = false) => {
+      /** `failure` is undefined for an answer; with `isRepeated` an earlier try of the request counted already. */
+      settle: (failure: unknown, isRepeated = false) => {
         abandon();
         if (isFailure(failure, "origin-busy"))
           this.#suspend(host, failure, failure.retryAfterSeconds);
@@ -116,7 +114,7 @@ export class OriginHealth {
     host.failures = 0;
     if (host.pause === undefined) return;
     host.pause = undefined;
-    this.#events.onResumed(host.name);
+    this.#events.onResumed?.(host.name);
   }
 
   #fail(host: Host, failure: unknown): void {
@@ -138,6 +136,6 @@ export class OriginHealth {
     const until = now + milliseconds;
     host.pause = { until, step, because, isProbed: false };
     const reason = typeof because === "string" ? because : because.code;
-    this.#events.onSuspended({ host: host.name, milliseconds, reason });
+    this.#events.onSuspended?.({ host: host.name, milliseconds, reason });
   }
 }

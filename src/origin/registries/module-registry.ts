@@ -24,15 +24,6 @@ import { checkCount } from "./answer-shape.ts";
 import { absentOn404 } from "./provider-registry.ts";
 import type { ServiceDiscovery } from "./service-discovery.ts";
 
-/**
- * Location of a module as its registry gave it, not parsed yet. Relative
- * locations are resolved from `base`.
- */
-interface OriginLocation {
-  readonly location: string;
-  readonly base: URL;
-}
-
 const versionsAnswer = z.object({
   modules: z
     .array(
@@ -53,16 +44,16 @@ const locationBytes = 64 * 1024;
 
 /** An origin that speaks the module registry protocol. */
 export class ModuleRegistry {
-  readonly #http: Pick<HttpClient, "fetchJson" | "fetchAnswer">;
-  readonly #discovery: Pick<ServiceDiscovery, "findService">;
-  readonly #limits: Pick<OriginLimits, "versions">;
+  readonly #http: HttpClient;
+  readonly #discovery: ServiceDiscovery;
+  readonly #limits: OriginLimits;
   readonly #documents: URL | undefined;
 
   /** `documents` is where OpenTofu's registry has its documents. */
   constructor(
-    http: Pick<HttpClient, "fetchJson" | "fetchAnswer">,
-    discovery: Pick<ServiceDiscovery, "findService">,
-    limits: Pick<OriginLimits, "versions">,
+    http: HttpClient,
+    discovery: ServiceDiscovery,
+    limits: OriginLimits,
     documents?: URL,
   ) {
     this.#http = http;
@@ -88,9 +79,15 @@ export class ModuleRegistry {
   ): Promise<readonly string[]> {
     const subject = formatModuleAddress(address);
     const { url, value } = await this.#ask(address, "versions", signal, (url) =>
-      absentOn404(subject, () => this.#http.fetchJson(url, signal)),
+      this.#http.fetchJson(url, signal).catch(absentOn404(subject)),
     );
-    return parseSpelledVersions(url, value, this.#limits.versions);
+    const parsed = versionsAnswer.safeParse(value);
+    if (!parsed.success)
+      throw unusable(url, "it is no list of a module's versions");
+    // The first module is the one that was asked for.
+    const versions = parsed.data.modules[0]?.versions ?? [];
+    checkCount(url, versions.length, this.#limits.versions, "versions");
+    return versions.map((entry) => versionEntry.parse(entry).version);
   }
 
   /** When each version was published, as registry.terraform.io and registry.opentofu.org say beside their protocol. */
@@ -106,21 +103,22 @@ export class ModuleRegistry {
       this.#documents === undefined
         ? new URL(`/v2/modules/${path}?include=module-versions`, base)
         : new URL(`registry/docs/modules/${path}/index.json`, this.#documents);
-    const { value } = await absentOn404(subject, () =>
-      this.#http.fetchJson(url, signal),
-    );
+    const { value } = await this.#http
+      .fetchJson(url, signal)
+      .catch(absentOn404(subject));
     return parseModuleDates(value);
   }
 
   /**
    * "Download Source Code for a Specific Module Version"; a location in the body wins over the header. A registry
-   * that does not know the version in normal form is asked for it as it lists it.
+   * that does not know the version in normal form is asked for it as it lists it. The location is as the registry gave
+   * it, not parsed yet; a relative one is resolved from `base`.
    */
   async findLocation(
     address: ModuleAddress,
     version: Version,
     signal: AbortSignal,
-  ): Promise<OriginLocation> {
+  ) {
     try {
       return await this.#locate(address, version, signal);
     } catch (error) {
@@ -132,17 +130,13 @@ export class ModuleRegistry {
     }
   }
 
-  async #locate(
-    address: ModuleAddress,
-    version: string,
-    signal: AbortSignal,
-  ): Promise<OriginLocation> {
+  async #locate(address: ModuleAddress, version: string, signal: AbortSignal) {
     const module = formatModuleAddress(address);
     const rest = `${version}/download`;
     const answer = await this.#ask(address, rest, signal, (url) =>
-      absentOn404(`${module} ${version}`, () =>
-        this.#http.fetchAnswer(url, locationBytes, signal),
-      ),
+      this.#http
+        .fetchAnswer(url, locationBytes, signal)
+        .catch(absentOn404(`${module} ${version}`)),
     );
     const location = readBody(answer) ?? readHeader(answer);
     if (location === undefined)
@@ -168,20 +162,6 @@ export class ModuleRegistry {
   }
 }
 
-/** Versions of the first module, which is the one that was asked for. */
-function parseSpelledVersions(
-  url: URL,
-  value: unknown,
-  most: number,
-): readonly string[] {
-  const parsed = versionsAnswer.safeParse(value);
-  if (!parsed.success)
-    throw unusable(url, "it is no list of a module's versions");
-  const versions = parsed.data.modules[0]?.versions ?? [];
-  checkCount(url, versions.length, most, "versions");
-  return versions.map((entry) => versionEntry.parse(entry).version);
-}
-
 function readBody({ bytes }: OriginAnswer): string | undefined {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -200,47 +180,36 @@ function readHeader({ headers }: OriginAnswer): string | undefined {
   return Buffer.from(value, "latin1").toString("utf8") || undefined;
 }
 
-/** A version with its date; undefined for what has another form, of which nothing is said. */
-const entry = z
-  .union([
-    z
-      .object({
-        attributes: z.object({
-          version: z.string(),
-          "published-at": z.string(),
-        }),
-      })
-      .transform(({ attributes }) => ({
-        version: attributes.version,
-        published: attributes["published-at"],
-      })),
-    z
-      .object({ id: z.string(), published: z.string() })
-      .transform(({ id, published }) => ({
-        version: id.replace(/^v/, ""),
-        published,
-      })),
-  ])
+/** A version with its date, in either form; undefined for what has another one, of which nothing is said. */
+const dated = z
+  .object({
+    id: z.string().default(""),
+    published: z.string().default(""),
+    attributes: z
+      .object({ version: z.string(), "published-at": z.string() })
+      .optional(),
+  })
   .optional()
   .catch(undefined);
 
 /** `included` of registry.terraform.io (JSON:API), `versions` of registry.opentofu.org. */
-const answer = z.object({
-  included: z.array(entry).catch([]),
-  versions: z.array(entry).catch([]),
+const datesAnswer = z.object({
+  included: z.array(dated).catch([]),
+  versions: z.array(dated).catch([]),
 });
 
 /** Reads what a registry says of when versions were published; of what it says in no such form, nothing. */
 function parseModuleDates(value: unknown): ReadonlyMap<Version, Date> {
-  const parsed = answer.safeParse(value).data;
+  const { included = [], versions = [] } =
+    datesAnswer.safeParse(value).data ?? {};
   const dates = new Map<Version, Date>();
-  for (const one of [
-    ...(parsed?.included ?? []),
-    ...(parsed?.versions ?? []),
-  ]) {
-    if (one === undefined || !isVersion(one.version)) continue;
-    const date = new Date(one.published);
-    if (!Number.isNaN(date.getTime())) dates.set(one.version, date);
+  for (const one of [...included, ...versions]) {
+    const version = one?.attributes?.version ?? one?.id.replace(/^v/, "") ?? "";
+    const date = new Date(
+      one?.attributes?.["published-at"] ?? one?.published ?? "",
+    );
+    if (isVersion(version) && !Number.isNaN(date.getTime()))
+      dates.set(version, date);
   }
   return dates;
 }
@@ -256,10 +225,6 @@ export interface ModuleSources {
     signal: AbortSignal,
   ): Promise<OriginArchive>;
 
-  /**
-   * Returns the current commit of a source; undefined where only the whole
-   * repository resolves it.
-   */
   findCommit(
     source: GitSource,
     signal: AbortSignal,

@@ -11,9 +11,6 @@ export interface OriginChecksums {
   readonly signature: Uint8Array | undefined;
 }
 
-/**
- * Origin of a hostname's providers: its registry, or a folder.
- */
 export interface ProviderOrigin {
   /** Throws not-found when the origin says so. */
   listVersions(

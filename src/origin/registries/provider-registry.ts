@@ -55,9 +55,9 @@ export class ProviderRegistry implements ProviderOrigin {
     const base = await this.#discovery.findService("providers.v1", signal);
     const path = `${address.namespace}/${address.type}/versions`;
     const subject = formatProviderAddress(address);
-    const { url, value } = await absentOn404(subject, () =>
-      this.#http.fetchJson(new URL(path, base), signal),
-    );
+    const { url, value } = await this.#http
+      .fetchJson(new URL(path, base), signal)
+      .catch(absentOn404(subject));
     return parseVersions(url, value, this.#limits.versions);
   }
 
@@ -71,9 +71,9 @@ export class ProviderRegistry implements ProviderOrigin {
     const base = await this.#discovery.findService("providers.v1", signal);
     const path = `${address.namespace}/${address.type}/${version}/download/${platform.os}/${platform.arch}`;
     const subject = `${formatProviderAddress(address)} ${version} for ${formatPlatform(platform)}`;
-    const { url, value } = await absentOn404(subject, () =>
-      this.#http.fetchJson(new URL(path, base), signal),
-    );
+    const { url, value } = await this.#http
+      .fetchJson(new URL(path, base), signal)
+      .catch(absentOn404(subject));
     return parsePackage(url, value, address, version, platform);
   }
 
@@ -101,9 +101,9 @@ export class ProviderRegistry implements ProviderOrigin {
   ): Promise<OriginChecksums> {
     const { url, signatureUrl } = checksums;
     const fetch = (from: URL, most: number) =>
-      absentOn404(formatPublicUrl(from), () =>
-        this.#http.fetchDocument(from, most, signal),
-      );
+      this.#http
+        .fetchDocument(from, most, signal)
+        .catch(absentOn404(formatPublicUrl(from)));
     const [document, signature] = await Promise.all([
       fetch(url, this.#limits.checksums),
       signatureUrl && fetch(signatureUrl, this.#limits.signature),
@@ -132,15 +132,9 @@ function preferCommon(offered: readonly Platform[]): readonly Platform[] {
 const gone: ReadonlySet<number> = new Set([404, 410]);
 
 /** Takes 404 and 410 on the thing itself for its absence; elsewhere, as in discovery, they are an origin's failure. */
-export async function absentOn404<T>(
-  subject: string,
-  ask: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (isFailure(error, "origin-status") && gone.has(error.status))
-      throw failure("not-found", subject, { cause: error });
-    throw error;
-  }
+export function absentOn404(subject: string): (error: unknown) => never {
+  return (cause) => {
+    const isGone = isFailure(cause, "origin-status") && gone.has(cause.status);
+    throw isGone ? failure("not-found", subject, { cause }) : cause;
+  };
 }

@@ -14,13 +14,10 @@ import { isVersion, newestFirst, type Version } from "../../address/version.ts";
 import { unusable } from "../http/http-failure.ts";
 import { checkCount, checkShape, resolve } from "./answer-shape.ts";
 
-/**
- * One version in a registry's list; `platforms` is undefined when the registry
- * lists none.
- */
 export interface OriginVersion {
   readonly version: Version;
   readonly protocols: readonly string[];
+  /** Undefined when the registry lists none. */
   readonly platforms: readonly Platform[] | undefined;
   /** When it was published, as the registry claims; of modules alone. */
   readonly published?: Date | undefined;

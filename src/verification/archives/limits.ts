@@ -26,10 +26,6 @@ export const moduleLimits: ArchiveLimits = {
 /** Milliseconds to hash or to look through one archive. */
 export const archiveDeadline = 300_000;
 
-/**
- * Thrown for an archive that breaks a rule or a limit; the message says what
- * was found.
- */
 export class ArchiveRefused extends Error {}
 
 export function refuseBomb(

@@ -77,9 +77,7 @@ async function expectBeginning(
     throw new ArchiveRefused("it is not of the kind that its name says");
 }
 
-/**
- * Header of a member as tar-stream parses it, with fields that its types omit.
- */
+/** With fields that the types of tar-stream omit. */
 type ReadHeader = Omit<Header, "type" | "linkname" | "pax"> & {
   readonly type: Header["type"] | null;
   readonly linkname: string | null;

@@ -49,10 +49,7 @@ function refuseUnhashable({ name, attributes }: ZipEntry): void {
     );
 }
 
-/**
- * Converts errors of zlib and yauzl to archive-unhashable, as they are about the
- * archive. System errors are returned unchanged.
- */
+/** Errors of zlib and yauzl are about the archive; those of the system are not. */
 function asVerdict(error: unknown): unknown {
   if (error instanceof ArchiveRefused)
     return failure("archive-unhashable", "The archive", error.message);

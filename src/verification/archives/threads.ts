@@ -4,11 +4,7 @@ import type { PackageHash } from "../../address/hash.ts";
 import type { ArchiveFormat } from "../../address/module-archive-name.ts";
 import { makeThreads } from "../../concurrency/threads.ts";
 import { failure } from "../../errors/index.ts";
-import type {
-  ArchiveAnswer,
-  ArchiveJobs,
-  ArchiveTask,
-} from "./archive-worker.ts";
+import type { ArchiveAnswer, ArchiveTask } from "./archive-worker.ts";
 import type { ArchiveLimits } from "./limits.ts";
 import type { OpenArchive } from "./open-archive.ts";
 
@@ -21,17 +17,13 @@ interface ArchiveThreadsSettings {
   readonly limits: ArchiveLimits;
 }
 
-type Job = keyof ArchiveJobs;
-type Answer<J extends Job> = Awaited<ReturnType<ArchiveJobs[J]>>;
-type Refuse = (reason: string, options?: ErrorOptions) => Error;
-
 /**
  * Reads archives away from the event loop, in a bounded number of threads; those
  * that are idle end. An archive stays open until its job settles.
  */
 export class ArchiveThreads {
   readonly #settings: ArchiveThreadsSettings;
-  readonly #pool: Piscina<ArchiveTask<Job>, ArchiveAnswer<Answer<Job>>>;
+  readonly #pool: Piscina<ArchiveTask, ArchiveAnswer>;
   readonly #turn: LimitFunction;
   #isClosed = false;
 
@@ -45,23 +37,23 @@ export class ArchiveThreads {
   }
 
   /** Like hashPackage; an overrun ends its thread and is an archive-unhashable with a cause. */
-  hash({ fd, size }: OpenArchive): Promise<PackageHash> {
-    const args = [{ fd, size }, this.#settings.limits] as const;
-    return this.#run("hash", [...args], (reason, options) =>
+  async hash(archive: OpenArchive): Promise<PackageHash> {
+    const { hash } = await this.#run(archive, {}, (reason, options) =>
       failure("archive-unhashable", "The archive", reason, options),
     );
+    if (hash === undefined) throw new Error("it was not hashed");
+    return hash;
   }
 
   /** Like verifyModuleArchive; an overrun is a module-archive-refused too. */
-  verify(
-    module: string,
+  async verify(
+    name: string,
     format: ArchiveFormat,
-    { fd, size }: OpenArchive,
+    archive: OpenArchive,
   ): Promise<void> {
-    const { limits } = this.#settings;
-    const args = [module, format, { fd, size }, limits] as const;
-    return this.#run("verify", [...args], (reason, options) =>
-      failure("module-archive-refused", module, reason, options),
+    const module = { name, format };
+    await this.#run(archive, { module }, (reason, options) =>
+      failure("module-archive-refused", name, reason, options),
     );
   }
 
@@ -77,25 +69,21 @@ export class ArchiveThreads {
     await this.#pool.destroy();
   }
 
-  async #run<J extends Job>(
-    job: J,
-    args: Parameters<ArchiveJobs[J]>,
-    refuse: Refuse,
-  ): Promise<Answer<J>> {
-    const { deadlineMs } = this.#settings;
+  async #run(
+    { fd, size }: OpenArchive,
+    of: Pick<ArchiveTask, "module">,
+    refuse: (reason: string, options?: ErrorOptions) => Error,
+  ): Promise<ArchiveAnswer> {
+    const { deadlineMs, limits } = this.#settings;
     const answer = await this.#turn(async () => {
       const signal = AbortSignal.timeout(deadlineMs);
-      return await this.#pool
-        .run({ job, args }, { signal })
-        .catch((cause: unknown) => {
-          if (!signal.aborted) throw cause;
-          const reason = `it could not be ${doing[job]} within ${deadlineMs} ms`;
-          throw refuse(reason, { cause });
-        });
+      const task = { archive: { fd, size }, limits, ...of };
+      return await this.#pool.run(task, { signal }).catch((cause: unknown) => {
+        if (!signal.aborted) throw cause;
+        throw refuse(`it could not be read within ${deadlineMs} ms`, { cause });
+      });
     });
-    if ("refused" in answer) throw refuse(answer.refused);
-    return answer.value as Answer<J>;
+    if (answer.refused !== undefined) throw refuse(answer.refused);
+    return answer;
   }
 }
-
-const doing = { hash: "hashed", verify: "looked through" };

@@ -177,34 +177,29 @@ async function locateDirectory(
   const end = await readBytes(archive, endStart, archive.size - endStart);
   if (end.includes(signature, endBytes))
     throw new ArchiveRefused("its comment looks like an end record");
-  const locator = await readLocator(archive, endStart);
-  const { directoryEnd, start, size, isOneDisk } = locator
+  const locatorStart = Math.max(0, endStart - locatorBytes);
+  const locator = await readBytes(
+    archive,
+    locatorStart,
+    endStart - locatorStart,
+  );
+  const is64 =
+    locator.length === locatorBytes && locator.readUInt32LE(0) === 0x07064b50;
+  const isOneDisk =
+    end.readUInt16LE(6) === 0 && end.readUInt16LE(8) === end.readUInt16LE(10);
+  if (!is64 && !isOneDisk) throw new ArchiveRefused("it has several disks");
+  const { directoryEnd, start, size } = is64
     ? await readEnd64(archive, end, endStart, locator)
-    : { directoryEnd: endStart, ...readEnd(end) };
-  if (!isOneDisk) throw new ArchiveRefused("it has several disks");
+    : {
+        directoryEnd: endStart,
+        start: end.readUInt32LE(16),
+        size: end.readUInt32LE(12),
+      };
   if (start + size !== directoryEnd)
     throw new ArchiveRefused(
       "its central directory is not where its end record says",
     );
   return { start, end: directoryEnd };
-}
-
-function readEnd(end: Buffer) {
-  return {
-    start: end.readUInt32LE(16),
-    size: end.readUInt32LE(12),
-    isOneDisk:
-      end.readUInt16LE(6) === 0 && end.readUInt16LE(8) === end.readUInt16LE(10),
-  };
-}
-
-async function readLocator(
-  archive: OpenArchive,
-  endStart: number,
-): Promise<Buffer | undefined> {
-  if (endStart < locatorBytes) return undefined;
-  const bytes = await readBytes(archive, endStart - locatorBytes, locatorBytes);
-  return bytes.readUInt32LE(0) === 0x07064b50 ? bytes : undefined;
 }
 
 async function readEnd64(
@@ -232,5 +227,5 @@ async function readEnd64(
     read(24) === count;
   if (!isWanted || !isSame || !isInPlace || !isOneDisk)
     throw new ArchiveRefused("readers disagree whether it is a zip64 archive");
-  return { directoryEnd, start, size, isOneDisk };
+  return { directoryEnd, start, size };
 }

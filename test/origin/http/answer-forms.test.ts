@@ -25,17 +25,13 @@ async function askArchive(): Promise<Buffer> {
 const encoded = (name: string, bytes: Uint8Array) =>
   faults.all(faults.body(bytes), faults.header("Content-Encoding", name));
 
-it.each([
-  "application/octet-stream",
-  "binary/octet-stream",
-  "text/plain",
-  "text/html",
-  "application/problem+json",
-  "",
-])("JSON is read from a registry of plain files as %j", async (type) => {
-  home.script("other", faults.mediaType(type));
-  expect((await askJson()).value).toEqual({ a: 1 });
-});
+it.each(["application/octet-stream", "text/plain", "text/html", ""])(
+  "JSON is read from a registry of plain files as %j",
+  async (type) => {
+    home.script("other", faults.mediaType(type));
+    expect((await askJson()).value).toEqual({ a: 1 });
+  },
+);
 
 it.each(["application/octet-stream", "text/json", ""])(
   "discovery is JSON for clients, and no %j",
@@ -78,11 +74,6 @@ it.each([
   await expect(askJson()).rejects.toThrow(reason);
 });
 
-it("no bytes are nothing to unpack", async () => {
-  home.script("other", encoded("gzip", Buffer.alloc(0)));
-  expect((await askDocument()).bytes).toHaveLength(0);
-});
-
 it("an archive or a signature that is sent as a page is left to its digest", async () => {
   home.script("other", faults.mediaType("text/html; charset=utf-8"));
   expect((await askArchive()).toString()).toBe("PK and more");
@@ -90,17 +81,14 @@ it("an archive or a signature that is sent as a page is left to its digest", asy
   expect(Buffer.from(bytes).toString()).toBe("PK and more");
 });
 
-it.each([
-  "aws-chunked",
-  "identity",
-  "AWS-Chunked, identity",
-  "utf-8",
-  "binary",
-])("the content encoding %s is none, and changes nothing", async (name) => {
-  home.script("other", faults.header("Content-Encoding", name));
-  expect((await askArchive()).toString()).toBe("PK and more");
-  expect((await askJson()).value).toEqual({ a: 1 });
-});
+it.each(["AWS-Chunked, identity", "utf-8"])(
+  "the content encoding %s is none, and changes nothing",
+  async (name) => {
+    home.script("other", faults.header("Content-Encoding", name));
+    expect((await askArchive()).toString()).toBe("PK and more");
+    expect((await askJson()).value).toEqual({ a: 1 });
+  },
+);
 
 it.each([
   ["gzip", gzipSync],

@@ -83,12 +83,6 @@ describe("a corporate proxy", () => {
     await expect(ask(client)).rejects.not.toThrow(/hush/);
   });
 
-  it("that is away is an origin that cannot be reached", async () => {
-    const { proxy, client } = await behindProxy();
-    await proxy.stop();
-    await expect(ask(client)).rejects.toThrow(failing("origin-unreachable"));
-  });
-
   it("must lead to the origin's own certificate", async () => {
     const { client } = await behindProxy({
       routes: { "other.example.com:443": `127.0.0.1:${registry.port}` },
@@ -100,30 +94,8 @@ describe("a corporate proxy", () => {
 });
 
 describe("NO_PROXY", () => {
-  it.each([
-    "127.0.0.1",
-    " 127.0.0.1 ,x.example.com",
-    "x.example.com,127.0.0.1",
-    "*",
-  ])("of %j goes to 127.0.0.1 directly", async (no) => {
-    const proxy = await startProxy();
-    const client = makeClient(registry.url, ca, {
-      proxy: { https: new URL(proxy.url), no },
-    });
-    await ask(client, `${registry.url}document`);
-    expect(proxy.tunnels).toEqual([]);
-    await client.close();
-    await proxy.stop();
-  });
-
-  it.each([
-    "example.com",
-    ".example.com",
-    "*.example.com",
-    hostname,
-    `${hostname}:443`,
-  ])(
-    "of %j leaves the proxy out for a host below it, and the address guard in",
+  it.each(["example.com", "*.example.com", `x.org, ${hostname}:443`, "*"])(
+    "of %j leaves the proxy out, and the address guard in",
     async (no) => {
       const { proxy, client } = await behindProxy({}, no);
       await expect(ask(client)).rejects.toThrow();
@@ -131,7 +103,7 @@ describe("NO_PROXY", () => {
     },
   );
 
-  it.each(["", "example.org", "le.com", `${hostname}:8443`, "registry"])(
+  it.each(["", "example.org", "le.com", `${hostname}:8443`])(
     "of %j does not leave the proxy out",
     async (no) => {
       const { proxy, client } = await behindProxy({}, no);

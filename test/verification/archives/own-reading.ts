@@ -1,6 +1,7 @@
 import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { hashPackage } from "../../../src/verification/archives/package-hash.ts";
 import type { OpenArchive } from "../../../src/verification/archives/open-archive.ts";
 
 export const limits = { entries: 1000, expandedBytes: 1 << 24, ratio: 200 };
@@ -17,4 +18,18 @@ export async function withArchive<T>(
   await writeFile(path, bytes);
   const file = stack.use(await open(path));
   return await use({ fd: file.fd, size: bytes.length });
+}
+
+export const packageLimits = {
+  entries: 100,
+  expandedBytes: 1 << 24,
+  ratio: 2000,
+};
+
+/** The h1 of an archive with these bytes, read from a file as everywhere. */
+export function hashBytes(
+  bytes: Buffer,
+  within = packageLimits,
+): Promise<string> {
+  return withArchive(bytes, (archive) => hashPackage(archive, within));
 }

@@ -1,10 +1,22 @@
 import { createHash } from "node:crypto";
+import { constants, deflateRawSync } from "node:zlib";
 import fc from "../../seeded.ts";
 import { describe, expect, test } from "vitest";
+import type { Failure } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import { hashPackage } from "../../../src/verification/archives/package-hash.ts";
-import { executable, hashBytes, limits } from "./hash-bytes.ts";
-import { withArchive } from "./own-reading.ts";
-import { zip64Bytes, zipBytes, type ZipPart } from "./zip-bytes.ts";
+import {
+  hashBytes,
+  packageLimits as limits,
+  withArchive,
+} from "./own-reading.ts";
+import {
+  executable,
+  zip64Bytes,
+  zipBytes,
+  type ZipPart,
+  type ZipShape,
+} from "./zip-bytes.ts";
 
 /** Hash1 as its documentation words it: find, sort, sha256sum, sha256sum. */
 function naive(contents: readonly (readonly [Buffer, Buffer])[]): string {
@@ -120,4 +132,139 @@ test("a file that cannot be read is a fault of the disk, not of the archive", as
     hashPackage({ fd, size: bytes.length }, limits),
   );
   await expect(hashed).rejects.toMatchObject({ code: "EIO" });
+});
+
+describe("refuses", () => {
+  const text = String(executable.content);
+  const deflated = deflateRawSync(text);
+  const one = (lie: Partial<ZipPart>, shape: ZipShape = {}) =>
+    zipBytes([{ ...executable, ...lie }], shape);
+  const two = (lie: Partial<ZipPart>) =>
+    zipBytes([executable, { name: "b", content: "b", ...lie }]);
+  test.each<[string, string, Buffer]>([
+    ["an empty file", "signature not found", Buffer.alloc(0)],
+    ["a cut zip", "signature not found", one({}).subarray(0, -1)],
+    ["a directory", "directory", two({ name: "docs/" })],
+    ["a directory by its mode", "directory", two({ attributes: 0x41ed0000 })],
+    ["a directory by DOS", "directory", two({ attributes: 0x10 })],
+    ["a newline in a name", "newline", two({ name: "a\nb" })],
+    // Terraform 1.11.4 writes another h1 of these than "terraform providers lock".
+    ["two entries of one name", "one name", two({ name: executable.name })],
+    ...["/b", "./b", "a//b", "a/./b", "a/../b", "..", "../../b"].map(
+      (name): [string, string, Buffer] => [
+        ...([`the name ${name}`, "where it is unpacked"] as const),
+        two({ name }),
+      ],
+    ),
+    ["an encrypted entry", "encrypted", one({ flags: 1 })],
+    ["an unknown method", "method 12", one({ method: 12 })],
+    ["a wrong CRC", "CRC", one({ crc32: 1 })],
+    [
+      "a wrong CRC in the data descriptor",
+      "CRC",
+      one({ flags: 8, described: Buffer.alloc(16, "PK\x07\x08") }),
+    ],
+    ["more content than announced", "size", one({ size: text.length - 1 })],
+    [
+      "a stored entry of two sizes",
+      "size mismatch",
+      one({ deflate: false, size: 3 }),
+    ],
+    [
+      "bytes after the compressed content",
+      "size",
+      one({ raw: Buffer.concat([deflated, Buffer.from("junk")]) }),
+    ],
+    [
+      "cut compressed content",
+      "unexpected end",
+      one({ raw: deflated.subarray(0, -2) }),
+    ],
+    ["damaged compressed content", "invalid", one({ raw: Buffer.alloc(9, 6) })],
+    ["content past the end", "file bounds", one({ rawBytes: 1 << 20 })],
+    ["a header past the end", "own end", one({ headerStart: 1 << 20 })],
+    ["no header at its place", "local file header", one({ headerStart: 1 })],
+    ["two entries at one place", "overlap", two({ headerStart: 0 })],
+    [
+      "an entry inside another",
+      "overlap",
+      zipBytes([
+        { name: "outer", content: zipBytes([executable]) },
+        { ...executable, headerStart: 35 },
+      ]),
+    ],
+    ["an entry over the directory", "overlap", one({ rawBytes: 40 })],
+    ["bytes after the end", "comment length", one({}, { after: Buffer.of(0) })],
+    [
+      "bytes between the directory and its end",
+      "not where",
+      one({}, { afterDirectory: Buffer.alloc(9) }),
+    ],
+    [
+      "bytes before the zip that its offsets ignore",
+      "not where",
+      Buffer.concat([Buffer.from("MZ"), one({})]),
+    ],
+    ["fewer entries than there are", "announces", one({}, { entryCount: 0 })],
+    ["more entries than there are", "own end", one({}, { entryCount: 2 })],
+    [
+      "a zip64 record that only some readers use",
+      "zip64",
+      zip64Bytes([executable], { entryCount: 1, directoryStart: 0 }),
+    ],
+    ["a zip64 archive of two disks", "zip64", ofTwoDisks()],
+  ])("%s", async (_, reason, bytes) => {
+    const refusal = await hashBytes(bytes).catch((error: unknown) => error);
+    expect(refusal).toEqual(failing("archive-unhashable"));
+    expect((refusal as Failure<"archive-unhashable">).reason).toContain(reason);
+  });
+});
+
+function ofTwoDisks(): Buffer {
+  const bytes = zip64Bytes([executable]);
+  const endBytes = 22;
+  const locatorBytes = 20;
+  bytes.writeUInt32LE(2, bytes.length - endBytes - locatorBytes + 16);
+  return bytes;
+}
+
+/** Expands to 8 MiB, then is damaged. */
+function damagedBomb(): Buffer {
+  const flushed = deflateRawSync(Buffer.alloc(8 << 20), {
+    finishFlush: constants.Z_SYNC_FLUSH,
+  });
+  return Buffer.concat([flushed, Buffer.alloc(9, 6)]);
+}
+
+describe("holds its limits", () => {
+  const zeros = Buffer.alloc(100_000);
+  const many = [1, 2, 3].map((n) => ({ name: String(n), content: "" }));
+  const bomb = zipBytes([{ name: "zeros", content: zeros, deflate: true }]);
+  test.each<[string, Buffer, Partial<typeof limits>, string]>([
+    ["entries", zipBytes(many), { entries: 2 }, "more than 2 entries"],
+    ["expanded bytes", bomb, { expandedBytes: 99_999 }, "99999 bytes"],
+    ["ratio", bomb, { ratio: 200 }, "200 times"],
+    [
+      "a lying size, noticed before the damage that comes later",
+      zipBytes([{ ...executable, raw: damagedBomb() }]),
+      {},
+      "size that it announces",
+    ],
+    [
+      "the central directory",
+      zipBytes([{ ...executable, extra: Buffer.alloc(5000) }]),
+      { entries: 1 },
+      "too large",
+    ],
+  ])("%s", async (_, bytes, lower, reason) => {
+    await expect(hashBytes(bytes, { ...limits, ...lower })).rejects.toThrow(
+      reason,
+    );
+  });
+
+  test("and allows what just fits", async () => {
+    const exact = { entries: 3, expandedBytes: 100_000, ratio: 1000 };
+    expect(await hashBytes(zipBytes(many), exact)).toMatch(/^h1:/);
+    expect(await hashBytes(bomb, exact)).toMatch(/^h1:/);
+  });
 });

@@ -71,7 +71,7 @@ test("ends a thread that overruns its deadline, and goes on with another one", a
     threads.hash(small),
   ]);
   expect(overrun).toMatchObject({
-    reason: { reason: "it could not be hashed within 1000 ms" },
+    reason: { reason: "it could not be read within 1000 ms" },
   });
   expect((overrun as PromiseRejectedResult).reason).toEqual(
     failing("archive-unhashable"),

@@ -31,6 +31,13 @@ export interface ZipShape {
   readonly after?: Buffer;
 }
 
+/** The one file of a package. */
+export const executable: ZipPart = {
+  name: "terraform-provider-null_v1.0.0_x5",
+  content: "#!/bin/sh\n",
+  deflate: true,
+};
+
 /** A zip made byte by byte (APPNOTE 4.3), so that hostile shapes can be made too; the same input gives the same bytes. */
 export function zipBytes(
   parts: readonly ZipPart[],
