@@ -1,42 +1,37 @@
 import { Argument, type Command } from "commander";
-import type * as stored from "./stored.ts";
 
 /** A command by its arguments and options; returns the exit status. */
 type Run = (input: never) => number | Promise<number>;
 
-/** Returns the action of a command, whose function is loaded when it runs. */
-function run(load: () => Promise<Run>) {
+/** Returns the action of a command: the function of that name in a module that is loaded when it runs. */
+function run<Name extends string>(
+  load: () => Promise<Readonly<Record<Name, Run>>>,
+  name: Name,
+) {
   return async (...args: readonly unknown[]): Promise<void> => {
     const command = args.at(-1) as Command;
     const input: Record<string, unknown> = { ...command.opts() };
     for (const [place, one] of command.registeredArguments.entries())
       input[one.name()] = args[place];
-    const start = await load();
+    const { [name]: start } = await load();
     process.exitCode = await start(input as never);
   };
 }
 
-/** One that opens the store. */
-function runStored(name: keyof typeof stored) {
-  return run(async () => (await import("./stored.ts"))[name]);
-}
+/** The commands that open the store. */
+const stored = () => import("./stored.ts");
 
 /** Adds the commands that run the mirror, decide on trust, and report. */
 export function addOperation(program: Command): void {
   withConfig(program.command("serve"))
     .description("run the mirror until SIGTERM or SIGINT")
-    .action(
-      run(async () => (await import("../commands/operate/serve.ts")).serve),
-    );
+    .action(run(() => import("../commands/operate/serve.ts"), "serve"));
   withConfig(program.command("config"))
     .description(
       "check the configuration, and print it with where each value comes from",
     )
     .action(
-      run(
-        async () =>
-          (await import("../commands/operate/config.ts")).showConfiguration,
-      ),
+      run(() => import("../commands/operate/config.ts"), "showConfiguration"),
     );
   addTrust(program);
   program
@@ -46,9 +41,7 @@ export function addOperation(program: Command): void {
     )
     .argument("<name>", "who will have it, as the log shows it")
     .option("--expires <date>", "such as 2027-01-31")
-    .action(
-      run(async () => (await import("../commands/operate/token.ts")).token),
-    );
+    .action(run(() => import("../commands/operate/token.ts"), "token"));
   withConfig(program.command("client-config"))
     .description(
       "print what clients paste: host blocks, network mirror, CA, CI",
@@ -60,10 +53,7 @@ export function addOperation(program: Command): void {
     .option("--terragrunt", "terragrunt")
     .option("--pem", "the CA alone; how to trust it is on standard error")
     .action(
-      run(
-        async () =>
-          (await import("../commands/operate/client-config.ts")).clientConfig,
-      ),
+      run(() => import("../commands/operate/client-config.ts"), "clientConfig"),
     );
   withJson(program.command("audit"))
     .description("show who got what, and who decided what")
@@ -71,22 +61,18 @@ export function addOperation(program: Command): void {
     .option("-n <count>", "only the newest")
     .option("--since <time>", "such as 2026-01-31, or 12h for so long ago")
     .option("--follow", "go on with what happens from now on, until Ctrl-C")
-    .action(runStored("audit"));
+    .action(run(stored, "audit"));
   withJson(program.command("status"))
     .description(
       "show what needs you, then daemon, cache and origins; exits 1 when something does",
     )
-    .action(
-      run(async () => (await import("../commands/operate/status.ts")).status),
-    );
+    .action(run(() => import("../commands/operate/status.ts"), "status"));
   withMirror(
     withJson(program.command("doctor")),
     "look as its clients on this machine do",
   )
     .description("diagnose common problems and suggest fixes")
-    .action(
-      run(async () => (await import("../commands/operate/doctor.ts")).doctor),
-    );
+    .action(run(() => import("../commands/operate/doctor.ts"), "doctor"));
   withMirror(
     withJson(program.command("explain")),
     "ask a running mirror, not the local store",
@@ -98,7 +84,7 @@ export function addOperation(program: Command): void {
       "<spec>",
       "[HOSTNAME/]NAMESPACE/TYPE[@VERSION], or [HOSTNAME/]NAMESPACE/NAME/SYSTEM[@VERSION] of a module",
     )
-    .action(runStored("explain"));
+    .action(run(stored, "explain"));
 }
 
 function addTrust(program: Command): void {
@@ -108,7 +94,7 @@ function addTrust(program: Command): void {
   withJson(group.command("list"))
     .description("list what needs a decision, with the command for each")
     .option("--all", "also every key, decision and first contact, by namespace")
-    .action(runStored("listTrust"));
+    .action(run(stored, "listTrust"));
   const decisions = {
     approve: "serve one content of a release, or accept a signing key",
     revoke: "refuse one content of a release, or a signing key",
@@ -131,7 +117,7 @@ function addTrust(program: Command): void {
         "with --key: [HOSTNAME/]NAMESPACE[/TYPE[@VERSION]]",
       )
       .option("--because <text>", "reason, for the records and the audit log")
-      .action(runStored(name));
+      .action(run(stored, name));
 }
 
 /** Adds the commands that import, export and describe packages. */
@@ -139,7 +125,7 @@ export function addPackages(program: Command): void {
   withSelection(withJson(program.command("prefetch")))
     .description("download and verify packages ahead of time")
     .option("--check", "fetch nothing; status 1 when something is not held")
-    .action(runStored("prefetch"));
+    .action(run(stored, "prefetch"));
   withMirror(
     withConfig(program.command("lock")),
     "the one to ask, in place of the local one",
@@ -150,7 +136,7 @@ export function addPackages(program: Command): void {
     )
     .option("--platform <os_arch>", "such as linux_amd64; repeatable", collect)
     .option("--check", "change nothing; status 1 when something is missing")
-    .action(run(async () => (await import("../commands/lock/lock.ts")).lock));
+    .action(run(() => import("../commands/lock/lock.ts"), "lock"));
   withSelection(withConfig(program.command("export")))
     .description("export packages for an air-gapped site")
     .requiredOption(
@@ -158,12 +144,12 @@ export function addPackages(program: Command): void {
       "NAME.tar: a bundle for `provender import`; NAME.oci: an OCI image layout for each provider; another folder: a tree as `terraform providers mirror` writes it",
     )
     .option("--since <bundle>", "leave out what this bundle lists")
-    .action(runStored("exportPackages"));
+    .action(run(stored, "exportPackages"));
   withConfig(program.command("import"))
     .description("import a bundle, verifying everything in it")
     .argument("<file>", "what `provender export --to FILE.tar` wrote")
     .option("--sha256 <digest>", "of its manifest, as `export` printed it")
-    .action(runStored("importFile"));
+    .action(run(stored, "importFile"));
 }
 
 const specText =
@@ -175,26 +161,24 @@ export function addStore(program: Command): void {
     .description("list stored providers and modules, a line each")
     .argument("[spec]", specText)
     .option("--all", "a line for each package")
-    .action(runStored("list"));
+    .action(run(stored, "list"));
   withJson(program.command("verify"))
     .description("re-verify every stored archive and signature")
     .option("--repair", "drop what is bad, so that it is fetched again")
-    .action(runStored("verify"));
+    .action(run(stored, "verify"));
   withJson(program.command("prune"))
     .description(
       "delete what is named, else unreferenced archives, then the least recently used above storage.maxSize",
     )
     .argument("[spec...]", specText)
     .option("--dry-run", "only list what would be deleted")
-    .action(runStored("prune"));
+    .action(run(stored, "prune"));
   withConfig(program.command("backup"))
     .description(
       "write a consistent copy of the database, also beside a daemon",
     )
     .argument("<file>", "to be made")
-    .action(
-      run(async () => (await import("../commands/store/backup.ts")).backup),
-    );
+    .action(run(() => import("../commands/store/backup.ts"), "backup"));
 }
 
 /** The option of every command that reads the configuration. */

@@ -21,7 +21,7 @@ import { formatManifest } from "../../mirror/bundles/manifest.ts";
 import { onStore } from "../command.ts";
 import { stderr } from "../output/report.ts";
 import { formatAmount } from "../output/table.ts";
-import { fetchSelected, formatWanted } from "./fetch.ts";
+import { fetchSelected, formatWanted, listFailures } from "./fetch.ts";
 import { bundleLimits } from "./import.ts";
 import { formatNotCarried } from "./module-packages.ts";
 import { readLockFiles, type SelectionFlags } from "./selection.ts";
@@ -59,18 +59,14 @@ export async function exportPackages({
     const fetched = await fetchSelected(flags, lockFiles, mirror, options);
     signal.throwIfAborted();
     const { modules, notCarried } = fetched;
-    const problems = fetched.problems.map(({ message }) => message);
+    const problems = [...listFailures(fetched)];
     const ready: ExportedPackage[] = [];
-    for (const { wanted, admitted, outcome, error } of fetched.results) {
-      if (outcome === "absent") continue;
-      const size = admitted && (await blobs.size(admitted.found.sha256));
-      const gone = admitted && "it left the store meanwhile";
-      if (admitted !== undefined && size !== undefined)
-        ready.push({ ...admitted, size });
+    for (const { wanted, admitted } of fetched.results) {
+      if (admitted === undefined) continue;
+      const size = await blobs.size(admitted.found.sha256);
+      if (size !== undefined) ready.push({ ...admitted, size });
       else
-        problems.push(
-          `${formatWanted(wanted)}: ${error?.message ?? gone ?? "failed"}`,
-        );
+        problems.push(`${formatWanted(wanted)}: it left the store meanwhile\n`);
     }
     let failed: readonly FailedExport[] = [];
     if (!isBundle) {
@@ -91,7 +87,7 @@ export async function exportPackages({
       );
     }
     for (const one of notCarried) stderr(formatNotCarried(one));
-    for (const problem of problems) stderr(`${problem}\n`);
+    stderr(problems.join(""));
     for (const { subject, error } of failed)
       stderr(`${subject}: ${error.message}\n`);
     if (modules.length > 0)

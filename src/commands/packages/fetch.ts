@@ -27,7 +27,7 @@ import {
 
 /**
  * Result for one package. `absent`: one of many versions is not made for the
- * platform. `missing`: a check does not find it. `evicted`: it made room for others of the same run.
+ * platform. `missing`: it is not held, and no origin may be asked. `evicted`: it made room for others of the same run.
  */
 export interface FetchedPackage {
   readonly wanted: WantedPackage;
@@ -45,13 +45,16 @@ export interface FetchedPackage {
   readonly error?: Error;
 }
 
+/** What was selected, and what came of it. */
+export interface Fetched extends Selection {
+  readonly results: readonly FetchedPackage[];
+}
+
 interface FetchOptions {
   /** Nothing new is begun once it is aborted. */
   readonly signal: AbortSignal;
   /** Reads what is stored too, so that what the disk damaged is fetched again. */
   readonly inspects?: boolean;
-  /** The mirror fetches nothing: what it holds is asked for. */
-  readonly checks?: boolean;
 }
 
 /** Packages that are looked at at once; the mirror bounds the downloads itself. */
@@ -63,7 +66,7 @@ export async function fetchSelected(
   lockFiles: readonly DependencyLockFile[],
   mirror: OpenMirror,
   options: FetchOptions,
-): Promise<Selection & { readonly results: readonly FetchedPackage[] }> {
+): Promise<Fetched> {
   const { signal } = options;
   const progress = showProgress(flags.json);
   try {
@@ -97,12 +100,29 @@ export function formatWanted(wanted: WantedPackage): string {
   return `${formatProviderAddress(provider)} ${version} ${formatPlatform(platform)}`;
 }
 
+/** A line for each thing that could not be had. */
+export function listFailures({
+  problems,
+  results,
+}: Fetched): readonly string[] {
+  const format = (error: Error, name?: string) =>
+    isFailure(error, "not-stored")
+      ? `${name ?? error.subject} is not held here.\n`
+      : `${name === undefined ? "" : `${name}: `}${error.message}\n`;
+  return [
+    ...results.flatMap(({ wanted, error }) =>
+      error === undefined ? [] : format(error, formatWanted(wanted)),
+    ),
+    ...problems.map((error) => format(error)),
+  ];
+}
+
 /** Brings one package into the store and compares it with the lock files. */
 async function fetchPackage(
   wanted: WantedPackage,
   mirror: OpenMirror,
   progress: Progress,
-  { signal, inspects = false, checks = false }: FetchOptions,
+  { signal, inspects = false }: FetchOptions,
 ): Promise<FetchedPackage> {
   const label = formatWanted(wanted);
   let item: ProgressItem = { label, size: 0, received: 0 };
@@ -147,8 +167,8 @@ async function fetchPackage(
   const result = await fetchAndCompare().catch(
     (error: unknown): FetchedPackage => {
       if (signal.aborted) return { wanted, outcome: "interrupted" };
-      if (checks && isFailure(error, "not-stored"))
-        return { wanted, outcome: "missing" };
+      if (isFailure(error, "not-stored"))
+        return { wanted, outcome: "missing", error };
       if (isAbsence(error) && wanted.isOneOfMany)
         return { wanted, outcome: "absent" };
       // Such as ENOSPC.

@@ -41,7 +41,7 @@ export interface GatheredModule {
   /** `evicted`: it made room for others of the same run. */
   readonly outcome: "stored" | "fetched" | "evicted";
   /** SPECs and FILE:LINEs that requested it. */
-  readonly asked: readonly string[];
+  readonly asked: ReadonlySet<string>;
 }
 
 /** A line for standard error. */
@@ -58,7 +58,7 @@ export class ModulePackages {
   readonly #mirror: OpenMirror;
   readonly #signal: AbortSignal;
   readonly #found = new Map<string, Promise<FoundModule>>();
-  readonly #gathered = new Map<string, Omit<GatheredModule, "asked">>();
+  readonly #gathered = new Map<string, GatheredModule>();
   readonly #asked = new Map<string, Set<string>>();
 
   constructor(mirror: OpenMirror, signal: AbortSignal) {
@@ -70,9 +70,7 @@ export class ModulePackages {
   get gathered(): readonly GatheredModule[] {
     return [...this.#gathered]
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, one]) => {
-        return { ...one, asked: [...(this.#asked.get(name) ?? [])] };
-      });
+      .map(([, one]) => one);
   }
 
   readonly open: OpenModule = async (module, constraint, where) => {
@@ -121,7 +119,7 @@ export class ModulePackages {
     const name = formatModuleRelease(address);
     const asked = this.#asked.get(name) ?? new Set();
     this.#asked.set(name, asked.add(where));
-    const found = this.#found.get(name) ?? this.#fetch(name, address);
+    const found = this.#found.get(name) ?? this.#fetch(name, address, asked);
     this.#found.set(name, found);
     return found;
   }
@@ -129,6 +127,7 @@ export class ModulePackages {
   async #fetch(
     name: string,
     address: ModuleReleaseAddress,
+    asked: ReadonlySet<string>,
   ): Promise<FoundModule> {
     const { modules, blobs } = this.#mirror;
     const stored = await modules.find(address);
@@ -142,7 +141,7 @@ export class ModulePackages {
       throw failure("stored-archive-unreadable", sha256, "it is gone");
     await using handle = blob.handle;
     const { size } = blob;
-    this.#gathered.set(name, { address, archive, outcome, size });
+    this.#gathered.set(name, { address, archive, outcome, size, asked });
     const content = await readModuleFiles(
       format,
       { fd: handle.fd, size },

@@ -3,7 +3,6 @@ import type { Sha256 } from "../../address/hash.ts";
 import { formatModuleAddress } from "../../address/module-address.ts";
 import { formatPlatform } from "../../address/platform.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
-import { isFailure } from "../../errors/index.ts";
 import { formatModuleRelease } from "../../mirror/modules/release.ts";
 import type { OpenMirror } from "../../wiring/open-mirror.ts";
 import { onStore } from "../command.ts";
@@ -15,15 +14,15 @@ import {
 } from "../output/report.ts";
 import { formatAmount, formatTime } from "../output/table.ts";
 import {
+  type Fetched,
   type FetchedPackage,
   fetchSelected,
   formatWanted,
+  listFailures,
   measureStore,
 } from "./fetch.ts";
 import { formatNotCarried, type GatheredModule } from "./module-packages.ts";
 import { readLockFiles, type SelectionFlags } from "./selection.ts";
-
-type Fetched = Awaited<ReturnType<typeof fetchSelected>>;
 
 /**
  * `provender prefetch`: brings what is asked for into the store, or with `--check` says what is not there. Returns 1 when
@@ -37,15 +36,15 @@ export async function prefetch({
   const fetchAll = async (mirror: OpenMirror, signal: AbortSignal) => {
     if (!check) await measureStore(mirror);
     const start = performance.now();
-    const options = { signal, checks: check };
-    const fetched = await fetchSelected(flags, lockFiles, mirror, options);
+    const fetched = await fetchSelected(flags, lockFiles, mirror, { signal });
     const found = signal.aborted ? fetched : await markEvicted(fetched, mirror);
     const seconds = (performance.now() - start) / 1000;
-    stderr(
-      check
-        ? formatCheck(found)
-        : formatSummary(found, seconds, signal.aborted),
-    );
+    const bad = listFailures(found);
+    const left = found.notCarried.map(formatNotCarried);
+    const summary = check
+      ? formatCheck(found, bad.length)
+      : formatSummary(found, bad.length, seconds, signal.aborted);
+    stderr([...bad, ...left, summary].join(""));
     if (flags.json === true) stdout(formatJson(found, signal.aborted));
     const isGood = [...found.results, ...found.modules].every(
       ({ outcome }) => !["failed", "missing", "evicted"].includes(outcome),
@@ -77,8 +76,14 @@ async function markEvicted(
   };
 }
 
+function formatCheck({ modules, results }: Fetched, missing: number): string {
+  const held = results.filter(({ outcome }) => outcome === "stored").length;
+  return `${held} packages and ${modules.length} modules held, ${missing} missing.\n`;
+}
+
 function formatSummary(
-  { packages, modules, notCarried, problems, results }: Fetched,
+  { packages, modules, results }: Fetched,
+  failed: number,
   seconds: number,
   isInterrupted: boolean,
 ): string {
@@ -88,7 +93,7 @@ function formatSummary(
     modules.filter((one) => one.outcome === outcome);
   const count = (some: readonly unknown[], what: string) =>
     some.length === 0 ? "" : `, ${some.length} ${what}`;
-  const [failed, fetched, stored] = [of("failed"), of("fetched"), of("stored")];
+  const [fetched, stored] = [of("fetched"), of("stored")];
   const [evicted, gone] = [of("evicted"), ofModules("evicted")];
   const bytes = fetched.reduce((sum, { size = 0 }) => sum + size, 0);
   const lost = [
@@ -97,9 +102,6 @@ function formatSummary(
   ];
   const left = packages.length - fetched.length - stored.length;
   return [
-    ...problems.map(({ message }) => `${message}\n`),
-    ...notCarried.map(formatNotCarried),
-    ...failed.map(formatFailed),
     ...lost.map((name) => `${name} made room for others.\n`),
     modules.length === 0
       ? ""
@@ -107,7 +109,7 @@ function formatSummary(
     `${fetched.length} fetched (${formatAmount(bytes)} in ${formatTime(seconds)}), ${stored.length} stored already`,
     count(evicted, "evicted again"),
     count(of("absent"), "not made for the platform"),
-    `, ${failed.length + problems.length} failed.\n`,
+    `, ${failed} failed.\n`,
     lost.length === 0
       ? ""
       : 'The store cannot hold all of them: raise "storage.maxSize", make room on its disk, or ask for less.\n',
@@ -115,36 +117,6 @@ function formatSummary(
       ? `Interrupted with ${left} of ${packages.length} packages not stored: run the same command again to go on.\n`
       : "",
   ].join("");
-}
-
-/** What is missing, and how much is held. */
-function formatCheck({
-  modules,
-  notCarried,
-  problems,
-  results,
-}: Fetched): string {
-  const missing = [
-    ...results
-      .filter(({ outcome }) => outcome === "missing")
-      .map(({ wanted }) => `${formatWanted(wanted)} is not held here.\n`),
-    ...results.filter(({ error }) => error !== undefined).map(formatFailed),
-    ...problems.map((error) =>
-      isFailure(error, "not-stored")
-        ? `${error.subject} is not held here.\n`
-        : `${error.message}\n`,
-    ),
-  ];
-  const held = results.filter(({ outcome }) => outcome === "stored").length;
-  return [
-    ...notCarried.map(formatNotCarried),
-    ...missing,
-    `${held} packages and ${modules.length} modules held, ${missing.length} missing.\n`,
-  ].join("");
-}
-
-function formatFailed({ wanted, error }: FetchedPackage): string {
-  return `${formatWanted(wanted)}: ${error?.message ?? "failed"}\n`;
 }
 
 function formatJson(
@@ -164,10 +136,11 @@ function formatJson(
       h1,
       ...(error && { error: describeError(error) }),
     })),
-    modules: modules.map(({ address, archive, ...one }) => ({
+    modules: modules.map(({ address, archive, asked, ...one }) => ({
       module: formatModuleAddress(address.module),
       version: address.version,
       ...one,
+      asked: [...asked],
       sha256: archive.sha256,
     })),
     notCarried,
