@@ -98,7 +98,7 @@ export const groups: Readonly<Record<string, Group>> = {
       "test/main/users-of-commands.test.ts",
       "test/commands/operate/{doctor,doctor-mirror}.test.ts",
       "test/commands/store/verify.test.ts",
-      "test/commands/packages/{prefetch-modules,prefetch-check}.test.ts",
+      "test/commands/packages/prefetch-modules.test.ts",
       "test/commands/lock/lock-other-mirrors.test.ts",
       "test/mirror/cache/unknown-providers.test.ts",
       "test/mirror/upkeep/{retention,growing-store}.test.ts",

@@ -1,5 +1,3 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuthority } from "../fakes/authority.ts";
 import { barrier } from "../fakes/barrier.ts";
@@ -145,33 +143,4 @@ describe("commands beside a daemon", () => {
     const stored = packages.filter((one) => one.stored);
     expect(stored.map(({ version }) => version)).toEqual(["1.2.0", "1.1.0"]);
   });
-});
-
-it.each([
-  ["prefetch acme/widget@9.9.9", /widget 9\.9\.9 .*does not exist/],
-  ["prefetch acme/none", /acme\/none does not exist/],
-  ["prefetch --directory DIR", /widget 9\.9\.9 .*does not exist/],
-  ["lock --mirror URL --ca CA DIR", /run "init"/],
-  ["export --to TREE acme/widget@9.9.9", /widget 9\.9\.9 .*does not exist/],
-  ["export --to TREE/gone/a.tar acme/widget@1.0.0", /\(ENOENT\)/],
-  ["import TREE/a.tar", /ENOENT/],
-])("commands that fail say why, and nothing of users: %s", async (...row) => {
-  const [line, reason] = row;
-  const directory = scratch("wrong");
-  const required = `{ source = "acme/widget", version = "9.9.9" }`;
-  writeFileSync(
-    join(directory, "main.tf"),
-    `terraform {\n  required_providers {\n    w = ${required}\n  }\n}\n`,
-  );
-  const named = { DIR: directory, TREE: scratch("tree"), URL: mirror.url };
-  const names = Object.entries({ ...named, CA: mirror.caFile });
-  const args = line
-    .split(" ")
-    .map((word) =>
-      names.reduce((text, [name, value]) => text.replace(name, value), word),
-    );
-  const run = await beside(mirror, args);
-  expect(run.status).toBe(1);
-  expect(run.stderr).toMatch(reason);
-  expect(run.stderr).not.toMatch(/\buser\b|daemon|stop it/);
 });

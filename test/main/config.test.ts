@@ -11,11 +11,10 @@ import { scratch } from "../running-mirror.ts";
 
 const names = ["mirror.example.com"];
 
-let certificate: string;
-let key: string;
-let token: string;
-let ca: string;
-let file: string;
+const folder = scratch("configured");
+const [certificate, key, token, ca, file] = (
+  ["site.pem", "site.key", "token", "ca.pem", "provender.yaml"] as const
+).map((name) => join(folder, name)) as [string, string, string, string, string];
 
 async function issue(at = new Date()) {
   const authority = await makeAuthority("test", at);
@@ -24,36 +23,18 @@ async function issue(at = new Date()) {
 }
 
 beforeEach(async () => {
-  const folder = scratch("configured");
-  [certificate, key, token, ca, file] = [
-    "site.pem",
-    "site.key",
-    "token",
-    "ca.pem",
-    "provender.yaml",
-  ].map((name) => join(folder, name)) as [
-    string,
-    string,
-    string,
-    string,
-    string,
-  ];
   const issued = await issue();
   writeFileSync(certificate, issued.certificate);
-  writeFileSync(key, issued.key, { mode: 0o600 });
-  writeFileSync(token, "secret-of-the-origin\n", { mode: 0o600 });
+  writeFileSync(key, issued.key);
+  writeFileSync(token, "secret-of-the-origin\n");
+  for (const secret of [key, token]) chmodSync(secret, 0o600);
   writeFileSync(ca, issued.ca);
+  const [issuer, clientId] = ["https://login.example.com", "terraform"];
+  const oidc = { issuer, audience: "provender", clientId, ca };
   const config = {
     listen: { tls: { certificate, key } },
     origins: { "registry.example.com": { ca, token: { file: token } } },
-    auth: {
-      oidc: {
-        issuer: "https://login.example.com",
-        audience: "provender",
-        clientId: "terraform",
-        ca,
-      },
-    },
+    auth: { oidc },
   };
   writeFileSync(file, stringify(config));
 });

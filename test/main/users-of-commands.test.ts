@@ -1,11 +1,5 @@
 import { spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  readdirSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuthority } from "../fakes/authority.ts";
@@ -77,41 +71,6 @@ describe.runIf(canBeOthers)("the users of commands", () => {
       .split("\n")
       .map((line) => (JSON.parse(line) as { operator?: string }).operator);
     expect(operators).toEqual(["someone", "someone"]);
-  });
-
-  it("write nothing over the store, by no path to it", async () => {
-    const { own, as } = await startTheirs();
-    const spec = [...linux, "acme/widget@1.3.0"];
-    // The registry of this process answers nothing while it waits for another.
-    expect(await beside(own, ["prefetch", ...spec])).toMatchObject({
-      status: 0,
-    });
-    const links = scratch("links");
-    chmodSync(links, 0o777);
-    symlinkSync(own.directory, join(links, "storage"));
-    const look = () => [
-      readdirSync(own.directory).toSorted(),
-      readFileSync(join(own.directory, "store.json"), "utf8"),
-    ];
-    const before = look();
-    for (const place of [
-      ["--to", `${own.directory}/a.tar`],
-      ["--to", join(links, "storage", "store.json")],
-      ["--to", join(own.directory, "provender.db")],
-      ["--to", own.directory],
-      ["--to", join(links, "storage", "blobs")],
-      ["--to", join(own.directory, "new.oci")],
-    ]) {
-      const inside = as(0, 0, "export", ...place, ...spec);
-      expect(inside.stderr).toContain("(it is in the storage directory)");
-      expect(inside.status).toBe(1);
-    }
-    expect(look()).toEqual(before);
-    const out = ["--to", join(links, "tree"), ...spec];
-    expect(as(user, user, "export", ...out).stderr).toContain(
-      "1 packages exported, 0 failed",
-    );
-    await own.stop();
   });
 
   it("have their own files read with their rights, and nothing of them quoted", async () => {

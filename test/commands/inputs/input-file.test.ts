@@ -1,4 +1,4 @@
-import { truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import {
@@ -9,6 +9,12 @@ import { failing } from "../../scenes/failing.ts";
 import { scratch } from "../../running-mirror.ts";
 
 const most = 1024 * 1024;
+const large = `it has ${most + 1} bytes, expected at most ${most}: look which file this is.`;
+
+function writeLarge(path: string): void {
+  writeFileSync(path, "");
+  truncateSync(path, most + 1);
+}
 
 it.each<[string, (path: string) => void, string]>([
   [
@@ -16,14 +22,8 @@ it.each<[string, (path: string) => void, string]>([
     () => undefined,
     "it cannot be read (ENOENT): check the path and its permissions.",
   ],
-  [
-    "is too large",
-    (path) => {
-      writeFileSync(path, "");
-      truncateSync(path, most + 1);
-    },
-    `it has ${most + 1} bytes, expected at most ${most}: look which file this is.`,
-  ],
+  ["is too large", writeLarge, large],
+  ["is a folder", mkdirSync, "it is not a file: give the path of one."],
 ])(
   "a file that %s is refused with the cure of that",
   async (_, make, problem) => {
@@ -35,16 +35,8 @@ it.each<[string, (path: string) => void, string]>([
   },
 );
 
-it("a folder in the place of a file is refused with the cure of that", async () => {
-  const path = scratch("input");
-  await expect(readInputFile(path)).rejects.toThrow(
-    `${path}: it is not a file: give the path of one.`,
-  );
-});
-
 it("bytes of an archive have no path whose permissions could be checked", () => {
-  const large = Buffer.alloc(most + 1);
-  expect(() => readInputBytes("a package//main.tf", large)).toThrow(
-    `a package//main.tf: it has ${most + 1} bytes`,
-  );
+  const bytes = Buffer.alloc(most + 1);
+  const path = "a package//main.tf";
+  expect(() => readInputBytes(path, bytes)).toThrow(`${path}: ${large}`);
 });

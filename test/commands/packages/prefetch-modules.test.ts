@@ -1,11 +1,15 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { tarGz } from "../../fakes/module-archive.ts";
 import { runHere } from "../../running-here.ts";
+import { startMirror } from "../../running-mirror.ts";
 import {
   calling,
   makeModuleCalls,
   moduleHost,
   otherHost,
+  providerHost,
   requiredTogether,
   requiring,
 } from "../../scenes/module-calls.ts";
@@ -15,7 +19,11 @@ import { makeDirectory, makeStorage } from "../storage.ts";
 const scene = await makeModuleCalls();
 
 interface Printed {
-  readonly packages: readonly { provider: string; version: string }[];
+  readonly packages: readonly {
+    readonly provider: string;
+    readonly version: string;
+    readonly outcome: string;
+  }[];
   readonly modules: readonly {
     readonly module: string;
     readonly version: string;
@@ -23,27 +31,29 @@ interface Printed {
     readonly asked: readonly string[];
   }[];
   readonly notCarried: readonly { source: string; because: string }[];
+  readonly problems: readonly { code: string; message: string }[];
 }
+
+const linux = ["--platform", "linux_amd64"];
 
 async function prefetch(
   args: readonly string[],
   storage = makeStorage(scene.config),
 ) {
   const command = ["prefetch", "--json", "--config", storage.configFile];
-  const flags = ["--platform", "linux_amd64"];
-  const run = await runHere([...command, ...flags, ...args]);
-  const { packages, modules, notCarried } = expectDocument(
-    "prefetch",
-    run.stdout,
-  ) as Printed;
+  const run = await runHere([...command, ...linux, ...args]);
+  const printed = expectDocument("prefetch", run.stdout) as Printed;
+  const { packages, modules, notCarried, problems } = printed;
   return {
     ...run,
     storage,
     packages: packages.map((one) => `${one.provider} ${one.version}`),
+    outcomes: packages.map(({ outcome }) => outcome),
     modules: modules.map(
       (one) => `${one.module} ${one.version} ${one.outcome}`,
     ),
     notCarried,
+    problems,
   };
 }
 
@@ -202,5 +212,66 @@ describe("prefetch of modules", () => {
     expect(run.stderr).toContain(said ?? "1 modules fetched");
     if (said === undefined)
       expect(run.packages).toEqual(["registry.terraform.io/acme/cog 3.1.0"]);
+  });
+});
+
+/** A directory with its lock file, which `provender lock` completed. */
+async function lock() {
+  const locked = [
+    ["widget", "1.5.0"],
+    ["gadget", "3.1.0"],
+  ].map(
+    ([type, version]) =>
+      `provider "${providerHost}/acme/${type}" {\n  version = "${version}"\n}\n`,
+  );
+  const directory = makeDirectory({
+    "main.tf": calling(`${moduleHost}/acme/network/aws`, "~> 1.0"),
+    ".terraform.lock.hcl": locked.join(""),
+  });
+  const mirror = await startMirror({ config: scene.config });
+  const from = ["--mirror", mirror.url, "--ca", mirror.caFile];
+  expect(await runHere(["lock", ...from, ...linux, directory])).toMatchObject({
+    status: 0,
+  });
+  await mirror.stop();
+  return directory;
+}
+
+describe("prefetch --check", () => {
+  it("names every locked package and module that is not held, without any request", async () => {
+    const directory = await lock();
+    scene.providers.requests.clear();
+    scene.modules.requests.length = 0;
+    const empty = makeStorage(scene.config);
+    const lockFile = join(directory, ".terraform.lock.hcl");
+    const by = await prefetch(["--check", "--lock-file", lockFile], empty);
+    expect(by.status).toBe(1);
+    expect(by.outcomes).toEqual(["missing", "missing"]);
+    expect(by.stderr).toContain(
+      `${providerHost}/acme/widget 1.5.0 linux_amd64 is not held here.\n`,
+    );
+    expect(by.stderr).toContain("0 packages and 0 modules held, 2 missing.\n");
+    const whole = await prefetch(["--check", "--directory", directory], empty);
+    expect(whole.status).toBe(1);
+    expect(whole.stderr).toContain(
+      `${moduleHost}/acme/network/aws is not held here.\n`,
+    );
+    expect(whole.problems).toContainEqual(
+      expect.objectContaining({ code: "not-stored" }),
+    );
+    const asked = scene.providers.requests.list();
+    expect([...asked, ...scene.modules.requests]).toEqual([]);
+  });
+
+  it("names an archive whose hash is not the locked one", async () => {
+    const directory = await lock();
+    const { storage, status } = await prefetch(["--directory", directory]);
+    expect(status).toBe(0);
+    const text = readFileSync(join(directory, ".terraform.lock.hcl"), "utf8");
+    const other = text.replaceAll(/"(h1|zh):./g, '"$1:0');
+    const changed = makeDirectory({ ".terraform.lock.hcl": other });
+    const found = await prefetch(["--check", "--directory", changed], storage);
+    expect(found.status).toBe(1);
+    expect(found.outcomes).toContain("failed");
   });
 });
