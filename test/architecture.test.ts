@@ -117,7 +117,7 @@ for (const path of globSync("{src,test,packaging,bench,soak,demo}/**/*.ts", {
 })) {
   const text = readFileSync(join(source, "..", path), "utf8");
   const taken = text.matchAll(
-    /(?:import|export|const)(?: type)? \{([^}]*)\} (?:from|= await import)|import\([^)]*\)\)?\.(\w+)/g,
+    /(?:import|export|const)(?: type)? \{([^}]*)\} (?:from|= await import)|import\([^)]*\)(?:\)?\.|, ")(\w+)/g,
   );
   for (const [, list = "", member = ""] of taken)
     for (const name of `${list},${member}`.matchAll(
