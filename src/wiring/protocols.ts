@@ -56,10 +56,8 @@ export function wireProtocols(
     hostnames: [...origins.keys()],
     isReporting: () => admission.rules.mode === "report",
   });
-  const browse = new BrowsePage({
-    releases,
-    modules: new ModuleTrustRecords(core.records),
-  });
+  const moduleRecords = new ModuleTrustRecords(core.records);
+  const browse = new BrowsePage(releases, moduleRecords);
   const refusals = new RefusalAudit(audit, alarms);
   const findPending = watchAnswers(core, metrics);
   // An offline mirror has nothing to fetch.

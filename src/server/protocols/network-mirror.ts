@@ -90,14 +90,17 @@ export class NetworkMirrorProtocol {
     holder: string | undefined,
   ): RenderedDocument {
     const { authentication } = this.#parts;
-    const locate = (filename: string) =>
-      authentication.locate(folder, filename, holder);
     const known =
       this.#described.get(packages) ?? new Map<string, RenderedDocument>();
     this.#described.set(packages, known);
     const key = JSON.stringify([authentication.isOn, folder, holder]);
     const document =
-      known.get(key) ?? renderDocument(renderVersion(packages, locate));
+      known.get(key) ??
+      renderDocument(
+        renderVersion(packages, (filename) =>
+          authentication.locate(folder, filename, holder),
+        ),
+      );
     known.set(key, document);
     return document;
   }

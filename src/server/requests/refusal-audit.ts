@@ -37,24 +37,21 @@ export class RefusalAudit {
     const facts = describe(names, error);
     const key = JSON.stringify([client, facts]);
     const entry = { ...facts, client, requestId, token };
-    this.#raise(error, facts);
+    const { provider, version, detail } = facts;
+    const alarm = findAlarm(error);
+    if (alarm) this.#alarms.raise(alarm, { provider, version, detail });
     if (this.#limit.take(key, client) === "line")
       void this.#audit.record(entry, { durable: false });
   }
+}
 
-  /**
-   * Raises the alarm for a refusal. A download raises its own alarm for an
-   * archive that differs from the signed one.
-   */
-  #raise(error: ProvenderError, { provider, version, detail }: AuditEntry) {
-    const isTampered =
-      isFailure(error, "checksum-conflict") ||
-      (isFailure(error, "archive-digest") && isPackageHash(error.expected));
-    const facts = { provider, version, detail };
-    if (isTampered) this.#alarms.raise("archive-tampered", facts);
-    else if (isFailure(error, "signature-refused"))
-      this.#alarms.raise("signature-refused", facts);
-  }
+/** A download raises its own alarm for an archive that differs from the signed one. */
+function findAlarm(error: ProvenderError) {
+  if (isFailure(error, "signature-refused")) return "signature-refused";
+  const isTampered =
+    isFailure(error, "checksum-conflict") ||
+    (isFailure(error, "archive-digest") && isPackageHash(error.expected));
+  return isTampered ? "archive-tampered" : undefined;
 }
 
 function describe(names: PathNames, error: ProvenderError): AuditEntry {

@@ -26,7 +26,11 @@ export function recordWhenClosed(
       const { path, note, asker } = state;
       const { outcome, originTime, error, leftOut, reported } = note;
       const { statusCode: status, writableFinished: complete } = res;
-      const failure = error === undefined ? undefined : describeError(error);
+      // Our own errors need no stack; an unexpected one is logged with it.
+      const failure =
+        error instanceof ProvenderError
+          ? { code: error.code, error: error.message }
+          : { code: error === undefined ? undefined : "internal", err: error };
       const kind = requestKind(path);
       const code = failure?.code;
       const counted = { kind, outcome, status, milliseconds: ms, bytes, code };
@@ -46,22 +50,6 @@ export function recordWhenClosed(
 }
 
 /**
- * Describes an error. Our own errors need no stack; an unexpected one is logged
- * with it.
- */
-function describeError(error: unknown): {
-  readonly code: string;
-  readonly error?: string;
-  readonly err?: unknown;
-} {
-  return error instanceof ProvenderError
-    ? { code: error.code, error: error.message }
-    : { code: "internal", err: error };
-}
-
-const operations = new Set(["/healthz", "/readyz", "/metrics"]);
-
-/**
  * Classifies a path by one of a few words, for any path that a client sends and
  * whether or not anything is there.
  */
@@ -76,8 +64,9 @@ export function requestKind(asked: string): RequestKind {
     return path.endsWith("/versions") ? "index" : "version";
   if (path.startsWith("/v1/modules/")) return "module";
   if (path.startsWith("/.well-known/")) return "discovery";
-  if (operations.has(path)) return "operation";
-  return isPage(path) ? "page" : "other";
+  if (/^\/(?:healthz|readyz|metrics)$/.test(path)) return "operation";
+  const isPage = /^\/(?:$|ca\.pem$|browse$|decisions$|why\/)/.test(path);
+  return isPage ? "page" : "other";
 }
 
 /** The names in the path that was asked, as the table of URLs has them. */
@@ -102,9 +91,4 @@ export function subjectOf(
   return archived === undefined
     ? { provider, version }
     : { provider, version: archived, platform };
-}
-
-/** True for a page for people. */
-function isPage(path: string): boolean {
-  return /^\/(?:$|ca\.pem$|browse$|decisions$|why\/)/.test(path);
 }
