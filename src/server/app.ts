@@ -26,7 +26,6 @@ import type { ModuleRegistryProtocol } from "./protocols/module-registry.ts";
 import type { NetworkMirrorProtocol } from "./protocols/network-mirror.ts";
 import type { ProviderRegistryProtocol } from "./protocols/provider-registry.ts";
 import type { PublicAddress } from "./protocols/public-address.ts";
-import type { Services } from "./protocols/service-discovery.ts";
 import type { RefusalAudit } from "./requests/refusal-audit.ts";
 import { subjectOf } from "./requests/request-log.ts";
 import type { BrowsePage } from "./web/browse-page.ts";
@@ -201,6 +200,9 @@ function answerErrors(
     }
   };
 }
+
+/** Services that this host offers to clients (Remote Service Discovery): URLs, or a service's own object. */
+export type Services = Readonly<Record<string, unknown>>;
 
 export interface RoutedParts {
   readonly providers: NetworkMirrorProtocol;

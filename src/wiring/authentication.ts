@@ -5,11 +5,8 @@ import {
   Authentication,
   type AuthenticationRules,
 } from "../server/access/authentication.ts";
+import type { Services } from "../server/app.ts";
 import { OpenIdIssuer } from "../server/access/openid-issuer.ts";
-import {
-  type Services,
-  withLogin,
-} from "../server/protocols/service-discovery.ts";
 import { ArchiveUrlKeys } from "../store/records/archive-url-keys.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
 import type { Logger } from "../telemetry/logger.ts";
@@ -116,18 +113,23 @@ function wireOpenId(configuration: Configuration, logger: Logger) {
     const issuer = new OpenIdIssuer(http, { ...oidc, deadline, staleFor });
     return { ...oidc, http, issuer };
   });
-  const onFailure = (error: unknown) =>
-    logger.warn(
-      { error: (error as Error).message },
-      "login.v1 is left out while the OpenID issuer cannot be asked",
-    );
   const login = wired.find(({ clientId }) => clientId !== undefined);
   return {
     issuers: wired.map(({ issuer }) => issuer),
     addLogin: async (services: Services): Promise<Services> => {
       if (login?.clientId === undefined) return services;
       const { issuer, clientId } = login;
-      return withLogin(services, issuer, clientId, onFailure);
+      try {
+        const login = await issuer.describeLogin(clientId);
+        return { ...services, "login.v1": login };
+      } catch (error) {
+        // Clients need the others.
+        logger.warn(
+          { error: (error as Error).message },
+          "login.v1 is left out while the OpenID issuer cannot be asked",
+        );
+        return services;
+      }
     },
     /** True when another configuration has the same issuers, so that what is known of them stays. */
     isOf: ({ auth: other }: Configuration) =>

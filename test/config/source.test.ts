@@ -7,13 +7,18 @@ import { temporaryFolder, writeInto } from "./written.ts";
 
 describe("which file is read", () => {
   const home = "/home/someone";
+  const find = (given: {
+    env: NodeJS.ProcessEnv;
+    cwd: string;
+    file?: string;
+  }) => loadConfiguration({ file: undefined, home, ...given });
 
   it("is the one of --config, before all others", () => {
     const cwd = temporaryFolder();
     writeInto(cwd, "provender.yaml", "offline: nonsense");
     const file = writeInto(cwd, "asked.yaml", "listen: { port: 1 }");
     const env = { PROVENDER_CONFIG: writeInto(cwd, "variable.yaml", "- 1") };
-    const configuration = loadConfiguration({ file, env, cwd, home });
+    const configuration = find({ file, env, cwd });
     expect(configuration.listen.port).toBe(1);
     expect(configuration.source).toBe(file);
   });
@@ -23,12 +28,7 @@ describe("which file is read", () => {
     writeInto(cwd, "provender.yaml", "offline: nonsense");
     writeInto(cwd, "variable.yaml", "listen: { port: 2 }");
     const env = { PROVENDER_CONFIG: "variable.yaml" };
-    const configuration = loadConfiguration({
-      file: undefined,
-      env,
-      cwd,
-      home,
-    });
+    const configuration = find({ env, cwd });
     expect(configuration.listen.port).toBe(2);
     expect(configuration.source).toBe(join(cwd, "variable.yaml"));
   });
@@ -37,12 +37,7 @@ describe("which file is read", () => {
     const cwd = temporaryFolder();
     const path = writeInto(cwd, "provender.yaml", "listen: { port: 3 }");
     const env = { PROVENDER_CONFIG: "" };
-    const configuration = loadConfiguration({
-      file: undefined,
-      env,
-      cwd,
-      home,
-    });
+    const configuration = find({ env, cwd });
     expect(configuration.listen.port).toBe(3);
     expect(configuration.source).toBe(path);
   });
@@ -65,12 +60,12 @@ describe("which file is read", () => {
 
   it("must exist when it was asked for, and the error says who asked", () => {
     const cwd = temporaryFolder();
-    const input = { env: {}, cwd, home };
-    expect(() => loadConfiguration({ ...input, file: "gone.yaml" })).toThrow(
+    const input = { env: {}, cwd };
+    expect(() => find({ ...input, file: "gone.yaml" })).toThrow(
       /^\S+gone\.yaml: the configuration cannot be read \(ENOENT, given by --config\)/,
     );
     const env = { PROVENDER_CONFIG: "gone.yaml" };
-    expect(() => loadConfiguration({ ...input, env, file: undefined })).toThrow(
+    expect(() => find({ ...input, env })).toThrow(
       /\(ENOENT, given by \$PROVENDER_CONFIG\)/,
     );
   });
@@ -78,23 +73,21 @@ describe("which file is read", () => {
   it("is refused, not skipped, when it exists and cannot be read", () => {
     const cwd = temporaryFolder();
     mkdirSync(join(cwd, "provender.yaml"));
-    expect(() =>
-      loadConfiguration({ file: undefined, env: {}, cwd, home }),
-    ).toThrow(/provender\.yaml: the configuration cannot be read \(EISDIR\)/);
+    expect(() => find({ env: {}, cwd })).toThrow(
+      /provender\.yaml: the configuration cannot be read \(EISDIR\)/,
+    );
   });
 
   it("is refused when it is larger than 1 MiB or not UTF-8", () => {
     const cwd = temporaryFolder();
-    const input = { env: {}, cwd, home };
+    const input = { env: {}, cwd };
     const large = writeInto(cwd, "large.yaml", "#".repeat(2 ** 20 + 1));
     const binary = writeInto(cwd, "binary.yaml", Uint8Array.of(0x23, 0xff));
-    expect(() => loadConfiguration({ ...input, file: large })).toThrow(
+    expect(() => find({ ...input, file: large })).toThrow(
       /more than 1048576 bytes/,
     );
-    expect(() => loadConfiguration({ ...input, file: binary })).toThrow(
-      /not UTF-8 text/,
-    );
+    expect(() => find({ ...input, file: binary })).toThrow(/not UTF-8 text/);
     const full = writeInto(cwd, "full.yaml", "#".repeat(2 ** 20));
-    expect(loadConfiguration({ ...input, file: full }).offline).toBe(false);
+    expect(find({ ...input, file: full }).offline).toBe(false);
   });
 });

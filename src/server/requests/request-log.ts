@@ -32,7 +32,7 @@ export function recordWhenClosed(
           ? { code: error.code, error: error.message }
           : { code: error === undefined ? undefined : "internal", err: error };
       const kind = requestKind(path);
-      const code = failure?.code;
+      const code = failure.code;
       const counted = { kind, outcome, status, milliseconds: ms, bytes, code };
       metrics.countRequest(counted);
       const { requestId, client, token } = asker;
