@@ -211,10 +211,8 @@ function matches(pattern: readonly string[], path: Path): boolean {
   );
 }
 
-/** What no file says. */
 const surrounding = new Set(["proxy", "notify", "searchPath", "source"]);
 
-/** The upper keys whose values differ, such as `limits`. */
 export function listChangedKeys(
   before: Configuration,
   after: Configuration,

@@ -139,10 +139,7 @@ const refuseMalformed: RequestMiddleware = ({ req }, next) => {
 
 const hollowSegment = /\/\.{0,2}(?:\/|$)/;
 
-/**
- * Authenticates the client. A signed URL is answered under the archive's own
- * path.
- */
+/** Authenticates the client. A signed URL is answered under the archive's own path. */
 function authenticate(authentication: Authentication): RequestMiddleware {
   return async (ctx, next) => {
     if (authentication.isOn) {

@@ -213,7 +213,7 @@ export class OpenIdIssuer {
   }
 }
 
-/** The issuer that a token names; nothing is verified. */
+/** The issuer that a token names; nothing is verified yet. */
 export function findIssuer<T extends { readonly name: string }>(
   issuers: readonly T[],
   token: string,
@@ -269,7 +269,6 @@ function isName(value: unknown): value is string {
 /** Patterns by claim; a token has to have every claim, with a value that one of its patterns matches. */
 type ClaimRules = ReadonlyMap<string, readonly string[]>;
 
-/** Finds a claim that is missing or has another value; undefined when all rules hold. */
 export function findRefusedClaim(
   claims: Readonly<Record<string, unknown>>,
   rules: ClaimRules,

@@ -154,9 +154,7 @@ async function writeBody(
   }
 }
 
-/**
- * Returns the result of `awaited`; undefined as soon as the client has left.
- */
+/** Returns the result of `awaited`; undefined as soon as the client has left. */
 async function unlessLeft<T>(
   res: ServerResponse,
   awaited: Promise<T>,

@@ -4,7 +4,6 @@ import ipaddr from "ipaddr.js";
 
 /** Client of a request, as far as addresses identify it. */
 export interface Client {
-  /** Address for the log. */
   readonly address: string;
   readonly isTrustedProxy: boolean;
 }
@@ -31,10 +30,7 @@ export class ClientAddresses {
     return this.#describe(remoteAddress) ?? unknown;
   }
 
-  /**
-   * Returns the client of a request: the last address that is not a trusted
-   * proxy's.
-   */
+  /** Returns the client of a request: the last address that is not a trusted proxy's. */
   of({ socket, headers }: Pick<IncomingMessage, "socket" | "headers">): Client {
     const client = this.connected(socket);
     if (!client.isTrustedProxy) return client;

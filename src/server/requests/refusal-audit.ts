@@ -14,10 +14,7 @@ import { subjectOf, type PathNames } from "./request-log.ts";
 /** Lines for the same refusal of a client, for each client, and for all. */
 const mostLines = { window: 60_000, same: 10, group: 60, all: 600 };
 
-/**
- * Records refusals within limits, so that no client can push other clients'
- * lines out of the log.
- */
+/** Records refusals within limits, so that no client can push other clients' lines out of the log. */
 export class RefusalAudit {
   readonly #audit: AuditLog;
   readonly #alarms: Alarms;

@@ -8,7 +8,6 @@ import type { Subject } from "../protocols/public-address.ts";
 /** Characters. */
 const longestUserAgent = 200;
 
-/** Counts a request and writes its one line when its response ended or was cut. */
 export function recordWhenClosed(
   logger: Logger,
   metrics: Metrics,
@@ -72,10 +71,7 @@ export function requestKind(asked: string): RequestKind {
 /** The names in the path that was asked, as the table of URLs has them. */
 export type PathNames = Readonly<Partial<Record<string, string>>>;
 
-/**
- * Returns the provider or module, and the document, that a path of any protocol
- * names.
- */
+/** Returns the provider or module, and the document, that a path of any protocol names. */
 export function subjectOf(
   names: PathNames,
 ): Subject & { readonly platform?: string | undefined } {

@@ -19,7 +19,6 @@ const rememberedFor = 5_000;
 /** Pages; each reads its records one after the other, so that clients always find a turn at theirs. */
 const madeAtOnce = 2;
 
-/** Rows of one page. */
 const pageSize = 50;
 
 /**

@@ -16,19 +16,14 @@ export function formatMirrorUrl(
   return `${scheme}://${isIPv6(host) ? `[${host}]` : host}:${listen.port}/`;
 }
 
-/** A mirror, as far as its clients have to know it. */
 export interface MirrorForClients {
-  /** URL of the mirror for clients, with a slash at the end. */
   readonly url: string;
-  /** The provider hostnames that the mirror serves. */
   readonly hostnames: readonly string[];
-  /** Clients have to have a token. */
   readonly needsToken: boolean;
   /** SHA-256 of the CA that clients do not know yet. */
   readonly fingerprint?: string | undefined;
 }
 
-/** Text and its place, for one kind of client. */
 export interface SetUp {
   /** The option of `client-config` that asks for it. */
   readonly option: string;
@@ -143,7 +138,6 @@ function findClientUrl({ url }: MirrorForClients) {
   return { url: "https://mirror.example.com/", notes: [note] };
 }
 
-/** The mirror's registries in place of those of each hostname. */
 function formatHostBlocks(mirror: MirrorForClients): string {
   const { url, notes } = findClientUrl(mirror);
   const names = mirror.hostnames.map(clientHostname);
