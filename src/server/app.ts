@@ -75,7 +75,9 @@ export function makeApp(parts: AppParts): Handle {
     .use(authenticate(parts.authentication))
     .use(refuseWrongMirrorUrl(publicAddress))
     .use(makeRouter(parts).routes())
-    .use(refuseUnknown);
+    .use(() => {
+      throw failure("no-such-page");
+    });
   return koa.callback();
 }
 
@@ -164,10 +166,6 @@ function refuseWrongMirrorUrl(publicAddress: PublicAddress): RequestMiddleware {
     return next();
   };
 }
-
-const refuseUnknown: RequestMiddleware = () => {
-  throw failure("no-such-page");
-};
 
 /**
  * Answers errors of the handlers below. `onUnexpected` hears of errors outside

@@ -211,7 +211,11 @@ function secureContext({ certificate, key }: TlsMaterial) {
 }
 
 function refuseUnread(error: NodeJS.ErrnoException, socket: Socket): void {
-  const status = clientErrorStatuses.get(error.code ?? "") ?? "400 Bad Request";
+  const statuses: Readonly<Record<string, string>> = {
+    HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
+    ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
+  };
+  const status = statuses[error.code ?? ""] ?? "400 Bad Request";
   const problem = failure("malformed-request", "could not be read", "HTTP/1.1");
   refuse(socket, status, problem);
 }
@@ -237,8 +241,3 @@ function refuse(socket: Socket, status: string, problem: ProvenderError): void {
     () => socket.destroy(),
   );
 }
-
-const clientErrorStatuses: ReadonlyMap<string, string> = new Map([
-  ["HPE_HEADER_OVERFLOW", "431 Request Header Fields Too Large"],
-  ["ERR_HTTP_REQUEST_TIMEOUT", "408 Request Timeout"],
-]);

@@ -5,13 +5,10 @@ import {
   renderIndex,
   renderVersion,
 } from "../../mirror/providers/package-description.ts";
-import type {
-  AdmittedPackage,
-  ProviderMirror,
-} from "../../mirror/providers/provider-mirror.ts";
+import type { ProviderMirror } from "../../mirror/providers/provider-mirror.ts";
 import type { PlatformArchives } from "../../mirror/providers/ensured-archive.ts";
 import {
-  answerArchive,
+  answersByHead,
   recordDelivery,
   sendArchive,
 } from "../http/archive-response.ts";
@@ -111,22 +108,10 @@ export class NetworkMirrorProtocol {
     const { value: admitted, ...answer } = await this.#mirror.findPackage(
       ...([address, platform, withinFor(ctx)] as const),
     );
-    const { found } = admitted;
-    noteAnswer(ctx.state, { ...answer, outcome: "hit" });
-    await answerArchive(
-      ctx,
-      found.sha256,
-      () => this.#mirror.findSize(found),
-      () => this.#send(ctx, admitted, asked),
-    );
-  }
-
-  async #send(
-    ctx: RoutedContext,
-    admitted: AdmittedPackage,
-    asked: number,
-  ): Promise<void> {
     const { request, found } = admitted;
+    noteAnswer(ctx.state, { ...answer, outcome: "hit" });
+    const findSize = () => this.#mirror.findSize(found);
+    if (await answersByHead(ctx, found.sha256, findSize)) return;
     const start = performance.now();
     const archive = await this.#mirror.openArchive(admitted);
     const { audit, limits } = this.#parts;
