@@ -92,10 +92,10 @@ function begin({
     // early.
     res.statusCode = 200;
     const path = pathOf(req.url ?? "");
-    const client = clients.of(req);
-    const asker = { requestId: crypto.randomUUID(), client: client.address };
+    const { address: client } = clients.of(req);
+    const asker = { requestId: crypto.randomUUID(), client };
     ctx.state = {
-      ...{ client, asker, path: parseSignedPath(path)?.path ?? path },
+      ...{ asker, path: parseSignedPath(path)?.path ?? path },
       note: { outcome: "none", originTime: 0 },
     };
     res.setHeader("X-Request-Id", asker.requestId);
@@ -180,10 +180,10 @@ function answerErrors(
     try {
       await next();
     } catch (error) {
-      const { note, client } = ctx.state;
+      const { note, asker } = ctx.state;
       const status = statusOf(error);
       if (error instanceof ProvenderError && status === 451)
-        refusals.record(ctx.params ?? {}, error, client);
+        refusals.record(ctx.params ?? {}, error, asker);
       note.outcome = errorOutcome(error);
       note.error = error;
       if (status === 500 && !ctx.res.destroyed) onUnexpected(error, "request");

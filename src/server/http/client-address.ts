@@ -3,7 +3,7 @@ import { BlockList, isIP, isIPv6, type Socket } from "node:net";
 import ipaddr from "ipaddr.js";
 
 /** Client of a request, as far as addresses identify it. */
-export interface Client {
+interface Client {
   readonly address: string;
   readonly isTrustedProxy: boolean;
 }

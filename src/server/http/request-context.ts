@@ -7,7 +7,6 @@ import {
   type LeftOutCounts,
 } from "../../mirror/trust/left-out.ts";
 import type { Asker } from "../../telemetry/asker.ts";
-import type { Client } from "./client-address.ts";
 
 export type ErrorOutcome = "refused" | "not-found" | "malformed" | "failed";
 
@@ -33,7 +32,6 @@ export interface RenderedDocument {
 }
 
 export interface RequestState {
-  readonly client: Client;
   readonly asker: Asker;
   /** Path as it came, without its query and the ticket of a signed URL. So no log contains what opens an archive. */
   readonly path: string;
@@ -101,7 +99,7 @@ export function setHeaders(
 
 /** True when the client holds the representation of `tag` already (RFC 9110, 13.1.2: weak comparison). */
 export function isUnmodified(
-  { headers }: Pick<IncomingMessage, "headers">,
+  { headers }: IncomingMessage,
   tag: string,
 ): boolean {
   const held = headers["if-none-match"];

@@ -4,11 +4,10 @@ import {
   type ProvenderError,
 } from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
-import { currentAsker } from "../../telemetry/asker.ts";
+import type { Asker } from "../../telemetry/asker.ts";
 import type { AuditLog } from "../../store/database/audit-log.ts";
 import type { AuditEntry } from "../../telemetry/audit-entry.ts";
 import { LineLimit } from "../../telemetry/line-limit.ts";
-import type { Client } from "../http/client-address.ts";
 import { subjectOf, type PathNames } from "./request-log.ts";
 
 /** Lines for the same refusal of a client, for each client, and for all. */
@@ -25,20 +24,14 @@ export class RefusalAudit {
     this.#alarms = alarms;
   }
 
-  record(
-    names: PathNames,
-    error: ProvenderError,
-    { address: client }: Client,
-  ): void {
-    const { requestId, token } = currentAsker() ?? {};
+  record(names: PathNames, error: ProvenderError, asker: Asker): void {
     const facts = describe(names, error);
-    const key = JSON.stringify([client, facts]);
-    const entry = { ...facts, client, requestId, token };
+    const key = JSON.stringify([asker.client, facts]);
     const { provider, version, detail } = facts;
     const alarm = findAlarm(error);
     if (alarm) this.#alarms.raise(alarm, { provider, version, detail });
-    if (this.#limit.take(key, client) === "line")
-      void this.#audit.record(entry, { durable: false });
+    if (this.#limit.take(key, asker.client) === "line")
+      void this.#audit.record({ ...asker, ...facts }, { durable: false });
   }
 }
 
