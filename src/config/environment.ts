@@ -2,7 +2,6 @@ import { homedir, userInfo } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { failure } from "../errors/index.ts";
 
-/** Surroundings of the process, passed on so that nothing below reads them again. */
 export interface Surroundings {
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;

@@ -23,7 +23,6 @@ export function leaf<T>(
   });
 }
 
-/** A leaf of the texts that a pattern takes. */
 export function matching(
   expected: string,
   pattern: RegExp,

@@ -78,25 +78,19 @@ function refuse(
 ): Failure<"configuration"> {
   const found = problems
     .toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0))
-    .map(({ line, message }) => ({
-      where: line === undefined ? file : `${file}:${line}`,
-      sentence: /[.?!]$/.test(message) ? message : `${message}.`,
-    }));
-  const { where, sentence } = found[0] ?? { where: file, sentence: "" };
+    .map(({ line, message }) => {
+      const where = line === undefined ? file : `${file}:${line}`;
+      return `${where}: ${/[.?!]$/.test(message) ? message : `${message}.`}`;
+    });
+  const [first = "", ...others] = new Set(found);
+  const more = others.length + 1 - mostProblems;
+  const [where = ""] = /^.*?(?=: )/.exec(first) ?? [];
   const lines = [
-    ...new Set(found.map((one) => `${one.where}: ${one.sentence}`)),
-  ];
-  const more = lines.length - mostProblems;
-  const others = [
-    ...lines.slice(1, mostProblems),
+    first.slice(where.length + 2),
+    ...others.slice(0, mostProblems - 1),
     ...(more > 0 ? [`(and ${more} more)`] : []),
   ];
-  return failure(
-    "configuration",
-    where,
-    [sentence, ...others].join("\n"),
-    undefined,
-  );
+  return failure("configuration", where, lines.join("\n"), undefined);
 }
 
 type Issue = z.core.$ZodIssue;
@@ -217,10 +211,8 @@ function matches(pattern: readonly string[], path: Path): boolean {
   );
 }
 
-/** What no file says. */
 const surrounding = new Set(["proxy", "notify", "searchPath", "source"]);
 
-/** The upper keys whose values differ, such as `limits`. */
 export function listChangedKeys(
   before: Configuration,
   after: Configuration,

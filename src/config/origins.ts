@@ -64,7 +64,6 @@ export function originsSchema(
   });
 }
 
-/** A file of PEM certificates, read. */
 export function certificateFile(path: z.ZodType<string>) {
   return converted(path, (file) => ({ file, text: readCertificates(file) }));
 }

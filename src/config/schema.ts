@@ -138,7 +138,6 @@ const listenPort = leaf(
       : undefined,
 );
 
-/** Name or address that a certificate can be for. */
 const certificateName = leaf(
   "a name or an address such as mirror.example.com or 192.0.2.1",
   (name) => (isCertificateName(name.toLowerCase()) ? name : undefined),
@@ -188,7 +187,6 @@ const remark = matching(
   /^(?=\S)[ -~]{1,120}(?<=\S)$/,
 );
 
-/** Pattern of providers or of modules. */
 const rulePattern = leaf(
   "HOSTNAME/NAMESPACE/TYPE such as registry.terraform.io/hashicorp/*, or HOSTNAME/NAMESPACE/NAME/SYSTEM for modules",
   (pattern) => parsePattern(pattern).text,
@@ -215,7 +213,6 @@ const policySchema = section({
   rules: withDefault(z.array(policyRule), []),
 });
 
-/** HOSTNAME/NAMESPACE/TYPE with wildcards. */
 const providerPattern = leaf(
   "HOSTNAME/NAMESPACE/TYPE such as registry.terraform.io/hashicorp/*",
   (pattern) => parseProviderPattern(pattern).text,

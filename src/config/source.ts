@@ -4,7 +4,6 @@ import { resolve } from "node:path";
 import { failure } from "../errors/index.ts";
 import type { Surroundings } from "./environment.ts";
 
-/** The configuration file that was found. */
 interface Source {
   readonly path: string;
   readonly text: string;

@@ -10,7 +10,6 @@ import {
   type YAMLError,
 } from "yaml";
 
-/** Keys and indexes from the root of the document. */
 export type Path = readonly (string | number)[];
 
 /** Problem of the configuration, with its line if there is one. */

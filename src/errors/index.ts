@@ -28,7 +28,6 @@ export type Failure<C extends ErrorCode = ErrorCode> = C extends ErrorCode
   ? ProvenderError & { readonly code: C } & Facts<Names<C>>
   : never;
 
-/** An error that the table foresees. */
 export class ProvenderError extends Error {
   readonly code: ErrorCode;
   /** The cause without the remedy. */
@@ -64,7 +63,6 @@ export function failure<C extends ErrorCode>(
   return new ProvenderError(code, facts, options) as Failure<C>;
 }
 
-/** True for an error of one of the codes. */
 export function isFailure<C extends ErrorCode>(
   error: unknown,
   ...codes: readonly C[]
@@ -73,15 +71,12 @@ export function isFailure<C extends ErrorCode>(
   return error instanceof ProvenderError && all.includes(error.code);
 }
 
-/** The codes of the table. */
 export const errorCodes = Object.keys(table) as readonly ErrorCode[];
 
-/** The names of the facts that a throw of a code gives. */
 export function factsOf(code: ErrorCode): readonly string[] {
   return table[code].facts;
 }
 
-/** The HTTP status of a code. */
 export function statusOfCode(code: ErrorCode): number {
   const { status = 500 }: Texts<never> = table[code];
   return status;

@@ -354,10 +354,7 @@ function whyKeyRefused({
   because,
   decision,
   ownKey,
-}: Pick<
-  Facts<typeof keyFacts>,
-  "fingerprint" | "because" | "decision" | "ownKey"
->): string {
+}: Facts<typeof keyFacts>): string {
   const { key, unsigned } = refusals[because];
   if (fingerprint === "none") return `it is not signed (${unsigned})`;
   if (because === "unknown" && ownKey !== undefined)

@@ -26,7 +26,6 @@ import type { ModuleRegistryProtocol } from "./protocols/module-registry.ts";
 import type { NetworkMirrorProtocol } from "./protocols/network-mirror.ts";
 import type { ProviderRegistryProtocol } from "./protocols/provider-registry.ts";
 import type { PublicAddress } from "./protocols/public-address.ts";
-import type { Services } from "./protocols/service-discovery.ts";
 import type { RefusalAudit } from "./requests/refusal-audit.ts";
 import { subjectOf } from "./requests/request-log.ts";
 import type { BrowsePage } from "./web/browse-page.ts";
@@ -76,7 +75,9 @@ export function makeApp(parts: AppParts): Handle {
     .use(authenticate(parts.authentication))
     .use(refuseWrongMirrorUrl(publicAddress))
     .use(makeRouter(parts).routes())
-    .use(refuseUnknown);
+    .use(() => {
+      throw failure("no-such-page");
+    });
   return koa.callback();
 }
 
@@ -91,10 +92,10 @@ function begin({
     // early.
     res.statusCode = 200;
     const path = pathOf(req.url ?? "");
-    const client = clients.of(req);
-    const asker = { requestId: crypto.randomUUID(), client: client.address };
+    const { address: client } = clients.of(req);
+    const asker = { requestId: crypto.randomUUID(), client };
     ctx.state = {
-      ...{ client, asker, path: parseSignedPath(path)?.path ?? path },
+      ...{ asker, path: parseSignedPath(path)?.path ?? path },
       note: { outcome: "none", originTime: 0 },
     };
     res.setHeader("X-Request-Id", asker.requestId);
@@ -140,10 +141,7 @@ const refuseMalformed: RequestMiddleware = ({ req }, next) => {
 
 const hollowSegment = /\/\.{0,2}(?:\/|$)/;
 
-/**
- * Authenticates the client. A signed URL is answered under the archive's own
- * path.
- */
+/** Authenticates the client. A signed URL is answered under the archive's own path. */
 function authenticate(authentication: Authentication): RequestMiddleware {
   return async (ctx, next) => {
     if (authentication.isOn) {
@@ -169,10 +167,6 @@ function refuseWrongMirrorUrl(publicAddress: PublicAddress): RequestMiddleware {
   };
 }
 
-const refuseUnknown: RequestMiddleware = () => {
-  throw failure("no-such-page");
-};
-
 /**
  * Answers errors of the handlers below. `onUnexpected` hears of errors outside
  * the table, unless the client has left.
@@ -186,10 +180,10 @@ function answerErrors(
     try {
       await next();
     } catch (error) {
-      const { note, client } = ctx.state;
+      const { note, asker } = ctx.state;
       const status = statusOf(error);
       if (error instanceof ProvenderError && status === 451)
-        refusals.record(ctx.params ?? {}, error, client);
+        refusals.record(ctx.params ?? {}, error, asker);
       note.outcome = errorOutcome(error);
       note.error = error;
       if (status === 500 && !ctx.res.destroyed) onUnexpected(error, "request");
@@ -201,6 +195,9 @@ function answerErrors(
     }
   };
 }
+
+/** Services that this host offers to clients (Remote Service Discovery): URLs, or a service's own object. */
+export type Services = Readonly<Record<string, unknown>>;
 
 export interface RoutedParts {
   readonly providers: NetworkMirrorProtocol;

@@ -15,12 +15,8 @@ interface DaemonParts {
   readonly limits: ListenerLimits & { readonly stop: number };
   readonly hostnames: readonly string[];
   readonly machineName: string;
-  /**
-   * URL under which clients find the daemon; undefined for the address where it
-   * listens.
-   */
+  /** URL under which clients find the daemon; undefined for the address where it listens. */
   readonly publicUrl: URL | undefined;
-  /** Clients have to have a token. */
   readonly needsToken: boolean;
   readonly certificates: CertificateSource;
   readonly readiness: Readiness;
@@ -155,7 +151,6 @@ export class Daemon {
     this.#parts.alarms.raise("unexpected-error", { where, err: error });
   }
 
-  /** Milliseconds that answers under way have to finish when it stops. */
   get grace(): number {
     return this.#parts.limits.stop;
   }

@@ -19,7 +19,6 @@ export class Alarms {
     this.#metrics = metrics;
   }
 
-  /** Raises an alarm; never throws for any facts. */
   raise(kind: AlarmKind, facts: Readonly<Record<string, unknown>>): void {
     const key = `${kind} ${inspect(facts, { depth: 4 })}`;
     const line = this.#limit.take(key, kind);

@@ -3,7 +3,6 @@ import { AsyncLocalStorage } from "node:async_hooks";
 /** Client of the daemon for which something is done. */
 export interface Asker {
   readonly requestId: string;
-  /** Address of the connection. */
   readonly client: string;
   /** Name of the token, once it has been checked. */
   token?: string | undefined;

@@ -37,7 +37,6 @@ export const candidateReasons = [
   "other-content",
 ] as const;
 
-/** Subjects of requests. */
 export const requestKinds = [
   "index",
   "version",

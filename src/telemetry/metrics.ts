@@ -37,7 +37,6 @@ export interface StoreUse {
   readonly freeBytes: number;
 }
 
-/** Result of one request. */
 interface CountedRequest {
   readonly kind: RequestKind;
   readonly outcome: string;
@@ -310,7 +309,6 @@ export class Metrics {
     Object.assign(gauge, { collect });
   }
 
-  /** Returns the exposition, with its media type. */
   async render(): Promise<{ readonly type: string; readonly text: string }> {
     const text = await this.#registry.metrics();
     return { type: this.#registry.contentType, text };

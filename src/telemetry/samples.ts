@@ -1,6 +1,4 @@
-/** One series. */
 export interface Sample {
-  /** Name of its metric. */
   readonly name: string;
   readonly labels: Readonly<Partial<Record<string, string | number>>>;
   readonly value: number;

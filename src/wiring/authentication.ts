@@ -1,11 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Configuration } from "../config/load.ts";
 import { Authentication } from "../server/access/authentication.ts";
+import type { Services } from "../server/app.ts";
 import { OpenIdIssuer } from "../server/access/openid-issuer.ts";
-import {
-  type Services,
-  withLogin,
-} from "../server/protocols/service-discovery.ts";
 import { ArchiveUrlKeys } from "../store/records/archive-url-keys.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
 import type { Logger } from "../telemetry/logger.ts";
@@ -91,15 +88,21 @@ function wireOpenId(configuration: Configuration, logger: Logger) {
   return {
     configured: auth.oidc,
     issuers: wired.map(({ issuer }) => issuer),
-    addLogin: async (services: Services): Promise<Services> =>
-      login?.clientId === undefined
-        ? services
-        : withLogin(services, login.issuer, login.clientId, (error) =>
-            logger.warn(
-              { error: (error as Error).message },
-              "login.v1 is left out while the OpenID issuer cannot be asked",
-            ),
-          ),
+    addLogin: async (services: Services): Promise<Services> => {
+      if (login?.clientId === undefined) return services;
+      const { issuer, clientId } = login;
+      try {
+        const login = await issuer.describeLogin(clientId);
+        return { ...services, "login.v1": login };
+      } catch (error) {
+        // Clients need the others.
+        logger.warn(
+          { error: (error as Error).message },
+          "login.v1 is left out while the OpenID issuer cannot be asked",
+        );
+        return services;
+      }
+    },
     close: async () => {
       await Promise.all(wired.map(({ http }) => http.close()));
     },

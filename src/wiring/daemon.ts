@@ -9,7 +9,7 @@ import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
 import { watchPending } from "../mirror/trust/pending-decisions.ts";
 import { findUndone } from "../mirror/trust/undone-decisions.ts";
 import { explain } from "../mirror/why/why.ts";
-import { makeApp } from "../server/app.ts";
+import { makeApp, type Services } from "../server/app.ts";
 import { Daemon } from "../server/daemon.ts";
 import { ClientAddresses } from "../server/http/client-address.ts";
 import { answeredCodes } from "../server/http/error-response.ts";
@@ -18,7 +18,7 @@ import { ModuleRegistryProtocol } from "../server/protocols/module-registry.ts";
 import { NetworkMirrorProtocol } from "../server/protocols/network-mirror.ts";
 import { ProviderRegistryProtocol } from "../server/protocols/provider-registry.ts";
 import { PublicAddress } from "../server/protocols/public-address.ts";
-import type { Services } from "../server/protocols/service-discovery.ts";
+
 import { RefusalAudit } from "../server/requests/refusal-audit.ts";
 import { recordWhenClosed } from "../server/requests/request-log.ts";
 import { ServiceNotification } from "../server/service-notification.ts";
@@ -202,7 +202,7 @@ function wireApp(
   const app = makeApp({
     ...{ clients, publicAddress, authentication, readiness, metrics },
     ...{ setUp, findPending, ownOrigin },
-    browse: new BrowsePage({ releases, modules: core.moduleRecords }),
+    browse: new BrowsePage(releases, core.moduleRecords),
     explain: (question) => explain(core, question),
     providers: new NetworkMirrorProtocol(providers, platforms, common),
     registry: new ProviderRegistryProtocol(providers, platforms, common),

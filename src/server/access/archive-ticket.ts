@@ -1,9 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/**
- * Permission for the bearer of an archive's URL to get that one archive for a
- * while.
- */
+/** Permission for the bearer of an archive's URL to get that one archive for a while. */
 interface ArchiveTicket {
   /** Milliseconds since 1970. */
   readonly expires: number;

@@ -14,7 +14,6 @@ import {
   type OpenIdIssuer,
 } from "./openid-issuer.ts";
 
-/** A token of the configuration. */
 interface ClientToken {
   readonly name: string;
   /** Milliseconds since 1970; the token is void from then on. */
@@ -40,10 +39,7 @@ interface AuthenticationParts {
   readonly now: () => number;
 }
 
-/**
- * Paths for clients without a token, for setting them up, and for monitoring
- * the daemon.
- */
+/** Paths for clients without a token, for setting them up, and for monitoring the daemon. */
 const openPaths: ReadonlySet<string> = new Set([
   "/",
   "/ca.pem",
@@ -65,7 +61,6 @@ export class Authentication {
     this.#parts = parts;
   }
 
-  /** False when clients need no token. */
   get isOn(): boolean {
     const { tokens, issuers } = this.#rules;
     return tokens.size > 0 || issuers.length > 0;
@@ -75,7 +70,6 @@ export class Authentication {
     this.#rules = rules;
   }
 
-  /** Returns the name of the client; undefined where none is needed. */
   admit(
     request: Pick<IncomingMessage, "url" | "headers">,
   ): Promise<string | undefined> | string | undefined {
@@ -86,10 +80,7 @@ export class Authentication {
     return this.#admitToken(path, request.headers.authorization);
   }
 
-  /**
-   * Returns the relative path of a file for a client without a token. `folder`
-   * is a path that ends in a slash.
-   */
+  /** Returns the relative path of a file for a client without a token. `folder` is a path that ends in a slash. */
   locate(folder: string, filename: string, holder: string | undefined): string {
     const [secret] = this.#parts.keys.secrets;
     if (!this.isOn || secret === undefined) return filename;

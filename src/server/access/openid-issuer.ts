@@ -62,13 +62,11 @@ const keySet = z.object({
   keys: z.array(z.looseObject({ kty: z.string() })).max(100),
 });
 
-interface OpenIdEndpoints {
-  readonly authorization: URL;
-  readonly token: URL;
-}
+/** `http://localhost:PORT/login` with one of these ports has to be allowed by the issuer (the last one is not used). */
+const callbackPorts = [10_000, 10_010];
 
 interface Known {
-  readonly endpoints: OpenIdEndpoints;
+  readonly metadata: z.infer<typeof metadata>;
   readonly keySet: z.infer<typeof keySet>;
   readonly at: number;
 }
@@ -97,9 +95,22 @@ export class OpenIdIssuer {
     });
   }
 
-  async findEndpoints(): Promise<OpenIdEndpoints> {
+  /**
+   * `login.v1` (Server-side Login Protocol, "Service Discovery"), for clients that speak with the issuer themselves; `client`
+   * is their identity there.
+   */
+  async describeLogin(client: string): Promise<object> {
     if (!this.#keys.fresh) await this.#keys.reload();
-    return this.#findKnown().endpoints;
+    const { authorization_endpoint: authz, token_endpoint: token } =
+      this.#findKnown().metadata;
+    return {
+      client,
+      grant_types: ["authz_code"],
+      authz: authz.href,
+      token: token.href,
+      ports: callbackPorts,
+      scopes: ["openid"],
+    };
   }
 
   /** Returns `oidc:SUBJECT@ISSUER`. */
@@ -180,10 +191,7 @@ export class OpenIdIssuer {
         `it calls itself ${JSON.stringify(found.issuer.slice(0, 200))}: set "auth.oidc.issuer" to the name that it has`,
       );
     return {
-      endpoints: {
-        authorization: found.authorization_endpoint,
-        token: found.token_endpoint,
-      },
+      metadata: found,
       keySet: await this.#read(found.jwks_uri, keySet, signal),
       at: Date.now(),
     };
@@ -205,7 +213,7 @@ export class OpenIdIssuer {
   }
 }
 
-/** The issuer that a token names; nothing is verified. */
+/** The issuer that a token names; nothing is verified yet. */
 export function findIssuer<T extends { readonly name: string }>(
   issuers: readonly T[],
   token: string,
@@ -261,7 +269,6 @@ function isName(value: unknown): value is string {
 /** Patterns by claim; a token has to have every claim, with a value that one of its patterns matches. */
 type ClaimRules = ReadonlyMap<string, readonly string[]>;
 
-/** Finds a claim that is missing or has another value; undefined when all rules hold. */
 export function findRefusedClaim(
   claims: Readonly<Record<string, unknown>>,
   rules: ClaimRules,

@@ -20,23 +20,24 @@ function archiveTag(sha256: string): string {
 }
 
 /**
- * Answers 304 to who holds the archive already, and HEAD with the true length or none, because clients accept
- * `Content-Length: 0` with `Accept-Ranges`; calls `send` for who gets it.
+ * True when the whole answer is its head: 304 to who holds the archive already, and HEAD, with the true length or none
+ * because clients accept `Content-Length: 0` with `Accept-Ranges`.
  */
-export async function answerArchive(
+export async function answersByHead(
   ctx: RequestContext,
   sha256: string,
   findSize: () => Promise<number | undefined> | number | undefined,
-  send: () => Promise<void>,
   mediaType = zip,
-): Promise<void> {
+): Promise<boolean> {
   if (isUnmodified(ctx.req, archiveTag(sha256))) {
     ctx.status = 304;
     ctx.set("ETag", archiveTag(sha256));
-  } else if (ctx.method === "HEAD") {
-    ctx.status = 200;
-    setHeaders(ctx, archiveHeaders(sha256, mediaType, await findSize()));
-  } else await send();
+    return true;
+  }
+  if (ctx.method !== "HEAD") return false;
+  ctx.status = 200;
+  setHeaders(ctx, archiveHeaders(sha256, mediaType, await findSize()));
+  return true;
 }
 
 /**
@@ -154,9 +155,7 @@ async function writeBody(
   }
 }
 
-/**
- * Returns the result of `awaited`; undefined as soon as the client has left.
- */
+/** Returns the result of `awaited`; undefined as soon as the client has left. */
 async function unlessLeft<T>(
   res: ServerResponse,
   awaited: Promise<T>,

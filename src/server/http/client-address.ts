@@ -1,44 +1,36 @@
 import type { IncomingMessage } from "node:http";
-import { isIP, type Socket } from "node:net";
+import { BlockList, isIP, isIPv6, type Socket } from "node:net";
 import ipaddr from "ipaddr.js";
 
 /** Client of a request, as far as addresses identify it. */
-export interface Client {
-  /** Address for the log. */
+interface Client {
   readonly address: string;
   readonly isTrustedProxy: boolean;
 }
-
-type Network = readonly [address: ipaddr.IPv4 | ipaddr.IPv6, bits: number];
 
 const unknown: Client = { address: "gone", isTrustedProxy: false };
 
 /** Tells clients apart. `X-Forwarded-For` is read only when the connection is from a trusted proxy. */
 export class ClientAddresses {
-  readonly #trusted: readonly Network[];
-  readonly #connected = new WeakMap<Socket, Client>();
+  readonly #trusted = new BlockList();
 
   /** Addresses and networks such as `10.0.0.0/8`. */
   constructor(trustedProxies: readonly string[]) {
-    this.#trusted = trustedProxies.map(parseNetwork);
+    for (const text of trustedProxies) {
+      const [address = "", bits] = text.split("/");
+      const [family, all] = isIPv6(address)
+        ? (["ipv6", 128] as const)
+        : (["ipv4", 32] as const);
+      this.#trusted.addSubnet(address, Number(bits ?? all), family);
+    }
   }
 
-  /** Returns the client of a connection, which may be a trusted proxy. */
-  connected(socket: Socket): Client {
-    const known = this.#connected.get(socket);
-    if (known !== undefined) return known;
-    // A connection that is gone does not know it.
-    const { remoteAddress } = socket;
-    if (remoteAddress === undefined) return unknown;
-    const client = this.#describe(remoteAddress) ?? unknown;
-    this.#connected.set(socket, client);
-    return client;
+  /** Returns the client of a connection, which may be a trusted proxy; one that is gone does not know its address. */
+  connected({ remoteAddress = "" }: Socket): Client {
+    return this.#describe(remoteAddress) ?? unknown;
   }
 
-  /**
-   * Returns the client of a request: the last address that is not a trusted
-   * proxy's.
-   */
+  /** Returns the client of a request: the last address that is not a trusted proxy's. */
   of({ socket, headers }: Pick<IncomingMessage, "socket" | "headers">): Client {
     const client = this.connected(socket);
     if (!client.isTrustedProxy) return client;
@@ -64,20 +56,7 @@ export class ClientAddresses {
     const address = ipaddr.process(bare);
     return {
       address: address.toString(),
-      isTrustedProxy: this.#trusted.some((network) => isIn(address, network)),
+      isTrustedProxy: this.#trusted.check(address.toString(), address.kind()),
     };
   }
-}
-
-function parseNetwork(text: string): Network {
-  if (text.includes("/")) return ipaddr.parseCIDR(text);
-  const address = ipaddr.parse(text);
-  return [address, address.kind() === "ipv4" ? 32 : 128];
-}
-
-function isIn(
-  address: ipaddr.IPv4 | ipaddr.IPv6,
-  [network, bits]: Network,
-): boolean {
-  return address.kind() === network.kind() && address.match(network, bits);
 }

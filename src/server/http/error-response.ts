@@ -22,9 +22,7 @@ const internal = {
     "give this requestId to the mirror's operator, whose log has the reason",
 };
 
-/**
- * Longest Retry-After in seconds. Clients retry once and give metadata 10 s.
- */
+/** Seconds of the longest Retry-After: clients retry once and give metadata 10 s. */
 const longestRetryAfter = 5;
 
 export function statusOf(error: unknown): number {
@@ -48,13 +46,12 @@ export function errorOutcome(error: unknown): ErrorOutcome {
 
 /** The codes that requests are answered with, by how they end. */
 export const answeredCodes = {
-  refusals: codesWith((status) => refusals.has(status)),
-  failures: [...codesWith((status) => status > 500), "internal"],
+  refusals: errorCodes.filter((code) => refusals.has(statusOfCode(code))),
+  failures: [
+    ...errorCodes.filter((code) => statusOfCode(code) > 500),
+    "internal",
+  ],
 };
-
-function codesWith(isIt: (status: number) => boolean): readonly string[] {
-  return errorCodes.filter((code) => isIt(statusOfCode(code)));
-}
 
 /** Having no descriptor left is a lack that passes. */
 function nameError(error: unknown): ProvenderError | undefined {
@@ -141,38 +138,30 @@ export function formatErrorBody(
 }
 
 function retryAfter(error: ProvenderError | undefined): number {
-  const asked =
-    error !== undefined && "retryAfterSeconds" in error
-      ? error.retryAfterSeconds
-      : undefined;
-  const seconds = typeof asked === "number" ? asked : 2;
+  const known = isFailure(error, "origin-busy", "origin-suspended");
+  const seconds = (known ? error.retryAfterSeconds : undefined) ?? 2;
   return Math.max(1, Math.min(seconds, longestRetryAfter));
 }
 
+/** Bytes of a reason phrase. */
 const longest = 200;
 
 /**
- * Formats the reason phrase of a refusal (RFC 9112, 4), because clients print
- * it. It is one sentence on the cause, printable ASCII of at most 200 bytes,
- * without facts that only the operator may know.
- * `page` is the URL of the whole answer; it is left out where it does not fit.
+ * The reason phrase of a refusal (RFC 9112, 4), because clients print it: one sentence on the cause in printable ASCII,
+ * without facts that only the operator may know. `page` is the URL of the whole answer, where it fits.
  */
 export function formatReasonPhrase(
   error: ProvenderError | undefined,
   page: string | undefined,
 ): string {
-  const phrase = error && phraseOf(error);
-  const cause = makeSafe(
-    phrase ?? "The mirror failed, its operator finds the reason in the log",
-  );
+  const phrase =
+    (error && phraseOf(error)) ??
+    "The mirror failed, its operator finds the reason in the log";
+  // Clients, origins and keys choose names freely.
+  const cause = phrase.replaceAll(/[^\w .,:'()[\]+-]/g, "");
   const { because, contact } = error === undefined ? {} : guidanceOf(error);
   const said = because === undefined ? cause : `${cause}: ${because}`;
   const full = contact === undefined ? said : `${said}. Contact: ${contact}`;
   const whole = page === undefined ? full : `${full}, see ${page}`;
   return whole.length <= longest ? whole : full.slice(0, longest);
-}
-
-/** Removes unsafe characters. Clients, origins and keys choose names freely. */
-function makeSafe(text: string): string {
-  return text.replaceAll(/[^\w .,:'()[\]+-]/g, "");
 }

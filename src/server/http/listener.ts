@@ -42,10 +42,7 @@ export const listenerLimits = {
   rateWindow: 60_000,
 };
 
-/**
- * Handler of requests; it may return a promise that rejects with a later
- * failure.
- */
+/** Handler of requests; it may return a promise that rejects with a later failure. */
 export type Handle = (
   req: IncomingMessage,
   res: ServerResponse,
@@ -100,7 +97,6 @@ export class Listener {
     this.#sweep = setInterval(sweep, limits.rateWindow).unref();
   }
 
-  /** Resolves with the port. */
   async listen(host: string, port: number): Promise<number> {
     try {
       this.#server.listen({ host, port });
@@ -118,10 +114,7 @@ export class Listener {
       this.#server.setSecureContext(secureContext(tls));
   }
 
-  /**
-   * Stops accepting connections, lets answers finish for `grace` ms, then cuts
-   * the rest.
-   */
+  /** Stops accepting connections, lets answers finish for `grace` ms, then cuts the rest. */
   async close(grace: number): Promise<void> {
     clearInterval(this.#sweep);
     const timer = setTimeout(() => {
@@ -217,9 +210,12 @@ function secureContext({ certificate, key }: TlsMaterial) {
   return { cert: certificate, key, minVersion: "TLSv1.2" } as const;
 }
 
-/** Answers a request that Node's parser refused. */
 function refuseUnread(error: NodeJS.ErrnoException, socket: Socket): void {
-  const status = clientErrorStatuses.get(error.code ?? "") ?? "400 Bad Request";
+  const statuses: Readonly<Record<string, string>> = {
+    HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
+    ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
+  };
+  const status = statuses[error.code ?? ""] ?? "400 Bad Request";
   const problem = failure("malformed-request", "could not be read", "HTTP/1.1");
   refuse(socket, status, problem);
 }
@@ -245,8 +241,3 @@ function refuse(socket: Socket, status: string, problem: ProvenderError): void {
     () => socket.destroy(),
   );
 }
-
-const clientErrorStatuses: ReadonlyMap<string, string> = new Map([
-  ["HPE_HEADER_OVERFLOW", "431 Request Header Fields Too Large"],
-  ["ERR_HTTP_REQUEST_TIMEOUT", "408 Request Timeout"],
-]);

@@ -7,15 +7,12 @@ import {
   type LeftOutCounts,
 } from "../../mirror/trust/left-out.ts";
 import type { Asker } from "../../telemetry/asker.ts";
-import type { Client } from "./client-address.ts";
 
-/** Outcome of a request that was not answered as asked. */
 export type ErrorOutcome = "refused" | "not-found" | "malformed" | "failed";
 
 /** Facts that a handler notes for the request's line in the log. */
 interface RequestNote {
   outcome: Outcome | ErrorOutcome | "none";
-  /** Error because of which the request was not answered as asked. */
   error?: unknown;
   /** Versions that the answer does not have because of the rules or the keys. */
   leftOut?: LeftOutCounts | undefined;
@@ -34,19 +31,13 @@ export interface RenderedDocument {
   readonly tag: string;
 }
 
-/** Facts known of a request from its start. */
 export interface RequestState {
-  readonly client: Client;
   readonly asker: Asker;
-  /**
-   * Path as it came, without its query and the ticket of a signed URL. So no
-   * log contains what opens an archive.
-   */
+  /** Path as it came, without its query and the ticket of a signed URL. So no log contains what opens an archive. */
   readonly path: string;
   readonly note: RequestNote;
 }
 
-/** Fields that the router adds to Koa's context. */
 interface Routing {
   /** Names in the path, undecoded, once a row of the table matched. */
   readonly params?: Readonly<Record<string, string>>;
@@ -55,7 +46,6 @@ interface Routing {
 }
 
 export type RequestContext = ParameterizedContext<RequestState, Routing>;
-/** Context of a request that a row of the table matched. */
 export type RoutedContext = RequestContext & {
   readonly params: Readonly<Record<string, string>>;
 };
@@ -67,7 +57,6 @@ export function pathOf(url: string): string {
   return query < 0 ? url : url.slice(0, query);
 }
 
-/** Notes how the mirror obtained the answer. */
 export function noteAnswer(
   { note }: RequestState,
   { outcome, originTime }: Omit<Answer<unknown>, "value">,
@@ -100,7 +89,6 @@ export function answerJson(
   ctx.res.setHeader("Content-Type", "application/json");
 }
 
-/** Sets headers by name; one without a value is left out. */
 export function setHeaders(
   ctx: RequestContext,
   headers: Readonly<Record<string, string | undefined>>,
@@ -111,7 +99,7 @@ export function setHeaders(
 
 /** True when the client holds the representation of `tag` already (RFC 9110, 13.1.2: weak comparison). */
 export function isUnmodified(
-  { headers }: Pick<IncomingMessage, "headers">,
+  { headers }: IncomingMessage,
   tag: string,
 ): boolean {
   const held = headers["if-none-match"];

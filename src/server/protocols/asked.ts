@@ -34,7 +34,6 @@ export function withinFor({ req }: Pick<RoutedContext, "req">): Within {
 
 type Asked = Pick<RoutedContext, "params">;
 
-/** An archive of a release. */
 interface AskedPackage {
   readonly address: ReleaseAddress;
   readonly platform: Platform;
@@ -72,7 +71,6 @@ export const readRelease = remembering(
   },
 );
 
-/** By the name of an archive. */
 export const readPackage = remembering(
   [...ofProvider, "archive"],
   ({ params }): AskedPackage => {

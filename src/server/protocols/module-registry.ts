@@ -18,7 +18,7 @@ import {
   type ModuleReleaseAddress,
 } from "../../mirror/modules/release.ts";
 import {
-  answerArchive,
+  answersByHead,
   recordDelivery,
   sendArchive,
 } from "../http/archive-response.ts";
@@ -69,13 +69,18 @@ export class ModuleRegistryProtocol {
     );
     await this.#mirror.admit(address);
     const { versions, list } = answer.value;
-    const { version } = address;
+    const { module, version } = address;
     if (!versions.includes(version))
       throw failure("not-found", formatModuleRelease(address));
     noteAnswer(ctx.state, answer);
+    const { namespace, name, system } = module;
     const published = list?.versions.get(version)?.published;
-    const document = renderDocument(renderModule(address, published));
-    sendDocument(ctx, document, answer);
+    const document = {
+      id: `${namespace}/${name}/${system}/${version}`,
+      ...{ namespace, name, provider: system, version },
+      ...(published && { published_at: published.toISOString() }),
+    };
+    sendDocument(ctx, renderDocument(document), answer);
   }
 
   async location(ctx: RoutedContext): Promise<void> {
@@ -108,14 +113,12 @@ export class ModuleRegistryProtocol {
     const { sha256, size } = archive;
     try {
       const type = mediaTypes[format];
+      if (await answersByHead(ctx, sha256, () => size, type)) return;
       const { audit, limits } = this.#parts;
       const { version } = address;
       const module = formatModuleAddress(address.module);
-      const send = () => {
-        recordDelivery(audit, ctx.res, { module, version, sha256 });
-        return sendArchive(ctx, archive, name, limits.answer, type);
-      };
-      await answerArchive(ctx, sha256, () => size, send, type);
+      recordDelivery(audit, ctx.res, { module, version, sha256 });
+      await sendArchive(ctx, archive, name, limits.answer, type);
     } finally {
       await archive.close();
     }
@@ -134,17 +137,6 @@ export class ModuleRegistryProtocol {
     const base = root.startsWith("../") ? "./" : `${root}${folder.slice(1)}`;
     return `${base}${place}${subdirectory === "" ? "" : `//${subdirectory}`}`;
   }
-}
-
-function renderModule(
-  { module: { namespace, name, system }, version }: ModuleReleaseAddress,
-  published: Date | undefined,
-): object {
-  return {
-    id: `${namespace}/${name}/${system}/${version}`,
-    ...{ namespace, name, provider: system, version },
-    ...(published && { published_at: published.toISOString() }),
-  };
 }
 
 const mediaTypes = {

@@ -5,13 +5,10 @@ import {
   renderIndex,
   renderVersion,
 } from "../../mirror/providers/package-description.ts";
-import type {
-  AdmittedPackage,
-  ProviderMirror,
-} from "../../mirror/providers/provider-mirror.ts";
+import type { ProviderMirror } from "../../mirror/providers/provider-mirror.ts";
 import type { PlatformArchives } from "../../mirror/providers/ensured-archive.ts";
 import {
-  answerArchive,
+  answersByHead,
   recordDelivery,
   sendArchive,
 } from "../http/archive-response.ts";
@@ -90,14 +87,17 @@ export class NetworkMirrorProtocol {
     holder: string | undefined,
   ): RenderedDocument {
     const { authentication } = this.#parts;
-    const locate = (filename: string) =>
-      authentication.locate(folder, filename, holder);
     const known =
       this.#described.get(packages) ?? new Map<string, RenderedDocument>();
     this.#described.set(packages, known);
     const key = JSON.stringify([authentication.isOn, folder, holder]);
     const document =
-      known.get(key) ?? renderDocument(renderVersion(packages, locate));
+      known.get(key) ??
+      renderDocument(
+        renderVersion(packages, (filename) =>
+          authentication.locate(folder, filename, holder),
+        ),
+      );
     known.set(key, document);
     return document;
   }
@@ -108,22 +108,10 @@ export class NetworkMirrorProtocol {
     const { value: admitted, ...answer } = await this.#mirror.findPackage(
       ...([address, platform, withinFor(ctx)] as const),
     );
-    const { found } = admitted;
-    noteAnswer(ctx.state, { ...answer, outcome: "hit" });
-    await answerArchive(
-      ctx,
-      found.sha256,
-      () => this.#mirror.findSize(found),
-      () => this.#send(ctx, admitted, asked),
-    );
-  }
-
-  async #send(
-    ctx: RoutedContext,
-    admitted: AdmittedPackage,
-    asked: number,
-  ): Promise<void> {
     const { request, found } = admitted;
+    noteAnswer(ctx.state, { ...answer, outcome: "hit" });
+    const findSize = () => this.#mirror.findSize(found);
+    if (await answersByHead(ctx, found.sha256, findSize)) return;
     const start = performance.now();
     const archive = await this.#mirror.openArchive(admitted);
     const { audit, limits } = this.#parts;

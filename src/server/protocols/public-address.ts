@@ -14,7 +14,6 @@ export interface Subject {
 const host = /^(?:[a-z\d.-]+|\[[a-f\d:.]+\])(?::\d+)?$/i;
 const names = /^[\w.:+-]+(?:\/[\w.:+-]+){2,4}$/;
 
-/** Public URL of this mirror, for links that clients get. */
 export class PublicAddress {
   readonly #configured: string | undefined;
   readonly #clients: ClientAddresses;
@@ -24,10 +23,7 @@ export class PublicAddress {
     this.#clients = clients;
   }
 
-  /**
-   * Returns the URL of the explanation; undefined where the mirror's URL is
-   * unknown, or no page exists.
-   */
+  /** Returns the URL of the explanation; undefined where the mirror's URL is unknown, or no page exists. */
   whyUrl(
     request: IncomingMessage,
     { provider, module, version }: Subject,
@@ -57,10 +53,7 @@ export class PublicAddress {
     return this.#configured ?? direct ?? "../".repeat(depth);
   }
 
-  /**
-   * Returns the configured URL, else the one in the client's request. A trusted
-   * proxy adds TLS.
-   */
+  /** Returns the configured URL, else the one in the client's request. A trusted proxy adds TLS. */
   baseOf({ socket, headers }: IncomingMessage): string | undefined {
     if (this.#configured !== undefined) return this.#configured;
     if (headers.host === undefined || !host.test(headers.host))

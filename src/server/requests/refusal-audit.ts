@@ -4,20 +4,16 @@ import {
   type ProvenderError,
 } from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
-import { currentAsker } from "../../telemetry/asker.ts";
+import type { Asker } from "../../telemetry/asker.ts";
 import type { AuditLog } from "../../store/database/audit-log.ts";
 import type { AuditEntry } from "../../telemetry/audit-entry.ts";
 import { LineLimit } from "../../telemetry/line-limit.ts";
-import type { Client } from "../http/client-address.ts";
 import { subjectOf, type PathNames } from "./request-log.ts";
 
 /** Lines for the same refusal of a client, for each client, and for all. */
 const mostLines = { window: 60_000, same: 10, group: 60, all: 600 };
 
-/**
- * Records refusals within limits, so that no client can push other clients'
- * lines out of the log.
- */
+/** Records refusals within limits, so that no client can push other clients' lines out of the log. */
 export class RefusalAudit {
   readonly #audit: AuditLog;
   readonly #alarms: Alarms;
@@ -28,33 +24,24 @@ export class RefusalAudit {
     this.#alarms = alarms;
   }
 
-  record(
-    names: PathNames,
-    error: ProvenderError,
-    { address: client }: Client,
-  ): void {
-    const { requestId, token } = currentAsker() ?? {};
+  record(names: PathNames, error: ProvenderError, asker: Asker): void {
     const facts = describe(names, error);
-    const key = JSON.stringify([client, facts]);
-    const entry = { ...facts, client, requestId, token };
-    this.#raise(error, facts);
-    if (this.#limit.take(key, client) === "line")
-      void this.#audit.record(entry, { durable: false });
+    const key = JSON.stringify([asker.client, facts]);
+    const { provider, version, detail } = facts;
+    const alarm = findAlarm(error);
+    if (alarm) this.#alarms.raise(alarm, { provider, version, detail });
+    if (this.#limit.take(key, asker.client) === "line")
+      void this.#audit.record({ ...asker, ...facts }, { durable: false });
   }
+}
 
-  /**
-   * Raises the alarm for a refusal. A download raises its own alarm for an
-   * archive that differs from the signed one.
-   */
-  #raise(error: ProvenderError, { provider, version, detail }: AuditEntry) {
-    const isTampered =
-      isFailure(error, "checksum-conflict") ||
-      (isFailure(error, "archive-digest") && isPackageHash(error.expected));
-    const facts = { provider, version, detail };
-    if (isTampered) this.#alarms.raise("archive-tampered", facts);
-    else if (isFailure(error, "signature-refused"))
-      this.#alarms.raise("signature-refused", facts);
-  }
+/** A download raises its own alarm for an archive that differs from the signed one. */
+function findAlarm(error: ProvenderError) {
+  if (isFailure(error, "signature-refused")) return "signature-refused";
+  const isTampered =
+    isFailure(error, "checksum-conflict") ||
+    (isFailure(error, "archive-digest") && isPackageHash(error.expected));
+  return isTampered ? "archive-tampered" : undefined;
 }
 
 function describe(names: PathNames, error: ProvenderError): AuditEntry {

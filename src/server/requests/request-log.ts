@@ -8,7 +8,6 @@ import type { Subject } from "../protocols/public-address.ts";
 /** Characters. */
 const longestUserAgent = 200;
 
-/** Counts a request and writes its one line when its response ended or was cut. */
 export function recordWhenClosed(
   logger: Logger,
   metrics: Metrics,
@@ -26,9 +25,13 @@ export function recordWhenClosed(
       const { path, note, asker } = state;
       const { outcome, originTime, error, leftOut, reported } = note;
       const { statusCode: status, writableFinished: complete } = res;
-      const failure = error === undefined ? undefined : describeError(error);
+      // Our own errors need no stack; an unexpected one is logged with it.
+      const failure =
+        error instanceof ProvenderError
+          ? { code: error.code, error: error.message }
+          : { code: error === undefined ? undefined : "internal", err: error };
       const kind = requestKind(path);
-      const code = failure?.code;
+      const code = failure.code;
       const counted = { kind, outcome, status, milliseconds: ms, bytes, code };
       metrics.countRequest(counted);
       const { requestId, client, token } = asker;
@@ -46,22 +49,6 @@ export function recordWhenClosed(
 }
 
 /**
- * Describes an error. Our own errors need no stack; an unexpected one is logged
- * with it.
- */
-function describeError(error: unknown): {
-  readonly code: string;
-  readonly error?: string;
-  readonly err?: unknown;
-} {
-  return error instanceof ProvenderError
-    ? { code: error.code, error: error.message }
-    : { code: "internal", err: error };
-}
-
-const operations = new Set(["/healthz", "/readyz", "/metrics"]);
-
-/**
  * Classifies a path by one of a few words, for any path that a client sends and
  * whether or not anything is there.
  */
@@ -76,17 +63,15 @@ export function requestKind(asked: string): RequestKind {
     return path.endsWith("/versions") ? "index" : "version";
   if (path.startsWith("/v1/modules/")) return "module";
   if (path.startsWith("/.well-known/")) return "discovery";
-  if (operations.has(path)) return "operation";
-  return isPage(path) ? "page" : "other";
+  if (/^\/(?:healthz|readyz|metrics)$/.test(path)) return "operation";
+  const isPage = /^\/(?:$|ca\.pem$|browse$|decisions$|why\/)/.test(path);
+  return isPage ? "page" : "other";
 }
 
 /** The names in the path that was asked, as the table of URLs has them. */
 export type PathNames = Readonly<Partial<Record<string, string>>>;
 
-/**
- * Returns the provider or module, and the document, that a path of any protocol
- * names.
- */
+/** Returns the provider or module, and the document, that a path of any protocol names. */
 export function subjectOf(
   names: PathNames,
 ): Subject & { readonly platform?: string | undefined } {
@@ -102,9 +87,4 @@ export function subjectOf(
   return archived === undefined
     ? { provider, version }
     : { provider, version: archived, platform };
-}
-
-/** True for a page for people. */
-function isPage(path: string): boolean {
-  return /^\/(?:$|ca\.pem$|browse$|decisions$|why\/)/.test(path);
 }

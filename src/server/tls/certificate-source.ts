@@ -19,7 +19,6 @@ import {
   type ServerCertificate,
 } from "./certificate.ts";
 
-/** Choice in `listen.tls`. */
 export type TlsChoice =
   | { readonly kind: "self-signed" }
   | { readonly kind: "off" }

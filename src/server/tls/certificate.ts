@@ -3,10 +3,7 @@ import { readFile, stat } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
 import { failure } from "../../errors/index.ts";
 
-/**
- * Certificate and key of a TLS server, as PEM; `expires` is the end of the
- * first certificate.
- */
+/** Certificate and key of a TLS server, as PEM; `expires` is the end of the first certificate. */
 export interface ServerCertificate {
   readonly certificate: string;
   readonly key: string;

@@ -15,18 +15,12 @@ import type { RequestContext } from "../http/request-context.ts";
 import { html, type Html } from "./html.ts";
 import { sendPage, table } from "./page.ts";
 
-interface BrowseParts {
-  readonly releases: Pick<ReleaseRecords, "listProviders" | "list">;
-  readonly modules: Pick<ModuleTrustRecords, "listModules" | "listVersions">;
-}
-
 /** Milliseconds for which names are remembered, since they cost a look into every folder. */
 const rememberedFor = 5_000;
 
 /** Pages; each reads its records one after the other, so that clients always find a turn at theirs. */
 const madeAtOnce = 2;
 
-/** Rows of one page. */
 const pageSize = 50;
 
 /**
@@ -34,36 +28,37 @@ const pageSize = 50;
  * clients get.
  */
 export class BrowsePage {
-  readonly #parts: BrowseParts;
+  readonly #releases: ReleaseRecords;
+  readonly #modules: ModuleTrustRecords;
   readonly #listHeld: () => Promise<readonly (readonly [string, string])[]>;
   readonly #turn = pLimit(madeAtOnce);
 
-  constructor(parts: BrowseParts) {
-    this.#parts = parts;
+  constructor(releases: ReleaseRecords, modules: ModuleTrustRecords) {
+    this.#releases = releases;
+    this.#modules = modules;
     this.#listHeld = remembered(rememberedFor, async () => {
-      const providers = await parts.releases.listProviders();
-      const modules = await parts.modules.listModules();
+      const providers = await releases.listProviders();
+      const found = await modules.listModules();
       return [
         ...providers.map((one) => ["provider", formatProviderAddress(one)]),
-        ...modules.map((one) => ["module", formatModuleAddress(one)]),
+        ...found.map((one) => ["module", formatModuleAddress(one)]),
       ] as [string, string][];
     });
   }
 
   answer(ctx: RequestContext): Promise<void> {
     const query = new URLSearchParams(ctx.querystring);
-    const { releases, modules } = this.#parts;
     return this.#turn(async () => {
       const provider = query.get("provider");
       const module = query.get("module");
       if (provider !== null) {
         const address = parseProviderAddress(provider);
-        const versions = await releases.list(address);
+        const versions = await this.#releases.list(address);
         return sendVersions(ctx, formatProviderAddress(address), versions);
       }
       if (module !== null) {
         const address = parseModuleAddress(module, "");
-        const versions = await modules.listVersions(address);
+        const versions = await this.#modules.listVersions(address);
         return sendVersions(ctx, formatModuleAddress(address), versions);
       }
       return this.#sendAll(ctx, query);

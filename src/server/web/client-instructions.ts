@@ -16,19 +16,14 @@ export function formatMirrorUrl(
   return `${scheme}://${isIPv6(host) ? `[${host}]` : host}:${listen.port}/`;
 }
 
-/** A mirror, as far as its clients have to know it. */
 export interface MirrorForClients {
-  /** URL of the mirror for clients, with a slash at the end. */
   readonly url: string;
-  /** The provider hostnames that the mirror serves. */
   readonly hostnames: readonly string[];
-  /** Clients have to have a token. */
   readonly needsToken: boolean;
   /** SHA-256 of the CA that clients do not know yet. */
   readonly fingerprint?: string | undefined;
 }
 
-/** Text and its place, for one kind of client. */
 export interface SetUp {
   /** The option of `client-config` that asks for it. */
   readonly option: string;
@@ -112,7 +107,12 @@ export function formatStart(
 ): string {
   return [
     "# For ~/.terraformrc (Terraform) or ~/.tofurc (OpenTofu):",
-    ...(caFile === undefined ? [] : trustNote(caFile)),
+    ...(caFile === undefined
+      ? []
+      : [
+          `# Give clients a copy of ${caFile} and set SSL_CERT_FILE to its path`,
+          "# (on macOS and Windows add it to the system's trusted roots instead).",
+        ]),
     formatHostBlocks(mirror).trimEnd(),
     '# "provender client-config" prints this again, and what CI and the network mirror need.',
     "",
@@ -130,33 +130,20 @@ Containers       COPY provender-ca.pem /usr/local/share/ca-certificates/provende
                  or mount the file and set SSL_CERT_FILE to its path
 `;
 
-function trustNote(caFile: string): string[] {
-  return [
-    `# Give clients a copy of ${caFile} and set SSL_CERT_FILE to its path`,
-    "# (on macOS and Windows add it to the system's trusted roots instead).",
-  ];
+/** The URL for clients, with a note where it is not the mirror's own: they take no http URL, so that a proxy adds TLS. */
+function findClientUrl({ url }: MirrorForClients) {
+  if (url.startsWith("https:")) return { url, notes: [] };
+  const note =
+    "# mirror.example.com stands for the proxy that adds TLS to this mirror.";
+  return { url: "https://mirror.example.com/", notes: [note] };
 }
 
-/** Clients take no http URL: a proxy adds TLS. */
-function clientUrl({ url }: MirrorForClients): string {
-  return url.startsWith("https:") ? url : "https://mirror.example.com/";
-}
-
-function proxyNote({ url }: MirrorForClients): readonly string[] {
-  return url.startsWith("https:")
-    ? []
-    : [
-        "# mirror.example.com stands for the proxy that adds TLS to this mirror.",
-      ];
-}
-
-/** The mirror's registries in place of those of each hostname. */
 function formatHostBlocks(mirror: MirrorForClients): string {
-  const url = clientUrl(mirror);
+  const { url, notes } = findClientUrl(mirror);
   const names = mirror.hostnames.map(clientHostname);
   const asked = [...new Set([new URL(url).host, ...names])];
   return [
-    ...proxyNote(mirror),
+    ...notes,
     ...mirror.hostnames.flatMap((hostname) => [
       `host "${clientHostname(hostname)}" {`,
       "  services = {",
@@ -176,7 +163,7 @@ function formatHostBlocks(mirror: MirrorForClients): string {
  * way that they cannot parse themselves. (CLI configuration file, "Explicit Installation Method Configuration")
  */
 function formatNetworkMirror(mirror: MirrorForClients): string {
-  const url = clientUrl(mirror);
+  const { url, notes } = findClientUrl(mirror);
   const patterns = mirror.hostnames
     .filter((hostname) => !hostname.includes(":"))
     .map((hostname) => `"${clientHostname(hostname)}/*/*"`)
@@ -184,7 +171,7 @@ function formatNetworkMirror(mirror: MirrorForClients): string {
   // An empty list would mean all.
   if (patterns === "") return "";
   return [
-    ...proxyNote(mirror),
+    ...notes,
     "provider_installation {",
     "  network_mirror {",
     `    url     = "${url}providers/"`,

@@ -11,15 +11,12 @@ import { sendPage } from "./page.ts";
 interface SetUpParts {
   readonly publicAddress: PublicAddress;
   readonly authentication: Pick<Authentication, "isOn">;
-  /** The provider hostnames that are served. */
   readonly hostnames: readonly string[];
   /** The policy refuses nothing. */
   readonly isReporting: () => boolean;
 }
 
-/**
- * Answers `/` and `/ca.pem`: client set-up, for everyone.
- */
+/** Answers `/` and `/ca.pem`: client set-up, for everyone. */
 export class SetUpPage {
   readonly #parts: SetUpParts;
   #url = "";
@@ -29,10 +26,7 @@ export class SetUpPage {
     this.#parts = parts;
   }
 
-  /**
-   * Sets the URL where it listens, and the file of a CA that clients do not
-   * know yet.
-   */
+  /** Sets the URL where it listens, and the file of a CA that clients do not know yet. */
   announce(url: string, caFile: string | undefined): void {
     this.#url = url;
     this.#caFile = caFile;

@@ -245,11 +245,12 @@ describe("an OpenID issuer", () => {
     const token = await sign({ exp: start / 1000 + 3600 });
     const asked = await Promise.all([
       ...Array.from({ length: 50 }, () => verdict(token)),
-      issuer.findEndpoints(),
+      issuer.describeLogin("terraform"),
     ]);
-    expect(asked.at(-1)).toEqual({
-      authorization: new URL(`${published.url}/authorize`),
-      token: new URL(`${published.url}/token`),
+    expect(asked.at(-1)).toMatchObject({
+      client: "terraform",
+      authz: `${published.url}/authorize`,
+      token: `${published.url}/token`,
     });
     expect(published.requests).toEqual([
       "/realm/.well-known/openid-configuration",
@@ -295,7 +296,7 @@ describe("an OpenID issuer", () => {
     expect(await verdict(token)).toBe("someone");
     pass(10 * minute);
     expect(await verdict(token)).toMatch(failing);
-    await expect(issuer.findEndpoints()).rejects.toThrow();
+    await expect(issuer.describeLogin("")).rejects.toThrow();
     await published.restart();
     pass(minute);
     expect(await verdict(token)).toBe("someone");

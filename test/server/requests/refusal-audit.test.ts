@@ -1,10 +1,5 @@
-import type { Socket } from "node:net";
 import { beforeEach, expect, it } from "vitest";
 import { failure, type ProvenderError } from "../../../src/errors/index.ts";
-import {
-  ClientAddresses,
-  type Client,
-} from "../../../src/server/http/client-address.ts";
 import { RefusalAudit } from "../../../src/server/requests/refusal-audit.ts";
 import { AuditLog } from "../../../src/store/database/audit-log.ts";
 import type { StoreLayout } from "../../../src/store/layout.ts";
@@ -39,13 +34,8 @@ const denied = failure(
   { because: undefined, contact: undefined },
 );
 
-function clientAt(remoteAddress: string): Client {
-  const socket: unknown = { remoteAddress };
-  return new ClientAddresses([]).connected(socket as Socket);
-}
-
-function refuse(from: string, names = {}, error: ProvenderError = denied) {
-  refusals.record(names, error, clientAt(from));
+function refuse(client: string, names = {}, error: ProvenderError = denied) {
+  refusals.record(names, error, { requestId: "an-id", client });
 }
 
 async function written(): Promise<readonly AuditLine[]> {
