@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import pLimit from "p-limit";
-import { pack, type Pack } from "tar-stream";
+import { pack } from "tar-stream";
 import { failure, ProvenderError } from "../../errors/index.ts";
 import {
   GitFailed,
@@ -77,14 +77,9 @@ function translate(
   signal: AbortSignal,
 ): unknown {
   const options = { cause: error };
+  const late = "packing it took too long";
   if (signal.reason instanceof ProvenderError) return signal.reason;
-  if (signal.aborted)
-    return failure(
-      "origin-timeout",
-      module,
-      "packing it took too long",
-      options,
-    );
+  if (signal.aborted) return failure("origin-timeout", module, late, options);
   if (error instanceof RangeError || error instanceof GitFailed)
     return failure("module-archive-refused", module, error.message, options);
   return error;
@@ -246,26 +241,19 @@ async function* writeArchive(
 ): AsyncGenerator<Uint8Array> {
   const tar = pack();
   const gzip = createGzip();
-  const written = Promise.all([
-    addFiles(tar, files),
-    pipeline(tar, gzip, { signal }),
-  ]);
+  const addFiles = async () => {
+    const mtime = new Date(0);
+    for (const { name, file, size, isExecutable } of files) {
+      const mode = isExecutable ? 0o755 : 0o644;
+      const entry = tar.entry({ name, size, mode, mtime });
+      await pipeline(createReadStream(file), entry);
+    }
+    tar.finalize();
+  };
+  const written = Promise.all([addFiles(), pipeline(tar, gzip, { signal })]);
   written.catch((error: unknown) => tar.destroy(error as Error));
   yield* gzip as AsyncIterable<Uint8Array>;
   await written;
-}
-
-async function addFiles(
-  tar: Pack,
-  files: readonly PackedFile[],
-): Promise<void> {
-  const mtime = new Date(0);
-  for (const { name, file, size, isExecutable } of files) {
-    const mode = isExecutable ? 0o755 : 0o644;
-    const entry = tar.entry({ name, size, mode, mtime });
-    await pipeline(createReadStream(file), entry);
-  }
-  tar.finalize();
 }
 
 function tooMany(most: number, what: string): RangeError {

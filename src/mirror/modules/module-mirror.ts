@@ -271,7 +271,7 @@ export class ModuleMirror {
     const stored = await this.find(address);
     if (stored !== undefined) return stored;
     const { value: release } = await this.#findRelease(address);
-    return this.#obtain(address, release, sourceOf(address, release), asker);
+    return this.#obtain(address, release, asker);
   }
 
   /** Finds what clients get of a release: its archive where that is stored, or why only they can fetch it. */
@@ -356,7 +356,7 @@ export class ModuleMirror {
   ): Promise<InArchive | ForeignRelease> {
     const source = sourceOf(address, release);
     const asker = new AbortController();
-    const obtained = this.#obtain(address, release, source, asker.signal);
+    const obtained = this.#obtain(address, release, asker.signal);
     if (source.kind === "foreign") return obtained;
     const { subdirectory } = source;
     const format = source.kind === "git" ? "tar.gz" : source.format;
@@ -371,19 +371,18 @@ export class ModuleMirror {
   async #obtain(
     address: ModuleReleaseAddress,
     release: ModuleRelease,
-    source: ModuleSource,
     asker: AbortSignal,
   ): Promise<ModuleArchive | ForeignRelease> {
-    if (source.kind !== "foreign") {
-      const origin = this.#originOf(address.module);
-      const open = (signal: AbortSignal) =>
-        openSource(origin, address, source, release, signal);
-      return this.#fetch(address, open, asker);
+    const source = sourceOf(address, release);
+    if (source.kind === "foreign") {
+      const offered = offerOf(address, release);
+      if (offered) await this.#around.pins.expectSame(address, offered);
+      return { foreign: source.getter };
     }
-    const offered = offerOf(address, release);
-    if (offered !== undefined)
-      await this.#around.pins.expectSame(address, offered);
-    return { foreign: source.getter };
+    const origin = this.#originOf(address.module);
+    const open = (signal: AbortSignal) =>
+      openSource(origin, address, source, release, signal);
+    return this.#fetch(address, open, asker);
   }
 
   /** Starts or joins the fetch of a missing archive. It outlives its clients, but makes way when all of them have left and others wait. */
@@ -550,9 +549,8 @@ async function askRegistry(
   const { module, version } = address;
   const { revision = 0 } = known ?? {};
   try {
-    const { location, base } = await registry.findLocation(
-      ...([module, version, signal] as const),
-    );
+    const found = await registry.findLocation(module, version, signal);
+    const { location, base } = found;
     const place = { location, base: base.href, revision };
     const source = sourceOf(address, place);
     if (source.kind !== "git") return { ...place, commit: undefined };
