@@ -16,7 +16,6 @@ import {
 } from "../mirror/modules/module-mirror.ts";
 import {
   moduleReleaseRecords,
-  ModuleTrustRecords,
   moduleVersionNaming,
 } from "../mirror/modules/records.ts";
 import { formatModuleRelease } from "../mirror/modules/release.ts";
@@ -247,8 +246,7 @@ function wireModules(
   make: ReturnType<typeof wireCaches>,
 ) {
   const { limits, offline } = configuration;
-  const { blobs, clock, nearest, reserve } = core;
-  const records = new ModuleTrustRecords(core.records);
+  const { blobs, clock, nearest, records, reserve } = core;
   const threads = new ArchiveThreads({
     threads: 2,
     deadlineMs: archiveDeadline,
@@ -268,8 +266,8 @@ function wireModules(
         "a module was not stored",
       ),
     origins: wireModuleOrigins(configuration, core),
-    versions: make.cache(new VersionRecords(core.records, moduleVersionNaming)),
-    releases: make.cache(moduleReleaseRecords(core.records)),
+    versions: make.cache(new VersionRecords(records, moduleVersionNaming)),
+    releases: make.cache(moduleReleaseRecords(records)),
     stored: core.archives,
     patience: limits.answer,
     onVanished: (address, versions) => {

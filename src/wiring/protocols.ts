@@ -1,7 +1,6 @@
 import type { Hostname } from "../address/hostname.ts";
 import type { Configuration } from "../config/load.ts";
 import { isUnread } from "../errors/index.ts";
-import { ModuleTrustRecords } from "../mirror/modules/records.ts";
 import { PlatformArchives } from "../mirror/providers/ensured-archive.ts";
 import { watchPending } from "../mirror/trust/pending-decisions.ts";
 import { type AppParts, makeApp } from "../server/app.ts";
@@ -58,10 +57,7 @@ export function wireProtocols(
     hostnames: [...origins.keys()],
     isReporting: () => admission.rules.mode === "report",
   });
-  const browse = new BrowsePage({
-    releases,
-    modules: new ModuleTrustRecords(core.records),
-  });
+  const browse = new BrowsePage({ releases, records: core.records });
   const refusals = new RefusalAudit(audit, alarms);
   const findPending = watchAnswers(core, metrics);
   // An offline mirror has nothing to fetch.

@@ -26,6 +26,7 @@ import {
   bareVersions,
   type OriginVersions,
 } from "../../origin/registries/registry-answers.ts";
+import type { RecordStore } from "../../store/records/record-store.ts";
 import { decideByAge } from "../../trust/age.ts";
 import { decideByRules } from "../../trust/policy.ts";
 import type { OpenArchive as OpenFile } from "../../verification/archives/open-archive.ts";
@@ -63,7 +64,7 @@ import {
 } from "../trust/left-out.ts";
 import { type GitPacker, NotPackable } from "./git-packing.ts";
 import type { ModulePins } from "./pins.ts";
-import type { ModuleTrustRecords } from "./records.ts";
+import { listModuleVersions } from "./records.ts";
 import {
   type ForeignRelease,
   formatModuleRelease,
@@ -90,7 +91,7 @@ interface Surroundings extends ArchiveStore {
   readonly origins: ReadonlyMap<Hostname, ModuleOrigin>;
   readonly versions: MetadataCache<ModuleAddress, VersionList>;
   readonly releases: MetadataCache<ModuleReleaseAddress, ModuleRelease>;
-  readonly records: Pick<ModuleTrustRecords, "listVersions">;
+  readonly records: RecordStore;
   readonly pins: ModulePins;
   readonly admission: Admission;
   readonly clock: Clock;
@@ -523,7 +524,7 @@ export class ModuleMirror {
   }
 
   async #listStored(module: ModuleAddress): Promise<readonly Version[]> {
-    const versions = await this.#around.records.listVersions(module);
+    const versions = await listModuleVersions(this.#around.records, module);
     const found = await Promise.all(
       versions.map((version) => this.find({ module, version })),
     );

@@ -7,15 +7,19 @@ import {
 } from "../../address/provider-address.ts";
 import { newestFirst, type Version } from "../../address/version.ts";
 import { remembered } from "../../concurrency/remembered.ts";
-import type { ModuleTrustRecords } from "../../mirror/modules/records.ts";
+import {
+  listModules,
+  listModuleVersions,
+} from "../../mirror/modules/records.ts";
 import type { ReleaseRecords } from "../../mirror/releases/records.ts";
+import type { RecordStore } from "../../store/records/record-store.ts";
 import type { RequestContext } from "../http/request-context.ts";
 import { html, type Html } from "./html.ts";
 import { sendPage, table } from "./page.ts";
 
 interface BrowseParts {
   readonly releases: Pick<ReleaseRecords, "listProviders" | "list">;
-  readonly modules: Pick<ModuleTrustRecords, "listModules" | "listVersions">;
+  readonly records: RecordStore;
 }
 
 /** Milliseconds for which names are remembered, since they cost a look into every folder. */
@@ -40,7 +44,7 @@ export class BrowsePage {
     this.#parts = parts;
     this.#listHeld = remembered(rememberedFor, async () => {
       const providers = await parts.releases.listProviders();
-      const modules = await parts.modules.listModules();
+      const modules = await listModules(parts.records);
       return [
         ...providers.map((one) => ["provider", formatProviderAddress(one)]),
         ...modules.map((one) => ["module", formatModuleAddress(one)]),
@@ -50,7 +54,7 @@ export class BrowsePage {
 
   answer(ctx: RequestContext): Promise<void> {
     const query = new URLSearchParams(ctx.querystring);
-    const { releases, modules } = this.#parts;
+    const { releases, records } = this.#parts;
     return this.#turn(async () => {
       const provider = query.get("provider");
       const module = query.get("module");
@@ -61,7 +65,7 @@ export class BrowsePage {
       }
       if (module !== null) {
         const address = parseModuleAddress(module, "");
-        const versions = await modules.listVersions(address);
+        const versions = await listModuleVersions(records, address);
         return sendVersions(ctx, formatModuleAddress(address), versions);
       }
       return this.#sendAll(ctx, query);
