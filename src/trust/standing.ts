@@ -1,3 +1,4 @@
+import type { Sha256 } from "../address/hash.ts";
 import { decideByAge, type AgeDecision, type AgeTerms } from "./age.ts";
 import { agrees, type Content } from "./content.ts";
 import { findKeyDecision, listApproved } from "./decisions.ts";
@@ -7,7 +8,6 @@ import type {
   Evidence,
   PinnedChecksums,
   ReleaseTrust,
-  ServedPackage,
 } from "./state.ts";
 
 /** Everything that decides on one release. */
@@ -25,8 +25,11 @@ export interface Served<E extends Evidence = Evidence> {
   readonly kind: "served";
   /** The evidence that names the most archives. */
   readonly evidence: E;
-  /** Archives by OS_ARCH. */
-  readonly packages: ReadonlyMap<string, ServedPackage<E>>;
+  /** Archives by OS_ARCH, each with the evidence that names it. */
+  readonly packages: ReadonlyMap<
+    string,
+    { readonly sha256: Sha256; readonly evidence: E }
+  >;
   readonly age: AgeDecision;
 }
 
@@ -152,7 +155,7 @@ function serve<E extends Evidence>(
   question: ReleaseQuestion<E>,
   { content, evidence, since }: Choice<E>,
 ): Served<E> | Refused<E> | undefined {
-  const packages = new Map<string, ServedPackage<E>>();
+  const packages = new Map<string, { sha256: Sha256; evidence: E }>();
   const widest = evidence
     .toReversed()
     .toSorted((one, other) => other.content.size - one.content.size);

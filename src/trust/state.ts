@@ -1,4 +1,3 @@
-import type { Sha256 } from "../address/hash.ts";
 import type { Exemption } from "../verification/signed-checksums.ts";
 import type { Content } from "./content.ts";
 import { noDecisions, type Decisions } from "./decisions.ts";
@@ -102,10 +101,4 @@ export interface ReleaseTrust<E extends Evidence = Evidence> {
   readonly evidence: readonly E[];
   /** Fingerprints that the registry publishes now, by its newest readable answer. */
   readonly published: ReadonlySet<string>;
-}
-
-/** One archive that is served, and the evidence that names it. */
-export interface ServedPackage<E extends Evidence = Evidence> {
-  readonly sha256: Sha256;
-  readonly evidence: E;
 }

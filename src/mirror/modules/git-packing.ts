@@ -22,9 +22,7 @@ import {
 import type { GitCheckout } from "../../origin/git/repository.ts";
 import { findEscape, followLink } from "../../verification/archives/members.ts";
 
-/** Bounds on an unpacked module. */
 interface PackLimits {
-  /** Files. */
   readonly entries: number;
   readonly expandedBytes: number;
 }
@@ -51,7 +49,6 @@ export class GitPacker {
     this.#limits = limits;
   }
 
-  /** A tar.gz. */
   async *pack(
     module: string,
     { repository, commit, room, signal }: GitCheckout,
@@ -115,7 +112,6 @@ async function checkOut(
 interface TreeEntry {
   readonly path: string;
   readonly isLink: boolean;
-  /** Bytes of its content. */
   readonly size: number;
 }
 

@@ -76,7 +76,6 @@ import {
   type ModuleReleaseAddress,
 } from "./release.ts";
 
-/** One configured origin of modules. */
 export interface ModuleOrigin {
   readonly registry: Pick<ModuleRegistry, "listVersions" | "findLocation"> &
     Partial<Pick<ModuleRegistry, "listDates">>;
@@ -132,7 +131,6 @@ export type ModuleLocation =
   | ({ readonly kind: "archive" } & InArchive)
   | { readonly kind: "elsewhere"; readonly location: string };
 
-/** The module in an archive. */
 type InArchive = Pick<ModuleArchive, "format" | "subdirectory">;
 
 /** A fetch under way, and the clients that wait for it. */
@@ -263,7 +261,6 @@ export class ModuleMirror {
     throw failure("too-busy", "archives that leave the store");
   }
 
-  /** Waits until the archive is stored. */
   async ensureArchive(
     address: ModuleReleaseAddress,
     asker: AbortSignal,

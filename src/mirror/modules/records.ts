@@ -65,7 +65,6 @@ export const moduleVersionNaming = {
   ],
 };
 
-/** Records of releases, one for each. */
 export function moduleReleaseRecords(
   records: RecordStore,
 ): MetadataRecords<ModuleReleaseAddress, ModuleRelease> {

@@ -42,17 +42,13 @@ export interface HeldModule extends ModuleReleaseAddress {
   readonly stored: UsedBlob | undefined;
 }
 
-/** Absent addresses mean all. */
 interface HeldQuestion {
   readonly providers?: readonly ProviderAddress[];
   readonly modules?: readonly ModuleAddress[];
   readonly choose?: (versions: readonly Version[]) => readonly Version[];
 }
 
-/**
- * Lists packages and modules by address, the newest version first, with the
- * errors of unreadable records.
- */
+/** Lists packages and modules by address, the newest version first, with the errors of unreadable records; absent addresses mean all. */
 export async function listHeld(
   { blobs, records, releases, trust }: HeldParts,
   { providers, modules, choose = (versions) => versions }: HeldQuestion,
