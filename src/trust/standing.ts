@@ -3,11 +3,12 @@ import { decideByAge, type AgeDecision, type AgeTerms } from "./age.ts";
 import { agrees, type Content } from "./content.ts";
 import { findKeyDecision, listApproved } from "./decisions.ts";
 import { judgeKey, type KeyQuestion, type KeyVerdict } from "./key-verdict.ts";
-import type {
-  CandidateReason,
-  Evidence,
-  PinnedChecksums,
-  ReleaseTrust,
+import {
+  type CandidateReason,
+  candidateReasons,
+  type Evidence,
+  type PinnedChecksums,
+  type ReleaseTrust,
 } from "./state.ts";
 
 /** Everything that decides on one release. */
@@ -77,13 +78,7 @@ export function isInAgreement(
   return pinned === undefined || agrees(pinned.content, content);
 }
 
-const reasons: ReadonlySet<string> = new Set<CandidateReason>([
-  "revoked",
-  "revoked-content",
-  "not-pinned",
-  "unknown",
-  "other-content",
-]);
+const reasons: ReadonlySet<string> = new Set(candidateReasons);
 
 /** True for evidence that was a candidate when it was judged last. */
 export function isCandidate(

@@ -60,12 +60,19 @@ export type Acceptance =
   | "signatures-off"
   | "unsigned";
 
-/** Reason why a key, or its absence, is not acceptable. */
-export type KeyRefusal =
-  "revoked" | "revoked-content" | "not-pinned" | "unknown";
+/** Reasons why verified evidence is a candidate. */
+export const candidateReasons = [
+  "revoked",
+  "revoked-content",
+  "not-pinned",
+  "unknown",
+  "other-content",
+] as const;
 
-/** Reason why verified evidence is a candidate. */
-export type CandidateReason = KeyRefusal | "other-content";
+export type CandidateReason = (typeof candidateReasons)[number];
+
+/** Reason why a key, or its absence, is not acceptable. */
+export type KeyRefusal = Exclude<CandidateReason, "other-content">;
 
 /** One SHA256SUMS with one signature, or unsigned under an exemption. */
 export interface Evidence {
