@@ -1,24 +1,17 @@
 import { findKeyDecision, type ReleaseName } from "./decisions.ts";
 import type { FirstContact, NamespaceTrust } from "./state.ts";
 
-/** A first contact that is about to be written, and its effect on the namespace. */
-interface Contacted<N extends NamespaceTrust> {
-  /** The same object when the namespace had a first contact before. */
-  readonly namespace: N;
-  /** True where the provider's key differs from those of a namespace that is known. */
-  readonly alarms: boolean;
-}
-
 /**
  * Decides what the first contact with a provider teaches (docs/trust.md, rules 3
  * and 4): the very first one of a namespace gives it a key, a later one counts for
- * its own provider alone.
+ * its own provider alone, with an alarm where its key differs from those of a namespace
+ * that is known.
  */
 export function noteContact<N extends NamespaceTrust>(
   namespace: N,
   type: string,
   { key, newest }: Pick<FirstContact, "key" | "newest">,
-): Contacted<N> {
+) {
   const { firstKey, decisions } = namespace;
   const name = { type, version: newest };
   const isDecided = decisions.keys.some(

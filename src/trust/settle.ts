@@ -85,8 +85,7 @@ export function addEvidence<E extends Evidence>(
   isProtected: (evidence: E) => boolean,
 ): ReleaseTrust<E> {
   const known = release.evidence.find(({ id }) => id === offered.id);
-  const newest =
-    known === undefined ? offered : { ...offered, noted: known.noted };
+  const newest = known ? { ...offered, noted: known.noted } : offered;
   const others = release.evidence.filter(({ id }) => id !== offered.id);
   const dropped =
     others.length < mostEvidence

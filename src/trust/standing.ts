@@ -1,13 +1,14 @@
+import type { Sha256 } from "../address/hash.ts";
 import { decideByAge, type AgeDecision, type AgeTerms } from "./age.ts";
 import { agrees, type Content } from "./content.ts";
 import { findKeyDecision, listApproved } from "./decisions.ts";
 import { judgeKey, type KeyQuestion, type KeyVerdict } from "./key-verdict.ts";
-import type {
-  CandidateReason,
-  Evidence,
-  PinnedChecksums,
-  ReleaseTrust,
-  ServedPackage,
+import {
+  type CandidateReason,
+  candidateReasons,
+  type Evidence,
+  type PinnedChecksums,
+  type ReleaseTrust,
 } from "./state.ts";
 
 /** Everything that decides on one release. */
@@ -25,8 +26,11 @@ export interface Served<E extends Evidence = Evidence> {
   readonly kind: "served";
   /** The evidence that names the most archives. */
   readonly evidence: E;
-  /** Archives by OS_ARCH. */
-  readonly packages: ReadonlyMap<string, ServedPackage<E>>;
+  /** Archives by OS_ARCH, each with the evidence that names it. */
+  readonly packages: ReadonlyMap<
+    string,
+    { readonly sha256: Sha256; readonly evidence: E }
+  >;
   readonly age: AgeDecision;
 }
 
@@ -74,13 +78,7 @@ export function isInAgreement(
   return pinned === undefined || agrees(pinned.content, content);
 }
 
-const reasons: ReadonlySet<string> = new Set<CandidateReason>([
-  "revoked",
-  "revoked-content",
-  "not-pinned",
-  "unknown",
-  "other-content",
-]);
+const reasons: ReadonlySet<string> = new Set(candidateReasons);
 
 /** True for evidence that was a candidate when it was judged last. */
 export function isCandidate(
@@ -152,7 +150,7 @@ function serve<E extends Evidence>(
   question: ReleaseQuestion<E>,
   { content, evidence, since }: Choice<E>,
 ): Served<E> | Refused<E> | undefined {
-  const packages = new Map<string, ServedPackage<E>>();
+  const packages = new Map<string, { sha256: Sha256; evidence: E }>();
   const widest = evidence
     .toReversed()
     .toSorted((one, other) => other.content.size - one.content.size);

@@ -1,4 +1,3 @@
-import type { Sha256 } from "../address/hash.ts";
 import type { Exemption } from "../verification/signed-checksums.ts";
 import type { Content } from "./content.ts";
 import { noDecisions, type Decisions } from "./decisions.ts";
@@ -61,12 +60,19 @@ export type Acceptance =
   | "signatures-off"
   | "unsigned";
 
-/** Reason why a key, or its absence, is not acceptable. */
-export type KeyRefusal =
-  "revoked" | "revoked-content" | "not-pinned" | "unknown";
+/** Reasons why verified evidence is a candidate. */
+export const candidateReasons = [
+  "revoked",
+  "revoked-content",
+  "not-pinned",
+  "unknown",
+  "other-content",
+] as const;
 
-/** Reason why verified evidence is a candidate. */
-export type CandidateReason = KeyRefusal | "other-content";
+export type CandidateReason = (typeof candidateReasons)[number];
+
+/** Reason why a key, or its absence, is not acceptable. */
+export type KeyRefusal = Exclude<CandidateReason, "other-content">;
 
 /** One SHA256SUMS with one signature, or unsigned under an exemption. */
 export interface Evidence {
@@ -102,10 +108,4 @@ export interface ReleaseTrust<E extends Evidence = Evidence> {
   readonly evidence: readonly E[];
   /** Fingerprints that the registry publishes now, by its newest readable answer. */
   readonly published: ReadonlySet<string>;
-}
-
-/** One archive that is served, and the evidence that names it. */
-export interface ServedPackage<E extends Evidence = Evidence> {
-  readonly sha256: Sha256;
-  readonly evidence: E;
 }

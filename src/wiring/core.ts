@@ -21,7 +21,6 @@ import { ModuleMirror } from "../mirror/modules/module-mirror.ts";
 import { ModulePins } from "../mirror/modules/pins.ts";
 import {
   moduleReleaseRecords,
-  ModuleTrustRecords,
   moduleVersionNaming,
 } from "../mirror/modules/records.ts";
 import { formatModuleRelease } from "../mirror/modules/release.ts";
@@ -109,7 +108,6 @@ export function wireCore(
     ...{ judge, clock },
     policyOf: (hostname) => signaturePolicyOf(origins.get(hostname)),
   });
-  const moduleRecords = new ModuleTrustRecords(records);
 
   // What of it is remembered, and asked for again.
   const notFound = Math.min(limits.absence, freshness.versions);
@@ -269,8 +267,8 @@ export function wireCore(
     ...{ blobs, reserve, nearest, admission, clock, offline },
     origins: asked.modules,
     stored: archives,
-    records: moduleRecords,
-    pins: new ModulePins(moduleRecords, trust, events, clock),
+    records,
+    pins: new ModulePins(records, trust, events, clock),
     versions: cache(new VersionRecords(records, moduleVersionNaming)),
     releases: cache(moduleReleaseRecords(records)),
     limits: { ...downloadLimits, ...limits },
@@ -316,7 +314,7 @@ export function wireCore(
     ...{ clock, records, judge, trust, changes, releases, versions, listen },
     ...{ blobs, retention, reserve, bucket, nearest, hashes, archives },
     ...{ clients, notebook, admission, events, catalog, settlements },
-    ...{ standings, providers, modules, moduleRecords, stopFetching, close },
+    ...{ standings, providers, modules, stopFetching, close },
   };
 }
 

@@ -202,7 +202,7 @@ function wireApp(
   const app = makeApp({
     ...{ clients, publicAddress, authentication, readiness, metrics },
     ...{ setUp, findPending, ownOrigin },
-    browse: new BrowsePage(releases, core.moduleRecords),
+    browse: new BrowsePage(releases, core.records),
     explain: (question) => explain(core, question),
     providers: new NetworkMirrorProtocol(providers, platforms, common),
     registry: new ProviderRegistryProtocol(providers, platforms, common),

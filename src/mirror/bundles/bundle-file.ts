@@ -67,7 +67,6 @@ const shape = z.strictObject({
   moduleArchives: contents,
 });
 
-/** A release of which packages were exported. */
 export type BundledRelease = z.output<typeof release>;
 
 /** A version of a module, as clients get it. */
@@ -108,7 +107,6 @@ function parseManifest(text: string): BundleManifest {
   return manifest;
 }
 
-/** A regular file in a bundle. */
 interface BundleMember extends BundleContent {
   readonly name: string;
 }
@@ -120,8 +118,11 @@ const names = {
 };
 
 /** Lists the members behind the manifest, in their order. */
-export function listMembers(manifest: BundleManifest): readonly BundleMember[] {
-  const { proofs, archives, moduleArchives } = manifest;
+export function listMembers({
+  proofs,
+  archives,
+  moduleArchives,
+}: BundleManifest): readonly BundleMember[] {
   return [
     ...proofs.map((one) => ({ ...one, name: names.proof(one.sha256) })),
     ...archives.map((one) => ({ ...one, name: names.archive(one.sha256) })),

@@ -2,7 +2,7 @@ import { createHash, hash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { pack, type Pack } from "tar-stream";
+import { pack } from "tar-stream";
 import type { Sha256 } from "../../address/hash.ts";
 import { formatPlatform } from "../../address/platform.ts";
 import { failure } from "../../errors/index.ts";
@@ -23,7 +23,7 @@ import {
   manifestName,
 } from "./bundle-file.ts";
 
-/** A module that clients may have and that is stored. */
+/** One that clients may have and that is stored. */
 interface ExportedModule {
   readonly address: ModuleReleaseAddress;
   readonly archive: ModuleArchive;
@@ -94,50 +94,40 @@ export function planBundle(
 }
 
 /**
- * Writes the whole bundle beside `path` and gives it its name at the end. `most`
- * is the size of the largest manifest that is read. Returns the size in bytes.
- * Throws export-failed.
+ * Writes the whole bundle beside `path` and gives it its name at the end. `most` is the size of the largest manifest
+ * that is read. Returns the size in bytes. Throws export-failed.
  */
 export async function writeBundle(
   path: string,
-  plan: BundlePlan,
+  { manifest, proofs }: BundlePlan,
   blobs: BlobStore,
   { most, signal }: { readonly most: number; readonly signal: AbortSignal },
 ): Promise<number> {
-  const manifest = formatManifest(plan.manifest);
-  if (Buffer.byteLength(manifest) > most)
+  const text = formatManifest(manifest);
+  if (Buffer.byteLength(text) > most)
     throw failure("export-failed", path, "it lists too much for one bundle");
+  const tar = pack();
+  const addMembers = async () => {
+    const mtime = new Date(0);
+    tar.entry({ name: manifestName, mtime }, text);
+    for (const { name, size, sha256 } of listMembers(manifest)) {
+      const proof = proofs.get(sha256);
+      await pipeline(
+        proof ? [proof] : readArchive(blobs, { sha256, size }, signal),
+        tar.entry({ name, size, mtime }),
+      );
+    }
+    tar.finalize();
+  };
   let size = 0;
   await placeFile(dirname(path), basename(path), async (partial) => {
     await using handle = await open(partial, "wx");
     const file = handle.createWriteStream({ flush: true });
-    const tar = pack();
-    addMembers(tar, manifest, plan, blobs, signal).catch((error: unknown) => {
-      tar.destroy(error as Error);
-    });
+    addMembers().catch((error: unknown) => tar.destroy(error as Error));
     await pipeline(tar, file);
     size = file.bytesWritten;
   });
   return size;
-}
-
-async function addMembers(
-  tar: Pack,
-  text: string,
-  { manifest, proofs }: BundlePlan,
-  blobs: BlobStore,
-  signal: AbortSignal,
-): Promise<void> {
-  const mtime = new Date(0);
-  tar.entry({ name: manifestName, mtime }, text);
-  for (const { name, size, sha256 } of listMembers(manifest)) {
-    const proof = proofs.get(sha256);
-    await pipeline(
-      proof ? [proof] : readArchive(blobs, { sha256, size }, signal),
-      tar.entry({ name, size, mtime }),
-    );
-  }
-  tar.finalize();
 }
 
 /** Reads an archive out of the store. Throws stored-archive-damaged for other bytes than the manifest, which is already written, announces. */

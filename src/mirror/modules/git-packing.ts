@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import pLimit from "p-limit";
-import { pack, type Pack } from "tar-stream";
+import { pack } from "tar-stream";
 import { failure, ProvenderError } from "../../errors/index.ts";
 import {
   GitFailed,
@@ -21,9 +21,7 @@ import {
 import type { GitCheckout } from "../../origin/git/repository.ts";
 import { findEscape, followLink } from "../../verification/archives/members.ts";
 
-/** Bounds on an unpacked module. */
 interface PackLimits {
-  /** Files. */
   readonly entries: number;
   readonly expandedBytes: number;
 }
@@ -50,7 +48,6 @@ export class GitPacker {
     this.#limits = limits;
   }
 
-  /** A tar.gz. */
   async *pack(
     module: string,
     { repository, commit, room, signal }: GitCheckout,
@@ -76,14 +73,9 @@ function translate(
   signal: AbortSignal,
 ): unknown {
   const options = { cause: error };
+  const late = "packing it took too long";
   if (signal.reason instanceof ProvenderError) return signal.reason;
-  if (signal.aborted)
-    return failure(
-      "origin-timeout",
-      module,
-      "packing it took too long",
-      options,
-    );
+  if (signal.aborted) return failure("origin-timeout", module, late, options);
   if (error instanceof RangeError || error instanceof GitFailed)
     return failure("module-archive-refused", module, error.message, options);
   return error;
@@ -119,7 +111,6 @@ async function checkOut(
 interface TreeEntry {
   readonly path: string;
   readonly isLink: boolean;
-  /** Bytes of its content. */
   readonly size: number;
 }
 
@@ -245,26 +236,19 @@ async function* writeArchive(
 ): AsyncGenerator<Uint8Array> {
   const tar = pack();
   const gzip = createGzip();
-  const written = Promise.all([
-    addFiles(tar, files),
-    pipeline(tar, gzip, { signal }),
-  ]);
+  const addFiles = async () => {
+    const mtime = new Date(0);
+    for (const { name, file, size, isExecutable } of files) {
+      const mode = isExecutable ? 0o755 : 0o644;
+      const entry = tar.entry({ name, size, mode, mtime });
+      await pipeline(createReadStream(file), entry);
+    }
+    tar.finalize();
+  };
+  const written = Promise.all([addFiles(), pipeline(tar, gzip, { signal })]);
   written.catch((error: unknown) => tar.destroy(error as Error));
   yield* gzip as AsyncIterable<Uint8Array>;
   await written;
-}
-
-async function addFiles(
-  tar: Pack,
-  files: readonly PackedFile[],
-): Promise<void> {
-  const mtime = new Date(0);
-  for (const { name, file, size, isExecutable } of files) {
-    const mode = isExecutable ? 0o755 : 0o644;
-    const entry = tar.entry({ name, size, mode, mtime });
-    await pipeline(createReadStream(file), entry);
-  }
-  tar.finalize();
 }
 
 function tooMany(most: number, what: string): RangeError {

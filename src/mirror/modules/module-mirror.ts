@@ -26,6 +26,7 @@ import {
   bareVersions,
   type OriginVersions,
 } from "../../origin/registries/registry-answers.ts";
+import type { RecordStore } from "../../store/records/record-store.ts";
 import { decideByAge } from "../../trust/age.ts";
 import { decideByRules } from "../../trust/policy.ts";
 import type { OpenArchive as OpenFile } from "../../verification/archives/open-archive.ts";
@@ -63,7 +64,7 @@ import {
 } from "../trust/left-out.ts";
 import { type GitPacker, NotPackable } from "./git-packing.ts";
 import type { ModulePins } from "./pins.ts";
-import type { ModuleTrustRecords } from "./records.ts";
+import { listModuleVersions } from "./records.ts";
 import {
   type ForeignRelease,
   formatModuleRelease,
@@ -75,7 +76,6 @@ import {
   type ModuleReleaseAddress,
 } from "./release.ts";
 
-/** One configured origin of modules. */
 export interface ModuleOrigin {
   readonly registry: Pick<ModuleRegistry, "listVersions" | "findLocation"> &
     Partial<Pick<ModuleRegistry, "listDates">>;
@@ -90,7 +90,7 @@ interface Surroundings extends ArchiveStore {
   readonly origins: ReadonlyMap<Hostname, ModuleOrigin>;
   readonly versions: MetadataCache<ModuleAddress, VersionList>;
   readonly releases: MetadataCache<ModuleReleaseAddress, ModuleRelease>;
-  readonly records: Pick<ModuleTrustRecords, "listVersions">;
+  readonly records: RecordStore;
   readonly pins: ModulePins;
   readonly admission: Admission;
   readonly clock: Clock;
@@ -131,7 +131,6 @@ export type ModuleLocation =
   | ({ readonly kind: "archive" } & InArchive)
   | { readonly kind: "elsewhere"; readonly location: string };
 
-/** The module in an archive. */
 type InArchive = Pick<ModuleArchive, "format" | "subdirectory">;
 
 /** A fetch under way, and the clients that wait for it. */
@@ -262,7 +261,6 @@ export class ModuleMirror {
     throw failure("too-busy", "archives that leave the store");
   }
 
-  /** Waits until the archive is stored. */
   async ensureArchive(
     address: ModuleReleaseAddress,
     asker: AbortSignal,
@@ -271,7 +269,7 @@ export class ModuleMirror {
     const stored = await this.find(address);
     if (stored !== undefined) return stored;
     const { value: release } = await this.#findRelease(address);
-    return this.#obtain(address, release, sourceOf(address, release), asker);
+    return this.#obtain(address, release, asker);
   }
 
   /** Finds what clients get of a release: its archive where that is stored, or why only they can fetch it. */
@@ -356,7 +354,7 @@ export class ModuleMirror {
   ): Promise<InArchive | ForeignRelease> {
     const source = sourceOf(address, release);
     const asker = new AbortController();
-    const obtained = this.#obtain(address, release, source, asker.signal);
+    const obtained = this.#obtain(address, release, asker.signal);
     if (source.kind === "foreign") return obtained;
     const { subdirectory } = source;
     const format = source.kind === "git" ? "tar.gz" : source.format;
@@ -371,19 +369,18 @@ export class ModuleMirror {
   async #obtain(
     address: ModuleReleaseAddress,
     release: ModuleRelease,
-    source: ModuleSource,
     asker: AbortSignal,
   ): Promise<ModuleArchive | ForeignRelease> {
-    if (source.kind !== "foreign") {
-      const origin = this.#originOf(address.module);
-      const open = (signal: AbortSignal) =>
-        openSource(origin, address, source, release, signal);
-      return this.#fetch(address, open, asker);
+    const source = sourceOf(address, release);
+    if (source.kind === "foreign") {
+      const offered = offerOf(address, release);
+      if (offered) await this.#around.pins.expectSame(address, offered);
+      return { foreign: source.getter };
     }
-    const offered = offerOf(address, release);
-    if (offered !== undefined)
-      await this.#around.pins.expectSame(address, offered);
-    return { foreign: source.getter };
+    const origin = this.#originOf(address.module);
+    const open = (signal: AbortSignal) =>
+      openSource(origin, address, source, release, signal);
+    return this.#fetch(address, open, asker);
   }
 
   /** Starts or joins the fetch of a missing archive. It outlives its clients, but makes way when all of them have left and others wait. */
@@ -524,7 +521,7 @@ export class ModuleMirror {
   }
 
   async #listStored(module: ModuleAddress): Promise<readonly Version[]> {
-    const versions = await this.#around.records.listVersions(module);
+    const versions = await listModuleVersions(this.#around.records, module);
     const found = await Promise.all(
       versions.map((version) => this.find({ module, version })),
     );
@@ -550,9 +547,8 @@ async function askRegistry(
   const { module, version } = address;
   const { revision = 0 } = known ?? {};
   try {
-    const { location, base } = await registry.findLocation(
-      ...([module, version, signal] as const),
-    );
+    const found = await registry.findLocation(module, version, signal);
+    const { location, base } = found;
     const place = { location, base: base.href, revision };
     const source = sourceOf(address, place);
     if (source.kind !== "git") return { ...place, commit: undefined };

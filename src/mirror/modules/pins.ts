@@ -1,13 +1,13 @@
-import { SingleFlight } from "../../concurrency/single-flight.ts";
 import { failure } from "../../errors/index.ts";
 import { asStoreFull } from "../../store/file-failure.ts";
+import type { RecordStore } from "../../store/records/record-store.ts";
 import { listApproved, type Decisions } from "../../trust/decisions.ts";
 import { settleModule, type ModuleEvent } from "../../trust/module-pin.ts";
 import type { TrustEvent } from "../../trust/settle.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { Told, TrustEvents } from "../trust/trust-events.ts";
 import type { TrustStore } from "../trust/trust-store.ts";
-import type { ModuleTrustRecords } from "./records.ts";
+import { changeModule, readModule } from "./records.ts";
 import {
   asDecided,
   formatModuleRelease,
@@ -19,19 +19,15 @@ import {
 
 /** Contents that are kept of one release (docs/trust.md, rule 2). */
 const mostContents = 8;
-/** Attempts at a decision while other replicas write the same record. */
-const mostTries = 8;
-
 /** The one place where modules are admitted: it settles what is known and offered, writes, and answers with what clients get. */
 export class ModulePins {
-  readonly #records: ModuleTrustRecords;
+  readonly #records: RecordStore;
   readonly #trust: TrustStore;
   readonly #events: TrustEvents;
   readonly #clock: Clock;
-  readonly #writing = new SingleFlight<string, void>();
 
   constructor(
-    records: ModuleTrustRecords,
+    records: RecordStore,
     trust: TrustStore,
     events: TrustEvents,
     clock: Clock,
@@ -48,26 +44,31 @@ export class ModulePins {
     offered?: ModuleOffer,
   ): Promise<ModuleOffer | undefined> {
     const entry = await this.#trust.open(address.module);
-    const decide = (before: ModuleTrust) =>
-      settleBy(
-        address,
-        entry.trust.decisions,
-        offered === undefined ? before : addOffer(before, offered),
-        this.#clock.now(),
-      );
-    const name = formatModuleRelease(address);
-    for (let tries = 0; tries < mostTries; tries++) {
-      const before = (await this.#records.read(address)) ?? unknownModule;
-      const { release, served } = decide(before);
+    const decide = (known: ModuleTrust) => {
+      const asked = offered === undefined ? known : addOffer(known, offered);
+      const now = this.#clock.now();
+      const settled = settleBy(address, entry.trust.decisions, asked, now);
       // As they are written.
-      if (JSON.stringify(release) === JSON.stringify(before)) return served;
-      await this.#writing.run(name, () =>
-        this.#write(address, decide).catch((error: unknown) => {
-          throw asStoreFull(name, error);
-        }),
-      );
+      const isSame = JSON.stringify(settled.release) === JSON.stringify(known);
+      return { ...settled, release: isSame ? known : settled.release };
+    };
+    const known = (await readModule(this.#records, address)) ?? unknownModule;
+    let settled = decide(known);
+    if (settled.release === known) return settled.served;
+    try {
+      // The decision together with what people hear of it; another one may have been first.
+      await this.#records.transact(async () => {
+        await changeModule(this.#records, address, (before) => {
+          settled = decide(before);
+          return settled.release;
+        });
+        for (const event of settled.events)
+          await this.#events.note(asDecided(address), inWords(event));
+      });
+    } catch (error) {
+      throw asStoreFull(formatModuleRelease(address), error);
     }
-    throw failure("too-busy", `writers of ${name}`);
+    return settled.served;
   }
 
   /** The same, but an offer pins nothing. */
@@ -99,32 +100,15 @@ export class ModulePins {
     if (isKnown) await this.admit(address, offered);
     return isKnown;
   }
-
-  /** Writes the decision together with what people hear of it. */
-  #write(
-    address: ModuleReleaseAddress,
-    decide: (before: ModuleTrust) => ReturnType<typeof settleBy>,
-  ): Promise<void> {
-    return this.#records.transact(async () => {
-      let events: readonly ModuleEvent[] = [];
-      await this.#records.change(address, (before) => {
-        const settled = decide(before);
-        ({ events } = settled);
-        return settled.release;
-      });
-      for (const event of events)
-        await this.#events.note(asDecided(address), inWords(event));
-    });
-  }
 }
 
 /** Finds what clients get by what is recorded, and changes nothing. */
 export async function findServed(
-  records: Pick<ModuleTrustRecords, "read">,
+  records: RecordStore,
   trust: Pick<TrustStore, "read">,
   address: ModuleReleaseAddress,
 ): Promise<ModuleOffer | undefined> {
-  const release = await records.read(address);
+  const release = await readModule(records, address);
   if (release === undefined) return undefined;
   const { decisions } = await trust.read(address.module);
   return settleBy(address, decisions, release, new Date(0)).served;

@@ -65,7 +65,6 @@ export const moduleVersionNaming = {
   ],
 };
 
-/** Records of releases, one for each. */
 export function moduleReleaseRecords(
   records: RecordStore,
 ): MetadataRecords<ModuleReleaseAddress, ModuleRelease> {
@@ -106,58 +105,52 @@ export async function listOffered(
   );
 }
 
-/** Contents of releases: the pinned one and what was offered beside it, one record a release. */
-export class ModuleTrustRecords {
-  readonly #records: RecordStore;
+/** The contents of a release: the pinned one and what was offered beside it; undefined while nothing was offered. */
+export function readModule(
+  records: RecordStore,
+  address: ModuleReleaseAddress,
+): Promise<ModuleTrust | undefined> {
+  return records.read(trustKey(address), readModuleTrust);
+}
 
-  constructor(records: RecordStore) {
-    this.#records = records;
-  }
+/** Changes a release; no change of any process is lost, and `change` may be called more than once. Durable on return. */
+export function changeModule(
+  records: RecordStore,
+  address: ModuleReleaseAddress,
+  change: (before: ModuleTrust) => ModuleTrust,
+): Promise<void> {
+  return records.change(trustKey(address), readModuleTrust, (before) => {
+    const after = change(before ?? unknownModule);
+    const { pinned, contents: evidence } = after;
+    return after === before ? before : { pinned, evidence };
+  });
+}
 
-  /** Undefined while nothing was offered. */
-  async read(address: ModuleReleaseAddress): Promise<ModuleTrust | undefined> {
-    return this.#records.read(trustKey(address), readModuleTrust);
-  }
+/** Every module of which something is recorded, by name. */
+export async function listModules(
+  records: RecordStore,
+): Promise<readonly ModuleAddress[]> {
+  const tables = ["module_lists", "module_releases", "module_pins"] as const;
+  const listed = tables.map((table) => records.list([table], 4));
+  const found = (await Promise.all(listed)).flat();
+  const names = new Set(found.map((parts) => parts.join("/")));
+  return [...names].toSorted().flatMap((path) => {
+    const [hostname = "", namespace = "", name = "", system = ""] =
+      path.split("/");
+    // A row of another program has no address.
+    return (
+      ifAddress(() => [moduleAddress(hostname, namespace, name, system)]) ?? []
+    );
+  });
+}
 
-  transact<T>(work: () => Promise<T>): Promise<T> {
-    return this.#records.transact(work);
-  }
-
-  /** Changes a release; no change of any process is lost. Durable on return. */
-  async change(
-    address: ModuleReleaseAddress,
-    change: (before: ModuleTrust) => ModuleTrust,
-  ): Promise<void> {
-    await this.#records.change(trustKey(address), readModuleTrust, (before) => {
-      const after = change(before ?? unknownModule);
-      const { pinned, contents: evidence } = after;
-      return after === before ? before : { pinned, evidence };
-    });
-  }
-
-  /** Every module of which something is recorded, by name. */
-  async listModules(): Promise<readonly ModuleAddress[]> {
-    const tables = ["module_lists", "module_releases", "module_pins"] as const;
-    const listed = tables.map((table) => this.#records.list([table], 4));
-    const found = (await Promise.all(listed)).flat();
-    const names = new Set(found.map((parts) => parts.join("/")));
-    return [...names].toSorted().flatMap((path) => {
-      const [hostname = "", namespace = "", name = "", system = ""] =
-        path.split("/");
-      // A row of another program has no address.
-      return (
-        ifAddress(() => [moduleAddress(hostname, namespace, name, system)]) ??
-        []
-      );
-    });
-  }
-
-  /** The versions of which something is recorded, in no order. */
-  async listVersions(module: ModuleAddress): Promise<readonly Version[]> {
-    const key = ["module_pins", ...partsOf(module)] as const;
-    const found = await this.#records.list(key);
-    return found.flat().filter(isVersion);
-  }
+/** The versions of which something is recorded, in no order. */
+export async function listModuleVersions(
+  records: RecordStore,
+  module: ModuleAddress,
+): Promise<readonly Version[]> {
+  const found = await records.list(["module_pins", ...partsOf(module)]);
+  return found.flat().filter(isVersion);
 }
 
 export function readModuleTrust(body: unknown): ModuleTrust {

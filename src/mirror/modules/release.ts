@@ -9,7 +9,6 @@ import type { Sha256 } from "../../address/hash.ts";
 import type { ModuleContent, ModulePin } from "../../trust/module-pin.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 
-/** A module at a version. */
 export interface ModuleReleaseAddress {
   readonly module: ModuleAddress;
   readonly version: Version;
@@ -31,7 +30,6 @@ export interface ModuleRelease extends ModulePlace {
   readonly revision: number;
 }
 
-/** The archive of a release. */
 export interface ModuleArchive {
   readonly sha256: Sha256;
   readonly format: ArchiveFormat;
@@ -68,7 +66,6 @@ export interface ModuleOffer extends ModuleContent {
 
 export type ModuleTrust = ModulePin<ModuleOffer>;
 
-/** A release of which nothing is known yet. */
 export const unknownModule: ModuleTrust = { pinned: undefined, contents: [] };
 
 /** Names the release as records and decisions do. */

@@ -101,7 +101,6 @@ function formatCounts(versions: readonly LeftOut[]): string {
     .join(", ");
 }
 
-/** Undefined for none. */
 export function describeLeftOut(
   versions: readonly LeftOut[],
 ): string | undefined {

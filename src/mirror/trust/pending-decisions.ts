@@ -37,49 +37,30 @@ export interface PendingDecision extends ReleaseAddress, Candidate {
   readonly setting: string | undefined;
 }
 
-/** Pending decisions of every namespace. */
-interface PendingDecisions {
-  readonly pending: readonly PendingDecision[];
-  /** Candidates that the bounds dropped. */
-  readonly dropped: number;
-  /** Reasons why those of other namespaces are not known. */
-  readonly unreadable: readonly (
-    Failure<"record-unreadable"> | Failure<"malformed-address">
-  )[];
-}
-
 /** Milliseconds for which a list is good enough: it is read from every namespace's records. */
 const rememberedFor = 10_000;
 
-/** Lists pending decisions for readers that ask often. */
-export function watchPending(
-  store: TrustStore,
-  rules: () => AdmissionRules,
-): () => Promise<PendingDecisions> {
-  return remembered(rememberedFor, () => listAllPending(store, rules()));
-}
-
-/** Lists what needs a decision, in every namespace. */
-async function listAllPending(
-  store: TrustStore,
-  rules: AdmissionRules,
-): Promise<PendingDecisions> {
-  const pending: PendingDecision[] = [];
-  const unreadable: PendingDecisions["unreadable"][number][] = [];
-  let dropped = 0;
-  for await (const one of store.readAll())
-    try {
-      if ("problem" in one) unreadable.push(one.problem);
-      else {
-        pending.push(...listPending(one, rules));
-        dropped += countDropped(one.candidates);
+/** Lists what needs a decision in every namespace, for readers that ask often; `dropped` counts candidates that the bounds dropped. */
+export function watchPending(store: TrustStore, rules: () => AdmissionRules) {
+  return remembered(rememberedFor, async () => {
+    const pending: PendingDecision[] = [];
+    /** Why those of other namespaces are not known. */
+    const unreadable: Failure<"record-unreadable" | "malformed-address">[] = [];
+    let dropped = 0;
+    for await (const one of store.readAll())
+      try {
+        if ("problem" in one) unreadable.push(one.problem);
+        else {
+          pending.push(...listPending(one, rules()));
+          dropped += countDropped(one.candidates);
+        }
+      } catch (error) {
+        // A row whose key is no namespace.
+        if (!isFailure(error, "malformed-address")) throw error;
+        unreadable.push(error);
       }
-    } catch (error) {
-      // A row whose key is no namespace.
-      if (!isFailure(error, "malformed-address")) throw error;
-      unreadable.push(error);
-    }
-  return { pending, dropped, unreadable };
+    return { pending, dropped, unreadable };
+  });
 }
 
 /** Lists what needs a decision in one namespace. */

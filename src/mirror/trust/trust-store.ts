@@ -8,6 +8,7 @@ import type { RecordStore } from "../../store/records/record-store.ts";
 import { noCandidates, type Candidates } from "../../trust/candidates.ts";
 import type { Decisions } from "../../trust/decisions.ts";
 import {
+  candidateReasons,
   emptyNamespace,
   type FirstContact,
   type NamespaceTrust,
@@ -430,19 +431,13 @@ export function writeContact(contact: FirstContact) {
   return { ...contact, versions: [...versions], published: [...published] };
 }
 
-const reasons = [
-  "revoked",
-  "revoked-content",
-  "not-pinned",
-  "unknown",
-] as const;
 const candidatesShape = z.object({
   list: z.array(
     z.object({
       version: text,
       sha256sums: text,
       fingerprint: optionalText,
-      reason: z.enum([...reasons, "other-content"]),
+      reason: z.enum(candidateReasons),
       since: moment,
     }),
   ),

@@ -7,7 +7,7 @@ import { newestFirst, type Version } from "../../address/version.ts";
 import { type Failure, isFailure } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
-import { ModuleTrustRecords } from "../modules/records.ts";
+import { listModules, listModuleVersions } from "../modules/records.ts";
 import type { ModuleReleaseAddress } from "../modules/release.ts";
 import { findServed } from "../modules/pins.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
@@ -42,22 +42,17 @@ export interface HeldModule extends ModuleReleaseAddress {
   readonly stored: UsedBlob | undefined;
 }
 
-/** Absent addresses mean all. */
 interface HeldQuestion {
   readonly providers?: readonly ProviderAddress[];
   readonly modules?: readonly ModuleAddress[];
   readonly choose?: (versions: readonly Version[]) => readonly Version[];
 }
 
-/**
- * Lists packages and modules by address, the newest version first, with the
- * errors of unreadable records.
- */
+/** Lists packages and modules by address, the newest version first, with the errors of unreadable records; absent addresses mean all. */
 export async function listHeld(
   { blobs, records, releases, trust }: HeldParts,
   { providers, modules, choose = (versions) => versions }: HeldQuestion,
 ) {
-  const moduleRecords = new ModuleTrustRecords(records);
   const used = await Array.fromAsync(listUsed(blobs));
   const stored = new Map(used.map((one) => [one.sha256, one]));
   const packages = await gather(
@@ -67,12 +62,12 @@ export async function listHeld(
       describePackages(releases, { provider, version }, stored),
   );
   const versions = await gather(
-    modules ?? (await moduleRecords.listModules()),
+    modules ?? (await listModules(records)),
     async (module) =>
-      choose(newestFirst(await moduleRecords.listVersions(module))),
+      choose(newestFirst(await listModuleVersions(records, module))),
     async (module, version): Promise<readonly HeldModule[]> => {
       const address = { module, version };
-      const served = await findServed(moduleRecords, trust, address);
+      const served = await findServed(records, trust, address);
       const { sha256, commit } = served?.archive ?? {};
       const archive = sha256 === undefined ? undefined : stored.get(sha256);
       return [{ ...address, sha256, commit, stored: archive }];

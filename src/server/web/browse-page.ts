@@ -9,8 +9,12 @@ import {
 } from "../../address/provider-address.ts";
 import { newestFirst, type Version } from "../../address/version.ts";
 import { remembered } from "../../concurrency/remembered.ts";
-import type { ModuleTrustRecords } from "../../mirror/modules/records.ts";
+import {
+  listModules,
+  listModuleVersions,
+} from "../../mirror/modules/records.ts";
 import type { ReleaseRecords } from "../../mirror/releases/records.ts";
+import type { RecordStore } from "../../store/records/record-store.ts";
 import type { RequestContext } from "../http/request-context.ts";
 import { html, type Html } from "./html.ts";
 import { sendPage, table } from "./page.ts";
@@ -29,16 +33,16 @@ const pageSize = 50;
  */
 export class BrowsePage {
   readonly #releases: ReleaseRecords;
-  readonly #modules: ModuleTrustRecords;
+  readonly #records: RecordStore;
   readonly #listHeld: () => Promise<readonly (readonly [string, string])[]>;
   readonly #turn = pLimit(madeAtOnce);
 
-  constructor(releases: ReleaseRecords, modules: ModuleTrustRecords) {
+  constructor(releases: ReleaseRecords, records: RecordStore) {
     this.#releases = releases;
-    this.#modules = modules;
+    this.#records = records;
     this.#listHeld = remembered(rememberedFor, async () => {
       const providers = await releases.listProviders();
-      const found = await modules.listModules();
+      const found = await listModules(records);
       return [
         ...providers.map((one) => ["provider", formatProviderAddress(one)]),
         ...found.map((one) => ["module", formatModuleAddress(one)]),
@@ -58,7 +62,7 @@ export class BrowsePage {
       }
       if (module !== null) {
         const address = parseModuleAddress(module, "");
-        const versions = await this.#modules.listVersions(address);
+        const versions = await listModuleVersions(this.#records, address);
         return sendVersions(ctx, formatModuleAddress(address), versions);
       }
       return this.#sendAll(ctx, query);

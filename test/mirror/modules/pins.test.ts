@@ -5,7 +5,7 @@ import { moduleAddress } from "../../../src/address/module-address.ts";
 import { parseVersion } from "../../../src/address/version.ts";
 import {
   listOffered,
-  ModuleTrustRecords,
+  readModule,
 } from "../../../src/mirror/modules/records.ts";
 import { ModulePins } from "../../../src/mirror/modules/pins.ts";
 import { asDecided } from "../../../src/mirror/modules/release.ts";
@@ -33,13 +33,12 @@ type Layout = Awaited<ReturnType<typeof makeLayout>>;
 function open(layout: Layout) {
   const writes = new Writes();
   const stored = new FailingRecords(layout, writes);
-  const records = new ModuleTrustRecords(stored);
   const trust = new TrustStore(stored, new ProviderChanges(stored));
   const alarms = new Alarms(pino({ enabled: false }), undefined);
   const audit = new FailingAudit(layout, stored);
   const events = new TrustEvents(trust, { audit, alarms, clock });
-  const pins = new ModulePins(records, trust, events, clock);
-  return { writes, stored, records, trust, alarms, pins };
+  const pins = new ModulePins(stored, trust, events, clock);
+  return { writes, stored, trust, alarms, pins };
 }
 
 const servedBy = async ({ pins }: ReturnType<typeof open>) =>
@@ -73,7 +72,7 @@ it("candidates are bounded, and the pinned content stays in their midst", async 
   const { list, dropped } = await mirror.trust.readCandidates(provider);
   expect(list.map(({ sha256sums }) => sha256sums[0]).join("")).toBe("456789ab");
   expect(dropped).toBe(3);
-  const known = await mirror.records.read(address);
+  const known = await readModule(mirror.stored, address);
   expect(known?.contents).toHaveLength(8);
   expect(raise).toHaveBeenCalledTimes(11);
 });
@@ -88,7 +87,7 @@ it("candidates are read from the record of the release too, for decisions on wha
 it("an offer that is compared pins nothing", async () => {
   const mirror = open(await makeLayout());
   expect(await mirror.pins.compare(address, offer("a"))).toBeUndefined();
-  expect(await mirror.records.read(address)).toBeUndefined();
+  expect(await readModule(mirror.stored, address)).toBeUndefined();
 });
 
 it.each([
@@ -104,7 +103,7 @@ it.each([
     await failing.pins.settle(address, offer(digit)).catch(() => undefined);
   const mirror = open(layout);
   for (const digit of "ab") await mirror.pins.settle(address, offer(digit));
-  const pinned = (await mirror.records.read(address))?.pinned;
+  const pinned = (await readModule(mirror.stored, address))?.pinned;
   expect((await mirror.trust.readCandidates(provider)).list).toHaveLength(1);
   expect(await servedBy(mirror)).toBe(pinned?.digest);
 });
