@@ -101,7 +101,6 @@ export const groups: Readonly<Record<string, Group>> = {
       "test/mirror/cache/unknown-providers.test.ts",
       "test/mirror/upkeep/retention.test.ts",
       "test/mirror/modules/{stored-modules,damaged-lists,ages}.test.ts",
-      "test/mirror/trust/key-rotation.test.ts",
       "test/server/unexpected-errors.test.ts",
     ],
   },

@@ -24,22 +24,9 @@ type Settings = Readonly<Record<string, unknown>>;
 /** Namespace as `trust list --json` shows it. */
 export interface ListedTrust {
   readonly namespace: string;
-  readonly firstKey: {
-    readonly fingerprint: string | null;
-    readonly type: string;
-  } | null;
-  readonly providerKeys: readonly { readonly fingerprint: string }[];
   readonly keys: readonly {
     readonly fingerprint: string;
     readonly decision: string;
-    readonly type: string | null;
-    readonly version: string | null;
-  }[];
-  readonly contents: readonly { readonly sha256sums: string }[];
-  readonly contacts: readonly {
-    readonly type: string;
-    readonly key: string | null;
-    readonly newest: string;
   }[];
   readonly candidates: readonly {
     readonly type: string;

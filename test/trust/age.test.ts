@@ -1,70 +1,50 @@
-import { describe, expect, test } from "vitest";
+import { expect, it } from "vitest";
 import { decideByAge } from "../../src/trust/age.ts";
 
-const week = 7 * 86_400_000;
+const day = 86_400_000;
 const now = new Date("2026-11-21T10:00:00Z");
+const week = 7;
 
-function ago(milliseconds: number): Date {
-  return new Date(now.getTime() - milliseconds);
-}
+/** So many days ago. */
+const ago = (days: number) => new Date(now.getTime() - days * day);
 
-describe("the age of a version", () => {
-  const ask = (signedAt?: Date, seenAt?: Date, minimumAge = week) =>
-    decideByAge({ minimumAge, isUnlisted: false, seenAt, now }, signedAt);
+/** Days of signature and first sight before now, and what is said: "old", the days to wait, or "never". */
+it.each<
+  [
+    what: string,
+    signedAt: Date | undefined,
+    seenAt: Date | undefined,
+    said: "old" | "never" | number,
+    minimumAge?: number,
+  ]
+>([
+  ["enough from the very moment on", ago(week), undefined, "old"],
+  ["not enough a moment before", ago(week - 1 / day), undefined, 1 / day],
+  ["counted from first sight, if that was later", ago(14), ago(1), 6],
+  ["counted from the signature, if that was later", ago(0), ago(14), week],
+  ["enough from the later one on", ago(14), ago(week), "old"],
+  ["counted from first sight alone", undefined, ago(week), "old"],
+  ["not enough from first sight alone", undefined, ago(0), week],
+  ["never enough without a date", undefined, undefined, "never"],
+  ["never enough with a malformed date", new Date(NaN), undefined, "never"],
+  ["never enough with one of two malformed", new Date(NaN), ago(14), "never"],
+  ["never enough with a date too far away", new Date(8.64e15), ago(9), "never"],
+  ["counted from a date that lies ahead", ago(-week), undefined, 14],
+  ["of no matter where no minimum is set", undefined, undefined, "old", 0],
+  ["of no matter then ahead of its date", ago(-week), undefined, "old", 0],
+])("the age of a version is %s", (_, signedAt, seenAt, said, days = week) => {
+  const terms = { minimumAge: days * day, isUnlisted: false, seenAt, now };
+  const availableAt =
+    typeof said === "number" ? new Date(now.getTime() + said * day) : undefined;
+  expect(decideByAge(terms, signedAt)).toEqual(
+    said === "old" ? { old: true } : { old: false, availableAt },
+  );
+});
 
-  test("is enough from the very moment on", () => {
-    expect(ask(ago(week))).toEqual({ old: true });
-    expect(ask(ago(week - 1))).toEqual({
-      old: false,
-      availableAt: new Date(now.getTime() + 1),
-    });
-  });
-
-  test("counts from the later of signature and first sight", () => {
-    expect(ask(ago(2 * week), ago(week / 7))).toEqual({
-      old: false,
-      availableAt: new Date(now.getTime() + (week * 6) / 7),
-    });
-    expect(ask(ago(0), ago(2 * week))).toEqual({
-      old: false,
-      availableAt: new Date(now.getTime() + week),
-    });
-    expect(ask(ago(2 * week), ago(week))).toEqual({ old: true });
-  });
-
-  test("counts from the only date there is", () => {
-    expect(ask(undefined, ago(week))).toEqual({ old: true });
-    expect(ask(undefined, ago(0)).old).toBe(false);
-  });
-
-  test("is never enough without a date", () => {
-    expect(ask()).toEqual({ old: false, availableAt: undefined });
-  });
-
-  test("is never enough for a version that no list ever showed, with any date of its signature", () => {
-    const decide = (minimumAge: number, seenAt?: Date) =>
-      decideByAge({ minimumAge, isUnlisted: true, seenAt, now }, ago(9 * week));
-    for (const seenAt of [undefined, ago(9 * week)])
-      expect(decide(1, seenAt)).toEqual({ old: false, availableAt: undefined });
-    expect(decide(0)).toEqual({ old: true });
-  });
-
-  test("is never enough with a date that is malformed or too far away", () => {
-    const unknown = { old: false, availableAt: undefined };
-    expect(ask(new Date(NaN))).toEqual(unknown);
-    expect(ask(new Date(NaN), ago(2 * week))).toEqual(unknown);
-    expect(ask(new Date(8.64e15))).toEqual(unknown);
-  });
-
-  test("waits for a date that lies ahead, and then for the minimum age", () => {
-    expect(ask(ago(-week))).toEqual({
-      old: false,
-      availableAt: new Date(now.getTime() + 2 * week),
-    });
-  });
-
-  test("does not matter when no minimum is set", () => {
-    expect(ask(undefined, undefined, 0)).toEqual({ old: true });
-    expect(ask(ago(-week), undefined, 0)).toEqual({ old: true });
-  });
+it("the age of a version that no list ever showed is never enough, with any date of its signature", () => {
+  const decide = (minimumAge: number, seenAt?: Date) =>
+    decideByAge({ minimumAge, isUnlisted: true, seenAt, now }, ago(63));
+  for (const seenAt of [undefined, ago(63)])
+    expect(decide(1, seenAt)).toEqual({ old: false, availableAt: undefined });
+  expect(decide(0)).toEqual({ old: true });
 });

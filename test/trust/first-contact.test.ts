@@ -14,58 +14,62 @@ const approving = (fingerprint: string, scope = {}) => ({
   },
 });
 
-describe("first contact", () => {
-  it("gives a namespace its key when it is the very first one", () => {
-    const { namespace: after, alarms } = noteContact(
-      emptyNamespace,
-      "aws",
-      of(K),
+const empty = emptyNamespace;
+const firstKey = (fingerprint: string | undefined) => ({
+  ...{ fingerprint, type: "aws" },
+});
+const revoking = {
+  decisions: { keys: [keyDecision(E, "revoked")], contents: [] },
+};
+const named = { ...empty, ...approving(K, { type: null }) };
+
+it.each([
+  ["gives a namespace its key", empty, "aws", K, firstKey(K), false],
+  [
+    "gives it none for ever when the newest release is unsigned",
+    empty,
+    "aws",
+    undefined,
+    firstKey(undefined),
+    false,
+  ],
+  ["teaches a known one nothing", namespace(), "gcp", K, firstKey(K), false],
+  ["with an alarm for another", namespace(), "gcp", E, firstKey(K), true],
+  ["and for none", namespace(), "gcp", undefined, firstKey(K), true],
+  [
+    "gives no key where an operator named keys before",
+    named,
+    "aws",
+    E,
+    firstKey(undefined),
+    true,
+  ],
+  ["without an alarm for those", named, "aws", K, firstKey(undefined), false],
+  [
+    "gives one where operators only revoked keys",
+    { ...empty, ...revoking },
+    "aws",
+    K,
+    firstKey(K),
+    false,
+  ],
+  [
+    "raises no alarm for a key that is approved for the provider",
+    namespace(approving(E, { type: "gcp" })),
+    "gcp",
+    E,
+    firstKey(K),
+    false,
+  ],
+] as const)("first contact %s", (_, known, type, key, learnt, alarms) => {
+  const noted = noteContact(known, type, of(key));
+  expect(noted.namespace.firstKey).toEqual(learnt);
+  expect(noted.alarms).toBe(alarms);
+  if (known.firstKey) expect(noted.namespace).toBe(known);
+  else
+    expect(noteContact(noted.namespace, "gcp", of(E)).namespace).toBe(
+      noted.namespace,
     );
-    expect(after.firstKey).toEqual({ fingerprint: K, type: "aws" });
-    expect(alarms).toBe(false);
-  });
-
-  it("gives it none for ever when the newest release is unsigned", () => {
-    const { namespace: after } = noteContact(
-      emptyNamespace,
-      "aws",
-      of(undefined),
-    );
-    expect(after.firstKey).toEqual({ fingerprint: undefined, type: "aws" });
-    const { namespace: later } = noteContact(after, "gcp", of(E));
-    expect(later).toBe(after);
-  });
-
-  it("teaches a known namespace nothing, with an alarm for another key", () => {
-    const known = namespace();
-    expect(noteContact(known, "gcp", of(K))).toEqual({
-      ...{ namespace: known, alarms: false },
-    });
-    expect(noteContact(known, "gcp", of(E))).toEqual({
-      ...{ namespace: known, alarms: true },
-    });
-    expect(noteContact(known, "gcp", of(undefined)).alarms).toBe(true);
-  });
-
-  it("gives no key to a namespace whose keys an operator named before", () => {
-    const known = { ...emptyNamespace, ...approving(K, { type: null }) };
-    const { namespace: after, alarms } = noteContact(known, "aws", of(E));
-    expect(after.firstKey).toEqual({ fingerprint: undefined, type: "aws" });
-    expect(alarms).toBe(true);
-    expect(noteContact(known, "aws", of(K)).alarms).toBe(false);
-  });
-
-  it("gives one where operators only revoked keys", () => {
-    const decisions = { keys: [keyDecision(E, "revoked")], contents: [] };
-    const known = { ...emptyNamespace, decisions };
-    const { namespace: after } = noteContact(known, "aws", of(K));
-    expect(after.firstKey?.fingerprint).toBe(K);
-  });
-
-  it("raises no alarm for a key that is approved for the provider", () => {
-    const known = namespace(approving(E, { type: "gcp" }));
-    expect(noteContact(known, "gcp", of(E)).alarms).toBe(false);
-  });
 });
 
 describe("a provider's own key", () => {

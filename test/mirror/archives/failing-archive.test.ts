@@ -11,7 +11,6 @@ import {
   digest,
   expectCut,
   expectRefusal,
-  sha256Of,
   startFailingOrigin,
 } from "../../scenes/failing-origin.ts";
 
@@ -129,23 +128,6 @@ describe("an archive that goes wrong after its first bytes", () => {
     const answer = await origin.ask(release, "archive");
     expect(answer.complete).toBe(true);
     expect(digest(answer.body)).toBe(release.archive("linux_amd64").sha256);
-  });
-});
-
-describe("many clients of an archive in flight", () => {
-  it("go on when the first one leaves", async () => {
-    const { registry } = origin;
-    const release = await origin.publish();
-    const held = barrier();
-    registry.script("archive", held.afterBytes(200_000));
-    registry.requests.clear();
-    const first = await openArchive(release);
-    await held.reached;
-    const second = origin.ask(release, "archive");
-    first.destroy();
-    held.release();
-    expect(digest((await second).body)).toBe(sha256Of(release));
-    expect(registry.requests.count("archive")).toBe(1);
   });
 });
 

@@ -21,9 +21,7 @@ describe("hostile archives", () => {
     [
       ["tar.gz", "a member above", () => tarGz([["a/../../out.tf", "x"]])],
       ["tar.gz", "a link above", () => tarGz([["a/b", link("../../c")]])],
-      ["tar.gz", "a named pipe", () => tarGz([["pipe", { type: "fifo" }]])],
       ["tar.gz", "a bomb", () => Promise.resolve(bomb)],
-      ["tar.gz", "no archive", () => Promise.resolve(Buffer.from("hello"))],
       ["zip", "a member above the folder", () => zip([["../out.tf", "x"]])],
       ["zip", "a link out", () => zip([["a", "/etc/passwd", 0o120777]])],
       ["zip", "a bomb", () => zip([["a", Buffer.alloc(64 << 20)]])],

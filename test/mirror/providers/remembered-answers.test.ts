@@ -1,12 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
 import { failure } from "../../../src/errors/index.ts";
-import { decide } from "../../../src/trust/decisions.ts";
 import {
-  acme,
   freshness,
   makeSigners,
-  type MirrorInProcess,
   MirrorScene,
 } from "../../scenes/mirror-in-process.ts";
 
@@ -14,15 +11,6 @@ const { K } = await makeSigners();
 const day = 86_400_000;
 /** Milliseconds until a verification that failed is tried again. */
 const pause = freshness / 2;
-
-/** Revokes the key of one release. */
-const revoke = ({ trust }: MirrorInProcess, version: string) =>
-  trust.decide(acme, (decisions) =>
-    decide(decisions, {
-      ...{ type: "thing", version, fingerprint: K.fingerprint },
-      ...{ decision: "revoked", at: "2026-01-01T00:00:00.000Z" },
-    }),
-  );
 
 /** A mirror that answered for three releases, and answers from memory. */
 async function startWarm() {
@@ -37,34 +25,6 @@ async function startWarm() {
   }
   return { scene, mirror };
 }
-
-it("forgets what it remembers with each decision of its own process", async () => {
-  const { mirror } = await startWarm();
-  await revoke(mirror, "1.0.0");
-  expect(await mirror.version("1.0.0")).toBe("key-refused: revoked");
-  expect(await mirror.index()).toBe("1.2.0 1.1.0");
-  await revoke(mirror, "1.1.0");
-  expect(await mirror.index()).toBe("1.2.0");
-  expect(await mirror.version("1.1.0")).toBe("key-refused: revoked");
-});
-
-it("forgets it with each decision of another process", async () => {
-  const { scene, mirror } = await startWarm();
-  const other = scene.start();
-  await revoke(other, "1.2.0");
-  // The first look at what others wrote names no record; the later ones do.
-  expect(await mirror.index()).toBe("1.1.0 1.0.0");
-  for (const [version, rest] of [
-    ["1.0.0", "1.1.0"],
-    ["1.1.0", "nothing-admitted"],
-  ] as const) {
-    await mirror.index();
-    await mirror.version(version);
-    await revoke(other, version);
-    expect(await mirror.version(version)).toBe("key-refused: revoked");
-    expect(await mirror.index()).toBe(rest);
-  }
-});
 
 it("lists a version at the moment in which it is old enough, while its list is fresh", async () => {
   const scene = await MirrorScene.prepare({ minimumAge: day });

@@ -1,7 +1,7 @@
 import { readdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { failing } from "../../scenes/failing.ts";
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { parseSha256, type Sha256 } from "../../../src/address/hash.ts";
 import { PackageHashes } from "../../../src/mirror/releases/package-hashes.ts";
 import { blobPath } from "../../../src/store/layout.ts";
@@ -30,36 +30,36 @@ class WatchedThreads extends ArchiveThreads {
       await this.after();
     }
   }
-
-  /** Resets the scene for the next test. */
-  reset(): void {
-    this.asked = 0;
-    this.before = this.after = () => undefined;
-  }
 }
 
-/** An archive with this content; `deflate` makes other bytes with the same h1. */
-function zipOf(content: string, deflate = false) {
-  const bytes = zipBytes([{ name: "provider", content, deflate }]);
-  const h1 = hashOf([["provider", Buffer.from(content)]]);
-  return { bytes, sha256: digest(bytes), h1 };
+function zipOf(name: string, content: string) {
+  const bytes = zipBytes([{ name, content }]);
+  return { bytes, sha256: parseSha256(hash("sha256", bytes)) };
 }
 
-/** One that no h1 can be computed of. */
-function unhashableZip() {
-  const bytes = zipBytes([{ name: "folder/", content: "" }]);
-  return { bytes, sha256: digest(bytes) };
-}
+const archive = zipOf("provider", "a");
+const { sha256 } = archive;
+const h1 = hashOf([["provider", Buffer.from("a")]]);
+const unhashable = zipOf("folder/", "");
 
-function digest(bytes: Uint8Array): Sha256 {
-  return parseSha256(createHash("sha256").update(bytes).digest("hex"));
-}
+const watched = new WatchedThreads();
+beforeEach(() => {
+  watched.asked = 0;
+  watched.before = watched.after = () => undefined;
+});
+afterAll(() => watched.close());
 
-/** The hashes of a store of its own; answers wait for one for so many milliseconds of `patience`, by default longer than any test lasts. */
-async function prepareHashes(threads: ArchiveThreads, patience = 600_000) {
+/** The hashes of a store that has the archive, and one that cannot be hashed; answers wait for one for so many milliseconds of `patience`, by default longer than any test lasts. */
+async function prepare(patience = 600_000, threads = watched) {
   const layout = await makeLayout();
   const blobs = openBlobs(layout);
   const records = openRecords(layout);
+  for (const { bytes, sha256 } of [archive, unhashable]) {
+    const spool = await blobs.createSpool();
+    await spool.append(bytes);
+    await blobs.commit(spool, sha256);
+    await spool.release();
+  }
   const failures: { readonly sha256: Sha256; readonly error: unknown }[] = [];
   /** Opens the hashes as another process would, or this one after a start. */
   const open = () =>
@@ -76,38 +76,11 @@ async function prepareHashes(threads: ArchiveThreads, patience = 600_000) {
     writeRecord: (sha256: Sha256, body: unknown) =>
       records.change(recordKey(sha256), Object, () => body),
     pathOf: (sha256: Sha256) => blobPath(layout, sha256),
-    store: async ({ bytes, sha256 }: Stored) => {
-      const spool = await blobs.createSpool();
-      await spool.append(bytes);
-      await blobs.commit(spool, sha256);
-      await spool.release();
-    },
   };
-}
-
-interface Stored {
-  readonly bytes: Uint8Array;
-  readonly sha256: Sha256;
 }
 
 function recordKey(sha256: Sha256) {
   return ["package_hashes", sha256] as const;
-}
-
-const threads = new WatchedThreads();
-beforeEach(() => threads.reset());
-afterAll(() => threads.close());
-
-const archive = zipOf("a");
-const { sha256, h1 } = archive;
-const unhashable = unhashableZip();
-
-/** Hashes of a store that has the archive, and one that cannot be hashed. */
-async function prepare(patience?: number) {
-  const scene = await prepareHashes(threads, patience);
-  await scene.store(archive);
-  await scene.store(unhashable);
-  return scene;
 }
 
 /** Files of the archive that this process has open. */
@@ -129,7 +102,7 @@ describe("the h1 of an archive", () => {
       expect(await hashes[ask](sha256)).toBe(h1);
       expect(await recordOf(sha256)).toEqual({ hash: h1 });
       expect(await hashes[ask](sha256)).toBe(h1);
-      expect(threads.asked).toBe(1);
+      expect(watched.asked).toBe(1);
       expect(countOpen(pathOf(sha256))).toBe(0);
       expect(failures).toEqual([]);
     },
@@ -145,7 +118,7 @@ describe("the h1 of an archive", () => {
       expect(await reopened[ask](sha256)).toBe(h1);
       await records.remove(recordKey(sha256));
       expect(await reopened.find(sha256)).toBe(h1);
-      expect(threads.asked).toBe(1);
+      expect(watched.asked).toBe(1);
     },
   );
 
@@ -154,7 +127,7 @@ describe("the h1 of an archive", () => {
     const asked = [hashes.find(sha256), hashes.wait(sha256)];
     hashes.schedule(sha256, Promise.resolve());
     expect(await Promise.all(asked)).toEqual([h1, h1]);
-    expect(threads.asked).toBe(1);
+    expect(watched.asked).toBe(1);
   });
 
   it.each(["find", "wait"] as const)(
@@ -167,7 +140,7 @@ describe("the h1 of an archive", () => {
       const recorded = { unhashable: "it has an entry for a directory" };
       expect(await recordOf(none)).toEqual(recorded);
       expect(await open()[ask](none)).toBeUndefined();
-      expect(threads.asked).toBe(1);
+      expect(watched.asked).toBe(1);
       expect(failures).toEqual([]);
     },
   );
@@ -188,12 +161,13 @@ describe("an h1 that cannot be computed now", () => {
     "is withheld for an archive that was damaged %s it was hashed",
     async (moment) => {
       const { hashes, failures, pathOf, recordOf } = await prepare();
-      const damage = () => writeFileSync(pathOf(sha256), zipOf("b").bytes);
+      const damage = () =>
+        writeFileSync(pathOf(sha256), zipOf("provider", "b").bytes);
       if (moment === "before") damage();
-      else threads.after = damage;
+      else watched.after = damage;
       const path = pathOf(sha256);
       expect(await hashes.find(sha256)).toBeUndefined();
-      expect(threads.asked).toBe(moment === "before" ? 0 : 1);
+      expect(watched.asked).toBe(moment === "before" ? 0 : 1);
       const error = failing("stored-archive-damaged") as unknown;
       expect(failures).toEqual([{ sha256, error }]);
       expect(await recordOf(sha256)).toBeUndefined();
@@ -203,8 +177,7 @@ describe("an h1 that cannot be computed now", () => {
 
   it("says nothing of an archive that took too long, which is hashed when it is asked for again", async () => {
     const hasty = new WatchedThreads(1);
-    const { store, hashes, failures } = await prepareHashes(hasty);
-    await store(archive);
+    const { hashes, failures } = await prepare(600_000, hasty);
     expect(await hashes.wait(sha256)).toBeUndefined();
     expect(failures.map(({ error }) => error)).toEqual([
       failing("archive-unhashable"),
@@ -219,7 +192,7 @@ describe("an h1 that takes its time", () => {
   it("is waited for as long as it takes, but by no answer for longer than its patience", async () => {
     const { hashes } = await prepare(10);
     const { promise, resolve } = Promise.withResolvers<void>();
-    threads.before = () => promise;
+    watched.before = () => promise;
     const waiting = hashes.wait(sha256);
     expect(await hashes.find(sha256)).toBeUndefined();
     resolve();
@@ -228,29 +201,19 @@ describe("an h1 that takes its time", () => {
 });
 
 describe("what another version of the mirror made of the same archive", () => {
-  const other = `h1:${"x".repeat(43)}=`;
+  const other = { hash: `h1:${"x".repeat(43)}=` };
+  const none = { unhashable: "it has an entry for a directory" };
+  const old = { unhashable: "too old" };
   it.each([
-    ["an h1", "an h1", archive, { hash: other }, { hash: other }],
-    [
-      "an h1",
-      "that it has none",
-      archive,
-      { unhashable: "too old" },
-      { hash: h1 },
-    ],
-    ["that it has none", "an h1", unhashable, { hash: other }, { hash: other }],
-    [
-      "that it has none",
-      "that it has none",
-      unhashable,
-      { unhashable: "too old" },
-      { unhashable: "it has an entry for a directory" },
-    ],
+    ["an h1", "an h1", archive, other, other],
+    ["an h1", "that it has none", archive, old, { hash: h1 }],
+    ["that it has none", "an h1", unhashable, other, other],
+    ["that it has none", "that it has none", unhashable, old, none],
   ])(
     "counts, when this one finds %s and the other one %s, as the first h1 of the two",
     async (_, __, { sha256: digest }, before, kept) => {
       const { hashes, writeRecord, recordOf } = await prepare();
-      threads.before = () => writeRecord(digest, before);
+      watched.before = () => writeRecord(digest, before);
       const found = "hash" in kept ? kept.hash : undefined;
       expect(await hashes.wait(digest)).toBe(found);
       expect(await recordOf(digest)).toEqual(kept);

@@ -44,7 +44,7 @@ const mirror = await startMirror({
 async function trustIn(namespace: string) {
   const { stdout } = await runCommand(mirror, "trust", "list", "--json");
   const { namespaces } = JSON.parse(stdout) as {
-    namespaces: readonly (ListedTrust & { knownKey: string | null })[];
+    namespaces: readonly ListedTrust[];
   };
   return namespaces.find((one) => one.namespace === namespace);
 }

@@ -37,12 +37,13 @@ afterEach(() => registry.heal());
 async function start(
   directory = scratch("retention"),
   maxSize = "1000KiB",
+  minFree: number | string = 0,
 ): Promise<RunningMirror> {
   return startMirror({
     directory,
     config: {
       ...originsOf(authority, registry),
-      storage: { directory, maxSize, minFree: 0 },
+      storage: { directory, maxSize, minFree },
       freshness: { versions: "0" },
     },
   });
@@ -232,20 +233,11 @@ describe("an archive that is only announced", () => {
 
 describe("storage.minFree", () => {
   it("is answered with the reason where the disk has less left, and what is stored is served", async () => {
-    const directory = scratch("retention");
-    const config = originsOf(authority, registry);
-    const a = await publish();
-    const b = await publish();
-    const before = await startMirror({
-      directory,
-      config: { ...config, storage: { directory, minFree: 0 } },
-    });
+    const [a, b] = [await publish(), await publish()];
+    const before = await start(undefined, "unlimited");
     await keep(before, a);
     await before.stop();
-    const mirror = await startMirror({
-      directory,
-      config: { ...config, storage: { directory, minFree: "1000TiB" } },
-    });
+    const mirror = await start(before.directory, "unlimited", "1000TiB");
     await take(mirror, a);
     await expectRefused(mirror, b);
     expect(storedOf(mirror, [a, b])).toEqual([true, false]);

@@ -206,7 +206,7 @@ export class Oracle implements Known {
     const { registry, clock } = this.#machine;
     const clocks = `${clock.monotonic()} ${clock.now().getTime()}`;
     const known = `${this.decided.revision} ${this.contacts.revision} ${this.firstSigners.size}`;
-    const noted = `${registry.revision} ${clocks} ${known}`;
+    const noted = `${registry.changes} ${registry.publisher.revision} ${clocks} ${known}`;
     const before = this.#noted.get(type);
     const isSame = before?.noted === noted && before.settings === this.settings;
     this.#noted.set(type, { noted, settings: this.settings });

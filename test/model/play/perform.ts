@@ -29,21 +29,14 @@ export async function perform(world: World, action: Action): Promise<string> {
       await recover(world, 0);
       return "everything good is served";
     case "publish":
-      publisher.publish(action, world.now);
-      return nameOfRelease(action);
     case "recreate":
-      publisher.recreate(action, world.now);
-      return nameOfRelease(action);
     case "widen":
-      publisher.widen(action, world.now);
+    case "sign-again": {
+      const other = `${"0".repeat(64)}  manifest.json\n`;
+      const extra = action.variant % 2 === 0 ? "" : other;
+      publisher.make(action.kind, action, world.now, extra);
       return nameOfRelease(action);
-    case "sign-again":
-      publisher.signAgain(
-        action,
-        world.now,
-        action.variant % 2 === 0 ? "" : `${"0".repeat(64)}  manifest.json\n`,
-      );
-      return nameOfRelease(action);
+    }
     case "rotate":
       publisher.rotate(publisher.signer === "K2" ? "K1" : "K2");
       return `${String(publisher.signer)} signs`;

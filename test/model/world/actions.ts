@@ -2,6 +2,7 @@ import type { CrashPoint } from "./life.ts";
 import type { Ask } from "./mirror-process.ts";
 import type { FaultPlace, Fault } from "./registry.ts";
 import type { ReleaseName } from "./documents.ts";
+import type { Making } from "./publisher.ts";
 import type { KeyName, KeyState } from "./toy-keys.ts";
 import type { Settings } from "./settings.ts";
 
@@ -52,7 +53,7 @@ export type Action =
   /** Heals everything, waits, and sees that all that is good is served. */
   | { readonly kind: "recover" }
   | (ReleaseName & {
-      readonly kind: "publish" | "recreate" | "widen" | "sign-again";
+      readonly kind: Making;
       readonly variant: number;
     })
   | { readonly kind: "rotate" | "retire" }

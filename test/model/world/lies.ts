@@ -18,6 +18,7 @@ const month = 30 * 86_400_000;
 
 /** Has the registry lie, or stop. `now` is the wall clock. */
 export function applyLie(registry: Registry, lie: Lie, now: number): void {
+  registry.changes++;
   switch (lie.kind) {
     case "offer":
       return registry.offer(lie, {

@@ -29,55 +29,39 @@ export class Registry {
   readonly #hidden = new Set<string>();
   readonly #keys = new Map<KeyName, KeyState | "absent">();
   readonly #faults = new Map<string, Fault>();
-  #isDown = false;
-  #changes = 0;
+  /** True while nothing answers. */
+  isDown = false;
+  /** Counted up with each lie, and where one ends. */
+  changes = 0;
 
   constructor(publisher: Publisher) {
     this.publisher = publisher;
   }
 
-  /** True while nothing answers. */
-  get isDown(): boolean {
-    return this.#isDown;
-  }
-
-  set isDown(isDown: boolean) {
-    this.#changes++;
-    this.#isDown = isDown;
-  }
-
-  /** Differs after each change of what the registry answers. */
-  get revision(): string {
-    return `${this.#changes} ${this.publisher.revision}`;
-  }
-
   offer(name: ReleaseName, offer: LyingOffer): void {
-    this.#changes++;
     this.#offers.set(nameOfRelease(name), offer);
   }
 
   withdraw(name: ReleaseName): void {
-    this.#changes++;
+    this.changes++;
     this.#offers.delete(nameOfRelease(name));
   }
 
   hide(name: ReleaseName): void {
-    this.#changes++;
     this.#hidden.add(nameOfRelease(name));
   }
 
   publishKey(key: KeyName, state: KeyState | "absent"): void {
-    this.#changes++;
     this.#keys.set(key, state);
   }
 
   fail(place: FaultPlace, name: ReleaseName, fault: Fault): void {
-    this.#changes++;
     this.#faults.set(placeOf(place, name), fault);
   }
 
   /** Ends all lies and faults: what is offered is what the publisher made. */
   heal(): void {
+    this.changes++;
     this.#offers.clear();
     this.#hidden.clear();
     this.#keys.clear();
@@ -86,13 +70,13 @@ export class Registry {
   }
 
   findFault(place: FaultPlace, name: ReleaseName): Fault | undefined {
-    return this.#isDown ? "down" : this.#faults.get(placeOf(place, name));
+    return this.isDown ? "down" : this.#faults.get(placeOf(place, name));
   }
 
   /** True while all answers about a provider can be had. */
   answers(type: string): boolean {
     return (
-      !this.#isDown &&
+      !this.isDown &&
       this.#faults.keys().every((key) => !key.includes(` ${type}@`))
     );
   }

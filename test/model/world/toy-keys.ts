@@ -24,46 +24,38 @@ export interface PublishedKey {
   readonly state: KeyState;
 }
 
-/** Packets of a key whose secret no one has: a primary key (Ed25519) and its name. */
-function packetsOf(name: KeyName): {
-  readonly key: Buffer;
-  readonly all: Buffer;
-} {
-  const point = Buffer.concat([Buffer.of(1, 7, 0x40), Buffer.alloc(32, name)]);
+/** A primary key (Ed25519) whose secret no one has. */
+function packetOf(name: KeyName): Buffer {
   const curve = Buffer.from("092b06010401da470f01", "hex");
-  const key = Buffer.concat([Buffer.of(4, 0x65, 0, 0, 0, 22), curve, point]);
-  const id = Buffer.from(`toy ${name}`);
-  const heads = [Buffer.of(0xc6, key.length), Buffer.of(0xcd, id.length)];
-  return {
-    key,
-    all: Buffer.concat([heads[0] ?? key, key, heads[1] ?? id, id]),
-  };
+  const point = [Buffer.of(1, 7, 0x40), Buffer.alloc(32, name)];
+  return Buffer.concat([Buffer.of(4, 0x65, 0, 0, 0, 22), curve, ...point]);
 }
 
 const fingerprints = new Map(
   keyNames.map((name) => {
-    const { key } = packetsOf(name);
+    const key = packetOf(name);
     const framed = Buffer.concat([Buffer.of(0x99, 0, key.length), key]);
     return [name, hash("sha1", framed).toUpperCase()] as const;
   }),
 );
 
-const blocks = new Map(
-  keyNames.flatMap((name) =>
-    keyStates.map((state) => {
-      const body = packetsOf(name).all.toString("base64");
-      const [head, tail] = ["BEGIN", "END"].map(
-        (word) => `-----${word} PGP PUBLIC KEY BLOCK-----`,
-      );
-      const text =
-        state === "garbage"
-          ? `garbage in place of ${name}`
-          : [head, `Comment: ${name} ${state}`, "", body, tail, ""].join("\n");
-      return [text, { name, state }] as const;
-    }),
-  ),
-);
+function armor({ name, state }: PublishedKey): string {
+  if (state === "garbage") return `garbage in place of ${name}`;
+  const [key, id] = [packetOf(name), Buffer.from(`toy ${name}`)];
+  const packets = [
+    ...[Buffer.of(0xc6, key.length), key],
+    ...[Buffer.of(0xcd, id.length), id],
+  ];
+  const body = Buffer.concat(packets).toString("base64");
+  const line = (word: string) => `-----${word} PGP PUBLIC KEY BLOCK-----`;
+  const comment = `Comment: ${name} ${state}`;
+  return [line("BEGIN"), comment, "", body, line("END"), ""].join("\n");
+}
 
+const published = keyNames.flatMap((name) =>
+  keyStates.map((state) => ({ name, state })),
+);
+const blocks = new Map(published.map((key) => [armor(key), key]));
 const texts = new Map(
   [...blocks].map(([text, { name, state }]) => [`${name} ${state}`, text]),
 );
