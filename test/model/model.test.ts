@@ -5,14 +5,18 @@ import { playBatch } from "./play/play.ts";
 const fresh = randomInt(1_000_000, 1_000_000_000);
 
 it.each([
-  ["5,000 sequences of a fixed seed", 1, 5_000],
-  ["2,000 sequences of a fresh seed", fresh, 2_000],
+  ["5,000 sequences of a fixed seed", { first: 1, count: 5_000, steps: 40 }],
+  [
+    `2,000 sequences of a fresh seed, ${fresh}`,
+    { first: fresh, count: 2_000, steps: 40 },
+  ],
+  ["all sequences of up to 4 steps of a small alphabet", { longest: 4 }],
 ])(
-  "the trust core, played against what was published, decided and served, keeps every invariant in %s (%i)",
+  "the trust core, played against what was published, decided and served, keeps every invariant in %s",
   { timeout: 15 * 60_000 },
-  async (_, first, count) => {
-    const played = await playBatch({ first, count, steps: 40 }, 2);
+  async (_, sequences) => {
+    const played = await playBatch({ sequences }, 2);
     expect(played.reports.join("\n\n")).toBe("");
-    expect(played.count).toBe(count);
+    expect(played.count).toBeGreaterThanOrEqual(2_000);
   },
 );

@@ -1,11 +1,10 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { generate } from "./play/generate.ts";
-import { explain, play, playBatch } from "./play/play.ts";
-import { worldNames, worldOf } from "./play/worlds.ts";
+import { explain, findSequence, play, playBatch } from "./play/play.ts";
+import { worldNames } from "./play/worlds.ts";
 
 // npm run model -- --sequences N --seed S [--world W] [--steps K] [--threads T]
-//   [--until-broken] | --replay S [--world W]
+//   [--until-broken] | --exhaustive LETTERS [--world W] | --replay S [--world W]
 
 const { values } = parseArgs({
   options: {
@@ -13,6 +12,7 @@ const { values } = parseArgs({
     seed: { type: "string", default: "1" },
     steps: { type: "string", default: "40" },
     world: { type: "string" },
+    exhaustive: { type: "string" },
     threads: { type: "string", default: `${availableParallelism()}` },
     "until-broken": { type: "boolean", default: false },
     replay: { type: "string" },
@@ -23,13 +23,15 @@ const steps = Number(values.steps);
 if (values.world !== undefined && world === undefined)
   throw new RangeError(`--world: expected one of ${worldNames.join(", ")}.`);
 
+const sequences =
+  values.exhaustive === undefined
+    ? { first: Number(values.seed), count: Number(values.sequences), steps }
+    : { longest: Number(values.exhaustive) };
+
 if (values.replay === undefined) {
   const began = performance.now();
   const { reports, sorts, count, broken } = await playBatch(
-    {
-      ...{ first: Number(values.seed), count: Number(values.sequences) },
-      ...{ steps, world, untilBroken: values["until-broken"] },
-    },
+    { sequences, world, untilBroken: values["until-broken"] },
     Number(values.threads),
   );
   const rate = (count / (performance.now() - began)) * 1_000;
@@ -40,10 +42,9 @@ if (values.replay === undefined) {
   );
   if (broken > 0) process.exitCode = 1;
 } else {
-  const seed = Number(values.replay);
-  const asked = world ?? worldOf(seed);
-  const found = await play(asked, generate(seed, asked, steps), console.log);
-  console.log(await explain(seed, asked, steps));
+  const sequence = findSequence(values.replay, world, steps);
+  const found = await play(sequence.world, sequence.actions, console.log);
+  console.log(await explain(sequence));
   if (found) process.exitCode = 1;
 }
 // Timers of modelled processes that died would keep it alive.

@@ -127,7 +127,7 @@ async function look(mirror: MirrorInProcess, version: Version) {
       if (!(error instanceof ProvenderError)) throw error;
       // As the server does with what it answers.
       const names = { ...address.provider, version };
-      const client = { address: "::1", isTrustedProxy: false };
+      const client = { requestId: "one", client: "::1" };
       const { audit } = mirror.notebook;
       new RefusalAudit(audit, mirror.alarms).record(names, error, client);
       return `${statusOf(error)} ${error.code}`;

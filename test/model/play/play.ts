@@ -2,15 +2,23 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { invariants, Violation } from "../oracle/violation.ts";
 import { formatAction, type Action } from "../world/actions.ts";
+import { listWords, spell } from "./exhaustive.ts";
 import { generate } from "./generate.ts";
 import { perform } from "./perform.ts";
 import { openWorld, worldOf, type WorldName } from "./worlds.ts";
 
-/** Sequences of so many steps, each from a seed. */
+/** Something to play, and what `--replay` calls it. */
+interface Sequence {
+  readonly name: string;
+  readonly world: WorldName;
+  readonly actions: readonly Action[];
+}
+
 export interface Batch {
-  readonly first: number;
-  readonly count: number;
-  readonly steps: number;
+  /** Of so many steps, each from a seed; or all of at most so many letters. */
+  readonly sequences:
+    | { readonly first: number; readonly count: number; readonly steps: number }
+    | { readonly longest: number };
   /** Undefined: the one that the seed chooses. */
   readonly world?: WorldName | undefined;
   /** True where the first violation ends it. */
@@ -61,39 +69,79 @@ export async function playBatch(batch: Batch, threads: number) {
 export async function* playShare(
   share: Share,
 ): AsyncGenerator<Broken | undefined> {
-  const { first, count, steps, world, untilBroken, index, of } = share;
   const reported = new Set<string>();
-  for (let at = index; at < count; at += of) {
-    const seed = first + at;
-    const asked = world ?? worldOf(seed);
-    const found = await play(asked, generate(seed, asked, steps));
+  for (const sequence of listSequences(share)) {
+    const found = await play(sequence.world, sequence.actions);
     const sort = found?.violation.sort;
     if (sort === undefined) yield undefined;
     else {
       const isKnown = reported.has(sort);
       reported.add(sort);
-      const report = isKnown ? undefined : await explain(seed, asked, steps);
+      const report = isKnown ? undefined : await explain(sequence);
       yield { sort, report };
-      if (untilBroken === true) return;
+      if (share.untilBroken === true) return;
     }
   }
 }
 
-/** Says what broke in the shortest sequence that breaks alike, and how to play it again. */
-export async function explain(
+function* listSequences({
+  sequences,
+  world,
+  index,
+  of,
+}: Share): Generator<Sequence> {
+  if ("longest" in sequences) {
+    let at = 0;
+    for (const letters of listWords(sequences.longest))
+      if (at++ % of === index) yield makeWord(letters, world);
+  } else
+    for (let at = index; at < sequences.count; at += of)
+      yield makeSequence(sequences.first + at, world, sequences.steps);
+}
+
+function makeWord(
+  letters: readonly string[],
+  world: WorldName = "online",
+): Sequence {
+  return { name: letters.join(", "), world, actions: spell(letters) };
+}
+
+function makeSequence(
   seed: number,
-  world: WorldName,
+  asked: WorldName | undefined,
   steps: number,
-): Promise<string> {
-  const shortest = await shrink(world, generate(seed, world, steps));
+): Sequence {
+  const world = asked ?? worldOf(seed);
+  return { name: `${seed}`, world, actions: generate(seed, world, steps) };
+}
+
+/** Finds the sequence that has a name: a seed, or letters between commas. */
+export function findSequence(
+  name: string,
+  world: WorldName | undefined,
+  steps: number,
+): Sequence {
+  const seed = Number(name);
+  return Number.isNaN(seed)
+    ? makeWord(name.split(", "), world)
+    : makeSequence(seed, world, steps);
+}
+
+/** Says what broke in the shortest sequence that breaks alike, and how to play it again. */
+export async function explain({
+  name,
+  world,
+  actions,
+}: Sequence): Promise<string> {
+  const shortest = await shrink(world, actions);
   const log: string[] = [];
   const found = await play(world, shortest, (line) => log.push(line));
-  if (found === undefined) return `${seed} in world ${world}: not broken`;
+  if (found === undefined) return `${name} in world ${world}: not broken`;
   const { message, invariant } = found.violation;
   return [
-    `${seed} in world ${world}: ${message}`,
+    `${name} in world ${world}: ${message}`,
     `  broken: ${invariants[invariant]}`,
-    `  again: npm run model -- --world ${world} --replay ${seed}`,
+    `  again: npm run model -- --world ${world} --replay ${JSON.stringify(name)}`,
     "  what came of the shortest sequence:",
     ...log.map((line) => `    ${line}`),
   ].join("\n");
