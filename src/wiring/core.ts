@@ -373,7 +373,7 @@ export function wireBucket(
   return new Bucket(settings, bucketLimits, onProblem);
 }
 
-export function wireHashing(): ArchiveThreads {
+function wireHashing(): ArchiveThreads {
   return new ArchiveThreads({
     threads: 2,
     deadlineMs: archiveDeadline,

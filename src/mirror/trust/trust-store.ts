@@ -365,7 +365,7 @@ export function namespaceKey({ hostname, namespace }: Namespace): RecordKey {
   return ["namespaces", hostname, namespace];
 }
 
-export function contactKey(provider: ProviderName): RecordKey {
+function contactKey(provider: ProviderName): RecordKey {
   const { hostname, namespace, type } = provider;
   return ["first_contacts", hostname, namespace, type];
 }

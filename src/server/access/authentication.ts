@@ -21,7 +21,7 @@ interface ClientToken {
 }
 
 /** Rules of access; without tokens every client may ask. */
-export interface AuthenticationRules {
+interface AuthenticationRules {
   /** By their SHA-256 in lower-case hexadecimal digits, all that is known of them; the same one may have several entries. */
   readonly tokens: ReadonlyMap<string, readonly ClientToken[]>;
   /** Their access tokens are good beside the configured ones. */

@@ -174,7 +174,7 @@ describe("provender prune SPEC", () => {
     expect(shared()).toEqual([]);
     expect((await fetch()).status).toBe(0);
     expect(registry.requests.count("archive")).toBe(2);
-    await bucket.stop();
+    bucket.stop();
   });
 
   it("has status 1 for what is not stored", async () => {
