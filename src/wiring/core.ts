@@ -41,8 +41,8 @@ import { listIrreplaceable } from "../mirror/upkeep/pruning.ts";
 import { Retention } from "../mirror/upkeep/retention.ts";
 import {
   providerVersionNaming,
-  VersionRecords,
-} from "../mirror/versions/version-records.ts";
+  versionRecords,
+} from "../mirror/versions/version-list.ts";
 import { BlobStore } from "../store/blobs/blob-store.ts";
 import { Bucket } from "../store/bucket/bucket.ts";
 import { SharedArchives } from "../store/bucket/shared-archives.ts";
@@ -137,7 +137,7 @@ export function wireCore(
     listen((changed) => made.forget(changed));
     return made;
   };
-  const versions = cache(new VersionRecords(records, providerVersionNaming));
+  const versions = cache(versionRecords(records, providerVersionNaming));
 
   // Archives on the disk, and in a bucket that many daemons may share.
   const blobs = new BlobStore(layout, database, {
@@ -269,7 +269,7 @@ export function wireCore(
     stored: archives,
     records,
     pins: new ModulePins(records, trust, events, clock),
-    versions: cache(new VersionRecords(records, moduleVersionNaming)),
+    versions: cache(versionRecords(records, moduleVersionNaming)),
     releases: cache(moduleReleaseRecords(records)),
     limits: { ...downloadLimits, ...limits },
     patience: limits.answer,

@@ -25,8 +25,8 @@ import {
 import type { TrustStore } from "../../src/mirror/trust/trust-store.ts";
 import {
   providerVersionNaming,
-  VersionRecords,
-} from "../../src/mirror/versions/version-records.ts";
+  versionRecords,
+} from "../../src/mirror/versions/version-list.ts";
 import type { RecordStore } from "../../src/store/records/record-store.ts";
 
 interface MirrorParts {
@@ -78,7 +78,7 @@ export function composeProviders(parts: MirrorParts) {
   const events = new TrustEvents(parts.trust, notebook);
   const catalog = new ProviderCatalog({
     origins: new Map([[parts.hostname, origin]]),
-    versions: cacheOf(new VersionRecords(records, providerVersionNaming)),
+    versions: cacheOf(versionRecords(records, providerVersionNaming)),
     ...{ releases, events, notFound: freshness.notFound },
     onVanished: () => undefined,
     onMalformed: () => undefined,

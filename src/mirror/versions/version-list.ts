@@ -1,18 +1,27 @@
-import { formatPlatform, type Platform } from "../../address/platform.ts";
-import type { Version } from "../../address/version.ts";
+import { z } from "zod";
+import {
+  formatPlatform,
+  parsePlatform,
+  type Platform,
+} from "../../address/platform.ts";
+import {
+  formatProviderAddress,
+  type ProviderAddress,
+} from "../../address/provider-address.ts";
+import { parseVersion, type Version } from "../../address/version.ts";
 import { failure, isFailure } from "../../errors/index.ts";
 import type {
   OriginVersion,
   OriginVersions,
 } from "../../origin/registries/registry-answers.ts";
+import type { RecordKey } from "../../store/records/record-tables.ts";
+import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Clock } from "../cache/clock.ts";
+import type { Kept, MetadataRecords } from "../cache/metadata-cache.ts";
 
 /** A version and what the mirror's own history knows of it. */
 interface ListedVersion extends OriginVersion {
-  /**
-   * Time of its first appearance in a list that was known already; undefined
-   * for versions of the first list.
-   */
+  /** In a list that was known already; undefined for versions of the first list. */
   readonly appeared: Date | undefined;
   /** False when the origin no longer lists it. */
   readonly listed: boolean;
@@ -20,7 +29,6 @@ interface ListedVersion extends OriginVersion {
 
 /** A provider's versions as the origin listed them over time. */
 export interface VersionList {
-  /** Time of the mirror's first list of this provider. */
   readonly firstContact: Date;
   readonly versions: ReadonlyMap<Version, ListedVersion>;
   readonly warnings: readonly string[];
@@ -124,7 +132,9 @@ export async function refreshVersions(
     .filter((version) => list.versions.get(version)?.listed !== true);
   if (isAlarming(vanished.length, before.length)) onVanished(vanished);
   // A folder's list is read every few seconds, and written only when it changed.
-  return freshFor !== undefined && isSameList(list, known) ? known : list;
+  const isSame = () =>
+    JSON.stringify(writeList(list)) === JSON.stringify(writeList(known));
+  return freshFor !== undefined && isSame() ? known : list;
 }
 
 /** Some versions are withdrawn now and then; more than five or a tenth at once is an accident or an attack. */
@@ -132,32 +142,112 @@ export function isAlarming(vanished: number, of: number): boolean {
   return vanished > 5 || vanished * 10 > of;
 }
 
-/** Compares two lists, a hundred times as fast as a comparison of objects. */
-function isSameList(a: VersionList, b: VersionList): boolean {
-  const nameOf = namingPlatforms();
-  const isSameEntry = (one: ListedVersion, other: ListedVersion | undefined) =>
-    one.listed === other?.listed &&
-    one.appeared?.getTime() === other.appeared?.getTime() &&
-    one.published?.getTime() === other.published?.getTime() &&
-    one.protocols.join() === other.protocols.join() &&
-    nameOf(one.platforms) === nameOf(other.platforms);
-  return (
-    a.firstContact.getTime() === b.firstContact.getTime() &&
-    a.warnings.join("\n") === b.warnings.join("\n") &&
-    a.versions.size === b.versions.size &&
-    a.versions
-      .values()
-      .every((one) => isSameEntry(one, b.versions.get(one.version)))
-  );
+/** Names of one kind of version list, in text and on disk. */
+interface VersionNaming<A> {
+  readonly format: (address: A) => string;
+  readonly record: (address: A) => RecordKey;
 }
 
-/** Versions share their lists of platforms, so that each is put in words once. */
-export function namingPlatforms() {
+export const providerVersionNaming: VersionNaming<ProviderAddress> = {
+  format: formatProviderAddress,
+  record: ({ hostname, namespace, type }) => [
+    ...(["version_lists", hostname, namespace, type] as const),
+  ],
+};
+
+/** The lists of versions on disk, one record a provider or module. */
+export function versionRecords<A>(
+  records: RecordStore,
+  { format, record: key }: VersionNaming<A>,
+): MetadataRecords<A, VersionList> {
+  return {
+    format,
+    key,
+    // Versions share their lists of platforms.
+    weigh: ({ versions }) => {
+      const lists = new Set(
+        versions.values().map(({ platforms }) => platforms),
+      );
+      let sum = 256 + 400 * versions.size;
+      for (const list of lists) sum += 90 * (list?.length ?? 0);
+      return sum;
+    },
+    read: (address) => records.read(key(address), readRecord),
+    write: async (address, { value, confirmedAt }) => {
+      const body = {
+        confirmedAt: confirmedAt.toISOString(),
+        ...writeList(value),
+      };
+      const write = () => records.swap(key(address), value.revision, body);
+      // The origin says it again.
+      const revision = await records.transact(write, "soon");
+      return revision === undefined
+        ? undefined
+        : { confirmedAt, value: { ...value, revision } };
+    },
+  };
+}
+
+const date = z.iso.datetime().transform((text) => new Date(text));
+
+const platforms = z.array(z.string().transform(parsePlatform));
+
+const shape = z.object({
+  confirmedAt: date,
+  firstContact: date,
+  warnings: z.array(z.string()),
+  /** Those that differ; a version names one by its place. */
+  platformLists: z.array(platforms),
+  versions: z.array(
+    z.object({
+      version: z.string().transform(parseVersion),
+      protocols: z.array(z.string()),
+      platforms: z.int().nullable(),
+      appeared: date.nullable(),
+      published: date.optional(),
+      listed: z.boolean(),
+    }),
+  ),
+});
+
+function readRecord(body: unknown, revision: number): Kept<VersionList> {
+  const { confirmedAt, versions, platformLists, ...value } = shape.parse(body);
+  const entries = versions.map((entry) => ({
+    ...entry,
+    platforms:
+      entry.platforms === null ? undefined : platformLists[entry.platforms],
+    appeared: entry.appeared ?? undefined,
+  }));
+  const byVersion = new Map(entries.map((entry) => [entry.version, entry]));
+  return { confirmedAt, value: { ...value, versions: byVersion, revision } };
+}
+
+/** Writes equal lists of platforms once. Written with each of some thousand versions, they would block the event loop. */
+function writeList({ firstContact, warnings, versions }: VersionList) {
   const names = new Map<readonly Platform[], string>();
-  return (platforms: readonly Platform[] | undefined): string | undefined => {
-    if (platforms === undefined) return undefined;
+  const places = new Map<string, number>();
+  const place = (platforms: readonly Platform[] | undefined) => {
+    if (platforms === undefined) return null;
     const name = names.get(platforms) ?? platforms.map(formatPlatform).join();
     names.set(platforms, name);
-    return name;
+    const found = places.get(name) ?? places.size;
+    places.set(name, found);
+    return found;
+  };
+  const entries = [...versions.values()].map((entry) => ({
+    version: entry.version,
+    protocols: entry.protocols,
+    platforms: place(entry.platforms),
+    appeared: entry.appeared?.toISOString() ?? null,
+    ...(entry.published && { published: entry.published.toISOString() }),
+    listed: entry.listed,
+  }));
+  return {
+    firstContact: firstContact.toISOString(),
+    warnings,
+    platformLists: [...places.keys()].map((name) =>
+      name === "" ? [] : name.split(","),
+    ),
+    versions: entries,
   };
 }

@@ -4,11 +4,11 @@ import { providerAddress } from "../../../src/address/provider-address.ts";
 import { parseVersion } from "../../../src/address/version.ts";
 import { failure, ProvenderError } from "../../../src/errors/index.ts";
 import { MetadataCache } from "../../../src/mirror/cache/metadata-cache.ts";
-import type { VersionList } from "../../../src/mirror/versions/version-list.ts";
 import {
   providerVersionNaming,
-  VersionRecords,
-} from "../../../src/mirror/versions/version-records.ts";
+  type VersionList,
+  versionRecords,
+} from "../../../src/mirror/versions/version-list.ts";
 import { TestClock } from "../../fakes/clock.ts";
 import { failing } from "../../scenes/failing.ts";
 import { askDatabase, makeLayout, openRecords } from "../../store/stores.ts";
@@ -61,7 +61,7 @@ async function prepare(settings: Partial<typeof limits> = {}) {
   };
   const open = (offline = false) => {
     const cache = new MetadataCache(
-      new VersionRecords(openRecords(layout), providerVersionNaming),
+      versionRecords(openRecords(layout), providerVersionNaming),
       { ...limits, ...settings },
       clock,
       offline,
