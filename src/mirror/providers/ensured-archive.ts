@@ -13,8 +13,6 @@ import type {
 
 /** An archive that is stored or on its way into the store. */
 interface EnsuredArchive {
-  readonly filename: string;
-  readonly sha256: Sha256;
   readonly outcome: Outcome;
   /** Size in bytes; undefined until the origin has announced it. */
   readonly size: number | undefined;
@@ -24,14 +22,6 @@ interface EnsuredArchive {
   readonly done: Promise<PackageHash | undefined>;
 }
 
-interface EnsureOptions {
-  /** Reads a stored archive even if it was hashed before. */
-  readonly inspects?: boolean;
-  /** Ends the wait. */
-  readonly signal?: AbortSignal;
-}
-
-/** The parts of the mirror that bring an archive into the store without a reader. */
 interface ArchiveEnsurer {
   readonly providers: ProviderMirror;
   readonly hashes: PackageHashes;
@@ -39,18 +29,20 @@ interface ArchiveEnsurer {
 
 /**
  * Opens or fetches an archive, and keeps its h1 too. One that is stored and was hashed before is not read again,
- * unless `inspects`.
+ * unless `inspects`. `signal` ends the wait.
  */
 export async function ensureArchive(
-  mirror: ArchiveEnsurer,
+  { providers, hashes }: ArchiveEnsurer,
   wanted: AdmittedPackage,
-  { inspects = false, signal }: EnsureOptions = {},
+  options: { readonly inspects?: boolean; readonly signal?: AbortSignal } = {},
 ): Promise<EnsuredArchive> {
-  const { providers, hashes } = mirror;
-  const kept = inspects ? undefined : await findKept(mirror, wanted);
-  if (kept !== undefined) return kept;
+  const { inspects = false, signal } = options;
+  const { sha256 } = wanted.found;
+  const size = inspects ? undefined : await providers.findSize(wanted.found);
+  const h1 = size === undefined ? undefined : await hashes.find(sha256);
+  if (size !== undefined && h1 !== undefined)
+    return { outcome: "hit", size, received: size, done: Promise.resolve(h1) };
   const archive = await providers.openArchive(wanted);
-  const { filename, sha256 } = wanted.found;
   const done = (async () => {
     try {
       await (signal ? untilAborted(archive.stored, signal) : archive.stored);
@@ -62,8 +54,6 @@ export async function ensureArchive(
   // Its rejection belongs to the caller that waits for it, perhaps later.
   done.catch(() => undefined);
   return {
-    filename,
-    sha256,
     outcome: archive.outcome,
     get size() {
       return archive.size;
@@ -75,22 +65,6 @@ export async function ensureArchive(
   };
 }
 
-/**
- * Returns the facts that need no read of the archive; undefined when it is not
- * stored or has no h1.
- */
-async function findKept(
-  { providers, hashes }: ArchiveEnsurer,
-  { found }: AdmittedPackage,
-): Promise<EnsuredArchive | undefined> {
-  const size = await providers.findSize(found);
-  const h1 = size === undefined ? undefined : await hashes.find(found.sha256);
-  if (size === undefined || h1 === undefined) return undefined;
-  const { filename, sha256 } = found;
-  const done = Promise.resolve(h1);
-  return { filename, sha256, outcome: "hit", size, received: size, done };
-}
-
 /** Clients that wait come first, so few are fetched at once. */
 const atOnce = 3;
 const ofOneNamespace = 2;
@@ -98,10 +72,8 @@ const mostWaiting = 1024;
 const mostRemembered = 10_000;
 
 /**
- * Fetches and hashes archives of some platforms in the background, for every
- * version that clients request.
- * So its `h1:` is known for all of them, and the first client of another
- * platform finds its archive stored.
+ * Fetches archives of some platforms in the background, for every version that clients request. So its `h1:` is known
+ * for all of them, and the first client of another platform finds its archive stored.
  */
 export class PlatformArchives {
   readonly #names: readonly string[];

@@ -12,12 +12,7 @@ import type { FirstContact, NamespaceTrust } from "../../trust/state.ts";
 import type { Archives } from "../archives/archives.ts";
 import type { ProviderChanges } from "../cache/provider-changes.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
-import type { Release } from "../releases/release.ts";
-import {
-  listVanished,
-  type Refusals,
-  saysNothing,
-} from "../standings/refusals.ts";
+import { listVanished, saysNothing } from "../standings/refusals.ts";
 import type { Standings } from "../standings/standings.ts";
 import { type AdmissionRules, limitsKeys } from "../trust/admission-rules.ts";
 import {
@@ -49,9 +44,6 @@ export interface Lasting {
   /** When the next version is to be verified again, on the monotonic clock. */
   readonly due: number;
 }
-
-/** Until something changes. */
-export const lasting: Lasting = { until: Infinity, due: Infinity };
 
 /** Milliseconds for which a list waits for verifications; clients give metadata 10 s. */
 const patience = 7_000;
@@ -90,19 +82,21 @@ interface Memory {
 /** `absent`: neither listed nor stored. */
 type Verdict = "good" | "absent" | LeftOut;
 
-interface Judged {
-  readonly verdicts: ReadonlyMap<Version, Verdict>;
-  readonly wanted: readonly ReleaseRequest[];
+/** What a list is judged by, beside rules and decisions. */
+interface Known {
+  readonly list: VersionList;
+  readonly contact: FirstContact;
+  readonly attempts: Memory["attempts"];
   /** Of first contact that may still be verified for this list, because of their keys. */
   readonly left: number;
 }
 
-interface ListingsParts {
+export interface ListingsParts {
   readonly standings: Standings;
   readonly changes: ProviderChanges;
-  readonly archives: Pick<Archives, "findSize">;
-  readonly releases: Pick<ReleaseRecords, "list">;
-  readonly alarms: Pick<Alarms, "raise">;
+  readonly archives: Archives;
+  readonly releases: ReleaseRecords;
+  readonly alarms: Alarms;
   /** Milliseconds between two verifications of a refused version. */
   readonly freshness: number;
 }
@@ -147,16 +141,14 @@ export class Listings {
       const verdict = await this.#look(one, true);
       if (verdict !== undefined) verdicts.set(one.address.version, verdict);
     });
-    const { versions, refused, until } = select(
-      ...([request, allowed, verdicts, denied] as const),
-    );
+    const selected = select(request, allowed, verdicts, denied);
+    const { listing, refused } = selected;
     const name = formatProviderAddress(request.provider);
-    if (versions.length === 0)
+    if (listing.versions.length === 0)
       throw refused.length > 0
         ? nothingAdmitted(name, refused, request.rules.policy)
         : failure("not-stored", name);
-    const divided = divide(refused, isReporting(request));
-    return { versions, ...divided, until, due: Infinity };
+    return { ...listing, due: Infinity };
   }
 
   async #listOffered(
@@ -165,6 +157,7 @@ export class Listings {
     memory: Memory,
   ): Promise<Listing> {
     const { standings, releases } = this.#parts;
+    const { attempts } = memory;
     const name = formatProviderAddress(request.provider);
     const deadline = performance.now() + patience;
     const recorded = await releases.list(request.provider);
@@ -176,37 +169,33 @@ export class Listings {
     const denied = all.filter(({ version }) => isListed(version));
     const contact =
       allowed.length === 0 ? undefined : await standings.meet(request);
-    let judged: Judged = {
-      ...{ verdicts: new Map(), wanted: [], left: mostOfContact },
-    };
-    do {
-      if (contact === undefined) break;
-      const { left } = judged;
-      const { attempts } = memory;
-      const refusals = await standings.refused.list(request.provider);
-      const by = { list, refusals, contact, attempts, left };
-      judged = await this.#judge(request, allowed, by);
-    } while (await this.#awaitFirst(judged.wanted, memory, deadline));
-    const { verdicts, wanted } = judged;
+    let verdicts: ReadonlyMap<Version, Verdict> = new Map();
+    let wanted: readonly ReleaseRequest[] = [];
+    let left = mostOfContact;
+    if (contact !== undefined)
+      do {
+        const by = { list, contact, attempts, left };
+        const judged = await this.#judge(request, allowed, by);
+        ({ verdicts, wanted, left } = judged);
+      } while (await this.#awaitFirst(wanted, memory, deadline));
     const selected = select(request, allowed, verdicts, denied);
-    const { versions, refused, until } = selected;
+    const { listing, refused } = selected;
     const isAny =
       denied.length > 0 ||
       verdicts.values().some((verdict) => verdict !== "absent");
     if (!isAny && list.versions.size > 0) throw failure("not-found", name);
     // An empty list would send clients on to their next installation method.
-    if (isAny && versions.length === 0) {
+    if (isAny && listing.versions.length === 0) {
       const failed = wanted.flatMap(
-        ({ address }) => memory.attempts.peek(address.version)?.failure ?? [],
+        ({ address }) => attempts.peek(address.version)?.failure ?? [],
       );
       throw failed[0] ?? nothingAdmitted(name, refused, request.rules.policy);
     }
     // One that is under way says itself that something changed.
     const due = wanted.map(
-      ({ address }) => memory.attempts.peek(address.version)?.next ?? 0,
+      ({ address }) => attempts.peek(address.version)?.next ?? 0,
     );
-    const divided = divide(refused, isReporting(request));
-    return { versions, ...divided, until, due: Math.min(...due, Infinity) };
+    return { ...listing, due: Math.min(...due, Infinity) };
   }
 
   /**
@@ -217,23 +206,20 @@ export class Listings {
   async #judge(
     request: ProviderRequest,
     allowed: readonly ReleaseRequest[],
-    {
-      list,
-      refusals,
-      contact,
-      attempts,
-      left,
-    }: Pick<Judged, "left"> &
-      Pick<Memory, "attempts"> & {
-        readonly list: VersionList;
-        readonly refusals: Refusals;
-        readonly contact: FirstContact;
-      },
-  ): Promise<Judged> {
+    { list, contact, attempts, left }: Known,
+  ) {
     const { provider, rules, entry } = request;
     const { decisions } = entry.trust;
+    const refusals = await this.#parts.standings.refused.list(provider);
     const isLimited = limitsKeys(rules, provider, entry.trust, contact);
-    const vanished = this.#findVanished(request, allowed, refusals);
+    // What an origin that fails lists stays listed, with an alarm, where the newest three vanished together.
+    const newest = allowed.map(({ address }) => address.version);
+    const vanished = listVanished(newest, refusals);
+    if (vanished.length > 0) {
+      const name = formatProviderAddress(provider);
+      const facts = { provider: name, versions: vanished };
+      this.#parts.alarms.raise("versions-vanished", facts);
+    }
     const verdicts = new Map<Version, Verdict>();
     const wanted = new Set<ReleaseRequest>();
     let mayAsk = left;
@@ -261,11 +247,13 @@ export class Listings {
         }
         const known = await this.#look(one, !isListed);
         if (known === "good" && !isApproved) isOld = true;
-        const isKept = isOfContact && vanished && refusal?.code === "not-found";
+        const isGone = refusal?.code === "not-found";
+        const isKept = isOfContact && vanished.length > 0 && isGone;
         const isUnproven = isKept || (isClear && !isAged);
         const unknown = isUnproven ? "good" : leaveOutRefused(version, refusal);
         verdicts.set(version, known ?? (isListed ? unknown : "absent"));
-        if (!isListed || !(known === undefined || isHeld(known))) continue;
+        const isHeld = typeof known === "object" && known.kind === "held";
+        if (!isListed || !(known === undefined || isHeld)) continue;
         const attempt = attempts.peek(version);
         const wasAsked = attempt !== undefined && attempt.running === undefined;
         if (isTrusted && !wasAsked) isPending = true;
@@ -283,20 +271,6 @@ export class Listings {
     return { verdicts, wanted: ordered, left: mayAsk };
   }
 
-  /** True where the newest three vanished together: what an origin that fails lists stays listed, with an alarm. */
-  #findVanished(
-    { provider }: ProviderRequest,
-    allowed: readonly ReleaseRequest[],
-    refusals: Refusals,
-  ): boolean {
-    const newest = allowed.map(({ address }) => address.version);
-    const versions = listVanished(newest, refusals);
-    if (versions.length === 0) return false;
-    const facts = { provider: formatProviderAddress(provider), versions };
-    this.#parts.alarms.raise("versions-vanished", facts);
-    return true;
-  }
-
   /** Judges a release by what is known of it; undefined where nothing is. One that is not listed has to be stored. */
   async #look(
     request: ReleaseRequest,
@@ -305,7 +279,12 @@ export class Listings {
     const { version } = request.address;
     try {
       const { release, age } = await this.#parts.standings.look(request);
-      if (isStoredOnly && !(await this.#isStored(release))) return "absent";
+      if (isStoredOnly) {
+        const digests = release.packages.values().map(({ sha256 }) => sha256);
+        const sizes = digests.map((one) => this.#parts.archives.findSize(one));
+        const isMissing = (size: number | undefined) => size === undefined;
+        if ((await Promise.all(sizes)).every(isMissing)) return "absent";
+      }
       return age.old ? "good" : leaveOutYoung(version, age);
     } catch (error) {
       if (!(error instanceof ProvenderError)) throw error;
@@ -314,15 +293,6 @@ export class Listings {
         ? undefined
         : leaveOutRefused(version, error);
     }
-  }
-
-  async #isStored({ packages }: Release): Promise<boolean> {
-    const sizes = await Promise.all(
-      packages
-        .values()
-        .map(({ sha256 }) => this.#parts.archives.findSize(sha256)),
-    );
-    return sizes.some((size) => size !== undefined);
   }
 
   /** Starts the verifications that are due, newest first, and waits for those that are a version's first; false when there was none, or no time. */
@@ -395,14 +365,6 @@ export class Listings {
   }
 }
 
-function isReporting({ rules }: ProviderRequest): boolean {
-  return rules.report !== undefined;
-}
-
-function isHeld(verdict: Verdict): boolean {
-  return typeof verdict === "object" && verdict.kind === "held";
-}
-
 /** Versions of one line share its age; without a minimum age each is for itself. */
 function lineOf({ address: { version }, decision }: ReleaseRequest): string {
   if (decision.minimumAge === 0) return version;
@@ -417,6 +379,7 @@ function select(
   verdicts: ReadonlyMap<Version, Verdict>,
   denied: readonly LeftOut[],
 ) {
+  const isReporting = request.rules.report !== undefined;
   const versions: Version[] = [];
   const refused: LeftOut[] = [...denied];
   let until = Infinity;
@@ -424,11 +387,12 @@ function select(
     const verdict = verdicts.get(address.version) ?? "absent";
     if (verdict === "absent") continue;
     const isListed =
-      verdict === "good" || (verdict.kind === "young" && isReporting(request));
+      verdict === "good" || (verdict.kind === "young" && isReporting);
     if (isListed) versions.push(address.version);
     if (verdict === "good") continue;
     refused.push(verdict);
     until = Math.min(until, verdict.availableAt?.getTime() ?? Infinity);
   }
-  return { versions, refused, until };
+  const listing = { versions, ...divide(refused, isReporting), until };
+  return { listing, refused };
 }

@@ -1,7 +1,5 @@
-import { formatArchiveHash, type PackageHash } from "../../address/hash.ts";
+import type { PackageHash } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
-import type { PackageHashes } from "../releases/package-hashes.ts";
-import type { ReleasePackage } from "../releases/release.ts";
 import type { Version } from "../../address/version.ts";
 
 /**
@@ -14,23 +12,6 @@ export interface MirroredPackage {
   readonly hashes: readonly string[];
   /** The h1 that the mirror itself computed from the archive, which it had verified. */
   readonly computed?: PackageHash | undefined;
-}
-
-export async function describePackage(
-  hashes: PackageHashes,
-  { platform, filename, sha256 }: ReleasePackage,
-): Promise<MirroredPackage> {
-  const computed = await hashes.find(sha256);
-  return {
-    platform,
-    filename,
-    // Terraform up to 1.11 and OpenTofu up to 1.6 check the first that they can; for an h1 they unpack and hash every file.
-    hashes: [
-      formatArchiveHash(sha256),
-      ...(computed === undefined ? [] : [computed]),
-    ],
-    computed,
-  };
 }
 
 /** `index.json` (Provider Network Mirror Protocol, "List Available Versions"). */

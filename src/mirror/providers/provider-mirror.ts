@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { formatArchiveHash } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import {
   formatProviderAddress,
@@ -10,14 +11,11 @@ import {
   isUnread,
   ProvenderError,
 } from "../../errors/index.ts";
-import type { Alarms } from "../../telemetry/alarms.ts";
 import { type Answer, asHit, type Within } from "../cache/metadata-cache.ts";
-import type { Archives, OpenArchive } from "../archives/archives.ts";
+import type { OpenArchive } from "../archives/archives.ts";
 import type { Clock } from "../cache/clock.ts";
-import type { ProviderChanges } from "../cache/provider-changes.ts";
 import type { WrongArchives } from "../archives/wrong-archives.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
-import type { ReleaseRecords } from "../releases/records.ts";
 import {
   formatRelease,
   type Release,
@@ -25,7 +23,6 @@ import {
   type ReleasePackage,
 } from "../releases/release.ts";
 import type { ProviderCatalog } from "../standings/provider-catalog.ts";
-import type { Standings } from "../standings/standings.ts";
 import {
   admitElsewhere,
   type AdmissionRules,
@@ -41,14 +38,15 @@ import type {
 } from "../trust/admission.ts";
 import type { SettledRelease } from "../trust/settlements.ts";
 import type { VersionList } from "../versions/version-list.ts";
+import type { MirroredPackage } from "./package-description.ts";
 import {
-  describePackage,
-  type MirroredPackage,
-} from "./package-description.ts";
-import { type Lasting, lasting, type Listing, Listings } from "./listing.ts";
+  type Lasting,
+  type Listing,
+  Listings,
+  type ListingsParts,
+} from "./listing.ts";
 import type { OriginArchive } from "../../origin/http/http-client.ts";
 import { verifyRegistryDigest } from "../../verification/signed-checksums.ts";
-import type { ReleaseOrigin } from "../releases/evidence.ts";
 
 /** The versions that clients may have, with what that was decided by. */
 interface AdmittedVersions extends Listing {
@@ -75,20 +73,13 @@ interface Held<V> extends Lasting {
   readonly answer: Answer<V>;
 }
 
-interface ProviderMirrorParts {
+interface ProviderMirrorParts extends ListingsParts {
   readonly catalog: ProviderCatalog;
   readonly admission: Admission;
-  readonly standings: Standings;
-  readonly changes: ProviderChanges;
   readonly clock: Clock;
-  readonly archives: Archives;
   readonly wrong: WrongArchives;
   readonly hashes: PackageHashes;
-  readonly releases: Pick<ReleaseRecords, "list">;
-  readonly alarms: Alarms;
   readonly offline: boolean;
-  /** Milliseconds between two looks at a version that is refused. */
-  readonly freshness: number;
 }
 
 /** Platforms of most clients. As many archives of a release are asked for; a host that fails for more of them would be spared. */
@@ -102,10 +93,6 @@ const usual: readonly string[] = [
 const memoryBytes = 16 * 1024 * 1024;
 const weightOfOne = 4_000;
 const weightOfVersion = 400;
-
-function weighProof({ proof: { document, keys } }: Release): number {
-  return keys.reduce((sum, key) => sum + key.length, document.length);
-}
 
 /** An archive that clients of its platform would get, or why they would not. */
 export interface TriedArchive extends ReleasePackage {
@@ -131,8 +118,11 @@ export class ProviderMirror {
   });
   readonly #held = new LRUCache<ReleaseAddress, Held<AdmittedRelease>>({
     maxSize: memoryBytes,
-    sizeCalculation: ({ answer: { value } }) =>
-      weightOfOne + weighProof(value.release),
+    sizeCalculation: ({ answer: { value } }) => {
+      const { document, keys } = value.release.proof;
+      const proof = [document, ...keys];
+      return proof.reduce((sum, { length }) => sum + length, weightOfOne);
+    },
   });
   readonly #described = new WeakMap<
     Release,
@@ -174,7 +164,13 @@ export class ProviderMirror {
       this.#lists.set(provider, this.#hold(request, change, listed, listing));
       return listed;
     } catch (error) {
-      return this.#listAbsent(request, error);
+      // One that its origin does not have is listed as it is served: as far as a bundle brought it.
+      if (!isFailure(error, "not-found")) throw error;
+      const contact = await request.entry.findContact(provider.type);
+      if (contact === undefined) throw error;
+      return this.#listStored(request).catch((reason: unknown) => {
+        throw isFailure(reason, "not-stored") ? error : reason;
+      });
     }
   }
 
@@ -186,12 +182,16 @@ export class ProviderMirror {
     const { revision } = hashes;
     const kept = this.#described.get(release);
     if (kept?.revision === revision) return kept.packages;
-    const all = release.packages.values();
-    const packages = Promise.all(
-      all.map((found) => describePackage(hashes, found)),
-    ).then((some) =>
-      some.toSorted((a, b) => (a.filename < b.filename ? -1 : 1)),
-    );
+    const all = [...release.packages.values()]
+      .toSorted((a, b) => (a.filename < b.filename ? -1 : 1))
+      .map(async ({ platform, filename, sha256 }) => {
+        const computed = await hashes.find(sha256);
+        const zh = formatArchiveHash(sha256);
+        // Terraform up to 1.11 and OpenTofu up to 1.6 check the first that they can; for an h1 they unpack and hash every file.
+        const known = computed === undefined ? [zh] : [zh, computed];
+        return { platform, filename, hashes: known, computed };
+      });
+    const packages = Promise.all(all);
     this.#described.set(release, { packages, revision });
     packages.catch(() => this.#described.delete(release));
     return packages;
@@ -224,24 +224,20 @@ export class ProviderMirror {
   }
 
   /** Starts or joins the download of what is not stored; the caller closes it. */
-  async openArchive({
-    request: { address, origin },
-    release,
-    found,
-  }: AdmittedPackage): Promise<OpenArchive> {
+  async openArchive(admitted: AdmittedPackage): Promise<OpenArchive> {
     const { archives, offline, wrong } = this.#parts;
-    const { filename, sha256 } = found;
+    const { address } = admitted.request;
+    const { filename, sha256 } = admitted.found;
     const stored = await archives.openStored(sha256);
     if (stored !== undefined) return stored;
     const came = await wrong.find(address.provider, sha256);
     if (came?.isRefused === true)
       throw failure("archive-digest", filename, sha256, came.got);
     if (offline) throw failure("not-stored", filename);
-    const place = release.places.get(formatPlatform(found.platform));
     const archive = await archives.open(sha256, {
       name: filename,
       hostname: address.provider.hostname,
-      open: (signal) => openPackage(origin, address, found, place, signal),
+      open: (signal) => openPackage(admitted, signal),
       onWrong: (got) =>
         void wrong.note(address.provider, sha256, got).catch(() => undefined),
     });
@@ -260,14 +256,14 @@ export class ProviderMirror {
    * The answers to clients that ask for the archives of a release now. One that is not stored came wrong last, however long
    * ago, or is asked for, and its body is left; so are a few of them. Pages ask, so it is remembered for a moment.
    */
-  async tryArchives({
-    request: { address, origin },
-    release: { packages, places },
-  }: AdmittedRelease): Promise<readonly TriedArchive[]> {
+  async tryArchives(
+    admitted: AdmittedRelease,
+  ): Promise<readonly TriedArchive[]> {
     const { archives, offline, wrong } = this.#parts;
+    const { address } = admitted.request;
     const known: TriedArchive[] = [];
     const missing: ReleasePackage[] = [];
-    for (const found of packages.values()) {
+    for (const found of admitted.release.packages.values()) {
       const { filename, sha256 } = found;
       const isStored = (await this.findSize(found)) !== undefined;
       const came = isStored
@@ -280,11 +276,11 @@ export class ProviderMirror {
     }
     const open = async (found: ReleasePackage) => {
       if (offline) throw failure("not-stored", found.filename);
-      const place = places.get(formatPlatform(found.platform));
       const done = new AbortController();
-      const { size } = await openPackage(
-        ...([origin, address, found, place, done.signal] as const),
-      ).finally(() => done.abort());
+      const wanted = { ...admitted, found };
+      const { size } = await openPackage(wanted, done.signal).finally(() =>
+        done.abort(),
+      );
       await archives.expectRoom(size);
     };
     const rank = ({ platform }: ReleasePackage) =>
@@ -313,7 +309,7 @@ export class ProviderMirror {
     if (held !== undefined) return held;
     const request = await this.#open(address);
     const { value, ...found } = await standings.lookUp(request, within);
-    const release = value.age.old ? value.release : report(request, value);
+    const release = report(request, value);
     const answer = { ...found, value: await this.#admitted(request, release) };
     if (isOffered(answer.value) && !offline)
       this.#held.set(address, this.#hold(request, change, answer));
@@ -341,7 +337,7 @@ export class ProviderMirror {
     { rules, origin }: ProviderRequest,
     change: number,
     { value, age }: Answer<V>,
-    { until, due }: Lasting = lasting,
+    { until, due }: Lasting = { until: Infinity, due: Infinity },
   ): Held<V> {
     const { clock, freshness } = this.#parts;
     const fresh = Math.min(origin.freshFor ?? Infinity, freshness) - age;
@@ -360,7 +356,10 @@ export class ProviderMirror {
     const known = await standings
       .look(request)
       .then((settled) => report(request, settled))
-      .catch(noneIfRefused);
+      .catch((error: unknown) => {
+        // A release that is refused as it is known has to be asked for.
+        if (!(error instanceof ProvenderError) || isUnread(error)) throw error;
+      });
     const asked = { absentFor: justNow };
     const release =
       known ?? report(request, (await standings.lookUp(request, asked)).value);
@@ -399,19 +398,6 @@ export class ProviderMirror {
     }
   }
 
-  /** A provider that its origin does not have is listed as it is served: as far as a bundle brought it. Throws what the origin said. */
-  async #listAbsent(
-    request: ProviderRequest,
-    error: unknown,
-  ): Promise<Answer<AdmittedVersions>> {
-    const { entry, provider } = request;
-    if (!isFailure(error, "not-found")) throw error;
-    if ((await entry.findContact(provider.type)) === undefined) throw error;
-    return this.#listStored(request).catch((reason: unknown) => {
-      throw isFailure(reason, "not-stored") ? error : reason;
-    });
-  }
-
   /** The stored versions that may be served, which are all that a mirror has that asks no origin. */
   async #listStored(
     request: ProviderRequest,
@@ -431,11 +417,6 @@ function isOffered({ request, release, list }: AdmittedRelease): boolean {
   return listed === true || release.places.size > 0;
 }
 
-/** A release that is refused as it is known has to be asked for. */
-function noneIfRefused(error: unknown): undefined {
-  if (!(error instanceof ProvenderError) || isUnread(error)) throw error;
-}
-
 /** A policy that only reports hears of a release that is too young. */
 function report(
   { rules, decision, address: { provider, version } }: ReleaseRequest,
@@ -452,34 +433,31 @@ function report(
  * signed one.
  */
 async function openPackage(
-  { registry }: ReleaseOrigin,
-  { provider, version }: ReleaseAddress,
-  { platform, filename, sha256 }: ReleasePackage,
-  place: string | undefined,
+  { request, release, found: { platform, filename, sha256 } }: AdmittedPackage,
   signal: AbortSignal,
 ): Promise<OriginArchive> {
+  const { registry } = request.origin;
+  const { provider, version } = request.address;
+  const place = release.places.get(formatPlatform(platform));
   const open = (url: URL) => registry.openArchive({ downloadUrl: url }, signal);
   let failure: unknown;
   try {
     if (place !== undefined) return await open(new URL(place));
   } catch (error) {
-    if (!mayHaveMoved(error)) throw error;
+    // Signed URLs expire, and hosts answer for that with a status or a page; hosts leave, too, or were named wrongly.
+    const mayHaveMoved = isFailure(
+      error,
+      "origin-status",
+      "origin-unreachable",
+      "origin-address-refused",
+      "origin-credentials",
+      "origin-answer",
+    );
+    if (!mayHaveMoved) throw error;
     failure = error;
   }
   const found = await registry.findPackage(provider, version, platform, signal);
   verifyRegistryDigest(filename, sha256, found.shasum);
   if (found.downloadUrl.href === place) throw failure;
   return open(found.downloadUrl);
-}
-
-/** Signed URLs expire, and hosts answer for that with a status or a page; hosts leave, too, or were named wrongly. */
-function mayHaveMoved(error: unknown): boolean {
-  return isFailure(
-    error,
-    "origin-status",
-    "origin-unreachable",
-    "origin-address-refused",
-    "origin-credentials",
-    "origin-answer",
-  );
 }

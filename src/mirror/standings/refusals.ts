@@ -25,7 +25,7 @@ const refusal = z.object({
 });
 
 /** The versions of a provider that clients did not get when they were asked for last. */
-export type Refusals = ReadonlyMap<string, z.infer<typeof refusal>>;
+type Refusals = ReadonlyMap<string, z.infer<typeof refusal>>;
 
 /** Providers in memory; bounded because clients may request any. */
 const mostProviders = 1_000;
