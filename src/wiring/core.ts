@@ -117,13 +117,10 @@ export function wireCore(
   const cache = <K extends object, V extends Revised>(
     of: MetadataRecords<K, V>,
   ) => {
-    const made = new MetadataCache(
-      of,
-      { ...downloadLimits, ...limits, ...freshness, notFound },
-      clock,
-      offline,
-      onUnwritten,
-      (record, age, error) =>
+    const made = new MetadataCache(of, {
+      limits: { ...downloadLimits, ...limits, ...freshness, notFound },
+      ...{ clock, offline, onUnwritten },
+      onStale: (record, age, error) =>
         logger.warn(
           {
             ...{ record, age: Math.round(age / 1000) },
@@ -131,8 +128,8 @@ export function wireCore(
           },
           "serving stale metadata while the origin fails",
         ),
-      (record) => changes.noteRecord(record),
-    );
+      onChange: (record) => changes.noteRecord(record),
+    });
     metrics?.watchWaiters(() => made.waiting);
     listen((changed) => made.forget(changed));
     return made;

@@ -60,15 +60,13 @@ export function composeProviders(parts: MirrorParts) {
   const cacheOf = <K extends object, V extends Revised>(
     of: MetadataRecords<K, V>,
   ) => {
-    const cache = new MetadataCache<K, V>(
-      of,
-      { ...freshness, answer: 60_000, waiters: 1_000 },
-      clock,
-      offline,
-      () => undefined,
-      () => undefined,
-      (record) => changes.noteRecord(record),
-    );
+    const cache = new MetadataCache<K, V>(of, {
+      limits: { ...freshness, answer: 60_000, waiters: 1_000 },
+      ...{ clock, offline },
+      onUnwritten: () => undefined,
+      onStale: () => undefined,
+      onChange: (record) => changes.noteRecord(record),
+    });
     records.listen((changed) => cache.forget(changed));
     return cache;
   };

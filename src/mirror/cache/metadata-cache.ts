@@ -1,5 +1,5 @@
 import { failure, isFailure, isOriginFailure } from "../../errors/index.ts";
-import { ageOf, type Clock, type Moment, readMoment } from "./clock.ts";
+import type { Clock } from "./clock.ts";
 import { getHeapStatistics } from "node:v8";
 import type { RecordKey } from "../../store/records/record-tables.ts";
 import { LRUCache } from "lru-cache";
@@ -23,6 +23,17 @@ interface MetadataLimits {
   readonly waiters: number;
 }
 
+interface MetadataSettings {
+  readonly limits: MetadataLimits;
+  readonly clock: Clock;
+  readonly offline: boolean;
+  readonly onUnwritten: (key: string, error: unknown) => void;
+  /** The origin failed, and a value of `age` milliseconds is served instead; never waited for. */
+  readonly onStale: (key: string, age: number, error: unknown) => void;
+  /** Another answer is given of this record from now on. */
+  readonly onChange?: (record: string) => void;
+}
+
 /** Milliseconds since the origin said so for which an answer is good enough for one asker. */
 export interface Within {
   readonly maxAge?: number | undefined;
@@ -38,6 +49,9 @@ const mostTries = 8;
 /** Milliseconds for which a failing origin is not asked again for one key; less where lists are fresh for less. */
 const pauseAfterFailure = 5_000;
 
+/** The origin neither failed nor refused since. */
+const unspared = { spareUntil: 0, isRefused: false };
+
 /**
  * Cache of metadata: memory over records over the origin. Concurrent requests
  * share one request to the origin. While it fails, stale answers are served.
@@ -46,11 +60,9 @@ export class MetadataCache<K extends object, V extends Revised> {
   readonly #records: MetadataRecords<K, V>;
   readonly #limits: MetadataLimits;
   readonly #clock: Clock;
-  readonly #offline: boolean;
-  readonly #onUnwritten: (key: string, error: unknown) => void;
-  readonly #onStale: (key: string, age: number, error: unknown) => void;
-  readonly #onChange: (record: string) => void;
-  readonly #start: Moment;
+  readonly #settings: MetadataSettings;
+  /** The time on the wall when the monotonic clock was at 0, as it was when this began. */
+  readonly #epoch: number;
   /** Keys of subjects, which are the same objects for each request of the same name. */
   readonly #keys = new WeakMap<K, string>();
   readonly #values = new LRUCache<string, Remembered<V>>({
@@ -67,27 +79,13 @@ export class MetadataCache<K extends object, V extends Revised> {
   /** Counts what other processes changed, so that what was read before is not remembered. */
   #changes = 0;
 
-  /**
-   * `onStale` hears that the origin failed, and that a value of `age` milliseconds is served instead; it is never waited
-   * for. `onChange` hears of each record of which another answer is given from now on.
-   */
-  constructor(
-    records: MetadataRecords<K, V>,
-    limits: MetadataLimits,
-    clock: Clock,
-    offline: boolean,
-    onUnwritten: (key: string, error: unknown) => void,
-    onStale: (key: string, age: number, error: unknown) => void,
-    onChange: (record: string) => void = () => undefined,
-  ) {
+  constructor(records: MetadataRecords<K, V>, settings: MetadataSettings) {
     this.#records = records;
+    this.#settings = settings;
+    const { limits, clock } = settings;
     this.#limits = limits;
     this.#clock = clock;
-    this.#offline = offline;
-    this.#onUnwritten = onUnwritten;
-    this.#onStale = onStale;
-    this.#onChange = onChange;
-    this.#start = readMoment(clock);
+    this.#epoch = clock.now().getTime() - clock.monotonic();
   }
 
   /**
@@ -105,16 +103,16 @@ export class MetadataCache<K extends object, V extends Revised> {
   ): Promise<Answer<V>> {
     const key = this.#keyOf(subject);
     const fresh = Math.min(maxAge, this.#limits.versions);
-    if (!this.#offline) {
-      const absence =
-        this.#absent.get(key) && this.#findAbsence(key, absentFor);
+    const { offline } = this.#settings;
+    if (!offline) {
+      const absence = this.#findAbsence(key, absentFor);
       if (absence !== undefined) throw failure("not-found", absence.subject);
       const held = this.#heldAnswer(key, fresh);
       if (held !== undefined) return held;
     }
     const joined = this.#asking.get(key);
     const isWaited =
-      mayBeOld !== true || this.#offline || this.#limits.versions === 0;
+      mayBeOld !== true || offline || this.#limits.versions === 0;
     if (isWaited)
       return joined === undefined
         ? this.#ask(key, subject, fetch, fresh).answer
@@ -151,8 +149,7 @@ export class MetadataCache<K extends object, V extends Revised> {
 
   /** Returns the known value of any age, without asking the origin. */
   async peek(subject: K): Promise<V | undefined> {
-    const key = this.#keyOf(subject);
-    return (await this.#recall(key, subject))?.value;
+    return (await this.#recall(this.#keyOf(subject), subject))?.value;
   }
 
   /** Writes what `change` makes of the known value, and again where another one was first. */
@@ -200,7 +197,7 @@ export class MetadataCache<K extends object, V extends Revised> {
     const now = this.#clock.monotonic();
     const known = this.#values.get(key);
     if (known === undefined) return undefined;
-    if (this.#absent.get(key) && this.#findAbsence(key)) return undefined;
+    if (this.#findAbsence(key)) return undefined;
     const age = now - known.checkedAt;
     const isSpared = now < known.spareUntil && age <= this.#limits.staleFor;
     if (age >= fresh && !isSpared) return undefined;
@@ -270,18 +267,31 @@ export class MetadataCache<K extends object, V extends Revised> {
     const held = known && this.#heldAnswer(key, fresh);
     if (held !== undefined) return held;
     const start = this.#clock.monotonic();
-    if (this.#offline) {
+    if (this.#settings.offline) {
       if (known === undefined)
         throw failure("not-stored", this.#records.format(subject));
       return { ...asHit(known.value), age: start - known.checkedAt };
     }
     try {
-      const signal = AbortSignal.timeout(this.#limits.answer);
-      const value = await this.#fetch(key, subject, fetch, known, signal);
+      const value = await this.#fetch(key, subject, fetch, known);
       const originTime = this.#clock.monotonic() - start;
       return { value, outcome: "fetched", age: 0, originTime };
     } catch (error) {
-      return this.#answerFailure(key, subject, known, error, start);
+      const now = this.#clock.monotonic();
+      if (isFailure(error, "not-found"))
+        this.#absent.set(key, { subject: error.subject, since: now });
+      if (known === undefined) throw error;
+      // It may have been amended while the origin was asked.
+      const latest = this.#values.get(key) ?? known;
+      const age = now - latest.checkedAt;
+      const isRefused = !isOriginFailure(error);
+      if (isRefused) this.#remember(key, { ...latest, isRefused });
+      if (isRefused || age > this.#limits.staleFor) throw error;
+      const pause = Math.min(pauseAfterFailure, this.#limits.versions);
+      this.#remember(key, { ...latest, spareUntil: now + pause });
+      this.#settings.onStale(this.#records.format(subject), age, error);
+      const originTime = now - start;
+      return { value: latest.value, outcome: "stale", age, originTime };
     }
   }
 
@@ -291,90 +301,62 @@ export class MetadataCache<K extends object, V extends Revised> {
     subject: K,
     fetch: FetchValue<V>,
     known: Remembered<V> | undefined,
-    signal: AbortSignal,
   ): Promise<V> {
-    let before = known;
+    const signal = AbortSignal.timeout(this.#limits.answer);
+    let before = known?.value;
     for (let tries = 0; tries < mostTries; tries++) {
-      const fetched = await fetch(before?.value, signal);
-      const kept = await this.#keep(key, subject, fetched, before?.value);
-      if (kept !== undefined) return kept;
+      const value = await fetch(before, signal);
+      const ours = { value, confirmedAt: this.#clock.now() };
+      let kept: Kept<V> | undefined = ours;
+      try {
+        if (value !== before) kept = await this.#records.write(subject, ours);
+        // It may have been decided on while the origin was asked.
+        else kept = { ...ours, value: this.#values.get(key)?.value ?? value };
+      } catch (error) {
+        // A disk that is full must not turn a good answer into a failure.
+        if (isFailure(error, "record-unreadable")) throw error;
+        this.#settings.onUnwritten(this.#records.format(subject), error);
+      }
+      if (kept !== undefined) {
+        this.#absent.delete(key);
+        const checkedAt = this.#clock.monotonic();
+        return this.#remember(key, { ...kept, ...unspared, checkedAt }).value;
+      }
+      this.#values.delete(key);
       const other = await this.#recall(key, subject);
       // A record that is gone is made again of what is known.
-      before = other ?? (before && { ...before, value: asNew(before.value) });
+      before = other?.value ?? (before && { ...before, revision: 0 });
     }
     throw failure("too-busy", `writers of ${this.#records.format(subject)}`);
   }
 
   /** Finds what memory or the record has. */
   async #recall(key: string, subject: K): Promise<Remembered<V> | undefined> {
-    return this.#values.get(key) ?? (await this.#load(key, subject));
-  }
-
-  #answerFailure(
-    key: string,
-    subject: K,
-    known: Remembered<V> | undefined,
-    error: unknown,
-    start: number,
-  ): Answer<V> {
-    const now = this.#clock.monotonic();
-    if (isFailure(error, "not-found"))
-      this.#absent.set(key, { subject: error.subject, since: now });
-    if (known === undefined) throw error;
-    // It may have been amended while the origin was asked.
-    const held = this.#values.get(key) ?? known;
-    const age = now - held.checkedAt;
-    const isRefused = !isOriginFailure(error);
-    if (isRefused) this.#remember(key, { ...held, isRefused });
-    if (isRefused || age > this.#limits.staleFor) throw error;
-    const pause = Math.min(pauseAfterFailure, this.#limits.versions);
-    this.#remember(key, { ...held, spareUntil: now + pause });
-    this.#onStale(this.#records.format(subject), age, error);
-    const originTime = now - start;
-    return { value: held.value, outcome: "stale", age, originTime };
-  }
-
-  async #load(key: string, subject: K): Promise<Remembered<V> | undefined> {
-    const before = this.#values.get(key);
+    const known = this.#values.get(key);
+    if (known !== undefined) return known;
     const changes = this.#changes;
     const kept = await this.#records.read(subject);
-    const held = this.#values.get(key);
     // A value that was written meanwhile is newer than the one that was read.
-    if (held !== undefined && held !== before) return held;
-    if (kept === undefined) return undefined;
-    const fresh = this.#limits.versions;
-    const age = ageOf(kept.confirmedAt, this.#clock, this.#start, fresh);
-    const checkedAt = this.#clock.monotonic() - age;
-    const state = { checkedAt, spareUntil: 0, isRefused: false };
-    const read = { ...kept, ...state };
+    const held = this.#values.get(key);
+    if (held !== undefined || kept === undefined) return held;
+    const checkedAt = this.#clock.monotonic() - this.#ageOf(kept.confirmedAt);
+    const read = { ...kept, ...unspared, checkedAt };
     return changes === this.#changes ? this.#remember(key, read) : read;
   }
 
-  async #keep(
-    key: string,
-    subject: K,
-    value: V,
-    known: V | undefined,
-  ): Promise<V | undefined> {
-    const ours = { value, confirmedAt: this.#clock.now() };
-    let kept: Kept<V> | undefined = ours;
-    try {
-      if (value !== known) kept = await this.#records.write(subject, ours);
-      // It may have been decided on while the origin was asked.
-      else kept = { ...ours, value: this.#values.get(key)?.value ?? value };
-    } catch (error) {
-      // A disk that is full must not turn a good answer into a failure.
-      if (isFailure(error, "record-unreadable")) throw error;
-      this.#onUnwritten(this.#records.format(subject), error);
-    }
-    if (kept === undefined) {
-      this.#values.delete(key);
-      return undefined;
-    }
-    this.#absent.delete(key);
-    const checkedAt = this.#clock.monotonic();
-    const state = { checkedAt, spareUntil: 0, isRefused: false };
-    return this.#remember(key, { ...kept, ...state }).value;
+  /**
+   * Milliseconds since a record was confirmed; as old as what is not fresh where that is not sure.
+   * The wall clock may have been stepped since this began. So the date is compared with the clock, and with the clock as
+   * it would be without the step. A record is fresh when both say so, and no older than the one that says less.
+   */
+  #ageOf(confirmedAt: Date): number {
+    const fresh = this.#limits.versions;
+    const unstepped = this.#epoch + this.#clock.monotonic();
+    const ages = [this.#clock.now().getTime(), unstepped]
+      .map((now) => now - confirmedAt.getTime())
+      .filter((age) => age >= 0);
+    if (ages.length === 0) return fresh;
+    return Math.max(Math.min(...ages), Math.min(Math.max(...ages), fresh));
   }
 
   #remember(key: string, remembered: Remembered<V>): Remembered<V> {
@@ -384,15 +366,11 @@ export class MetadataCache<K extends object, V extends Revised> {
       before?.value === value &&
       before.isRefused === isRefused &&
       before.spareUntil === spareUntil;
-    if (!isSame) this.#onChange(key);
+    if (!isSame) this.#settings.onChange?.(key);
     const size = Math.max(1, this.#records.weigh(value));
     this.#values.set(key, remembered, { size });
     return remembered;
   }
-}
-
-function asNew<V extends Revised>(value: V): V {
-  return { ...value, revision: 0 };
 }
 
 /** A value that knows the revision of the record that it was made from; 0 for none. */
@@ -440,10 +418,7 @@ export interface MetadataRecords<K, V extends Revised> {
   weigh(value: V): number;
 }
 
-/**
- * Source of an answer: cache, another client's request, origin, or an outdated
- * copy.
- */
+/** Source of an answer: cache, another client's request, origin, or an outdated copy. */
 export type Outcome = "hit" | "joined" | "fetched" | "stale";
 
 export interface Answer<V> {

@@ -10,7 +10,7 @@ const mostProviders = 10_000;
  * as long as the number and the rules are the same.
  */
 export class ProviderChanges {
-  readonly #records: Pick<RecordStore, "look">;
+  readonly #records: RecordStore;
   /** By HOSTNAME/NAMESPACE/TYPE, and by HOSTNAME/NAMESPACE for all of these. */
   readonly #numbers = new LRUCache<string, number>({
     maxSize: mostProviders,
@@ -22,17 +22,14 @@ export class ProviderChanges {
   #last = 0;
   #ofAll = 0;
 
-  constructor(records: Pick<RecordStore, "look">) {
+  constructor(records: RecordStore) {
     this.#records = records;
   }
 
   /** Differs after each change. */
-  async numberOf({
-    hostname,
-    namespace,
-    type,
-  }: ProviderAddress): Promise<number> {
+  async numberOf(provider: ProviderAddress): Promise<number> {
     await this.#records.look();
+    const { hostname, namespace, type } = provider;
     const shared = this.#numbers.get(`${hostname}/${namespace}`) ?? 0;
     const own = this.#numbers.get(`${hostname}/${namespace}/${type}`) ?? 0;
     return Math.max(this.#ofAll, shared, own);

@@ -62,11 +62,12 @@ async function prepare(settings: Partial<typeof limits> = {}) {
   const open = (offline = false) => {
     const cache = new MetadataCache(
       versionRecords(openRecords(layout), providerVersionNaming),
-      { ...limits, ...settings },
-      clock,
-      offline,
-      (record) => unwritten.push(record),
-      (_, age) => stale.push(age),
+      {
+        limits: { ...limits, ...settings },
+        ...{ clock, offline },
+        onUnwritten: (record) => unwritten.push(record),
+        onStale: (_, age) => stale.push(age),
+      },
     );
     return (mayBeOld = false, absentFor = Infinity) =>
       cache.get(widget, origin.fetch, {
