@@ -108,7 +108,7 @@ function weighProof({ proof: { document, keys } }: Release): number {
 }
 
 /** An archive that clients of its platform would get, or why they would not. */
-export interface TriedArchive extends ReleasePackage {
+interface TriedArchive extends ReleasePackage {
   readonly isStored: boolean;
   readonly error?: unknown;
 }
