@@ -12,7 +12,6 @@ import {
   verifySignedChecksums,
 } from "../../src/verification/signed-checksums.ts";
 import {
-  ownBytes,
   type SignatureJudge,
   judgeEvidence,
   type StoredEvidence,
@@ -65,9 +64,8 @@ export async function evidenceOf(
   noted?: StoredEvidence["noted"],
 ): Promise<StoredEvidence> {
   const { proof } = await sketch(of);
-  const own = { ...proof, ...ownBytes(proof) };
   const judge = judgeFor(of.by ?? "nobody");
-  return { ...(await judgeEvidence(address, own, [], judge)), noted };
+  return judgeEvidence(address, proof, [], judge, noted);
 }
 
 /**
@@ -97,8 +95,10 @@ export async function sketch({
   content = "linux=a",
 }: Sketch): Promise<Release> {
   const { provider, version } = address;
-  const document = writeChecksums(provider, version, { content });
-  const signature = Buffer.from("signature");
+  const document = new Uint8Array(
+    writeChecksums(provider, version, { content }),
+  );
+  const signature = new Uint8Array(Buffer.from("signature"));
   const proof = { document, signature, keys: ["KEYS"], profile } as const;
   const now = new Date("2026-01-01T00:00:00Z");
   const subject = checksumsSubject(address);
@@ -114,7 +114,7 @@ export async function sketch({
       ...proof,
       ...{ exemption: checksums.exemption, verifiedAt: now, library: "none" },
     },
-    packages: bindPackages(address, checksums),
+    packages: bindPackages(address, checksums.sha256ByFilename),
     places: new Map(),
     keyLabels: [],
   };

@@ -5,7 +5,6 @@ import {
   explain as explainHere,
   formatQuestion,
   parseWhySpec,
-  renderWhy,
   type Why,
 } from "../../mirror/why/why.ts";
 import { anyHostOf, hostsOf, onStore, untilStopped } from "../command.ts";
@@ -39,7 +38,7 @@ export async function explain(
     throw failure("origin-answer", answer.url.href, "it is no answer to why", {
       cause: why.error,
     });
-  return show({ ...why.data, code: why.data.code ?? undefined }, json);
+  return show(why.data, json);
 }
 
 const answerShape = z.object({
@@ -54,12 +53,14 @@ const answerShape = z.object({
 /** Without control characters, which a terminal could execute. */
 function show(why: Why, json: boolean): number {
   const { subject, verdict, headline, code, reasons } = why;
-  const named = code === undefined ? "" : ` (${code})`;
+  const named = code === null ? "" : ` (${code})`;
   const lines = [`${subject}: ${headline}${named}.`, ...reasons].map(
     (line) => `${line.replaceAll(/\p{C}/gu, "")}\n`,
   );
   stdout(
-    json ? `${JSON.stringify(renderWhy(why), null, 2)}\n` : lines.join("- "),
+    json
+      ? `${JSON.stringify({ version: 1, ...why }, null, 2)}\n`
+      : lines.join("- "),
   );
   return verdict === "served" ? 0 : 1;
 }

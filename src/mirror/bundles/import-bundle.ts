@@ -22,11 +22,7 @@ import {
   unknownRelease,
 } from "../releases/known-release.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
-import {
-  bindPackages,
-  formatRelease,
-  type ReleasePackage,
-} from "../releases/release.ts";
+import { formatRelease, type ReleasePackage } from "../releases/release.ts";
 import { orderCandidates, writeContact } from "../standings/first-contacts.ts";
 import type { ProviderCatalog } from "../standings/provider-catalog.ts";
 import type { Admission, ReleaseRequest } from "../trust/admission.ts";
@@ -236,11 +232,9 @@ async function judgeRelease(
   const request = await admission.openVersion(address, { origin, rules });
   const known = await catalog.peekRelease(address);
   const evidence = await verify(request, bundle, proof, known);
-  const { checksums } = evidence;
-  const signed = checksums && bindPackages(address, checksums);
   const packages: ReleasePackage[] = [];
   for (const [name, claimed] of Object.entries(archives)) {
-    const found = signed?.get(name);
+    const found = evidence.packages.get(name);
     if (found === undefined)
       throw failure(
         "archive-not-signed",

@@ -95,7 +95,7 @@ const weightOfOne = 4_000;
 const weightOfVersion = 400;
 
 /** An archive that clients of its platform would get, or why they would not. */
-export interface TriedArchive extends ReleasePackage {
+interface TriedArchive extends ReleasePackage {
   readonly isStored: boolean;
   readonly error?: unknown;
 }

@@ -22,10 +22,11 @@ import {
 } from "../../verification/signed-checksums.ts";
 import type { Clock } from "../cache/clock.ts";
 import {
+  bindPackages,
   checksumsSubject,
   formatRelease,
-  pickNames,
   type ReleaseAddress,
+  type ReleasePackage,
   type ReleaseProof,
 } from "./release.ts";
 
@@ -61,7 +62,11 @@ export interface ReleaseEvidence extends OriginChecksums {
   readonly keys: readonly string[];
 }
 
-/** Settles on what terms the evidence is to be judged. */
+/**
+ * Settles on what terms the evidence is to be judged. Its bytes are copied into
+ * memory of their own, since a small Buffer keeps the large one that it is part
+ * of.
+ */
 export function prepareProof(
   release: ReleaseAddress,
   evidence: ReleaseEvidence,
@@ -71,26 +76,13 @@ export function prepareProof(
 ): ReleaseProof {
   const exemption = findExemption(release, evidence, policy);
   return {
-    ...evidence,
-    ...ownBytes(evidence),
+    document: new Uint8Array(evidence.document),
+    signature: evidence.signature && new Uint8Array(evidence.signature),
+    keys: evidence.keys,
     profile: policy.profile,
     exemption,
     verifiedAt: now,
     library,
-  };
-}
-
-/**
- * Copies the bytes into memory of their own, since a small Buffer keeps the
- * large one that it is part of.
- */
-export function ownBytes({
-  document,
-  signature,
-}: Pick<ReleaseProof, "document" | "signature">) {
-  return {
-    document: new Uint8Array(document),
-    signature: signature && new Uint8Array(signature),
   };
 }
 
@@ -105,24 +97,6 @@ export function matchesPolicy(
     (exemption === "unsigned-when-published" &&
       policy.signatures === "when-published");
   return excused && profile === policy.profile;
-}
-
-/** Decides on a proof as of `verifiedAt`: the same answer today and when it is read back years later. */
-async function judgeProof(
-  release: ReleaseAddress,
-  proof: ReleaseProof,
-  judge: SignatureJudge,
-): Promise<SignedChecksums> {
-  const subject = checksumsSubject(release);
-  const { document, signature, keys, profile, verifiedAt: now } = proof;
-  if (proof.exemption !== undefined)
-    return acceptUnsignedChecksums(subject, document, proof.exemption);
-  if (signature === undefined)
-    throw failure("signature-missing", subject.release, "signature");
-  const claim = { subject, document, signature, keys, profile, now };
-  return verifySignedChecksums(claim, (question) =>
-    judge.decide(subject.release, question),
-  );
 }
 
 /**
@@ -154,6 +128,8 @@ export interface StoredEvidence extends Evidence {
   readonly keyLabels: readonly KeyLabel[];
   /** Undefined while it is not good. */
   readonly checksums: SignedChecksums | undefined;
+  /** By OS_ARCH; none while it is not good. */
+  readonly packages: ReadonlyMap<string, ReleasePackage>;
   /** Reason why it is not good. */
   readonly fault: ProvenderError | undefined;
 }
@@ -163,42 +139,67 @@ export function digestOf(document: Uint8Array): string {
   return hash("sha256", document);
 }
 
-/** The evidence of an accepted signature, or of an exemption. Throws why there is none. */
+/** Publishers have about 15; every one is looked up for each document. */
+const mostPlatforms = 256;
+
+/**
+ * The evidence of an accepted signature, or of an exemption, decided as of
+ * `verifiedAt`: the same answer today and when it is read back years later.
+ * Throws why there is none.
+ */
 export async function judgeEvidence(
   address: ReleaseAddress,
   proof: ReleaseProof,
   keyLabels: readonly KeyLabel[],
   judge: SignatureJudge,
+  noted?: Evidence["noted"],
 ): Promise<StoredEvidence & { readonly checksums: SignedChecksums }> {
-  const checksums = await judgeProof(address, proof, judge);
-  const { signedBy, signedAt, exemption, sha256ByFilename } = checksums;
+  const subject = checksumsSubject(address);
+  const { release } = subject;
+  const { document, signature, keys, profile, verifiedAt: now } = proof;
+  const decide = () => {
+    if (proof.exemption !== undefined)
+      return acceptUnsignedChecksums(subject, document, proof.exemption);
+    if (signature === undefined)
+      throw failure("signature-missing", release, "signature");
+    const claim = { subject, document, signature, keys, profile, now };
+    return verifySignedChecksums(claim, (question) =>
+      judge.decide(release, question),
+    );
+  };
+  const checksums = await decide();
+  const packages = bindPackages(address, checksums.sha256ByFilename);
+  if (packages.size > mostPlatforms) {
+    const problem = `expected at most ${mostPlatforms} platforms, got ${packages.size}`;
+    throw failure("checksums-malformed", release, mostPlatforms + 1, problem);
+  }
+  const { signedBy, signedAt, exemption } = checksums;
   return {
     ...identify(proof),
-    ...{ proof, keyLabels, checksums, signedBy, signedAt, exemption },
-    content: contentOf(address, sha256ByFilename),
+    ...{ proof, keyLabels, checksums, packages, noted },
+    ...{ signedBy, signedAt, exemption },
+    content: contentOf(packages),
     isGood: true,
     fault: undefined,
-    noted: undefined,
   };
 }
 
-/** Recorded evidence that does not hold today; its content is still known. */
+/** Evidence that does not hold today; its content is still known. */
 export function faultyEvidence(
   address: ReleaseAddress,
   proof: ReleaseProof,
-  keyLabels: readonly KeyLabel[],
-  signed: Pick<Evidence, "signedBy" | "signedAt">,
+  before: Pick<StoredEvidence, "signedBy" | "signedAt" | "keyLabels" | "noted">,
   fault: ProvenderError,
 ): StoredEvidence {
+  const { signedBy, signedAt, keyLabels, noted } = before;
   return {
     ...identify(proof),
-    ...{ proof, keyLabels, fault },
-    ...{ signedBy: signed.signedBy, signedAt: signed.signedAt },
+    ...{ proof, keyLabels, fault, signedBy, signedAt, noted },
     exemption: proof.exemption,
     content: readContent(address, proof),
     isGood: false,
     checksums: undefined,
-    noted: undefined,
+    packages: new Map(),
   };
 }
 
@@ -208,7 +209,14 @@ export function readContent(
   { document }: Pick<ReleaseProof, "document">,
 ): Content {
   const subject = checksumsSubject(address);
-  return contentOf(address, parseChecksumsDocument(subject, document));
+  const digests = parseChecksumsDocument(subject, document);
+  return contentOf(bindPackages(address, digests));
+}
+
+function contentOf(
+  packages: ReadonlyMap<string, ReleasePackage<Sha256>>,
+): Content {
+  return new Map(packages.entries().map(([name, one]) => [name, one.sha256]));
 }
 
 /** A signature that nobody checked is no part of what was admitted: once there are keys for it, it is another piece of evidence. */
@@ -217,16 +225,4 @@ function identify({ document, signature, exemption }: ReleaseProof) {
   const checked = exemption === undefined ? signature : undefined;
   const parts = [Buffer.from(sha256sums), checked ?? new Uint8Array()];
   return { id: digestOf(Buffer.concat(parts)), sha256sums };
-}
-
-function contentOf(
-  address: ReleaseAddress,
-  digests: ReadonlyMap<string, Sha256>,
-): Content {
-  const content = new Map<string, Sha256>();
-  for (const [platform, filename] of pickNames(address, digests)) {
-    const sha256 = digests.get(filename);
-    if (sha256 !== undefined) content.set(platform, sha256);
-  }
-  return content;
 }

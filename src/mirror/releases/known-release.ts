@@ -20,17 +20,13 @@ import {
 } from "../../verification/signed-checksums.ts";
 import { laterOf } from "../cache/clock.ts";
 import {
+  faultyEvidence,
   judgeEvidence,
   prepareProof,
   type ReleaseOrigin,
   type StoredEvidence,
 } from "./evidence.ts";
-import {
-  bindPackages,
-  type Release,
-  type ReleaseAddress,
-  type ReleasePackage,
-} from "./release.ts";
+import type { Release, ReleaseAddress, ReleasePackage } from "./release.ts";
 
 /** A release as the origin offered it over time, not yet admitted. */
 export interface KnownRelease {
@@ -69,40 +65,18 @@ export function isKept({
 
 /** The release as clients see it; its digests come from verified checksums alone. */
 export function viewOf(
-  address: ReleaseAddress,
-  known: KnownRelease,
+  { offered, places }: KnownRelease,
   { evidence, packages }: Served<StoredEvidence>,
 ): Release | undefined {
-  const { offered, places } = known;
   const { checksums, proof, keyLabels } = evidence;
   if (checksums === undefined) return undefined;
   const bound = new Map<string, ReleasePackage>();
   for (const [name, { evidence: own }] of packages) {
-    const found = bindOnce(address, own).get(name);
+    const found = own.packages.get(name);
     if (found !== undefined && (offered?.has(name) ?? true))
       bound.set(name, found);
   }
   return { checksums, proof, packages: bound, places, keyLabels };
-}
-
-const bindings = new WeakMap<
-  StoredEvidence,
-  ReadonlyMap<string, ReleasePackage>
->();
-
-function bindOnce(
-  address: ReleaseAddress,
-  evidence: StoredEvidence,
-): ReadonlyMap<string, ReleasePackage> {
-  const known = bindings.get(evidence);
-  if (known !== undefined) return known;
-  const { checksums } = evidence;
-  const bound =
-    checksums === undefined
-      ? new Map<string, ReleasePackage>()
-      : bindPackages(address, checksums);
-  bindings.set(evidence, bound);
-  return bound;
 }
 
 /**
@@ -168,18 +142,26 @@ export function takeOffer(
   found: OriginPackage,
   platforms: readonly Platform[] | undefined,
 ): KnownRelease {
-  const before = known ?? unknownRelease;
-  const { pinned } = before.trust;
-  const published = listPublished(before, found.signingKeys, evidence);
-  const trust = addEvidence(before.trust, evidence, isKept(before.trust));
-  const isServed = isInAgreement(pinned, evidence);
+  const { trust: before, revision } = known ?? unknownRelease;
+  const { signingKeys: keys } = found;
+  const signers = evidence.signedBy === undefined ? [] : [evidence.signedBy];
+  const named = [...listFingerprints(keys), ...signers];
+  // An unreadable answer keeps the keys known before.
+  const isReadable = named.length > 0 || keys.length === 0;
+  const published = isReadable ? new Set(named) : before.published;
+  const isServed = isInAgreement(before.pinned, evidence);
+  // Platforms that were offered once stay.
+  const offered = known === undefined ? [] : known.offered;
   return {
-    trust: { ...trust, published },
-    keys: found.signingKeys,
-    offered: joinOffered(before.offered, platforms, known === undefined),
+    trust: { ...addEvidence(before, evidence, isKept(before)), published },
+    keys,
+    offered:
+      platforms &&
+      offered &&
+      new Set([...offered, ...platforms.map(formatPlatform)]),
     // The places of other content are not those of the pinned one.
     places: isServed ? placesOf(found, evidence) : new Map(),
-    revision: before.revision,
+    revision,
   };
 }
 
@@ -229,15 +211,11 @@ export async function rejudge(
     const verifiedAt = laterOf(one.proof.verifiedAt, now);
     const proof = { ...one.proof, keys, profile, verifiedAt };
     try {
-      const { noted } = one;
-      return {
-        ...(await judgeEvidence(address, proof, keyLabels, judge)),
-        noted,
-      };
+      return await judgeEvidence(address, proof, keyLabels, judge, one.noted);
     } catch (fault) {
       if (!isFailure(fault, "signature-refused")) throw fault;
       return takesAway.has(fault.reason)
-        ? { ...one, proof, fault, isGood: false, checksums: undefined }
+        ? faultyEvidence(address, proof, one, fault)
         : one;
     }
   });
@@ -247,32 +225,6 @@ export async function rejudge(
 
 function isSameList(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((text, index) => text === b[index]);
-}
-
-/**
- * Lists the published keys. An unreadable answer keeps the keys known before.
- */
-function listPublished(
-  { trust }: KnownRelease,
-  keys: readonly string[],
-  { signedBy }: StoredEvidence,
-): ReadonlySet<string> {
-  const named = listFingerprints(keys);
-  const published = signedBy === undefined ? named : [...named, signedBy];
-  return published.length > 0 || keys.length === 0
-    ? new Set(published)
-    : trust.published;
-}
-
-/** Platforms that were offered once stay. */
-function joinOffered(
-  before: ReadonlySet<string> | undefined,
-  platforms: readonly Platform[] | undefined,
-  isFirst: boolean,
-): ReadonlySet<string> | undefined {
-  if (platforms === undefined || (before === undefined && !isFirst))
-    return undefined;
-  return new Set([...(before ?? []), ...platforms.map(formatPlatform)]);
 }
 
 function placesOf(

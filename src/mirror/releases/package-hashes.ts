@@ -14,12 +14,11 @@ import type { RecordStore } from "../../store/records/record-store.ts";
 import type { ArchiveThreads } from "../../verification/archives/threads.ts";
 
 /** Result of hashing an archive. */
-type Found = { readonly hash: PackageHash } | { readonly unhashable: string };
-
 const shape = z.union([
   z.object({ hash: z.string().transform(parsePackageHash) }),
   z.object({ unhashable: z.string() }),
 ]);
+type Found = Readonly<z.infer<typeof shape>>;
 
 /** The h1 of stored archives: computed once after storing, from the stored bytes, and kept by digest. */
 export class PackageHashes {
@@ -96,16 +95,14 @@ export class PackageHashes {
     sha256: Sha256,
     stored?: Promise<void>,
   ): Promise<Found | undefined> {
-    return this.#computing.run(sha256, async () => {
+    return this.#computing.run(sha256, () => {
       this.#revision++;
-      try {
-        return await this.#computeAndKeep(sha256, stored);
-      } catch (error) {
-        this.#onFailed(sha256, error);
-        return undefined;
-      } finally {
-        this.#revision++;
-      }
+      return this.#computeAndKeep(sha256, stored)
+        .catch((error: unknown) => {
+          this.#onFailed(sha256, error);
+          return undefined;
+        })
+        .finally(() => this.#revision++);
     });
   }
 

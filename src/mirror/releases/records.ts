@@ -7,13 +7,19 @@ import {
 import { parseSha256, type Sha256 } from "../../address/hash.ts";
 import { formatArchiveName } from "../../address/archive-name.ts";
 import { parsePlatform } from "../../address/platform.ts";
+import type { TrustScope } from "../../address/spec.ts";
 import { isVersion, type Version } from "../../address/version.ts";
 import { ifAddress, ProvenderError } from "../../errors/index.ts";
 import type { RecordKey } from "../../store/records/record-tables.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import { laterOf, type Clock } from "../cache/clock.ts";
 import type { Kept, MetadataRecords } from "../cache/metadata-cache.ts";
+import {
+  unlabelled,
+  type KeyLabel,
+} from "../../origin/registries/registry-answers.ts";
 import type { Candidate } from "../../trust/candidates.ts";
+import type { Content } from "../../trust/content.ts";
 import type { ReleaseName } from "../../trust/decisions.ts";
 import { isCandidate } from "../../trust/standing.ts";
 import type { PinnedChecksums } from "../../trust/state.ts";
@@ -24,17 +30,12 @@ import {
   readContent,
   type StoredEvidence,
   matchesPolicy,
-  ownBytes,
   prepareProof,
   type SignatureJudge,
   type SignaturePolicy,
 } from "./evidence.ts";
 import type { KnownRelease } from "./known-release.ts";
-import {
-  formatRelease,
-  type ReleaseAddress,
-  type ReleaseProof,
-} from "./release.ts";
+import { formatRelease, type ReleaseAddress } from "./release.ts";
 
 /** Terms on which evidence that is read back has to hold. */
 interface JudgingTerms {
@@ -82,14 +83,9 @@ export class ReleaseRecords implements MetadataRecords<
     const evidence = await Promise.all(
       body.evidence.map((one) => this.#judge(address, one)),
     );
-    const value = {
-      trust: { pinned, evidence, published: new Set(published) },
-      keys,
-      offered: offered && new Set(offered),
-      places: new Map<string, string>(),
-      revision,
-    };
-    return { value, confirmedAt };
+    const trust = { pinned, evidence, published };
+    const places = new Map<string, string>();
+    return { value: { trust, keys, offered, places, revision }, confirmedAt };
   }
 
   /** The content that was admitted first, as it is on record. */
@@ -104,9 +100,7 @@ export class ReleaseRecords implements MetadataRecords<
     address: ReleaseAddress,
   ): Promise<ReadonlyMap<Sha256, string>> {
     const body = await this.#readBody(address);
-    const offered = body?.evidence.map((one) =>
-      readContent(address, readProof(one)),
-    );
+    const offered = body?.evidence.map((one) => readContent(address, one));
     const contents = [...(offered ?? []), body?.pinned?.content ?? []];
     const { provider, version } = address;
     return new Map(
@@ -126,8 +120,9 @@ export class ReleaseRecords implements MetadataRecords<
   ): Promise<Kept<KnownRelease> | undefined> {
     const { value } = kept;
     if (value.revision === 0 && !isJudged(value)) return kept;
+    const body = writeRelease(kept);
     const revision = await this.#records.swap(
-      ...([recordKey(address), value.revision, writeRelease(kept)] as const),
+      ...([recordKey(address), value.revision, body] as const),
     );
     return revision === undefined
       ? undefined
@@ -181,28 +176,25 @@ export class ReleaseRecords implements MetadataRecords<
    */
   async #judge(
     address: ReleaseAddress,
-    body: EvidenceBody,
+    body: ReleaseBody["evidence"][number],
   ): Promise<StoredEvidence> {
-    const { keyLabels, noted } = body;
+    const { document, signature, keys, profile, exemption } = body;
+    const { verifiedAt, library, keyLabels, noted } = body;
+    const recorded = {
+      ...{ document, signature, keys, profile, exemption },
+      ...{ verifiedAt, library },
+    };
     const { judge, clock, policyOf } = this.#terms;
     const policy = policyOf(address.provider.hostname);
-    const recorded = readProof(body);
     try {
-      const { library } = judge;
       const now = laterOf(recorded.verifiedAt, clock.now());
       const proof = matchesPolicy(recorded, policy)
         ? recorded
-        : prepareProof(address, recorded, policy, library, now);
-      return {
-        ...(await judgeEvidence(address, proof, keyLabels, judge)),
-        noted,
-      };
+        : prepareProof(address, recorded, policy, judge.library, now);
+      return await judgeEvidence(address, proof, keyLabels, judge, noted);
     } catch (error) {
       if (!(error instanceof ProvenderError)) throw error;
-      return {
-        ...faultyEvidence(address, recorded, keyLabels, body, error),
-        noted,
-      };
+      return faultyEvidence(address, recorded, body, error);
     }
   }
 }
@@ -216,41 +208,58 @@ function recordKey({ provider, version }: ReleaseAddress): RecordKey {
   return ["releases", hostname, namespace, type, version];
 }
 
-const moment = z.iso.datetime().transform((text) => new Date(text));
 const text = z.string();
-const sha256 = text.transform(parseSha256);
+const moment = z.codec(z.iso.datetime(), z.date(), {
+  decode: (iso) => new Date(iso),
+  encode: (date) => date.toISOString(),
+});
+const sha256 = z.codec(text, z.custom<Sha256>(), {
+  decode: parseSha256,
+  encode: String,
+});
+const texts = z.array(text).readonly();
+const set = z.codec(texts, z.custom<ReadonlySet<string>>(), {
+  decode: (items) => new Set(items),
+  encode: (items) => [...items],
+});
+/** Written as null where there is none. */
 const optional = <T extends z.ZodType>(shape: T) =>
-  shape.nullable().transform((value) => value ?? undefined);
-
+  z.codec(z.nullable(shape), z.custom<z.output<T> | undefined>(), {
+    decode: (value) => (value ?? undefined) as z.output<T> | undefined,
+    encode: (value) => (value ?? null) as z.output<T> | null,
+  });
+/** In memory of their own, as `prepareProof` has them. */
+const bytes = (encoding: "utf8" | "base64") =>
+  z.codec(text, z.custom<Uint8Array>(), {
+    decode: (written) => new Uint8Array(Buffer.from(written, encoding)),
+    encode: (read) => Buffer.from(read).toString(encoding),
+  });
 /** Digests by OS_ARCH. */
-const content = z
-  .record(text, sha256)
-  .transform((digests) => new Map(Object.entries(digests)));
+const content = z.codec(z.record(text, sha256), z.custom<Content>(), {
+  decode: (digests) => new Map(Object.entries(digests)),
+  encode: (digests) => Object.fromEntries(digests),
+});
 
 const label = text.optional();
+const keyLabel = z.codec(
+  z.object({
+    ...{ id: label, trustSignature: label, source: label, sourceUrl: label },
+  }),
+  z.custom<KeyLabel>(),
+  { decode: (known) => ({ ...unlabelled, ...known }), encode: (one) => one },
+);
 
 const evidenceShape = z.object({
-  document: text,
-  signature: optional(z.base64()),
-  keys: z.array(text),
+  document: bytes("utf8"),
+  signature: optional(bytes("base64")),
+  keys: texts,
   profile: z.enum(["terraform", "opentofu", "enforce", "strict"]),
   exemption: optional(z.enum(["unsigned-when-published", "signatures-off"])),
   verifiedAt: moment,
   library: text,
   signedBy: optional(text),
   signedAt: optional(moment),
-  keyLabels: z.array(
-    z
-      .object({
-        id: label,
-        trustSignature: label,
-        source: label,
-        sourceUrl: label,
-      })
-      .transform(({ id, trustSignature, source, sourceUrl }) => ({
-        ...{ id, trustSignature, source, sourceUrl },
-      })),
-  ),
+  keyLabels: z.array(keyLabel).readonly(),
   noted: optional(
     z.enum([
       ...["configured", "approved", "known", "same-digests", "existed"],
@@ -272,100 +281,36 @@ const releaseShape = z.object({
     }),
   ),
   evidence: z.array(evidenceShape),
-  published: z.array(text),
-  keys: z.array(text),
-  offered: optional(z.array(text)),
+  published: set,
+  keys: texts,
+  offered: optional(set),
 });
 
 /** The record of a release. */
-interface ReleaseBody extends Readonly<z.infer<typeof releaseShape>> {
+interface ReleaseBody extends Readonly<z.output<typeof releaseShape>> {
   readonly revision: number;
 }
-type EvidenceBody = ReleaseBody["evidence"][number];
 
 function readReleaseBody(body: unknown, revision: number): ReleaseBody {
   return { ...releaseShape.parse(body), revision };
 }
 
-function writeRelease({
-  value: { trust, keys, offered },
-  confirmedAt,
-}: Kept<KnownRelease>) {
-  const { pinned, evidence, published } = trust;
-  return {
-    confirmedAt: confirmedAt.toISOString(),
-    pinned: pinned === undefined ? null : writePinned(pinned),
-    evidence: evidence.map(writeEvidence),
-    published: [...published],
-    keys,
-    offered: offered === undefined ? null : [...offered],
-  };
-}
-
-function readProof(evidence: EvidenceBody): ReleaseProof {
-  const { keys, profile, exemption, verifiedAt, library } = evidence;
-  const { document, signature } = evidence;
-  return {
-    ...{ keys, profile, exemption, verifiedAt, library },
-    ...ownBytes({
-      document: Buffer.from(document, "utf8"),
-      signature:
-        signature === undefined ? undefined : Buffer.from(signature, "base64"),
-    }),
-  };
-}
-
-function writePinned(pinned: NonNullable<KnownRelease["trust"]["pinned"]>) {
-  return {
-    ...pinned,
-    content: Object.fromEntries(pinned.content),
-    signedBy: pinned.signedBy ?? null,
-    at: pinned.at.toISOString(),
-  };
-}
-
-function writeEvidence(evidence: StoredEvidence) {
-  const { proof, signedBy, signedAt, keyLabels, noted } = evidence;
-  const { document, signature, exemption, verifiedAt, ...terms } = proof;
-  const { keys, profile, library } = terms;
-  return {
-    ...{ keys, profile, library },
-    document: Buffer.from(document).toString("utf8"),
-    signature:
-      signature === undefined
-        ? null
-        : Buffer.from(signature).toString("base64"),
-    exemption: exemption ?? null,
-    verifiedAt: verifiedAt.toISOString(),
-    signedBy: signedBy ?? null,
-    signedAt: writeDate(signedAt),
-    keyLabels: keyLabels.map((one) =>
-      Object.fromEntries(
-        Object.entries(one).filter(([, value]) => value !== undefined),
-      ),
-    ),
-    noted: noted ?? null,
-  };
-}
-
-/** Formats a date. A signature's date may exceed the range of dates. */
-function writeDate(date: Date | undefined): string | null {
-  return date === undefined || Number.isNaN(date.getTime())
-    ? null
-    : date.toISOString();
-}
-
-/** A namespace, or one provider of it. */
-interface Scope {
-  readonly hostname: Hostname;
-  readonly namespace: string;
-  readonly type: string | null;
+function writeRelease({ value, confirmedAt }: Kept<KnownRelease>) {
+  const { trust, keys, offered } = value;
+  const { pinned, published } = trust;
+  const evidence = trust.evidence.map(({ proof, signedAt, ...one }) => {
+    // A signature's date may exceed the range of dates.
+    const isDate = !Number.isNaN(signedAt?.getTime());
+    return { ...one, ...proof, signedAt: isDate ? signedAt : undefined };
+  });
+  const body = { confirmedAt, pinned, evidence, published, keys, offered };
+  return z.encode(releaseShape, body);
 }
 
 /** Lists the releases that are meant and were admitted under a key, or have content under it, admitted or not; by their records alone, nothing is judged. */
 export async function listUnder(
   records: RecordStore,
-  { hostname, namespace, type }: Scope,
+  { hostname, namespace, type }: TrustScope,
   fingerprint: string,
   how: "admitted" | "offered",
   isMeant: (release: ReleaseName) => boolean,
@@ -399,7 +344,7 @@ export async function listRecorded(
   const body = await records.read(recordKey(address), readReleaseBody);
   return (body?.evidence ?? []).map(
     ({ document, signedBy: fingerprint, noted }) => {
-      const sha256sums = digestOf(Buffer.from(document, "utf8"));
+      const sha256sums = digestOf(document);
       const reason = isCandidate(noted) ? noted : undefined;
       return { sha256sums, fingerprint, reason };
     },

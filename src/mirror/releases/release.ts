@@ -13,7 +13,6 @@ import {
 } from "../../address/provider-address.ts";
 import type { Sha256 } from "../../address/hash.ts";
 import type { Version } from "../../address/version.ts";
-import { failure } from "../../errors/index.ts";
 import type { KeyLabel } from "../../origin/registries/registry-answers.ts";
 import type { ChecksumsSubject } from "../../verification/checksums-document.ts";
 import type { SignatureProfile } from "../../verification/signatures.ts";
@@ -42,13 +41,13 @@ export interface ReleaseProof {
   readonly library: string;
 }
 
-export interface ReleasePackage {
+export interface ReleasePackage<Digest extends Sha256 = TrustedSha256> {
   readonly platform: Platform;
   /** The name under which it is served. */
   readonly filename: string;
   /** The name under which it is signed. */
   readonly signedName: string;
-  readonly sha256: TrustedSha256;
+  readonly sha256: Digest;
 }
 
 /** Verified release. */
@@ -80,59 +79,31 @@ export function checksumsSubject(release: ReleaseAddress): ChecksumsSubject {
   };
 }
 
-/** Publishers have about 15; every one is looked up for each document. */
-const mostPlatforms = 256;
-
 /**
- * Binds the signed archives of this provider and version to OS_ARCH. Names of other providers or versions are
- * skipped. One key signs many, so the name is what binds a digest to a package.
+ * Binds the archives of this provider and version to OS_ARCH. Names of other
+ * providers or versions are skipped. One key signs many, so the name is what
+ * binds a digest to a package: the usual one where it is there, else the only
+ * one. Of two unusual names with different digests neither says which is meant,
+ * and the platform is left out.
  */
-export function bindPackages(
+export function bindPackages<Digest extends Sha256>(
   { provider, version }: ReleaseAddress,
-  { sha256ByFilename }: SignedChecksums,
-): ReadonlyMap<string, ReleasePackage> {
-  const bound = new Map<string, ReleasePackage>();
-  const names = pickNames({ provider, version }, sha256ByFilename);
-  for (const [platform, signedName] of names) {
-    const sha256 = sha256ByFilename.get(signedName);
-    if (sha256 === undefined) continue;
-    const parsed = parsePlatform(platform);
-    const filename = formatArchiveName(provider, version, parsed);
-    bound.set(platform, { platform: parsed, filename, signedName, sha256 });
-  }
-  if (bound.size > mostPlatforms)
-    throw failure(
-      "checksums-malformed",
-      formatRelease({ provider, version }),
-      mostPlatforms + 1,
-      `expected at most ${mostPlatforms} platforms, got ${bound.size}`,
-    );
-  return bound;
-}
-
-/**
- * Picks the file name of each OS_ARCH: the usual one where it is there, else the
- * only one. Of two unusual names with different digests neither says which is
- * meant, and the platform is left out.
- */
-export function pickNames(
-  { provider, version }: ReleaseAddress,
-  digests: ReadonlyMap<string, Sha256>,
-): ReadonlyMap<string, string> {
-  const found = new Map<string, string[]>();
-  for (const filename of digests.keys()) {
+  digests: ReadonlyMap<string, Digest>,
+): ReadonlyMap<string, ReleasePackage<Digest>> {
+  const named = Map.groupBy(digests, ([filename]) => {
     const platform = findArchivePlatform(provider, version, filename);
-    if (platform === undefined) continue;
-    const name = formatPlatform(platform);
-    const others = found.get(name) ?? [];
-    found.set(name, [...others, filename]);
+    return platform && formatPlatform(platform);
+  });
+  const bound = new Map<string, ReleasePackage<Digest>>();
+  for (const [name, [first, ...others]] of named) {
+    if (name === undefined || first === undefined) continue;
+    const platform = parsePlatform(name);
+    const filename = formatArchiveName(provider, version, platform);
+    const usual = digests.get(filename);
+    const [signedName, sha256] =
+      usual === undefined ? first : ([filename, usual] as const);
+    if (usual !== undefined || others.every(([, other]) => other === sha256))
+      bound.set(name, { platform, filename, signedName, sha256 });
   }
-  const picked = new Map<string, string>();
-  for (const [name, [first = "", ...others]] of found) {
-    const usual = formatArchiveName(provider, version, parsePlatform(name));
-    if (digests.has(usual)) picked.set(name, usual);
-    else if (others.every((one) => digests.get(one) === digests.get(first)))
-      picked.set(name, first);
-  }
-  return picked;
+  return bound;
 }

@@ -59,8 +59,7 @@ export class FirstContacts {
     wanted?: ReleaseRequest,
   ): Promise<FirstContact> {
     const { provider, entry } = request;
-    const { type } = provider;
-    const known = await entry.findContact(type);
+    const known = await entry.findContact(provider.type);
     if (known !== undefined) return known;
     const name = formatProviderAddress(provider);
     if (this.#parts.offline) throw failure("not-stored", name);
@@ -142,18 +141,10 @@ export class FirstContacts {
     }
     const [error] = errors.filter((one) => !isFailure(one, "not-found"));
     const name = formatProviderAddress(request.provider);
-    throw (
-      error ??
-      failure(
-        ...([
-          "nothing-admitted",
-          name,
-          "no release of it can be had",
-          [],
-        ] as const),
-        request.rules.policy.otherwise.guidance,
-      )
-    );
+    if (error !== undefined) throw error;
+    const why = "no release of it can be had";
+    const { guidance } = request.rules.policy.otherwise;
+    throw failure("nothing-admitted", name, why, [], guidance);
   }
 }
 

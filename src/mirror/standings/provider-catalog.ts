@@ -74,21 +74,17 @@ export class ProviderCatalog {
     return this.#parts.versions.get(
       provider,
       (known, signal) => {
-        const asked = origin.registry
-          .listVersions(provider, signal)
-          .then((answer) => {
-            const { malformed = 0 } = answer;
-            if (malformed > 0) this.#parts.onMalformed(provider, malformed);
-            return answer;
-          });
-        return refreshVersions(name, known, asked, origin, (versions) =>
+        const ask = async () => {
+          const answer = await origin.registry.listVersions(provider, signal);
+          const { malformed = 0 } = answer;
+          if (malformed > 0) this.#parts.onMalformed(provider, malformed);
+          return answer;
+        };
+        return refreshVersions(name, known, ask(), origin, (versions) =>
           this.#parts.onVanished(provider, versions),
         );
       },
-      {
-        maxAge,
-        mayBeOld: mayBeOld === true && origin.freshFor === undefined,
-      },
+      { maxAge, mayBeOld: mayBeOld === true && origin.freshFor === undefined },
     );
   }
 
@@ -105,16 +101,12 @@ export class ProviderCatalog {
   }
 
   /** Finds what is known of a release without asking the origin. */
-  async peekRelease(
-    address: ReleaseAddress,
-  ): Promise<KnownRelease | undefined> {
+  peekRelease(address: ReleaseAddress): Promise<KnownRelease | undefined> {
     return this.#parts.releases.peek(address);
   }
 
   /** Finds what is known of a provider's versions without asking the origin. */
-  async peekVersions(
-    provider: ProviderAddress,
-  ): Promise<VersionList | undefined> {
+  peekVersions(provider: ProviderAddress): Promise<VersionList | undefined> {
     return this.#parts.versions.peek(provider);
   }
 

@@ -33,7 +33,7 @@ const mostProviders = 1_000;
 interface RefusedVersionsParts {
   readonly records: RecordStore;
   readonly clock: Clock;
-  readonly changes: Pick<ProviderChanges, "note">;
+  readonly changes: ProviderChanges;
   readonly onUnwritten: (provider: string, error: unknown) => void;
 }
 

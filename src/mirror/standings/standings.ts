@@ -9,10 +9,7 @@ import { isAdmitted, type ProviderCatalog } from "./provider-catalog.ts";
 import { refusalOf, type RefusedVersions } from "./refusals.ts";
 
 interface StandingsParts {
-  readonly catalog: Pick<
-    ProviderCatalog,
-    "findRelease" | "peekRelease" | "peekVersions"
-  >;
+  readonly catalog: ProviderCatalog;
   readonly contacts: FirstContacts;
   readonly settlements: Settlements;
   readonly refused: RefusedVersions;
@@ -26,7 +23,7 @@ interface StandingsParts {
 export class Standings {
   readonly #parts: StandingsParts;
   /** The versions that were refused when they were asked for last. */
-  readonly refused: Pick<RefusedVersions, "list">;
+  readonly refused: RefusedVersions;
 
   constructor(parts: StandingsParts) {
     this.#parts = parts;
@@ -83,10 +80,10 @@ export class Standings {
     answer: () => Promise<T>,
   ): Promise<T> {
     const { provider, version } = address;
-    const { refused, catalog } = this.#parts;
+    const { catalog } = this.#parts;
     try {
       const answered = await answer();
-      await refused.note(provider, version, undefined);
+      await this.refused.note(provider, version, undefined);
       return answered;
     } catch (error) {
       const code = refusalOf(error);
@@ -94,7 +91,7 @@ export class Standings {
       const list = await catalog.peekVersions(provider);
       const entry = list?.versions.get(version);
       const isNamed = code === "not-found" ? entry?.listed : entry;
-      if (isNamed) await refused.note(provider, version, code);
+      if (isNamed) await this.refused.note(provider, version, code);
       throw error;
     }
   }

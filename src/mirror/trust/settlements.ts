@@ -173,7 +173,7 @@ function answer(
   const { address } = request;
   if (standing.kind === "refused") throw refusalOf(request, known, standing);
   const release =
-    standing.kind === "served" ? viewOf(address, known, standing) : undefined;
+    standing.kind === "served" ? viewOf(known, standing) : undefined;
   if (standing.kind === "empty" || release === undefined)
     throw failure("not-found", formatRelease(address));
   return { release, age: standing.age };

@@ -32,17 +32,12 @@ import { listDecided } from "../../trust/decisions.ts";
 import { decideByRules, type Policy } from "../../trust/policy.ts";
 import type { Answer } from "../cache/metadata-cache.ts";
 import type { ModuleMirror } from "../modules/module-mirror.ts";
-import type { ModuleReleaseAddress } from "../modules/release.ts";
-import {
-  justNow,
-  type ProviderMirror,
-  type TriedArchive,
-} from "../providers/provider-mirror.ts";
+import { justNow, type ProviderMirror } from "../providers/provider-mirror.ts";
 import { digestOf } from "../releases/evidence.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import type { Standings } from "../standings/standings.ts";
 import type { Admission } from "../trust/admission.ts";
-import { formatLeftOut, formatNewer, type LeftOut } from "../trust/left-out.ts";
+import { formatLeftOut, formatNewer } from "../trust/left-out.ts";
 import { explainPending, readPending } from "../trust/pending-decisions.ts";
 import type { TrustStore } from "../trust/trust-store.ts";
 
@@ -58,8 +53,8 @@ export interface Why {
   readonly verdict: "served" | "refused" | "absent" | "failing";
   /** The answer in a few words. */
   readonly headline: string;
-  /** Code of the error that clients get; undefined when they are served. */
-  readonly code: ErrorCode | undefined;
+  /** Code of the error that clients get; null when they are served. */
+  readonly code: ErrorCode | null;
   /** Sentences for people, the cause first; nothing in them is a secret. */
   readonly reasons: readonly string[];
 }
@@ -129,7 +124,8 @@ async function explainNewest(
     : modules.listVersions(question.module, asked));
   const { versions, leftOut } = answer.value;
   const released = versions.find((one) => semver.prerelease(one) === null);
-  const chosen = released ?? versions[0];
+  const [newest] = versions;
+  const chosen = released ?? newest;
   if (chosen === undefined) {
     const reasons = ["Its registry lists no version of it."];
     const headline = titles.absent;
@@ -137,7 +133,13 @@ async function explainNewest(
   }
   const one = { ...question, version: chosen };
   const why = await explainVersion(mirror, one).catch(explainError);
-  const reasons = [...why.reasons, ...tellListed(answer, why.verdict)];
+  const verb = why.verdict === "served" ? "Clients get" : "This mirror lists";
+  const reasons = [
+    ...why.reasons,
+    `${verb} ${versions.length} of its versions, the newest is ${newest}.`,
+    ...formatLeftOut(leftOut).map((line) => `${line}.`),
+    ...tellStale(answer),
+  ];
   if (released === undefined) {
     const headline =
       "It has no version but prereleases, which clients have to name";
@@ -152,13 +154,17 @@ async function explainNewest(
   return { ...why, headline, reasons };
 }
 
-function explainVersion(
+async function explainVersion(
   mirror: Mirror,
   question: WhyQuestion & { readonly version: Version },
 ): Promise<Told> {
-  return "provider" in question
-    ? explainRelease(mirror, question)
-    : explainModule(mirror, question);
+  if ("provider" in question) return explainRelease(mirror, question);
+  const answer = await mirror.modules.findLocation(question);
+  const how =
+    answer.value.kind === "archive"
+      ? "The mirror keeps its archive."
+      : "It is passed through: the mirror cannot fetch from where its registry leads, so clients are sent there.";
+  return serve([how, ...tellStale(answer)]);
 }
 
 /** What clients get of a release: the decision, then an archive that is not stored. */
@@ -173,16 +179,13 @@ async function explainRelease(
     const { checksums, proof } = answer.value.release;
     const { signedBy } = checksums;
     const sha256sums = digestOf(proof.document);
-    const { decisions } = await trust.read(address.provider);
     const { version, provider } = address;
-    const approval = listDecided(decisions, {
-      ...{ type: provider.type, version },
-    }).find((one) => one.sha256sums === sha256sums);
-    const rules = [
-      approval === undefined
-        ? rule
-        : `Its content was ${quoteDecision(provider, approval)}.`,
-    ];
+    const { decisions } = await trust.read(provider);
+    const decided = listDecided(decisions, { type: provider.type, version });
+    const approval = decided.find((one) => one.sha256sums === sha256sums);
+    const because = approval
+      ? `Its content was ${quoteDecision(provider, approval)}.`
+      : rule;
     const facts = [
       signedBy === undefined
         ? "It is not signed, which the configuration allows."
@@ -197,59 +200,39 @@ async function explainRelease(
     );
     const bad = wrong ?? failed[0];
     if (bad === undefined)
-      return serve(facts.concat(isStored ? [] : unseen, rules));
+      return serve([...facts, ...(isStored ? [] : [unseen]), because]);
     const why = explainError(bad.error);
     // What the registry offers in its place becomes a candidate, which people can decide on.
     if (failed.some(({ error }) => isFailure(error, "checksum-conflict")))
       await providers
         .findRelease(address, { maxAge: justNow })
         .catch(() => undefined);
-    const headline = tellPlatforms(tried, failed) ?? why.headline;
+    const names = failed.map(({ platform }) => formatPlatform(platform));
+    const headline =
+      failed.length < tried.length
+        ? `${titles.served}, but not on ${names.join(", ")}`
+        : why.headline;
     if (!isStored || wrong !== undefined)
       return { ...why, headline, reasons: [...why.reasons, ...facts] };
     const missing = `${bad.filename} is not stored: ${why.reasons.join(" ")}`;
-    return { ...serve([...facts, missing, ...rules]), headline };
+    return { ...serve([...facts, missing, because]), headline };
   } catch (error) {
     const why = explainError(error);
     const refusals = await standings.refused.list(address.provider);
     const since = refusals.get(address.version)?.since.toISOString();
-    const isListed = why.code === "not-found" && since !== undefined;
-    const documents = `Its registry lists it without having its documents (404 or 410), as seen first at ${since}: lists of this mirror leave it out until they come, and the registry is asked again once in "freshness.versions".`;
-    const more = isListed ? [documents] : [];
-    const isByRule = why.code === "policy-denied" || why.code === "too-young";
-    const rules = isByRule ? [rule] : [];
-    return { ...why, reasons: [...why.reasons, ...more, ...rules] };
+    const reasons = [...why.reasons];
+    if (why.code === "not-found" && since !== undefined)
+      reasons.push(
+        `Its registry lists it without having its documents (404 or 410), as seen first at ${since}: lists of this mirror leave it out until they come, and the registry is asked again once in "freshness.versions".`,
+      );
+    if (why.code === "policy-denied" || why.code === "too-young")
+      reasons.push(rule);
+    return { ...why, reasons };
   }
 }
 
 const unseen =
   "Nothing of it is stored yet: each archive is checked when it is fetched first.";
-
-/** Undefined where clients of all platforms, or of none, get it. */
-function tellPlatforms(
-  tried: readonly TriedArchive[],
-  failed: readonly TriedArchive[],
-): string | undefined {
-  const good = tried.filter((one) => !failed.includes(one));
-  if (good.length === 0) return undefined;
-  const name = (some: readonly TriedArchive[]) =>
-    some.map(({ platform }) => formatPlatform(platform)).join(", ");
-  return good.length < failed.length
-    ? `${titles.served} on ${name(good)} alone`
-    : `${titles.served}, but not on ${name(failed)}`;
-}
-
-async function explainModule(
-  { modules }: Mirror,
-  { module, version }: ModuleReleaseAddress,
-): Promise<Told> {
-  const answer = await modules.findLocation({ module, version });
-  const how =
-    answer.value.kind === "archive"
-      ? "The mirror keeps its archive."
-      : "It is passed through: the mirror cannot fetch from where its registry leads, so clients are sent there.";
-  return serve([how, ...tellStale(answer)]);
-}
 
 /** Names candidates, each with the command that takes it. */
 async function tellCandidates(
@@ -272,21 +255,6 @@ async function tellCandidates(
           : `"${one.command}" takes it`;
       return `${one.version} is offered as a candidate since ${one.since} (${explainPending(one)}), which clients do not get: after checking with the publisher, ${remedy}.`;
     });
-}
-
-/** Describes the version list of a provider or module, of which clients get the version that they choose or not. */
-function tellListed(
-  answer: Answer<{
-    readonly versions: readonly Version[];
-    readonly leftOut: readonly LeftOut[];
-  }>,
-  chosen: Why["verdict"] = "served",
-): readonly string[] {
-  const { versions, leftOut } = answer.value;
-  const verb = chosen === "served" ? "Clients get" : "This mirror lists";
-  const count = `${verb} ${versions.length} of its versions, the newest is ${versions[0] ?? "none"}.`;
-  const left = formatLeftOut(leftOut).map((line) => `${line}.`);
-  return [count, ...left, ...tellStale(answer)];
 }
 
 function tellStale({ outcome, age }: Answer<unknown>): readonly string[] {
@@ -322,7 +290,7 @@ export function tellRule(
 
 function serve(reasons: readonly string[]): Told {
   const headline = titles.served;
-  return { verdict: "served", headline, code: undefined, reasons };
+  return { verdict: "served", headline, code: null, reasons };
 }
 
 /** The row of the error table, but no path of the machine, which is for its operator alone. */
@@ -361,11 +329,6 @@ export function explainError(error: unknown): Told {
     ? "It is not stored here"
     : titles[verdict];
   return { verdict, headline, code, reasons };
-}
-
-/** The document that commands and the page give in JSON. */
-export function renderWhy({ code, ...why }: Why): object {
-  return { version: 1, ...why, code: code ?? null };
 }
 
 /** Reads `HOSTNAME/NAMESPACE/TYPE[/VERSION]`, or `HOSTNAME/NAMESPACE/NAME/SYSTEM[/VERSION]`: no target system has the dots of a version. */

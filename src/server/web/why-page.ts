@@ -1,7 +1,6 @@
 import type { Context } from "koa";
 import {
   parseWhyPath,
-  renderWhy,
   type Why,
   type WhyQuestion,
 } from "../../mirror/why/why.ts";
@@ -25,11 +24,11 @@ export async function answerWhy(
     sendPage(ctx, why.subject, renderReasons(why), { up });
     return;
   }
-  answerJson(ctx, renderWhy(why));
+  answerJson(ctx, { version: 1, ...why });
 }
 
 function renderReasons({ headline, code, reasons }: Why): Html {
-  const named = code === undefined ? undefined : html` (<code>${code}</code>)`;
+  const named = code === null ? undefined : html` (<code>${code}</code>)`;
   return html`<p><strong>${headline}</strong>${named}.</p>
     <ul>
       ${reasons.map((reason) => html`<li>${reason}</li>`)}
