@@ -12,8 +12,7 @@ import { failure, ProvenderError } from "../../errors/index.ts";
 import { isDamage, lacksRoom } from "../file-failure.ts";
 import type { StoreLayout } from "../layout.ts";
 import { type DatabaseServer, openPostgres } from "./postgres.ts";
-import { recordTables } from "../records/record-tables.ts";
-import { nameRecord, type Schema } from "./schema.ts";
+import { nameRecord, recordTables, type Schema } from "./schema.ts";
 import { type Database, Transactions } from "./transactions.ts";
 
 /** Changes that are kept; a process that looks later reads everything again. */
