@@ -45,7 +45,11 @@ export async function prepareStorageDirectory(
       await mkdir(folder, { recursive: true, mode: 0o700 });
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     }
-    await markStoreVersion(layout);
+    if ((await readVersion(layout)) === storeVersion) return;
+    const text = `${JSON.stringify({ version: storeVersion })}\n`;
+    const staged = stagingPath(layout, "version");
+    // A full disk leaves that to the next start, and what is there is served.
+    await writeDurably(staged, layout.version, text).catch(() => undefined);
   } catch (error) {
     if (error instanceof ProvenderError) throw error;
     const { message } = error as Error;
@@ -139,17 +143,6 @@ export async function checkStoreVersion(layout: StoreLayout): Promise<void> {
     throw failure("store-too-new", directory, version, storeVersion);
   if (version < storeVersion || existsSync(join(directory, "records")))
     throw failure("store-too-old", directory);
-}
-
-/** Says which version a store is of, once. A full disk leaves that to the next start, and what is there is served. */
-async function markStoreVersion(layout: StoreLayout): Promise<void> {
-  if ((await readVersion(layout)) === storeVersion) return;
-  const text = `${JSON.stringify({ version: storeVersion })}\n`;
-  await writeDurably(
-    stagingPath(layout, "version"),
-    layout.version,
-    text,
-  ).catch(() => undefined);
 }
 
 /** Undefined where nothing is said. */

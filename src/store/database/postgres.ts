@@ -125,7 +125,6 @@ export function openPostgres(
   const queries = new Kysely<Schema>({
     dialect: new PostgresDialect({ pool: open }),
   });
-  watch.start();
   return {
     transactions: new Transactions(queries, statements, isOutpaced),
     findChanges: () => Promise.resolve(watch.takeChanges()),

@@ -74,7 +74,7 @@ export interface EventRow {
 }
 
 /** When an archive was last used. */
-export interface UseRow {
+interface UseRow {
   readonly sha256: Sha256;
   /** Milliseconds since 1970. */
   readonly at: number;
