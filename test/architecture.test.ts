@@ -51,7 +51,7 @@ function roomOf(path: string): string {
 const storeys: Readonly<Record<string, readonly string[]>> = {
   origin: ["guard", "http", "git", "registries", "folder"],
   verification: ["archives", ""],
-  store: ["", ...["records", "database", "blobs", "bucket"], "bucket/archives"],
+  store: ["", ...["database", "records", "blobs", "bucket"], "bucket/archives"],
   mirror:
     "cache archives versions releases trust standings providers modules bundles upkeep why".split(
       " ",

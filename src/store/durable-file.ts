@@ -28,22 +28,16 @@ export function writeDurably(
   to: string,
   bytes: string | Uint8Array,
 ): Promise<void> {
-  return turn(() => writeInTurn(staged, to, bytes));
-}
-
-async function writeInTurn(
-  staged: string,
-  to: string,
-  bytes: string | Uint8Array,
-): Promise<void> {
-  await using handle = await open(staged, "wx", 0o600);
-  try {
-    await handle.writeFile(bytes);
-    await commitFile(handle, staged, to);
-  } catch (error) {
-    await rm(staged, { force: true });
-    throw error;
-  }
+  return turn(async () => {
+    await using handle = await open(staged, "wx", 0o600);
+    try {
+      await handle.writeFile(bytes);
+      await commitFile(handle, staged, to);
+    } catch (error) {
+      await rm(staged, { force: true });
+      throw error;
+    }
+  });
 }
 
 /** Each new folder is an entry of the one above it, which has to be synced for it to last. */

@@ -1,8 +1,6 @@
 import { failure, type Failure } from "../errors/index.ts";
 
-/**
- * Kind of a failed operation on a file, as far as it decides what to do next.
- */
+/** Of a failed operation, as far as it decides what to do next. */
 type FileFailure =
   /** There is no such file. */
   | "missing"
@@ -56,11 +54,9 @@ export function refuseToStore(
   cause: unknown,
 ): Failure<"store-full"> {
   const kind = classifyFileFailure(cause);
-  const reason =
-    kind === undefined ? "it cannot be written" : describeFailure(cause);
-  return failure("store-full", subject, reason, remedies[kind ?? "broken"], {
-    cause,
-  });
+  const reason = kind ? describeFailure(cause) : "it cannot be written";
+  const remedy = remedies[kind ?? "broken"];
+  return failure("store-full", subject, reason, remedy, { cause });
 }
 
 /** Turns the failure of a disk that is full or broken into store-full; returns any other one as it is. */

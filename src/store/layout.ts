@@ -1,9 +1,7 @@
 import { join } from "node:path";
 import type { Sha256 } from "../address/hash.ts";
 
-/**
- * Paths in a storage directory. A version in a path changes with its format.
- */
+/** Paths in a storage directory. A version in a path changes with its format. */
 export interface StoreLayout {
   readonly directory: string;
   readonly blobs: string;
@@ -52,7 +50,7 @@ export function blobPath(layout: StoreLayout, sha256: Sha256): string {
   return join(layout.blobs, sha256.slice(0, 2), sha256);
 }
 
-/** Returns the key of an archive in a bucket. */
+/** The key of an archive in a bucket. */
 export function blobObject(sha256: Sha256): string {
   return `blobs/v1/sha256/${sha256.slice(0, 2)}/${sha256}`;
 }

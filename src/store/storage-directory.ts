@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import {
   access,
   constants,
@@ -14,7 +14,6 @@ import { failure, ProvenderError } from "../errors/index.ts";
 import { writeDurably } from "./durable-file.ts";
 import { unlessMissing } from "./file-failure.ts";
 import { layOutStore, stagingPath, type StoreLayout } from "./layout.ts";
-import { actAsOwner } from "./storage-owner.ts";
 
 /** Limits in bytes; `maxSize` is undefined for unlimited. */
 export interface DirectoryLimits {
@@ -41,21 +40,55 @@ export async function prepareStorageDirectory(
 ): Promise<void> {
   try {
     await checkStoreVersion(layout);
-    await makeFolders(layout);
-    await markStoreVersion(layout);
+    const { blobs, staging, decisions } = layout;
+    for (const folder of [blobs, staging, dirname(decisions)]) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    }
+    if ((await readVersion(layout)) === storeVersion) return;
+    const text = `${JSON.stringify({ version: storeVersion })}\n`;
+    const staged = stagingPath(layout, "version");
+    // A full disk leaves that to the next start, and what is there is served.
+    await writeDurably(staged, layout.version, text).catch(() => undefined);
   } catch (error) {
     if (error instanceof ProvenderError) throw error;
-    throw failure("store-unusable", layout.directory, reasonOf(error), {
+    const { message } = error as Error;
+    throw failure("store-unusable", layout.directory, message, {
       cause: error,
     });
   }
 }
 
-async function makeFolders(layout: StoreLayout): Promise<void> {
-  const { blobs, staging, decisions } = layout;
-  for (const folder of [blobs, staging, dirname(decisions)]) {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+/**
+ * Makes this process act as the owner of a store, so that a daemon can use every
+ * file that it leaves there: started as root, it takes the owner's user and group
+ * for good, without other groups and without capabilities. Nothing happens where
+ * there is no store yet, nor where users have no numbers. Throws
+ * store-owned-by-another for any other user but the owner.
+ */
+export function actAsOwner(layout: StoreLayout): void {
+  const user = process.geteuid?.();
+  const owner = ownerOf(layout.database) ?? ownerOf(layout.directory);
+  if (user === undefined || owner === undefined || owner.uid === user) return;
+  try {
+    process.setgroups?.([owner.gid]);
+    process.setgid?.(owner.gid);
+    process.setuid?.(owner.uid);
+  } catch (cause) {
+    const { directory } = layout;
+    throw failure("store-owned-by-another", directory, owner.uid, user, {
+      cause,
+    });
+  }
+}
+
+/** Undefined for what is not there or not to be seen, which the folder above it tells. */
+function ownerOf(path: string) {
+  try {
+    const { uid, gid } = statSync(path);
+    return { uid, gid };
+  } catch {
+    return undefined;
   }
 }
 
@@ -91,10 +124,6 @@ function isRunning(pid: number): boolean {
   }
 }
 
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /**
  * Version of the stores that this program writes. It grows when an older
  * program would misunderstand a store, or overlook parts of it.
@@ -114,17 +143,6 @@ export async function checkStoreVersion(layout: StoreLayout): Promise<void> {
     throw failure("store-too-new", directory, version, storeVersion);
   if (version < storeVersion || existsSync(join(directory, "records")))
     throw failure("store-too-old", directory);
-}
-
-/** Says which version a store is of, once. A full disk leaves that to the next start, and what is there is served. */
-async function markStoreVersion(layout: StoreLayout): Promise<void> {
-  if ((await readVersion(layout)) === storeVersion) return;
-  const text = `${JSON.stringify({ version: storeVersion })}\n`;
-  await writeDurably(
-    stagingPath(layout, "version"),
-    layout.version,
-    text,
-  ).catch(() => undefined);
 }
 
 /** Undefined where nothing is said. */

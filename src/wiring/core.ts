@@ -46,10 +46,12 @@ import {
 import { BlobStore } from "../store/blobs/blob-store.ts";
 import { Bucket } from "../store/bucket/bucket.ts";
 import { SharedArchives } from "../store/bucket/shared-archives.ts";
-import { DatabaseRecords } from "../store/database/database-records.ts";
 import type { StoreLayout } from "../store/layout.ts";
-import type { RecordStore } from "../store/records/record-store.ts";
-import type { RecordTable } from "../store/records/record-tables.ts";
+import {
+  DatabaseRecords,
+  type RecordStore,
+} from "../store/records/record-store.ts";
+import type { RecordTable } from "../store/database/schema.ts";
 import { parsePolicy } from "../trust/policy.ts";
 import {
   archiveDeadline,

@@ -4,8 +4,10 @@ import type { StoreLayout } from "../../src/store/layout.ts";
 import type { RecordKey } from "../../src/store/records/record-tables.ts";
 import { openDatabase } from "../../src/store/database/database.ts";
 import type { Database } from "../../src/store/database/transactions.ts";
-import { DatabaseRecords } from "../../src/store/database/database-records.ts";
-import type { ReadBody } from "../../src/store/records/record-store.ts";
+import {
+  DatabaseRecords,
+  type ReadBody,
+} from "../../src/store/records/record-store.ts";
 import { AuditLog } from "../../src/store/database/audit-log.ts";
 import type { AuditEntry } from "../../src/telemetry/audit-entry.ts";
 import { auditParts } from "../store/stores.ts";

@@ -1,14 +1,14 @@
+import type { RecordKey } from "../../src/store/records/record-tables.ts";
 import {
-  type RecordKey,
   type RecordTable,
   recordTables,
-} from "../../src/store/records/record-tables.ts";
+} from "../../src/store/database/schema.ts";
 import { copyFileSync, existsSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { pino } from "pino";
 import { BlobStore } from "../../src/store/blobs/blob-store.ts";
 import { openDatabase } from "../../src/store/database/database.ts";
-import { DatabaseRecords } from "../../src/store/database/database-records.ts";
+import { DatabaseRecords } from "../../src/store/records/record-store.ts";
 import { layOutStore, type StoreLayout } from "../../src/store/layout.ts";
 import { prepareStorageDirectory } from "../../src/store/storage-directory.ts";
 import { scratch } from "../running-mirror.ts";

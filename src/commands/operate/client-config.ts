@@ -6,7 +6,7 @@ import {
   trustSteps,
 } from "../../server/web/client-instructions.ts";
 import { layOutStore } from "../../store/layout.ts";
-import { actAsOwner } from "../../store/storage-owner.ts";
+import { actAsOwner } from "../../store/storage-directory.ts";
 import type { Flags } from "../command.ts";
 import { findUrl, readOwnAuthority } from "../named-mirror.ts";
 import { stderr, stdout } from "../output/report.ts";

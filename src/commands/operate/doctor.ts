@@ -18,8 +18,10 @@ import { HttpClient } from "../../origin/http/http-client.ts";
 import { loadCertificateFiles } from "../../server/tls/certificate.ts";
 import { describeFailure } from "../../store/file-failure.ts";
 import { layOutStore, stagingPath } from "../../store/layout.ts";
-import { checkStoreVersion } from "../../store/storage-directory.ts";
-import { actAsOwner } from "../../store/storage-owner.ts";
+import {
+  actAsOwner,
+  checkStoreVersion,
+} from "../../store/storage-directory.ts";
 import { settingsOf } from "../../wiring/clients.ts";
 import { wireRules } from "../../wiring/core.ts";
 import {

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { type Configuration, loadUsable } from "../../config/load.ts";
 import { isEveryAddress } from "../../server/tls/certificate-source.ts";
 import { layOutStore } from "../../store/layout.ts";
-import { actAsOwner } from "../../store/storage-owner.ts";
+import { actAsOwner } from "../../store/storage-directory.ts";
 import { parseSamples, type Sample } from "../../telemetry/samples.ts";
 import type { Flags } from "../command.ts";
 import { readLocalAuthority } from "../named-mirror.ts";

@@ -2,7 +2,6 @@ import type { Sha256 } from "../../address/hash.ts";
 import { failure } from "../../errors/index.ts";
 import { formatModuleRelease } from "../../mirror/modules/release.ts";
 import { planPrune, type PrunePlan } from "../../mirror/upkeep/pruning.ts";
-import { countBlobs } from "../../store/blobs/listing.ts";
 import type { OpenMirror } from "../../wiring/open-mirror.ts";
 import { type Flags, onStore } from "../command.ts";
 import { formatDocument, stdout } from "../output/report.ts";
@@ -65,7 +64,7 @@ async function planNamed(
     for (const one of stored) named.set(one.sha256, one);
   }
   return {
-    ...(await countBlobs(mirror.blobs.list())),
+    ...(await mirror.blobs.count()),
     recordBytes: await mirror.records.measure(),
     ...{ removed: [...named.values()], excess: 0 },
   };

@@ -2,8 +2,7 @@ import pLimit from "p-limit";
 import type { Sha256 } from "../../address/hash.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
 import { isFailure } from "../../errors/index.ts";
-import type { BlobStore } from "../../store/blobs/blob-store.ts";
-import { type BlobCount, countBlobs } from "../../store/blobs/listing.ts";
+import type { BlobCount, BlobStore } from "../../store/blobs/blob-store.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { MetadataCache } from "../cache/metadata-cache.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
@@ -47,7 +46,7 @@ export async function planPrune(
   now: number,
 ): Promise<PrunePlan> {
   const { blobs, records } = parts;
-  const total = await countBlobs(blobs.list());
+  const total = await blobs.count();
   const recordBytes = await records.measure();
   const names = new Map<Sha256, string>();
   const keys = await Array.fromAsync(records.listAll());

@@ -1,7 +1,6 @@
 import pLimit from "p-limit";
 import type { Sha256 } from "../../address/hash.ts";
-import type { BlobStore } from "../../store/blobs/blob-store.ts";
-import { countBlobs, type BlobCount } from "../../store/blobs/listing.ts";
+import type { BlobCount, BlobStore } from "../../store/blobs/blob-store.ts";
 import type { DirectoryLimits } from "../../store/storage-directory.ts";
 import type { StoreUse } from "../../telemetry/metrics.ts";
 import type { Room } from "../archives/room.ts";
@@ -110,7 +109,7 @@ export class Retention {
   async #count(): Promise<void> {
     const at = performance.now();
     this.#isOutdated = false;
-    this.#measured = await countBlobs(this.#parts.blobs.list());
+    this.#measured = await this.#parts.blobs.count();
     this.#measuredAt = at;
   }
 

@@ -8,13 +8,14 @@ import {
   lstat,
   mkdir,
   open,
+  readdir,
   rename,
   rm,
   stat,
   statfs,
 } from "node:fs/promises";
-import { dirname } from "node:path";
-import type { Sha256 } from "../../address/hash.ts";
+import { basename, dirname, join } from "node:path";
+import { isSha256, type Sha256 } from "../../address/hash.ts";
 import { failure, isFailure } from "../../errors/index.ts";
 import { plainFileFlags } from "../durable-file.ts";
 import {
@@ -25,7 +26,6 @@ import {
 import type { Database } from "../database/transactions.ts";
 import { blobPath, stagingPath, type StoreLayout } from "../layout.ts";
 import { hashFile, readBlobState, VerifiedBlobs } from "./verified-blobs.ts";
-import { listBlobs, type ListedBlob } from "./listing.ts";
 import { Spool } from "./spool.ts";
 import { BlobUsage } from "./usage.ts";
 
@@ -39,38 +39,48 @@ export interface StoredBlob {
   readonly handle: FileHandle;
 }
 
-interface FreeSpace {
-  readonly bytes: number;
-  readonly files: number | undefined;
+/** One name below the folder of the blobs. */
+export interface ListedBlob {
+  /** Undefined for what is no blob by its name or its place. */
+  readonly sha256: Sha256 | undefined;
+  readonly path: string;
+  /** Bytes. */
+  readonly size: number;
+  /** Milliseconds since 1970. */
+  readonly writtenAt: number;
 }
 
-/** Events of the store for observers; never waited for. */
+export interface BlobCount {
+  readonly archives: number;
+  readonly bytes: number;
+}
+
+/** Never waited for. */
 interface BlobEvents {
-  /** Hears of a blob that was dropped, because it is damaged or unreadable. */
-  readonly onDamaged: (sha256: Sha256, problem: string) => void;
+  /** A blob was dropped, because it is damaged or unreadable. */
+  readonly onDamaged?: (sha256: Sha256, problem: string) => void;
   /** One more is in the store, of so many bytes. */
-  readonly onStored: (size: number, sha256: Sha256) => void;
+  readonly onStored?: (size: number, sha256: Sha256) => void;
 }
 
 /** Archives named by their SHA-256; `commit` is the only way in, and `verify` finds out what the disk did to them since. */
 export class BlobStore {
   readonly usage: BlobUsage;
   readonly #layout: StoreLayout;
-  readonly #listeners: Partial<BlobEvents>[];
+  readonly #listeners: BlobEvents[];
   readonly #verified = new VerifiedBlobs();
 
   constructor(
     layout: StoreLayout,
     database: Database,
-    events: Partial<BlobEvents> = {},
+    events: BlobEvents = {},
   ) {
     this.usage = new BlobUsage(database);
     this.#layout = layout;
     this.#listeners = [events];
   }
 
-  /** Tells this listener, too, from now on. */
-  listen(listener: Partial<BlobEvents>): void {
+  listen(listener: BlobEvents): void {
     this.#listeners.push(listener);
   }
 
@@ -190,7 +200,19 @@ export class BlobStore {
     sha256: Sha256,
     onPiece: (length: number) => void,
   ): Promise<"good" | "missing" | { readonly problem: string }> {
-    return inspectBlob(blobPath(this.#layout, sha256), sha256, onPiece);
+    try {
+      const path = blobPath(this.#layout, sha256);
+      await using handle = await open(path, plainFileFlags);
+      if (!(await readBlobState(handle)).isFile)
+        return { problem: "it is not a file" };
+      const got = await hashFile(handle, onPiece);
+      return got === sha256 ? "good" : { problem: `its SHA-256 is ${got}` };
+    } catch (error) {
+      const failure = classifyFileFailure(error);
+      if (failure === "missing") return failure;
+      if (failure !== "broken") throw error;
+      return { problem: (error as Error).message };
+    }
   }
 
   /** Removes what `list` found and what is no blob. */
@@ -198,15 +220,33 @@ export class BlobStore {
     await rm(path, { force: true, recursive: true });
   }
 
-  list(): AsyncGenerator<ListedBlob> {
-    return listBlobs(this.#layout);
+  /** Everything below the folder of the blobs, folder by folder; what leaves meanwhile is left out. */
+  async *list(): AsyncGenerator<ListedBlob> {
+    const { blobs } = this.#layout;
+    for (const folder of (await readdir(blobs)).toSorted()) {
+      const path = join(blobs, folder);
+      // Undefined for a file among the folders, and for a folder that has just left.
+      const names = await readdir(path).catch(unlessMissing);
+      const paths = names?.map((name) => join(path, name)) ?? [path];
+      for (const one of await Promise.all(
+        paths.map((path) => this.#describe(path)),
+      ))
+        if (one !== undefined) yield one;
+    }
   }
 
-  /**
-   * Measures free space in bytes and files; files are undefined where they are
-   * not counted.
-   */
-  async measureFree(): Promise<FreeSpace> {
+  async count(): Promise<BlobCount> {
+    let archives = 0;
+    let bytes = 0;
+    for await (const { size } of this.list()) {
+      archives++;
+      bytes += size;
+    }
+    return { archives, bytes };
+  }
+
+  /** What is free in bytes and files; files are undefined where they are not counted. */
+  async measureFree() {
     const found = await statfs(this.#layout.blobs);
     const { bavail, bsize, files, ffree } = found;
     return { bytes: bavail * bsize, files: files > 0 ? ffree : undefined };
@@ -228,6 +268,15 @@ export class BlobStore {
     if (bytes === 0 || files === 0) throw new Error("its disk is full");
   }
 
+  async #describe(path: string): Promise<ListedBlob | undefined> {
+    const found = await lstat(path).catch(unlessMissing);
+    if (found === undefined) return undefined;
+    const name = basename(path);
+    const isBlob = isSha256(name) && blobPath(this.#layout, name) === path;
+    const sha256 = isBlob ? name : undefined;
+    return { sha256, path, size: found.size, writtenAt: found.mtimeMs };
+  }
+
   async #openFile(sha256: Sha256): Promise<FileHandle | undefined> {
     try {
       return await open(blobPath(this.#layout, sha256), plainFileFlags);
@@ -247,48 +296,21 @@ export class BlobStore {
     const lost = isBroken
       ? failure("stored-archive-unreadable", sha256, (error as Error).message)
       : error;
-    if (
-      isFailure(lost, "stored-archive-unreadable", "stored-archive-damaged") &&
-      (await this.#isCurrent(blob))
-    )
+    if (!isFailure(lost, "stored-archive-unreadable", "stored-archive-damaged"))
+      return lost;
+    const found = await Promise.all([
+      blob.handle.stat(),
+      lstat(blobPath(this.#layout, sha256)),
+    ]).catch((): undefined => undefined);
+    if (found === undefined) return lost;
+    const [here, there] = found;
+    if (here.ino === there.ino && here.dev === there.dev)
       await this.#discard(sha256, lost.problem);
     return lost;
-  }
-
-  async #isCurrent({ sha256, handle }: StoredBlob): Promise<boolean> {
-    try {
-      const [here, there] = await Promise.all([
-        handle.stat(),
-        lstat(blobPath(this.#layout, sha256)),
-      ]);
-      return here.ino === there.ino && here.dev === there.dev;
-    } catch {
-      return false;
-    }
   }
 
   async #discard(sha256: Sha256, problem: string): Promise<void> {
     await this.delete(sha256).catch(() => undefined);
     for (const one of this.#listeners) one.onDamaged?.(sha256, problem);
-  }
-}
-
-/** Hashes the file at `path`. */
-async function inspectBlob(
-  path: string,
-  sha256: Sha256,
-  onPiece: (length: number) => void,
-): Promise<"good" | "missing" | { readonly problem: string }> {
-  try {
-    await using handle = await open(path, plainFileFlags);
-    if (!(await readBlobState(handle)).isFile)
-      return { problem: "it is not a file" };
-    const got = await hashFile(handle, onPiece);
-    return got === sha256 ? "good" : { problem: `its SHA-256 is ${got}` };
-  } catch (error) {
-    const failure = classifyFileFailure(error);
-    if (failure === "missing") return failure;
-    if (failure !== "broken") throw error;
-    return { problem: (error as Error).message };
   }
 }

@@ -1,5 +1,4 @@
 import type { Sha256 } from "../../address/hash.ts";
-import type { UseRow } from "../database/schema.ts";
 import type { Database } from "../database/transactions.ts";
 
 /** Milliseconds between two writes, for any number of used archives. */
@@ -78,28 +77,27 @@ export class BlobUsage {
   }
 
   async #write(): Promise<void> {
+    const { transactions } = this.#database;
     const uses = [...this.#pending].map(([sha256, at]) => ({ sha256, at }));
     for (let start = 0; start < uses.length; start += atOnce)
       try {
         const some = uses.slice(start, start + atOnce);
-        await this.#database.transactions.run(() => this.#insert(some), "soon");
+        const insert = () =>
+          transactions.queries
+            .insertInto("uses")
+            .values(some)
+            .onConflict((conflict) =>
+              conflict
+                .column("sha256")
+                .doUpdateSet((set) => ({ at: set.ref("excluded.at") }))
+                .whereRef("uses.at", "<", "excluded.at"),
+            )
+            .execute();
+        await transactions.run(insert, "soon");
         for (const { sha256, at } of some)
           if (this.#pending.get(sha256) === at) this.#pending.delete(sha256);
       } catch {
         return;
       }
-  }
-
-  async #insert(uses: readonly UseRow[]): Promise<void> {
-    await this.#database.transactions.queries
-      .insertInto("uses")
-      .values(uses)
-      .onConflict((conflict) =>
-        conflict
-          .column("sha256")
-          .doUpdateSet((set) => ({ at: set.ref("excluded.at") }))
-          .whereRef("uses.at", "<", "excluded.at"),
-      )
-      .execute();
   }
 }

@@ -84,14 +84,7 @@ export async function hashFile(
 /** A file's content at one moment: another text after anything was written to it, or another file took its name. */
 type BlobIdentity = string & { readonly __brand: "blob-identity" };
 
-interface BlobState {
-  readonly identity: BlobIdentity;
-  /** Bytes. */
-  readonly size: number;
-  readonly isFile: boolean;
-}
-
-export async function readBlobState(handle: FileHandle): Promise<BlobState> {
+export async function readBlobState(handle: FileHandle) {
   const found = await handle.stat({ bigint: true });
   const { dev, ino, size, mtimeNs, ctimeNs } = found;
   return {

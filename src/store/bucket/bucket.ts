@@ -4,9 +4,8 @@ import type { S3, S3ServiceException } from "@aws-sdk/client-s3";
 import type { Sha256 } from "../../address/hash.ts";
 import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
 import { blobObject } from "../layout.ts";
-import { type BucketLimits, ObjectRequests } from "./object-requests.ts";
+import { type BucketLimits, sendObjectRequests } from "./object-requests.ts";
 
-/** Address of a bucket and credentials for it. */
 export interface BucketSettings {
   readonly bucket: string;
   /** The service's own address, without the bucket. */
@@ -41,13 +40,6 @@ const pause = 10_000;
 const shortPause = 1_000;
 
 const nothing = (): void => undefined;
-/** The client writes to the console otherwise; every failure is thrown as well. */
-const silence = {
-  debug: nothing,
-  info: nothing,
-  warn: nothing,
-  error: nothing,
-};
 
 /**
  * Archives in a bucket, named by their SHA-256, to be verified like archives of an origin. While the bucket does not
@@ -56,7 +48,7 @@ const silence = {
 export class Bucket {
   readonly url: URL;
   readonly #settings: BucketSettings;
-  readonly #requests: ObjectRequests;
+  readonly #requests: ReturnType<typeof sendObjectRequests>;
   readonly #onProblem: (problem: string | undefined) => void;
   #client: Promise<S3> | undefined;
   /** Why it does not answer. */
@@ -76,7 +68,7 @@ export class Bucket {
     this.url = settings.endpoint;
     this.#settings = settings;
     this.#onProblem = onProblem;
-    this.#requests = new ObjectRequests(settings.ca, limits, (status) => {
+    this.#requests = sendObjectRequests(settings.ca, limits, (status) => {
       this.#refusal =
         status < 400
           ? undefined
@@ -85,7 +77,7 @@ export class Bucket {
     });
   }
 
-  /** Reason for being unusable or read-only; undefined while there is none. */
+  /** Why it is unusable or read-only. */
   get problem(): string | undefined {
     return this.#outage?.message ?? this.#refusal;
   }
@@ -241,17 +233,18 @@ export class Bucket {
       requestChecksumCalculation: "WHEN_REQUIRED",
       responseChecksumValidation: "WHEN_REQUIRED",
       expectContinueHeader: false,
-      logger: silence,
+      // The client writes to the console otherwise; every failure is thrown as well.
+      logger: { debug: nothing, info: nothing, warn: nothing, error: nothing },
     });
   }
 
-  #at(key: string): { readonly Bucket: string; readonly Key: string } {
+  #at(key: string) {
     const { bucket, prefix } = this.#settings;
     return { Bucket: bucket, Key: `${prefix}${key}` };
   }
 }
 
-/** Returns undefined for an object that is not there; without that code, a bucket that is gone or a proxy in between answered. */
+/** For an object that is not there; without that code, a bucket that is gone or a proxy in between answered. */
 function noneIfNone(error: unknown): undefined {
   if ((error as Error).name !== "NoSuchKey") throw error;
 }
@@ -260,7 +253,7 @@ function noneIf404(error: unknown): undefined {
   if (statusOf(error) !== 404) throw error;
 }
 
-/** Returns the status in an error of the SDK; undefined where no answer came. */
+/** Undefined where no answer came. */
 function statusOf(error: unknown): number | undefined {
   const { $metadata, $response } = error as Partial<S3ServiceException>;
   return $response?.statusCode ?? $metadata?.httpStatusCode;

@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { Agent, request, type Dispatcher } from "undici";
+import { Agent, request } from "undici";
 import { makeTrust } from "../../network/trusted-certificates.ts";
 
 /** Milliseconds. */
@@ -24,74 +24,51 @@ interface SignedRequest {
   readonly body?: Uint8Array | Readable;
 }
 
-interface Answer {
-  readonly statusCode: number;
-  readonly headers: Record<string, string>;
-  readonly body: Readable;
-}
-
-/** Bytes of an answer that is no object: a page of a list, or an error. */
+/** Bytes of an answer that is no object, such as an error. */
 const largestDocument = 4 * 1024 * 1024;
 
-/** Sends the signed requests of the S3 client over connections with limits in time. */
-export class ObjectRequests {
-  readonly metadata = { handlerProtocol: "http/1.1" };
-  readonly #agent: Agent;
-  readonly #onWrite: (status: number) => void;
-
-  /** `onWrite` hears the status of each answer to a PUT. */
-  constructor(
-    ca: string | undefined,
-    limits: BucketLimits,
-    onWrite: (status: number) => void,
-  ) {
-    this.#onWrite = onWrite;
-    this.#agent = new Agent({
-      headersTimeout: limits.firstByte,
-      bodyTimeout: limits.idle,
-      allowH2: false,
-      connections: 64,
-      connect: {
-        timeout: limits.connect,
-        secureContext: makeTrust(ca),
-      },
+/**
+ * Sends the signed requests of the S3 client over connections with limits in time; `onWrite` hears the status of each
+ * answer to a PUT.
+ */
+export function sendObjectRequests(
+  ca: string | undefined,
+  limits: BucketLimits,
+  onWrite: (status: number) => void,
+) {
+  const agent = new Agent({
+    headersTimeout: limits.firstByte,
+    bodyTimeout: limits.idle,
+    allowH2: false,
+    connections: 64,
+    connect: { timeout: limits.connect, secureContext: makeTrust(ca) },
+  });
+  const handle = async (asked: SignedRequest) => {
+    const { protocol, hostname, method, query } = asked;
+    const port = asked.port === undefined ? "" : `:${asked.port}`;
+    const url = new URL(`${protocol}//${hostname}${port}${asked.path}`);
+    const { statusCode, headers, body } = await request(url, {
+      ...{ method, query, headers: asked.headers },
+      dispatcher: agent,
+      body: asked.body ?? null,
     });
-  }
-
-  async handle(asked: SignedRequest): Promise<{ readonly response: Answer }> {
-    const { statusCode, headers, body } = await this.#send(asked);
     // The body may be dropped unread; its reader gets the error all the same.
     body.on("error", () => undefined);
-    if (asked.method === "PUT") this.#onWrite(statusCode);
-    const isObject =
-      asked.method === "GET" &&
-      statusCode === 200 &&
-      asked.query["list-type"] === undefined;
+    if (method === "PUT") onWrite(statusCode);
+    const isObject = method === "GET" && statusCode === 200;
     const response = {
       statusCode,
       headers: headers as Record<string, string>,
       body: isObject ? body : Readable.from(limitSize(body)),
     };
     return { response };
-  }
-
-  #send(asked: SignedRequest): Promise<Dispatcher.ResponseData> {
-    const port = asked.port === undefined ? "" : `:${asked.port}`;
-    const host = `${asked.hostname}${port}`;
-    const url = new URL(`${asked.protocol}//${host}${asked.path}`);
-    return request(url, {
-      method: asked.method,
-      query: asked.query,
-      headers: asked.headers,
-      dispatcher: this.#agent,
-      body: asked.body ?? null,
-    });
-  }
-
-  /** Ends every request at once. */
-  async close(): Promise<void> {
-    await this.#agent.destroy();
-  }
+  };
+  return {
+    metadata: { handlerProtocol: "http/1.1" },
+    handle,
+    /** Ends every request at once. */
+    close: () => agent.destroy(),
+  };
 }
 
 async function* limitSize(

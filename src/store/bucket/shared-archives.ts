@@ -131,12 +131,20 @@ export class SharedArchives {
       this.#wrong.delete(sha256);
     } catch (error) {
       if (isBucketFailure(error)) {
-        this.#tryLater();
+        this.#pause ??= setTimeout(() => {
+          this.#pause = undefined;
+          this.#send();
+        }, pause).unref();
         return;
       }
       this.#onDropped(sha256, (error as Error).message);
     }
-    await this.#forget(sha256);
+    const waiting = this.#waiting.get(sha256);
+    await waiting?.noted;
+    const note = join(this.#folder, sha256);
+    await rm(note, { force: true }).catch(() => undefined);
+    this.#waiting.delete(sha256);
+    waiting?.endUse();
   }
 
   async #upload(sha256: Sha256): Promise<void> {
@@ -149,22 +157,5 @@ export class SharedArchives {
     if (isThere) return;
     await this.#blobs.verify(blob);
     await this.#bucket.put(sha256, handle, blob.size);
-  }
-
-  async #forget(sha256: Sha256): Promise<void> {
-    const waiting = this.#waiting.get(sha256);
-    await waiting?.noted;
-    await rm(join(this.#folder, sha256), { force: true }).catch(
-      () => undefined,
-    );
-    this.#waiting.delete(sha256);
-    waiting?.endUse();
-  }
-
-  #tryLater(): void {
-    this.#pause ??= setTimeout(() => {
-      this.#pause = undefined;
-      this.#send();
-    }, pause).unref();
   }
 }

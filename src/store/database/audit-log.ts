@@ -23,14 +23,6 @@ interface AuditLogParts {
   readonly onLost: (entries: number, cause: unknown) => void;
 }
 
-/** What `provender audit` asks for; an omitted field selects all. */
-interface AuditQuestion {
-  readonly provider?: string | undefined;
-  readonly module?: string | undefined;
-  /** The first moment, as in `at`. */
-  readonly since?: string | undefined;
-}
-
 const ofOperators = new Set<AuditEvent>(["approved", "revoked", "forgotten"]);
 
 /** Counted by archive, client and day. */
@@ -105,15 +97,14 @@ export class AuditLog {
   }
 
   /**
-   * What is asked for, in pages and in the order of writing, and then what comes: a page without any means that nothing
+   * What is asked for, an omitted field for all, in pages and in the order of writing, and then what comes: a page without any means that nothing
    * is new for now. An entry in which one more delivery is counted comes again. Rows of a database that many processes
    * share may be seen later than others that were written after them.
    */
-  async *read({
-    provider,
-    module,
-    since,
-  }: AuditQuestion): AsyncGenerator<readonly WrittenEntry[], never> {
+  async *read(
+    asked: Partial<Record<"provider" | "module" | "since", string | undefined>>,
+  ): AsyncGenerator<readonly WrittenEntry[], never> {
+    const { provider, module, since } = asked;
     await this.flush();
     const seen = new Set<number>();
     let last = 0;
@@ -164,17 +155,13 @@ export class AuditLog {
           .where("id", "in", oldest)
           .executeTakeFirstOrThrow();
       for (;;) {
-        const { numDeletedRows: removed } = await transactions.run(
-          remove,
-          "soon",
-        );
-        if (removed < pageSize) break;
+        const { numDeletedRows } = await transactions.run(remove, "soon");
+        if (numDeletedRows < pageSize) break;
         await nextTurn();
       }
     }
   }
 
-  /** Writes what waits. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -12,8 +12,7 @@ import { failure, ProvenderError } from "../../errors/index.ts";
 import { isDamage, lacksRoom } from "../file-failure.ts";
 import type { StoreLayout } from "../layout.ts";
 import { type DatabaseServer, openPostgres } from "./postgres.ts";
-import { recordTables } from "../records/record-tables.ts";
-import { nameRecord, type Schema } from "./schema.ts";
+import { nameRecord, recordTables, type Schema } from "./schema.ts";
 import { type Database, Transactions } from "./transactions.ts";
 
 /** Changes that are kept; a process that looks later reads everything again. */
@@ -106,7 +105,8 @@ export function openDatabase(
   if (server !== undefined) return openPostgres(server, hasArchives);
   try {
     if (isEmpty(path) && hasArchives()) throw failure("database-missing", path);
-    makeFile(path);
+    // SQLite would make it readable for others.
+    if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
     const file = openFile(path);
     const dialect = new SqliteDialect({ database: adapt(file) });
     const queries = new Kysely<Schema>({ dialect });
@@ -114,7 +114,13 @@ export function openDatabase(
     return {
       transactions,
       findChanges: watchChanges(file, transactions),
-      measure: () => measure(transactions),
+      measure: async () => {
+        const { rows } = await sql<{ readonly bytes: number }>`
+          SELECT (page_count - freelist_count) * page_size AS bytes
+          FROM pragma_page_count, pragma_freelist_count, pragma_page_size
+        `.execute(transactions.queries);
+        return rows[0]?.bytes ?? 0;
+      },
       problem: undefined,
       close: () => {
         file.close();
@@ -175,14 +181,6 @@ function watchChanges(
   };
 }
 
-async function measure({ queries }: Transactions): Promise<number> {
-  const { rows } = await sql<{ readonly bytes: number }>`
-    SELECT (page_count - freelist_count) * page_size AS bytes
-    FROM pragma_page_count, pragma_freelist_count, pragma_page_size
-  `.execute(queries);
-  return rows[0]?.bytes ?? 0;
-}
-
 /** Copies the database of a directory while others may use it. Throws database-missing where there is none. */
 export async function backUpDatabase(
   { database }: StoreLayout,
@@ -210,14 +208,11 @@ function prepare(file: DatabaseSync, path: string): void {
   const version = readVersion(file);
   const newest = migrations.length;
   if (version > newest) throw failure("store-too-new", path, version, newest);
-  if (version < newest) migrate(file);
-}
-
-/** The version is looked at again, as another process may have been first. */
-function migrate(file: DatabaseSync): void {
+  if (version === newest) return;
   file.exec(begin);
+  // The version is looked at again, as another process may have been first.
   for (const step of migrations.slice(readVersion(file))) file.exec(step);
-  file.exec(`PRAGMA user_version = ${migrations.length}; COMMIT`);
+  file.exec(`PRAGMA user_version = ${newest}; COMMIT`);
 }
 
 function readVersion(file: DatabaseSync): number {
@@ -226,15 +221,6 @@ function readVersion(file: DatabaseSync): number {
 
 function isEmpty(path: string): boolean {
   return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
-}
-
-/** SQLite would make it readable for others. */
-function makeFile(path: string): void {
-  try {
-    closeSync(openSync(path, "ax", 0o600));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-  }
 }
 
 /** Texts of statements that are kept prepared; there are a few dozen. */

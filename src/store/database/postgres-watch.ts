@@ -18,7 +18,7 @@ export class PostgresWatch {
   readonly #onProblem: (error: unknown) => void;
   #client: Client | undefined;
   #looking: Promise<void> | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #timer: NodeJS.Timeout;
   #isClosed = false;
   #problem: unknown;
   #heard = new Set<string>();
@@ -28,16 +28,13 @@ export class PostgresWatch {
   constructor(settings: ClientConfig, onProblem: (error: unknown) => void) {
     this.#settings = settings;
     this.#onProblem = onProblem;
+    this.#timer = setInterval(() => void this.#look(), interval).unref();
+    void this.#look();
   }
 
   /** Why the server does not answer; undefined while it does. */
   get problem(): unknown {
     return this.#problem;
-  }
-
-  start(): void {
-    this.#timer = setInterval(() => void this.#look(), interval).unref();
-    void this.#look();
   }
 
   /** The records that others changed since the last call; undefined where it may be any. */
@@ -82,7 +79,9 @@ export class PostgresWatch {
       if (this.#drop(client)) void this.#look();
     });
     client.on("notification", ({ processId, payload }) => {
-      if (!this.own.has(processId)) this.#hear(payload);
+      if (this.own.has(processId)) return;
+      if (!payload || this.#heard.size >= mostHeard) this.#isAny = true;
+      else this.#heard.add(payload);
     });
     try {
       await client.connect();
@@ -101,11 +100,6 @@ export class PostgresWatch {
     this.#client = undefined;
     client.end().catch(() => undefined);
     return true;
-  }
-
-  #hear(record: string | undefined): void {
-    if (!record || this.#heard.size >= mostHeard) this.#isAny = true;
-    else this.#heard.add(record);
   }
 
   #tell(error: unknown): void {

@@ -6,8 +6,7 @@ import {
 } from "kysely";
 import type { Pool, PoolClient } from "pg";
 import { failure, type Failure, ProvenderError } from "../../errors/index.ts";
-import { recordTables } from "../records/record-tables.ts";
-import { nameRecord, type Schema } from "./schema.ts";
+import { nameRecord, recordTables, type Schema } from "./schema.ts";
 import { PostgresWatch } from "./postgres-watch.ts";
 import { type Database, Transactions } from "./transactions.ts";
 
@@ -126,7 +125,6 @@ export function openPostgres(
   const queries = new Kysely<Schema>({
     dialect: new PostgresDialect({ pool: open }),
   });
-  watch.start();
   return {
     transactions: new Transactions(queries, statements, isOutpaced),
     findChanges: () => Promise.resolve(watch.takeChanges()),

@@ -1,6 +1,34 @@
 import type { Sha256 } from "../../address/hash.ts";
-import type { RecordTable, recordTables } from "../records/record-tables.ts";
 import type { Generated } from "kysely";
+
+const provider = ["hostname", "namespace", "type"] as const;
+const module = ["hostname", "namespace", "name", "system"] as const;
+
+/** The tables of records: what the mirror knows, by the columns of its key. */
+export const recordTables = {
+  /** First and later keys of a namespace, and what operators decided in it. */
+  namespaces: ["hostname", "namespace"],
+  first_contacts: provider,
+  /** What is offered in place of pinned content; of a module, `type` is NAME/SYSTEM. */
+  candidates: provider,
+  version_lists: provider,
+  /** Versions that clients did not get when they were asked for last. */
+  refused_versions: provider,
+  /** The pinned content of a release, with the evidence of all that was offered. */
+  releases: [...provider, "version"],
+  /** What came last in place of an archive. */
+  wrong_archives: [...provider, "sha256"],
+  /** The h1 of an archive, or why it has none. */
+  package_hashes: ["sha256"],
+  module_lists: module,
+  /** Where the registry says that a module is. */
+  module_releases: [...module, "version"],
+  module_pins: [...module, "version"],
+  /** What signs URLs of archives. */
+  secrets: ["name"],
+} as const;
+
+export type RecordTable = keyof typeof recordTables;
 
 /** Tables of a store. */
 export interface Schema extends Readonly<Record<RecordTable, RecordRow>> {
@@ -46,7 +74,7 @@ export interface EventRow {
 }
 
 /** When an archive was last used. */
-export interface UseRow {
+interface UseRow {
   readonly sha256: Sha256;
   /** Milliseconds since 1970. */
   readonly at: number;

@@ -2,8 +2,10 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout } from "node:timers/promises";
 import { type Kysely, sql } from "kysely";
 import { failure } from "../../errors/index.ts";
-import type { Durability } from "../records/record-store.ts";
 import type { Schema } from "./schema.ts";
+
+/** When a transaction counts: `durable` ones survive a power cut once they return, `soon` ones a few moments later. */
+export type Durability = "durable" | "soon";
 
 /** Statements that begin and end a transaction. */
 interface Statements {

@@ -12,8 +12,6 @@ const storedKey = z.object({
 /** Newest first. */
 const shape = z.object({ keys: z.array(storedKey).min(1).max(2) });
 
-type StoredKey = z.infer<typeof storedKey>;
-
 /** Milliseconds for which a key signs. */
 const signingTime = 30 * 24 * 60 * 60 * 1000;
 
@@ -55,35 +53,22 @@ export class ArchiveUrlKeys {
    * ms).
    */
   async renew(now: Date, life: number): Promise<void> {
-    let keys: readonly StoredKey[] = [];
+    let keys: z.infer<typeof shape>["keys"] = [];
+    const ageOf = ({ madeAt }: { readonly madeAt: string }) =>
+      now.getTime() - Date.parse(madeAt);
     const read = (body: unknown) => shape.parse(body);
     await this.#records.change(record, read, (before) => {
-      keys = renewed(before?.keys ?? [], now, life);
-      return keys === before?.keys ? before : { keys };
+      keys = before?.keys ?? [];
+      const [newest] = keys;
+      if (newest && ageOf(newest) < Math.max(signingTime, life)) return before;
+      const secret = randomBytes(32).toString("base64url");
+      keys = [{ madeAt: now.toISOString(), secret }, ...keys.slice(0, 1)];
+      return { keys };
     });
-    this.#secrets = inOrder(keys, now).map(({ secret }) =>
+    const [newest] = keys;
+    const isYoung = newest !== undefined && ageOf(newest) < spreading;
+    this.#secrets = (isYoung ? keys.toReversed() : keys).map(({ secret }) =>
       Buffer.from(secret, "base64url"),
     );
   }
-}
-
-/** The same list while no new key is due. */
-function renewed(
-  keys: readonly StoredKey[],
-  now: Date,
-  life: number,
-): readonly StoredKey[] {
-  const [newest] = keys;
-  const madeAt = newest === undefined ? -Infinity : Date.parse(newest.madeAt);
-  if (now.getTime() - madeAt < Math.max(signingTime, life)) return keys;
-  const secret = randomBytes(32).toString("base64url");
-  return [{ madeAt: now.toISOString(), secret }, ...keys.slice(0, 1)];
-}
-
-/** The one that signs first. */
-function inOrder(keys: readonly StoredKey[], now: Date): readonly StoredKey[] {
-  const [newest, before] = keys;
-  if (newest === undefined || before === undefined) return keys;
-  const isYoung = now.getTime() - Date.parse(newest.madeAt) < spreading;
-  return isYoung ? [before, newest] : keys;
 }

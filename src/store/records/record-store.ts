@@ -1,28 +1,95 @@
-import type { RecordKey } from "./record-tables.ts";
-
-/** When a transaction counts: `durable` ones survive a power cut once they return, `soon` ones a few moments later. */
-export type Durability = "durable" | "soon";
+import { randomInt } from "node:crypto";
+import { sql } from "kysely";
+import { failure, type Failure } from "../../errors/index.ts";
+import { classifyFileFailure, describeFailure } from "../file-failure.ts";
+import {
+  type RecordRow,
+  type RecordTable,
+  recordTables,
+} from "../database/schema.ts";
+import {
+  type Database,
+  type Durability,
+  Outpaced,
+} from "../database/transactions.ts";
+import { isKeyPart, isRebuildable, type RecordKey } from "./record-tables.ts";
 
 /** Parses a body; `revision` differs after each change of the record, and is never 0. */
 export type ReadBody<T> = (body: unknown, revision: number) => T;
 
+/** What tests put in the place of the database. */
+export type RecordStore = Omit<DatabaseRecords, "listen">;
+
+interface RecordEvents {
+  /** A record cannot be used, and the request is refused. */
+  readonly onUnreadable?: (error: Failure<"record-unreadable">) => void;
+  /** A damaged record is ignored because it can be rebuilt. */
+  readonly onPassedOver?: (record: string, problem: string) => void;
+}
+
+/** Hears the names of records that other processes may have changed; undefined where it may be any of them. */
+type ChangeListener = (changed: ReadonlySet<string> | undefined) => void;
+
+type Row = Pick<RecordRow, "revision" | "body">;
+
+/** First revisions are below this, so that a record can be changed a billion times. */
+const mostFirst = 2 ** 30;
+
+/** Keys of one page of the list of all. */
+const pageSize = 1_000;
+
+const restore = "restore provender.db from a backup";
+
 /**
- * Small JSON documents by key, for all processes that work on a store at once.
+ * Small JSON documents by key, as rows, for all processes that work on a store at once. Each change is a transaction, or
+ * a part of the one that is open.
  *
  * Trust is never read from a damaged record. Every operation throws
  * record-unreadable for a record that exists and cannot be read or
  * parsed. Absence is reported only where there is nothing. A damaged record
  * that can be rebuilt (`isRebuildable`) counts as absent.
  */
-export interface RecordStore {
-  /** Runs `work` as one transaction: all that it writes counts at once, or nothing does. It may run more than once. */
-  transact<T>(work: () => Promise<T>, durability?: Durability): Promise<T>;
-  /** Calls `then` once the open transaction counts; at once where none is open. */
-  whenCommitted(then: () => void): void;
+export class DatabaseRecords {
+  readonly #database: Database;
+  readonly #events: RecordEvents;
+  readonly #listeners: ChangeListener[] = [];
+
+  constructor(database: Database, events: RecordEvents = {}) {
+    this.#database = database;
+    this.#events = events;
+  }
+
+  listen(listener: ChangeListener): void {
+    this.#listeners.push(listener);
+  }
+
   /** Notices what other processes wrote, and tells those who remember it. */
-  look(): Promise<void>;
+  async look(): Promise<void> {
+    const { findChanges } = this.#database;
+    const changed = await this.#reading("changes", findChanges);
+    // Other tables have changes, too.
+    if (changed?.size === 0) return;
+    for (const listener of this.#listeners) listener(changed);
+  }
+
   /** Returns undefined when there is none. */
-  read<T>(key: RecordKey, readBody: ReadBody<T>): Promise<T | undefined>;
+  async read<T>(key: RecordKey, readBody: ReadBody<T>): Promise<T | undefined> {
+    return this.#open(key, await this.#find(key), readBody);
+  }
+
+  /** Runs `work` as one transaction: all that it writes counts at once, or nothing does. It may run more than once. */
+  transact<T>(
+    work: () => Promise<T>,
+    durability: Durability = "durable",
+  ): Promise<T> {
+    return this.#database.transactions.run(work, durability);
+  }
+
+  /** Calls `then` once the open transaction counts; at once where none is open. */
+  whenCommitted(then: () => void): void {
+    this.#database.transactions.whenCommitted(then);
+  }
+
   /**
    * Writes a record that is of this revision still, 0 where there is none. Returns its new revision; undefined, and
    * nothing is written, where another one was first. Durable on return.
@@ -31,7 +98,10 @@ export interface RecordStore {
     key: RecordKey,
     revision: number,
     body: unknown,
-  ): Promise<number | undefined>;
+  ): Promise<number | undefined> {
+    return this.transact(() => this.#write(key, revision, body));
+  }
+
   /**
    * Writes what `change` makes of the body as it is, and leaves the record alone when that is the same object. No
    * change of another process is lost; `change` may be called more than once. Durable on return.
@@ -40,17 +110,184 @@ export interface RecordStore {
     key: RecordKey,
     readBody: ReadBody<T>,
     change: (before: T | undefined) => unknown,
-  ): Promise<void>;
-  refuse(key: RecordKey, problem: string): never;
+  ): Promise<void> {
+    return this.transact(async () => {
+      const found = await this.#find(key);
+      const before = this.#open(key, found, readBody);
+      const after = change(before);
+      if (after === before) return;
+      const written = await this.#write(key, found?.revision ?? 0, after);
+      if (written === undefined) throw new Outpaced(key.join("/"));
+    });
+  }
+
+  refuse(key: RecordKey | "changes", problem: string, cause?: unknown): never {
+    const name = typeof key === "string" ? key : key.join("/");
+    const options = { cause };
+    const error = failure("record-unreadable", name, problem, restore, options);
+    this.#events.onUnreadable?.(error);
+    throw error;
+  }
+
   /** Succeeds also when there is none. */
-  remove(key: RecordKey): Promise<void>;
+  async remove(key: RecordKey): Promise<void> {
+    await this.transact(() =>
+      this.#queries
+        .deleteFrom(key[0])
+        .where((where) => where.and(valuesOf(key)))
+        .execute(),
+    );
+  }
+
   /** The key of every record, also of those that cannot be read. */
-  listAll(): AsyncIterable<RecordKey>;
+  async *listAll(): AsyncGenerator<RecordKey> {
+    for (const table of tableNames) {
+      const columns = recordTables[table];
+      let after: readonly string[] = columns.map(() => "");
+      for (;;) {
+        const page = await this.#reading([table], () =>
+          this.#queries
+            .selectFrom(table)
+            .select(columns)
+            .where((where) =>
+              where.eb(
+                sql`(${together(columns)})`,
+                ">",
+                sql`(${sql.join(after)})`,
+              ),
+            )
+            .orderBy(together(columns))
+            .limit(pageSize)
+            .execute(),
+        );
+        const keys = page.map((row) => columns.map((column) => row[column]));
+        for (const parts of keys) yield [table, ...parts];
+        after = keys.at(-1) ?? after;
+        if (page.length < pageSize) break;
+      }
+    }
+  }
+
   /** Bytes of storage that all records take. */
-  measure(): Promise<number>;
+  measure(): Promise<number> {
+    return this.#database.measure();
+  }
+
   /** The next `length` parts of the keys that begin so, all of them by default; each once, in order. */
-  list(
-    prefix: RecordKey,
-    length?: number,
-  ): Promise<readonly (readonly string[])[]>;
+  async list(
+    [table, ...prefix]: RecordKey,
+    length = Infinity,
+  ): Promise<readonly (readonly string[])[]> {
+    const columns = recordTables[table].slice(
+      ...([prefix.length, prefix.length + length] as const),
+    );
+    const rows = await this.#reading([table, ...prefix], () =>
+      this.#queries
+        .selectFrom(table)
+        .select(columns)
+        .distinct()
+        .where((where) => where.and(valuesOf([table, ...prefix])))
+        .orderBy(together(columns))
+        .execute(),
+    );
+    return rows.map((row) => columns.map((column) => row[column]));
+  }
+
+  get #queries() {
+    return this.#database.transactions.queries;
+  }
+
+  #find(key: RecordKey): Promise<Row | undefined> {
+    return this.#reading(key, () =>
+      this.#queries
+        .selectFrom(key[0])
+        .select(["revision", "body"])
+        .where((where) => where.and(wholeOf(key)))
+        .executeTakeFirst(),
+    );
+  }
+
+  async #write(
+    key: RecordKey,
+    before: number,
+    value: unknown,
+  ): Promise<number | undefined> {
+    const [table] = key;
+    const own = wholeOf(key);
+    const body = JSON.stringify(value);
+    // A record that was removed and made again is not the one before.
+    const revision = before === 0 ? randomInt(1, mostFirst) : before + 1;
+    const written =
+      before === 0
+        ? await this.#queries
+            .insertInto(table)
+            .values({ ...own, revision, body } as RecordRow)
+            .onConflict((conflict) =>
+              conflict.columns(recordTables[table]).doNothing(),
+            )
+            .returning("revision")
+            .executeTakeFirst()
+        : await this.#queries
+            .updateTable(table)
+            .set({ revision, body })
+            .where((where) => where.and({ ...own, revision: before }))
+            .returning("revision")
+            .executeTakeFirst();
+    return written?.revision;
+  }
+
+  /** Parses a record. An invalid one is skipped only if it can be rebuilt. */
+  #open<T>(
+    key: RecordKey,
+    row: Row | undefined,
+    readBody: ReadBody<T>,
+  ): T | undefined {
+    if (row === undefined) return undefined;
+    try {
+      return readBody(JSON.parse(row.body), row.revision);
+    } catch (error) {
+      const problem = "it is not in the form of its kind";
+      if (!isRebuildable(key)) return this.refuse(key, problem, error);
+      this.#events.onPassedOver?.(key.join("/"), problem);
+      return undefined;
+    }
+  }
+
+  /** What cannot be read is unknown, not absent; a passing shortage says nothing of it. */
+  async #reading<T>(
+    key: RecordKey | "changes",
+    ask: () => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await ask();
+    } catch (error) {
+      if (classifyFileFailure(error) !== "broken") throw error;
+      return this.refuse(key, describeFailure(error), error);
+    }
+  }
+}
+
+const tableNames = Object.keys(recordTables) as readonly RecordTable[];
+
+function together(columns: readonly string[]) {
+  return sql.join(columns.map((column) => sql.ref(column)));
+}
+
+/** Columns of a key, or of its first parts. Throws RangeError for what is no part of one. */
+function valuesOf([table, ...parts]: RecordKey): Partial<RecordRow> {
+  const columns = recordTables[table];
+  const entries = parts.map((part, at) => {
+    const column = columns[at];
+    if (column === undefined || !isKeyPart(part))
+      throw new RangeError(`not a part of a key of ${table}: ${part}`);
+    return [column, part] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+function wholeOf(key: RecordKey): Partial<RecordRow> {
+  const [table, ...parts] = key;
+  if (parts.length !== recordTables[table].length)
+    throw new RangeError(`not a key of ${table}: ${parts.join("/")}`);
+  return valuesOf(key);
 }

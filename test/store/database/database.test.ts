@@ -10,7 +10,7 @@ import {
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openDatabase } from "../../../src/store/database/database.ts";
-import { DatabaseRecords } from "../../../src/store/database/database-records.ts";
+import { DatabaseRecords } from "../../../src/store/records/record-store.ts";
 import { blobPath } from "../../../src/store/layout.ts";
 import type { Sha256 } from "../../../src/address/hash.ts";
 import { failing } from "../../scenes/failing.ts";

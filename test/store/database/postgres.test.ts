@@ -8,7 +8,7 @@ import {
   onTestFinished,
 } from "vitest";
 import { AuditLog } from "../../../src/store/database/audit-log.ts";
-import { DatabaseRecords } from "../../../src/store/database/database-records.ts";
+import { DatabaseRecords } from "../../../src/store/records/record-store.ts";
 import { openDatabase } from "../../../src/store/database/database.ts";
 import { failing } from "../../scenes/failing.ts";
 import { startPostgres, type Postgres } from "../../scenes/postgres.ts";
