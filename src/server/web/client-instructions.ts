@@ -24,7 +24,7 @@ export interface MirrorForClients {
   readonly fingerprint?: string | undefined;
 }
 
-export interface SetUp {
+interface SetUp {
   /** The option of `client-config` that asks for it. */
   readonly option: string;
   readonly name: string;
