@@ -52,19 +52,16 @@ const deadline = 9_000;
 export async function doctor(flags: MirrorFlags): Promise<number> {
   const checks = await examine(flags.config, nameMirror(flags));
   const ok = checks.every(({ state }) => state !== "fail");
-  const text =
-    flags.json === true
-      ? formatDocument({ ok, checks })
-      : checks.map(format).join("");
+  const lines = checks.map(({ check, state, found, remedy }) => {
+    const line = `${state.padEnd(4)}  ${check.padEnd(13)}  ${found}\n`;
+    return remedy === null ? line : `${line}${" ".repeat(21)}${remedy}\n`;
+  });
+  const isJson = flags.json === true;
+  const text = isJson ? formatDocument({ ok, checks }) : lines.join("");
   process.exitCode = ok ? 0 : 1;
   // Looking a name up can neither be given up nor left behind otherwise.
   process.stdout.write(text, () => process.exit());
   return process.exitCode;
-}
-
-function format({ check, state, found, remedy }: Check): string {
-  const line = `${state.padEnd(4)}  ${check.padEnd(13)}  ${found}\n`;
-  return remedy === null ? line : `${line}${" ".repeat(21)}${remedy}\n`;
 }
 
 async function examine(
@@ -86,26 +83,23 @@ async function examine(
         examineMirror(named, configuration.proxy, signal),
       ),
     ];
-  const source = configuration.source ?? "What is built in";
-  const { tls, names } = configuration.listen;
+  const { source = "What is built in", listen, origins } = configuration;
+  const { tls, names } = listen;
+  const usable = `${source} can be used. It serves ${listServed(origins)}.`;
+  // First, since root acts as the owner of the storage from there on, as the daemon does.
+  const storage = await limit("storage", () => examineStorage(configuration));
+  const asked = configuration.offline ? [] : [...origins.values()];
   return [
-    {
-      check: "configuration",
-      ...good(
-        `${source} can be used. It serves ${listServed(configuration.origins)}.`,
-      ),
-    },
-    // First, since root acts as the owner of the storage from there on, as the daemon does.
-    await limit("storage", () => examineStorage(configuration)),
+    { check: "configuration", ...good(usable) },
+    storage,
     ...(await Promise.all([
       ...(tls.kind === "files"
         ? [limit("certificate", () => examineCertificate(tls, names))]
         : []),
-      ...(configuration.offline ? [] : [...configuration.origins.values()]).map(
-        (origin) =>
-          limit("origin", (signal) =>
-            examineOrigin(configuration, origin, signal),
-          ),
+      ...asked.map((origin) =>
+        limit("origin", (signal) =>
+          examineOrigin(configuration, origin, signal),
+        ),
       ),
     ])),
   ];
@@ -201,10 +195,8 @@ async function examineCertificate(
   const now = new Date();
   const { certificate } = await loadCertificateFiles(paths, now);
   const parsed = new X509Certificate(certificate);
-  const missing = names.filter((name) =>
-    isIP(name) === 0
-      ? parsed.checkHost(name) === undefined
-      : parsed.checkIP(name) === undefined,
+  const missing = names.filter(
+    (name) => !(isIP(name) ? parsed.checkIP(name) : parsed.checkHost(name)),
   );
   if (missing.length > 0)
     return fail(
@@ -303,7 +295,7 @@ async function examineMirror(
 
 function explainUnreachable({ origin }: URL, error: unknown): Found {
   const { code = "", message } = error as NodeJS.ErrnoException;
-  const reason = code === "" ? message : code;
+  const reason = code || message;
   return /CERT|SIGNATURE/.test(code)
     ? fail(
         `The certificate of ${origin} is not trusted under this name now (${reason}).`,

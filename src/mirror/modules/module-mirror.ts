@@ -143,10 +143,10 @@ interface Fetch {
 interface Incoming extends InArchive {
   readonly body: AsyncIterable<Uint8Array>;
   /** Bytes; undefined when it was not announced. */
-  readonly size: number | undefined;
-  readonly checksum: Checksum | undefined;
+  readonly size?: number | undefined;
+  readonly checksum?: Checksum | undefined;
   /** Commit that a git source was packed from, and the place of that. */
-  readonly commit: string | undefined;
+  readonly commit?: string | undefined;
   readonly place?: ModulePlace;
   /** Content that is known, of which this is no new offer. */
   readonly known?: ModuleArchive;
@@ -286,9 +286,9 @@ export class ModuleMirror {
   /** Throws origin-not-served, policy-denied and too-young. */
   async admit(address: ModuleReleaseAddress): Promise<void> {
     const { admission, versions, clock } = this.#around;
-    this.#originOf(address.module);
-    admitSubject(admission.rules, address.module);
     const { module, version } = address;
+    this.#originOf(module);
+    admitSubject(admission.rules, module);
     const decision = admitVersion(admission.rules, module, version);
     const list = await versions.peek(module);
     const age = ageOf(version, list, decision.minimumAge, clock.now());
@@ -305,8 +305,7 @@ export class ModuleMirror {
     archive: ModuleArchive,
   ): Promise<boolean> {
     await this.admit(address);
-    const { sha256 } = archive;
-    const offered = { digest: sha256, archive };
+    const offered = { digest: archive.sha256, archive };
     return this.#around.pins.expectSame(address, offered);
   }
 
@@ -600,14 +599,12 @@ async function openSource(
     const ending = new AbortController();
     const either = AbortSignal.any([signal, ending.signal]);
     const opened = await sources.openArchive(source, name, either);
-    const close = () => ending.abort();
-    return { ...source, ...opened, commit: undefined, close };
+    return { ...source, ...opened, close: () => ending.abort() };
   }
   const checkout = await sources.fetchCommit(source, commit, signal);
   return {
     body: packing.pack(name, checkout),
     ...{ format: "tar.gz", subdirectory: source.subdirectory },
-    ...{ size: undefined, checksum: undefined },
     ...{ commit: checkout.commit, place: { location, base } },
     close: () => checkout.close(),
   };
