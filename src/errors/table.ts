@@ -363,7 +363,7 @@ const trustErrors = {
     sentence: ({ provider, version, rule, guidance }) =>
       `${provider}${version === undefined ? "" : ` ${version}`} is denied by "${rule}" of this mirror${quote(guidance)}`,
     remedy: ({ provider, version, guidance }) =>
-      `use another ${version === undefined ? kindOf(provider) : "version"}, or ${askFor(guidance)}`,
+      `use another ${version === undefined ? kindOf(provider) : "version"}, or ${ask(guidance)} to allow it`,
   }),
   "too-young": row(["provider", "version", "rule", "availableAt", "guidance"], {
     status: 451,
@@ -371,7 +371,8 @@ const trustErrors = {
       `Held back by ${rule} of this mirror ${formatWait(availableAt)}`,
     sentence: ({ provider, version, rule, availableAt, guidance }) =>
       `${provider} ${version} is held back by "${rule}" of this mirror ${formatWait(availableAt)}${quote(guidance)}`,
-    remedy: ({ guidance }) => `use an older version, or ${askFor(guidance)}`,
+    remedy: ({ guidance }) =>
+      `use an older version, or ${ask(guidance)} to allow it`,
   }),
   /** How many versions are left out for what reason, and each of them as far as a few lines can. */
   "nothing-admitted": row(["provider", "counts", "reasons", "guidance"], {
@@ -379,7 +380,7 @@ const trustErrors = {
     phrase: "This mirror leaves out every version ({counts})",
     sentence:
       "No version of {provider} can be used: this mirror leaves out every one ({counts})",
-    remedy: ({ guidance }) => `ask ${nameContact(guidance)}`,
+    remedy: ({ guidance }) => ask(guidance),
   }),
   /** The fingerprint is "none" for an unsigned release. */
   "key-refused": row(keyFacts, {
@@ -429,12 +430,8 @@ function quote({ because }: Guidance): string {
   return because === undefined ? "" : ` (${because})`;
 }
 
-function nameContact({ contact = "the mirror's operator" }: Guidance): string {
-  return contact;
-}
-
-function askFor(guidance: Guidance): string {
-  return `ask ${nameContact(guidance)} to allow it`;
+function ask({ contact = "the mirror's operator" }: Guidance): string {
+  return `ask ${contact}`;
 }
 
 function formatWait(availableAt: Date | undefined): string {
@@ -673,9 +670,8 @@ const prefixLength = 16;
 const commitLength = 40;
 
 /** `HOSTNAME/NAMESPACE/TYPE`, as commands take it. */
-function nameProvider({
-  provider: { hostname, namespace, type },
-}: Pick<ProviderRelease, "provider">): string {
+function nameProvider({ provider }: ProviderRelease): string {
+  const { hostname, namespace, type } = provider;
   return `${hostname}/${namespace}/${type}`;
 }
 

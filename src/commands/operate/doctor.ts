@@ -287,24 +287,20 @@ async function examineMirror(
         )
       : good(`${base.href} is a mirror, and ready.`);
   } catch (error) {
-    return explainUnreachable(base, error);
+    const { code = "", message } = error as NodeJS.ErrnoException;
+    const reason = code || message;
+    return /CERT|SIGNATURE/.test(code)
+      ? fail(
+          `The certificate of ${base.origin} is not trusted under this name now (${reason}).`,
+          `Give the mirror's CA with --ca, which "provender client-config --pem" prints there, use a name that is in the certificate, and renew an expired one.`,
+        )
+      : fail(
+          `${base.origin} does not answer as a mirror does (${reason}).`,
+          `Correct the name and the port, start the mirror, and look at its log, at "listen" there, DNS, HTTPS_PROXY and firewalls.`,
+        );
   } finally {
     await dispatcher.destroy();
   }
-}
-
-function explainUnreachable({ origin }: URL, error: unknown): Found {
-  const { code = "", message } = error as NodeJS.ErrnoException;
-  const reason = code || message;
-  return /CERT|SIGNATURE/.test(code)
-    ? fail(
-        `The certificate of ${origin} is not trusted under this name now (${reason}).`,
-        `Give the mirror's CA with --ca, which "provender client-config --pem" prints there, use a name that is in the certificate, and renew an expired one.`,
-      )
-    : fail(
-        `${origin} does not answer as a mirror does (${reason}).`,
-        `Correct the name and the port, start the mirror, and look at its log, at "listen" there, DNS, HTTPS_PROXY and firewalls.`,
-      );
 }
 
 /** The body of this program's errors (docs/http.md). */

@@ -22,10 +22,7 @@ import type {
   ModuleRegistry,
   ModuleSources,
 } from "../../origin/registries/module-registry.ts";
-import {
-  bareVersions,
-  type OriginVersions,
-} from "../../origin/registries/registry-answers.ts";
+import type { OriginVersions } from "../../origin/registries/registry-answers.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import { decideByAge } from "../../trust/age.ts";
 import { decideByRules } from "../../trust/policy.ts";
@@ -133,16 +130,15 @@ export type ModuleLocation =
 
 type InArchive = Pick<ModuleArchive, "format" | "subdirectory">;
 
-/** A fetch under way, and the clients that wait for it. */
 interface Fetch {
+  /** The clients that wait for it. */
   readonly askers: Set<AbortSignal>;
   readonly result: Promise<ModuleArchive | ForeignRelease>;
 }
 
-/** An archive that starts to arrive. */
 interface Incoming extends InArchive {
   readonly body: AsyncIterable<Uint8Array>;
-  /** Bytes; undefined when it was not announced. */
+  /** Bytes, where they were announced. */
   readonly size?: number | undefined;
   readonly checksum?: Checksum | undefined;
   /** Commit that a git source was packed from, and the place of that. */
@@ -620,15 +616,17 @@ async function listDated(
   isDated: boolean,
   signal: AbortSignal,
 ): Promise<OriginVersions> {
-  const none = new Map<Version, Date>();
-  const dates = isDated
-    ? inTime(
-        Promise.resolve(registry.listDates?.(module, signal) ?? none),
-        datePatience,
-        () => none,
-      ).catch(() => none)
-    : none;
-  return bareVersions(await registry.listVersions(module, signal), await dates);
+  const none: ReadonlyMap<Version, Date> = new Map();
+  const asked = isDated ? registry.listDates?.(module, signal) : undefined;
+  const dating =
+    asked && inTime(asked, datePatience, () => none).catch(() => none);
+  const listed = await registry.listVersions(module, signal);
+  const dates = (await dating) ?? none;
+  const versions = listed.map((version) => {
+    const published = dates.get(version);
+    return { version, protocols: [], platforms: undefined, published };
+  });
+  return { versions, warnings: [] };
 }
 
 /** Divides `versions` into admitted and left out; either may be empty. */
@@ -662,9 +660,8 @@ function ageOf(
   now: Date,
 ) {
   const entry = list?.versions.get(version);
-  const isUnlisted = entry === undefined;
   return decideByAge(
-    { minimumAge, isUnlisted, seenAt: entry?.appeared, now },
+    { minimumAge, isUnlisted: !entry, seenAt: entry?.appeared, now },
     entry?.published ?? list?.firstContact,
   );
 }

@@ -28,13 +28,9 @@ export type TlsChoice =
       readonly key: string;
     };
 
-/** Loads the certificate again each time; undefined when TLS is off. `caFile` is set when clients do not know the CA. */
-export type CertificateSource = (
-  now: Date,
-) => Promise<
-  (ServerCertificate & { readonly caFile: string | undefined }) | undefined
->;
+export type CertificateSource = ReturnType<typeof makeCertificateSource>;
 
+/** Loads the certificate again each time; undefined when TLS is off. `caFile` is set when clients do not know the CA. */
 export function makeCertificateSource(
   listen: {
     readonly host: string;
@@ -43,10 +39,10 @@ export function makeCertificateSource(
   },
   paths: StoreLayout["tls"],
   machineName: string,
-): CertificateSource {
+) {
   const { host, tls } = listen;
   const names = certificateNames(host, machineName, listen.names);
-  return async (now) => {
+  return async (now: Date) => {
     if (tls.kind === "off") return undefined;
     if (tls.kind === "self-signed") return loadSelfSigned(paths, names, now);
     return { ...(await loadCertificateFiles(tls, now)), caFile: undefined };
