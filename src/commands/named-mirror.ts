@@ -25,7 +25,6 @@ export interface NamedMirror {
   readonly token: string | undefined;
 }
 
-/** Reads the mirror that `--mirror` names, if it does, and `--ca`. */
 export function nameMirror({
   mirror,
   ca,
@@ -65,7 +64,6 @@ export function readLocalAuthority({
 /** Milliseconds that a person waits: longer than a mirror takes, which may have to ask its own origins. */
 const patience = 20_000;
 
-/** Opens a client for a mirror. */
 export function openNamed(
   { proxy, limits }: Pick<Configuration, "proxy" | "limits">,
   { base, ca, token }: NamedMirror,

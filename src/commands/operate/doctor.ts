@@ -261,8 +261,15 @@ async function examineMirror(
   const ask = async (path: string) => {
     const url = new URL(path, base);
     const answer = await request(url, { dispatcher, headers, signal });
-    const text = await answer.body.text();
-    return { phrase: answer.statusText, ...readError(text) };
+    const body = await answer.body.json().catch((error: unknown) => {
+      // What is no provender may answer anything.
+      if (!(error instanceof SyntaxError)) throw error;
+    });
+    const { code, errors = [] } = (body ?? {}) as {
+      readonly code?: string;
+      readonly errors?: readonly string[];
+    };
+    return { phrase: answer.statusText, code, errors };
   };
   try {
     const { code, phrase } = await ask(probe);
@@ -300,17 +307,5 @@ async function examineMirror(
         );
   } finally {
     await dispatcher.destroy();
-  }
-}
-
-/** The body of this program's errors (docs/http.md). */
-function readError(text: string): {
-  readonly code?: string;
-  readonly errors: readonly string[];
-} {
-  try {
-    return { errors: [], ...(JSON.parse(text) as object) };
-  } catch {
-    return { errors: [] };
   }
 }

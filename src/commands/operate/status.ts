@@ -280,13 +280,12 @@ export function formatStatus(status: Status): string {
     ["release", status.release ?? ""],
     ["directory", status.directory],
     ["policy", status.policyMode ?? ""],
-    [
-      "store",
-      store === null
-        ? ""
-        : `${store.archives ?? "?"} archives (${amount(store.bytes)}), records ${amount(store.recordBytes)}, ${amount(store.freeBytes)} free`,
-    ],
   ].filter(([, value]) => value !== "");
+  if (store !== null)
+    rows.push([
+      "store",
+      `${store.archives ?? "?"} archives (${amount(store.bytes)}), records ${amount(store.recordBytes)}, ${amount(store.freeBytes)} free`,
+    ]);
   return [
     ...problems.map((problem) => `${problem}\n`),
     ...needs.map(({ sentence, command }) => `${sentence}: ${command}\n`),

@@ -32,11 +32,7 @@ export type CertificateSource = ReturnType<typeof makeCertificateSource>;
 
 /** Loads the certificate again each time; undefined when TLS is off. `caFile` is set when clients do not know the CA. */
 export function makeCertificateSource(
-  listen: {
-    readonly host: string;
-    readonly tls: TlsChoice;
-    readonly names: readonly string[];
-  },
+  listen: { host: string; tls: TlsChoice; names: readonly string[] },
   paths: StoreLayout["tls"],
   machineName: string,
 ) {

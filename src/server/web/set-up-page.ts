@@ -33,9 +33,8 @@ export class SetUpPage {
   }
 
   async answer(ctx: RoutedContext): Promise<void> {
-    const { authentication, publicAddress, hostnames } = this.#parts;
-    const needsToken = authentication.isOn;
-    const note = this.#parts.isReporting() && reportingNote;
+    const { publicAddress, hostnames, isReporting } = this.#parts;
+    const needsToken = this.#parts.authentication.isOn;
     const url = publicAddress.baseOf(ctx.req) ?? this.#url;
     const authority = await this.#readAuthority();
     const fingerprint =
@@ -49,7 +48,12 @@ export class SetUpPage {
           This machine mirrors Terraform and OpenTofu providers and modules. It
           checks the publishers' signatures and keeps what it checked.
         </p>
-        ${note}
+        ${
+          isReporting() &&
+          html`<p class="bad">
+            Its policy only reports: what the rules would refuse is served.
+          </p>`
+        }
         ${
           fingerprint &&
           html`<h2>Certificate authority</h2>
@@ -88,10 +92,6 @@ export class SetUpPage {
       : readFile(this.#caFile, "utf8");
   }
 }
-
-const reportingNote = html`<p class="bad">
-  Its policy only reports: what the rules would refuse is served.
-</p>`;
 
 const tokenHint = html`<h2>Token</h2>
   <p>
