@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { hostname as machineName } from "node:os";
 import { findHostToken } from "../config/environment.ts";
@@ -5,7 +6,7 @@ import type { Configuration } from "../config/load.ts";
 import { failure, type Failure, isFailure } from "../errors/index.ts";
 import type { HttpClient } from "../origin/http/http-client.ts";
 import { formatMirrorUrl } from "../server/web/client-instructions.ts";
-import { layOutStore } from "../store/layout.ts";
+import { layOutStore, type StoreLayout } from "../store/layout.ts";
 import { wireNamedHost } from "../wiring/clients.ts";
 import type { Flags } from "./command.ts";
 
@@ -15,7 +16,6 @@ export interface MirrorFlags extends Flags {
   readonly ca?: string;
 }
 
-/** A running mirror that a command asks. */
 export interface NamedMirror {
   /** The base of its network mirror protocol. */
   readonly base: URL;
@@ -25,7 +25,6 @@ export interface NamedMirror {
   readonly token: string | undefined;
 }
 
-/** Reads the mirror that `--mirror` names, if it does, and `--ca`. */
 export function nameMirror({
   mirror,
   ca,
@@ -58,14 +57,13 @@ export function readLocalAuthority({
     case "files":
       return readAuthority(tls.certificate);
     case "self-signed":
-      return readOwnAuthority(layOutStore(storage.directory).tls.authority);
+      return readOwnAuthority(layOutStore(storage.directory));
   }
 }
 
 /** Milliseconds that a person waits: longer than a mirror takes, which may have to ask its own origins. */
 const patience = 20_000;
 
-/** Opens a client for a mirror. */
 export function openNamed(
   { proxy, limits }: Pick<Configuration, "proxy" | "limits">,
   { base, ca, token }: NamedMirror,
@@ -75,7 +73,6 @@ export function openNamed(
   return Object.assign(http, { [Symbol.asyncDispose]: () => http.close() });
 }
 
-/** Asks a mirror for a document. */
 export async function askMirror(
   http: HttpClient,
   url: URL,
@@ -125,11 +122,11 @@ export function findUrl({ listen, publicUrl }: Configuration): string {
 }
 
 /** The CA of a self-signed certificate. */
-export function readOwnAuthority(file: string): string {
+export function readOwnAuthority({ tls }: StoreLayout): string {
   try {
-    return readFileSync(file, "utf8");
+    return new X509Certificate(readFileSync(tls.authority)).toString();
   } catch (cause) {
-    throw failure("no-authority", file, { cause });
+    throw failure("no-authority", tls.authority, { cause });
   }
 }
 

@@ -8,13 +8,14 @@ import {
 } from "./table.ts";
 
 export {
+  cutShort,
   formatApproval,
   formatKeyApproval,
   isModuleType,
+  isPackageHash,
   nameContent,
   type ProviderRelease,
 } from "./table.ts";
-export { cutShort, isPackageHash } from "./table.ts";
 
 type Table = typeof table;
 
@@ -39,7 +40,10 @@ export class ProvenderError extends Error {
     const texts: Texts<never> = table[code];
     const sentence = fill(texts.sentence, facts) ?? "";
     const remedy = fill(texts.remedy, facts);
-    super(join(sentence, remedy), options);
+    // Without the full stop behind a list of commands, which are copied.
+    const stop = remedy?.includes("\n") === true ? "" : ".";
+    const message = remedy === undefined ? "" : `: ${remedy}${stop}`;
+    super(`${sentence}${message}`, options);
     Object.assign(this, facts);
     this.code = code;
     this.sentence = sentence;
@@ -67,8 +71,9 @@ export function isFailure<C extends ErrorCode>(
   error: unknown,
   ...codes: readonly C[]
 ): error is Failure<C> {
-  const all: readonly ErrorCode[] = codes;
-  return error instanceof ProvenderError && all.includes(error.code);
+  return (
+    error instanceof ProvenderError && codes.some((code) => code === error.code)
+  );
 }
 
 export const errorCodes = Object.keys(table) as readonly ErrorCode[];
@@ -82,7 +87,6 @@ export function statusOfCode(code: ErrorCode): number {
   return status;
 }
 
-/** The reason phrase of an error that clients meet. */
 export function phraseOf(error: ProvenderError): string | undefined {
   const { phrase }: Texts<never> = table[error.code];
   return fill(phrase, error);
@@ -102,30 +106,18 @@ function fill(text: Texts<never>["phrase"], facts: object): string | undefined {
   );
 }
 
-/** Leaves out the full stop behind a list of commands, which are copied. */
-function join(sentence: string, remedy: string | undefined): string {
-  if (remedy === undefined) return sentence;
-  return `${sentence}: ${remedy}${remedy.includes("\n") ? "" : "."}`;
-}
-
 /** True only when an origin said that the thing does not exist; never for "could not tell". */
-export function isAbsence(
-  error: unknown,
-): error is Failure<"not-found" | "not-stored"> {
+export function isAbsence(error: unknown) {
   return isFailure(error, "not-found", "not-stored");
 }
 
 /** True when the bucket could not be asked, or would not do it: that says nothing about what is in it. */
-export function isBucketFailure(
-  error: unknown,
-): error is Failure<"bucket-unreachable" | "bucket-refuses"> {
+export function isBucketFailure(error: unknown) {
   return isFailure(error, "bucket-unreachable", "bucket-refuses");
 }
 
 /** True when what the mirror knows could not be read: that says nothing about what is there. */
-export function isUnread(
-  error: unknown,
-): error is Failure<"record-unreadable" | "database-unreachable"> {
+export function isUnread(error: unknown) {
   return isFailure(error, "record-unreadable", "database-unreachable");
 }
 

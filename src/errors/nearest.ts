@@ -12,7 +12,8 @@ export function findNearest(
 
 /** Levenshtein's distance, letters of either case alike; long words are cut. */
 function countEdits(from: string, to: string): number {
-  const [a, b] = [comparable(from), comparable(to)];
+  const letters = (word: string) => Array.from(word.slice(0, 64).toLowerCase());
+  const [a, b] = [letters(from), letters(to)];
   let row = b.map((_, at) => at + 1);
   for (const [i, letter] of a.entries()) {
     let [left, diagonal] = [i + 1, i];
@@ -24,8 +25,4 @@ function countEdits(from: string, to: string): number {
     });
   }
   return row.at(-1) ?? a.length;
-}
-
-function comparable(word: string): string[] {
-  return Array.from(word.slice(0, 64).toLowerCase());
 }

@@ -59,16 +59,11 @@ export interface Texts<F> {
   readonly remedy: Text<F>;
 }
 
-/** An error of one code; its texts may depend on the facts of a throw. */
-export interface Row<N extends readonly string[]> extends Texts<Facts<N>> {
-  readonly facts: N;
-}
-
 /** Declares which facts an error has beside its texts. */
 function row<const N extends readonly string[]>(
   facts: N,
   texts: Texts<Facts<N>>,
-): Row<N> {
+) {
   return { facts, ...texts };
 }
 
@@ -240,8 +235,6 @@ const originErrors = {
   }),
 };
 
-const refused = 451;
-
 const missing = {
   signature: {
     cause: "its registry publishes no signature",
@@ -258,14 +251,14 @@ const missing = {
 /** Signatures, checksums and archives. */
 const verificationErrors = {
   "signature-missing": row(["subject", "missing"], {
-    status: refused,
+    status: 451,
     phrase: "Refused, its registry publishes no signature or key",
     sentence: (facts) =>
       `${facts.subject} is refused because ${missing[facts.missing].cause}`,
     remedy: (facts) => missing[facts.missing].remedy,
   }),
   "signature-refused": row(["subject", "reason", "detail"], {
-    status: refused,
+    status: 451,
     phrase: "Refused, its signature is not acceptable",
     sentence: "The signature of {subject} is refused ({detail})",
     remedy: "tell its publisher, and do not install it from elsewhere",
@@ -280,7 +273,7 @@ const verificationErrors = {
   }),
   /** The mirror takes the release unsigned; this client checks signatures itself. */
   "nothing-to-verify": row(["subject", "missing"], {
-    status: refused,
+    status: 451,
     phrase:
       "Nothing here that a client could verify, use network_mirror instead",
     sentence:
@@ -288,20 +281,20 @@ const verificationErrors = {
     remedy: 'install it through "network_mirror" instead',
   }),
   "checksums-malformed": row(["subject", "line", "reason"], {
-    status: refused,
+    status: 451,
     phrase: "Refused, its SHA256SUMS is malformed",
     sentence: "SHA256SUMS of {subject} is refused at line {line} ({reason})",
     remedy: "tell its publisher",
   }),
   "archive-not-signed": row(["subject", "filename"], {
-    status: refused,
+    status: 451,
     phrase: "Refused, its SHA256SUMS does not name this archive",
     sentence:
       "SHA256SUMS of {subject} does not name {filename}, which is refused",
     remedy: "tell its publisher",
   }),
   "checksum-conflict": row(["archive", "expected", "got", "where"], {
-    status: refused,
+    status: 451,
     phrase:
       "Refused, its registry names other content than was signed or seen first",
     sentence:
@@ -310,7 +303,7 @@ const verificationErrors = {
   }),
   /** A package hash is expected where `lock` reads a mirror that names no digest. */
   "archive-digest": row(["archive", "expected", "got"], {
-    status: refused,
+    status: 451,
     phrase: "Refused, the origin sent other bytes than were signed",
     sentence: ({ archive, expected, got }) =>
       `${archive} is refused (expected ${isPackageHash(expected) ? "" : "SHA-256 "}${expected}, the origin sent ${got})`,
@@ -370,7 +363,7 @@ const trustErrors = {
     sentence: ({ provider, version, rule, guidance }) =>
       `${provider}${version === undefined ? "" : ` ${version}`} is denied by "${rule}" of this mirror${quote(guidance)}`,
     remedy: ({ provider, version, guidance }) =>
-      `use another ${version === undefined ? kindOf(provider) : "version"}, or ${askFor(guidance)}`,
+      `use another ${version === undefined ? kindOf(provider) : "version"}, or ${ask(guidance)} to allow it`,
   }),
   "too-young": row(["provider", "version", "rule", "availableAt", "guidance"], {
     status: 451,
@@ -378,7 +371,8 @@ const trustErrors = {
       `Held back by ${rule} of this mirror ${formatWait(availableAt)}`,
     sentence: ({ provider, version, rule, availableAt, guidance }) =>
       `${provider} ${version} is held back by "${rule}" of this mirror ${formatWait(availableAt)}${quote(guidance)}`,
-    remedy: ({ guidance }) => `use an older version, or ${askFor(guidance)}`,
+    remedy: ({ guidance }) =>
+      `use an older version, or ${ask(guidance)} to allow it`,
   }),
   /** How many versions are left out for what reason, and each of them as far as a few lines can. */
   "nothing-admitted": row(["provider", "counts", "reasons", "guidance"], {
@@ -386,7 +380,7 @@ const trustErrors = {
     phrase: "This mirror leaves out every version ({counts})",
     sentence:
       "No version of {provider} can be used: this mirror leaves out every one ({counts})",
-    remedy: ({ guidance }) => `ask ${nameContact(guidance)}`,
+    remedy: ({ guidance }) => ask(guidance),
   }),
   /** The fingerprint is "none" for an unsigned release. */
   "key-refused": row(keyFacts, {
@@ -436,12 +430,8 @@ function quote({ because }: Guidance): string {
   return because === undefined ? "" : ` (${because})`;
 }
 
-function nameContact({ contact = "the mirror's operator" }: Guidance): string {
-  return contact;
-}
-
-function askFor(guidance: Guidance): string {
-  return `ask ${nameContact(guidance)} to allow it`;
+function ask({ contact = "the mirror's operator" }: Guidance): string {
+  return `ask ${contact}`;
 }
 
 function formatWait(availableAt: Date | undefined): string {
@@ -680,9 +670,8 @@ const prefixLength = 16;
 const commitLength = 40;
 
 /** `HOSTNAME/NAMESPACE/TYPE`, as commands take it. */
-function nameProvider({
-  provider: { hostname, namespace, type },
-}: Pick<ProviderRelease, "provider">): string {
+function nameProvider({ provider }: ProviderRelease): string {
+  const { hostname, namespace, type } = provider;
   return `${hostname}/${namespace}/${type}`;
 }
 
@@ -698,7 +687,6 @@ export function formatApproval(
   return `provender trust approve ${nameProvider(release)}@${release.version} ${sha256sums.slice(0, prefixLength)}`;
 }
 
-/** Tells an operator how to accept other content. */
 function approveAfterCheck(
   release: ProviderRelease,
   sha256sums: string,
@@ -706,7 +694,6 @@ function approveAfterCheck(
   return `check with the publisher, then as the mirror's operator run "${formatApproval(release, sha256sums)}"`;
 }
 
-/** Writes the command that approves a key for a provider. */
 export function formatKeyApproval(
   release: ProviderRelease,
   fingerprint: string,

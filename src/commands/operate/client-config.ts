@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { type Configuration, loadConfiguration } from "../../config/load.ts";
+import { loadConfiguration } from "../../config/load.ts";
 import { failure } from "../../errors/index.ts";
 import {
   listSetUps,
@@ -20,8 +20,15 @@ export function clientConfig(
     >,
 ): number {
   const configuration = loadConfiguration({ file: flags.config });
-  const authority = readAuthority(configuration);
-  const { fingerprint256: fingerprint, validTo } = authority?.parsed ?? {};
+  const { auth, origins, listen, storage } = configuration;
+  let authority: string | undefined;
+  if (listen.tls.kind === "self-signed") {
+    const layout = layOutStore(storage.directory);
+    actAsOwner(layout);
+    authority = readOwnAuthority(layout);
+  }
+  const { fingerprint256: fingerprint, validTo } =
+    authority === undefined ? {} : new X509Certificate(authority);
   const trust =
     fingerprint === undefined
       ? ""
@@ -34,11 +41,10 @@ export function clientConfig(
         'it is not "self-signed", so this mirror has no CA of its own',
         "clients need the one that signed its certificate",
       );
-    stdout(authority.pem);
+    stdout(authority);
     stderr(trust);
     return 0;
   }
-  const { auth, origins } = configuration;
   const setUps = listSetUps({
     url: findUrl(configuration),
     hostnames: [...origins.keys()],
@@ -54,18 +60,4 @@ export function clientConfig(
   if (named.length === 0 && trust !== "")
     stdout(`\n${trust.replaceAll(/^(?=.)/gm, "# ").replaceAll(/^$/gm, "#")}\n`);
   return 0;
-}
-
-/** The CA of the self-signed certificate. */
-function readAuthority({ listen, storage }: Configuration) {
-  if (listen.tls.kind !== "self-signed") return undefined;
-  const layout = layOutStore(storage.directory);
-  actAsOwner(layout);
-  const file = layout.tls.authority;
-  const pem = readOwnAuthority(file);
-  try {
-    return { pem, parsed: new X509Certificate(pem) };
-  } catch (cause) {
-    throw failure("no-authority", file, { cause });
-  }
 }

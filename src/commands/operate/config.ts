@@ -25,7 +25,6 @@ export async function showConfiguration({ config }: Flags): Promise<number> {
   return 0;
 }
 
-/** The hostnames that are served. */
 export function listServed(origins: Configuration["origins"]): string {
   return [...origins.keys()].join(", ") || "no hostname";
 }

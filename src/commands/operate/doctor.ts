@@ -54,19 +54,16 @@ const deadline = 9_000;
 export async function doctor(flags: MirrorFlags): Promise<number> {
   const checks = await examine(flags.config, nameMirror(flags));
   const ok = checks.every(({ state }) => state !== "fail");
-  const text =
-    flags.json === true
-      ? formatDocument({ ok, checks })
-      : checks.map(format).join("");
+  const lines = checks.map(({ check, state, found, remedy }) => {
+    const line = `${state.padEnd(4)}  ${check.padEnd(13)}  ${found}\n`;
+    return remedy === null ? line : `${line}${" ".repeat(21)}${remedy}\n`;
+  });
+  const isJson = flags.json === true;
+  const text = isJson ? formatDocument({ ok, checks }) : lines.join("");
   process.exitCode = ok ? 0 : 1;
   // Looking a name up can neither be given up nor left behind otherwise.
   process.stdout.write(text, () => process.exit());
   return process.exitCode;
-}
-
-function format({ check, state, found, remedy }: Check): string {
-  const line = `${state.padEnd(4)}  ${check.padEnd(13)}  ${found}\n`;
-  return remedy === null ? line : `${line}${" ".repeat(21)}${remedy}\n`;
 }
 
 async function examine(
@@ -88,26 +85,23 @@ async function examine(
         examineMirror(named, configuration.proxy, signal),
       ),
     ];
-  const source = configuration.source ?? "What is built in";
-  const { tls, names } = configuration.listen;
+  const { source = "What is built in", listen, origins } = configuration;
+  const { tls, names } = listen;
+  const usable = `${source} can be used. It serves ${listServed(origins)}.`;
+  // First, since root acts as the owner of the storage from there on, as the daemon does.
+  const storage = await limit("storage", () => examineStorage(configuration));
+  const asked = configuration.offline ? [] : [...origins.values()];
   return [
-    {
-      check: "configuration",
-      ...good(
-        `${source} can be used. It serves ${listServed(configuration.origins)}.`,
-      ),
-    },
-    // First, since root acts as the owner of the storage from there on, as the daemon does.
-    await limit("storage", () => examineStorage(configuration)),
+    { check: "configuration", ...good(usable) },
+    storage,
     ...(await Promise.all([
       ...(tls.kind === "files"
         ? [limit("certificate", () => examineCertificate(tls, names))]
         : []),
-      ...(configuration.offline ? [] : [...configuration.origins.values()]).map(
-        (origin) =>
-          limit("origin", (signal) =>
-            examineOrigin(configuration, origin, signal),
-          ),
+      ...asked.map((origin) =>
+        limit("origin", (signal) =>
+          examineOrigin(configuration, origin, signal),
+        ),
       ),
     ])),
   ];
@@ -203,10 +197,8 @@ async function examineCertificate(
   const now = new Date();
   const { certificate } = await loadCertificateFiles(paths, now);
   const parsed = new X509Certificate(certificate);
-  const missing = names.filter((name) =>
-    isIP(name) === 0
-      ? parsed.checkHost(name) === undefined
-      : parsed.checkIP(name) === undefined,
+  const missing = names.filter(
+    (name) => !(isIP(name) ? parsed.checkIP(name) : parsed.checkHost(name)),
   );
   if (missing.length > 0)
     return fail(
@@ -271,8 +263,15 @@ async function examineMirror(
   const ask = async (path: string) => {
     const url = new URL(path, base);
     const answer = await request(url, { dispatcher, headers, signal });
-    const text = await answer.body.text();
-    return { phrase: answer.statusText, ...readError(text) };
+    const body = await answer.body.json().catch((error: unknown) => {
+      // What is no provender may answer anything.
+      if (!(error instanceof SyntaxError)) throw error;
+    });
+    const { code, errors = [] } = (body ?? {}) as {
+      readonly code?: string;
+      readonly errors?: readonly string[];
+    };
+    return { phrase: answer.statusText, code, errors };
   };
   try {
     const { code, phrase } = await ask(probe);
@@ -297,34 +296,18 @@ async function examineMirror(
         )
       : good(`${base.href} is a mirror, and ready.`);
   } catch (error) {
-    return explainUnreachable(base, error);
+    const { code = "", message } = error as NodeJS.ErrnoException;
+    const reason = code || message;
+    return /CERT|SIGNATURE/.test(code)
+      ? fail(
+          `The certificate of ${base.origin} is not trusted under this name now (${reason}).`,
+          `Give the mirror's CA with --ca, which "provender client-config --pem" prints there, use a name that is in the certificate, and renew an expired one.`,
+        )
+      : fail(
+          `${base.origin} does not answer as a mirror does (${reason}).`,
+          `Correct the name and the port, start the mirror, and look at its log, at "listen" there, DNS, HTTPS_PROXY and firewalls.`,
+        );
   } finally {
     await dispatcher.destroy();
-  }
-}
-
-function explainUnreachable({ origin }: URL, error: unknown): Found {
-  const { code = "", message } = error as NodeJS.ErrnoException;
-  const reason = code === "" ? message : code;
-  return /CERT|SIGNATURE/.test(code)
-    ? fail(
-        `The certificate of ${origin} is not trusted under this name now (${reason}).`,
-        `Give the mirror's CA with --ca, which "provender client-config --pem" prints there, use a name that is in the certificate, and renew an expired one.`,
-      )
-    : fail(
-        `${origin} does not answer as a mirror does (${reason}).`,
-        `Correct the name and the port, start the mirror, and look at its log, at "listen" there, DNS, HTTPS_PROXY and firewalls.`,
-      );
-}
-
-/** The body of this program's errors (docs/http.md). */
-function readError(text: string): {
-  readonly code?: string;
-  readonly errors: readonly string[];
-} {
-  try {
-    return { errors: [], ...(JSON.parse(text) as object) };
-  } catch {
-    return { errors: [] };
   }
 }

@@ -19,8 +19,9 @@ const announced = z.object({
   token: z.string(),
 });
 
-const readyAnswer = z.object({ status: z.literal("ready") });
-const refusal = z.object({ errors: z.array(z.string()) });
+const readinessAnswer = z
+  .object({ status: z.string(), errors: z.array(z.string()) })
+  .partial();
 
 /** Bytes of an answer; that of a mirror of many origins has some hundred thousand. */
 const largestAnswer = 16 * 1024 * 1024;
@@ -79,16 +80,12 @@ export async function status({ config, json = false }: Flags): Promise<number> {
   try {
     const readiness = await ask("/readyz");
     const samples = parseSamples(await ask("/metrics"));
-    const ready = parse(readyAnswer, () => readiness) !== undefined;
-    const { errors = [readiness.slice(0, 200)] } =
-      parse(refusal, () => readiness) ?? {};
+    const { status, errors = [readiness.slice(0, 200)] } =
+      parse(readinessAnswer, () => readiness) ?? {};
+    const ready = status === "ready";
     const problems = ready ? [] : errors;
-    const needs = findNeeds(
-      samples,
-      minFree,
-      new Date(),
-      problem !== undefined,
-    );
+    const isFileWrong = problem !== undefined;
+    const needs = findNeeds(samples, minFree, new Date(), isFileWrong);
     return show({
       ...{ running: true, ready, problems, needs },
       ...{ url, pid, directory, policyMode, ...readFigures(samples) },
@@ -117,19 +114,17 @@ async function askDaemon(
   if (isEveryAddress(address))
     url.hostname = isIPv6(address) ? "[::1]" : "127.0.0.1";
   const authority = readLocalAuthority(configuration);
+  const isAddress = isIP(hostname.replace(/^\[|\]$/g, "")) > 0;
+  // What is configured here proves the daemon, under whatever names clients know it.
+  const connect = authority && {
+    servername: isAddress ? "" : hostname,
+    ca: [authority],
+    allowPartialTrustChain: true,
+    checkServerIdentity: () => undefined,
+  };
   const dispatcher = new Agent({
     maxResponseSize: largestAnswer,
-    // What is configured here proves the daemon, under whatever names clients know it.
-    connect:
-      authority === undefined
-        ? {}
-        : {
-            servername:
-              isIP(hostname.replace(/^\[|\]$/g, "")) > 0 ? "" : hostname,
-            ca: [authority],
-            allowPartialTrustChain: true,
-            checkServerIdentity: () => undefined,
-          },
+    ...(connect && { connect }),
   });
   try {
     const { body } = await request(url, {
@@ -163,9 +158,7 @@ export function findNeeds(
   isFileWrong = false,
 ): readonly Need[] {
   const values = (name: string) =>
-    samples
-      .filter((one) => one.name === `provender_${name}`)
-      .map(({ value }) => value);
+    seriesOf(samples, name).map(({ value }) => value);
   const sum = (name: string) => values(name).reduce((all, one) => all + one, 0);
   const count = (many: number, one: string, more: string) =>
     many === 1 ? `1 ${one}` : `${many} ${more}`;
@@ -217,10 +210,13 @@ export function findNeeds(
   return needs;
 }
 
+function seriesOf(samples: readonly Sample[], name: string) {
+  return samples.filter((one) => one.name === `provender_${name}`);
+}
+
 /** The figures of a status by the metrics of a daemon; without any, nothing is known. */
 export function readFigures(samples: readonly Sample[]) {
-  const of = (name: string) =>
-    samples.filter((one) => one.name === `provender_${name}`);
+  const of = (name: string) => seriesOf(samples, name);
   const figure = (name: string) => {
     const [{ value } = { value: NaN }] = of(name);
     return Number.isNaN(value) ? null : value;
@@ -272,29 +268,24 @@ function momentOf(seconds: number): string | null {
 /** The status for people: what needs them first. */
 export function formatStatus(status: Status): string {
   const { running, ready, problems, needs, startedAt, store } = status;
-  const condition = ready
-    ? "ready"
-    : running
-      ? "running, not ready"
-      : "not running";
+  const unready = running ? "running, not ready" : "not running";
   const state = [
-    condition,
-    ...(status.pid === null ? [] : [`process ${status.pid}`]),
-    ...(startedAt === null ? [] : [`since ${startedAt}`]),
-  ].join(", ");
+    ready ? "ready" : unready,
+    status.pid !== null && `process ${status.pid}`,
+    startedAt !== null && `since ${startedAt}`,
+  ].filter(Boolean);
   const rows = [
-    ["state", state],
+    ["state", state.join(", ")],
     ["address", status.url ?? ""],
     ["release", status.release ?? ""],
     ["directory", status.directory],
     ["policy", status.policyMode ?? ""],
-    [
-      "store",
-      store === null
-        ? ""
-        : `${store.archives ?? "?"} archives (${amount(store.bytes)}), records ${amount(store.recordBytes)}, ${amount(store.freeBytes)} free`,
-    ],
   ].filter(([, value]) => value !== "");
+  if (store !== null)
+    rows.push([
+      "store",
+      `${store.archives ?? "?"} archives (${amount(store.bytes)}), records ${amount(store.recordBytes)}, ${amount(store.freeBytes)} free`,
+    ]);
   return [
     ...problems.map((problem) => `${problem}\n`),
     ...needs.map(({ sentence, command }) => `${sentence}: ${command}\n`),
@@ -318,27 +309,21 @@ function formatFigures({ origins, alarms }: Figures): string {
         .map(([result, count]) => `${count} ${result}`)
         .join(", "),
     ]);
-  const latest = alarms.toSorted((a, b) =>
-    (b.last ?? "").localeCompare(a.last ?? ""),
-  );
-  const raised = latest
+  const raised = alarms
+    .toSorted((a, b) => (b.last ?? "").localeCompare(a.last ?? ""))
     .slice(0, mostAlarms)
     .map(({ kind, count, last }) => [kind, String(count), last ?? "-"]);
-  const more = [
-    ...(origins.length > mostOrigins
-      ? [`${origins.length - mostOrigins} more origins`]
-      : []),
-    ...(alarms.length > mostAlarms
-      ? [`${alarms.length - mostAlarms} more kinds of alarms`]
-      : []),
-  ].join(" and ");
-  const sections = [
-    [["ORIGIN", "LAST SUCCESS", "REQUESTS"], ...asked],
-    [["ALARM", "COUNT", "LAST"], ...raised],
-  ];
-  const rest = more === "" ? "" : `${more} are in "provender status --json".\n`;
-  const quiet = raised.length === 0 ? "No alarm since the start.\n" : "";
-  return sections.map(formatTable).join("") + rest + quiet;
+  const hidden = [
+    [origins.length - mostOrigins, "more origins"] as const,
+    [alarms.length - mostAlarms, "more kinds of alarms"] as const,
+  ].filter(([count]) => count > 0);
+  const more = hidden.map((parts) => parts.join(" ")).join(" and ");
+  return [
+    formatTable([["ORIGIN", "LAST SUCCESS", "REQUESTS"], ...asked]),
+    formatTable([["ALARM", "COUNT", "LAST"], ...raised]),
+    more && `${more} are in "provender status --json".\n`,
+    raised.length === 0 ? "No alarm since the start.\n" : "",
+  ].join("");
 }
 
 function amount(bytes: number | null): string {

@@ -7,7 +7,6 @@ export interface ProgressItem {
   readonly received: number;
 }
 
-/** Standard error. */
 interface ProgressOutput {
   /** Width of the terminal; undefined where it is none. */
   readonly columns: number | undefined;
@@ -19,9 +18,6 @@ export function showProgress(json = false): Progress {
   const silent = { columns: undefined, write: () => undefined };
   return new Progress(json ? silent : process.stderr);
 }
-
-/** Milliseconds between two updates of a terminal. */
-const refresh = 200;
 
 /** Progress of a command that works on many items: one changing line on a terminal, elsewhere a line for each item that came or failed. */
 export class Progress {
@@ -36,7 +32,7 @@ export class Progress {
   constructor(output: ProgressOutput) {
     this.#output = output;
     if (output.columns !== undefined)
-      this.#timer = setInterval(() => this.#redraw(), refresh);
+      this.#timer = setInterval(() => this.#redraw(), 200);
   }
 
   /** Sets the total number of items, once known. */
@@ -56,17 +52,13 @@ export class Progress {
     this.#bytes += item.received;
     if (this.#timer === undefined)
       this.#output.write(
-        `${this.#count} ${item.label}: ${outcome}, ${formatAmount(item.received)}\n`,
+        `${this.#ended}/${this.#total} ${item.label}: ${outcome}, ${formatAmount(item.received)}\n`,
       );
   }
 
   close(): void {
     clearInterval(this.#timer);
     if (this.#timer !== undefined) this.#output.write("\r\x1b[K");
-  }
-
-  get #count(): string {
-    return `${this.#ended}/${this.#total}`;
   }
 
   #redraw(): void {
@@ -77,7 +69,7 @@ export class Progress {
       ({ label, size, received }) =>
         `${label} ${formatAmount(received)}${size === undefined ? "" : ` of ${formatAmount(size)}`}`,
     );
-    const line = `${this.#count} ${formatAmount(rate)}/s ${labels.join(", ")}`;
+    const line = `${this.#ended}/${this.#total} ${formatAmount(rate)}/s ${labels.join(", ")}`;
     const { columns = 80 } = this.#output;
     this.#output.write(`\r\x1b[K${line.slice(0, columns - 1)}`);
   }

@@ -23,9 +23,8 @@ export function formatDocument(fields: object): string {
 /** Describes an error as `failure` of the schema; system errors have no remedy. */
 export function describeError(error: Error): object {
   const { message } = error;
-  if (!(error instanceof ProvenderError))
-    return { code: "system", message, remedy: null };
-  const { code, remedy = null } = error;
+  const { code, remedy = null } =
+    error instanceof ProvenderError ? error : { code: "system" };
   return { code, message, remedy };
 }
 

@@ -5,7 +5,6 @@ export function formatTable(rows: Rows): string {
   return rows.length > 1 ? formatRows(rows) : "";
 }
 
-/** Formats rows in columns. */
 export function formatRows(rows: Rows): string {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => row[column]?.length ?? 0)),
@@ -40,11 +39,8 @@ export function formatMinute(moment: Date | number): string {
 export function formatTime(seconds: number): string {
   const whole = Math.ceil(seconds);
   const [minutes, hours] = [Math.floor(whole / 60), Math.floor(whole / 3600)];
+  const pad = (value: number) => String(value).padStart(2, "0");
   if (minutes === 0) return `${whole}s`;
   if (hours === 0) return `${minutes}m${pad(whole % 60)}s`;
   return `${hours}h${pad(minutes % 60)}m`;
-}
-
-function pad(value: number): string {
-  return String(value).padStart(2, "0");
 }

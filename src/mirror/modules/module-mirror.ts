@@ -22,10 +22,7 @@ import type {
   ModuleRegistry,
   ModuleSources,
 } from "../../origin/registries/module-registry.ts";
-import {
-  bareVersions,
-  type OriginVersions,
-} from "../../origin/registries/registry-answers.ts";
+import type { OriginVersions } from "../../origin/registries/registry-answers.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import { decideByAge } from "../../trust/age.ts";
 import { decideByRules } from "../../trust/policy.ts";
@@ -133,20 +130,19 @@ export type ModuleLocation =
 
 type InArchive = Pick<ModuleArchive, "format" | "subdirectory">;
 
-/** A fetch under way, and the clients that wait for it. */
 interface Fetch {
+  /** The clients that wait for it. */
   readonly askers: Set<AbortSignal>;
   readonly result: Promise<ModuleArchive | ForeignRelease>;
 }
 
-/** An archive that starts to arrive. */
 interface Incoming extends InArchive {
   readonly body: AsyncIterable<Uint8Array>;
-  /** Bytes; undefined when it was not announced. */
-  readonly size: number | undefined;
-  readonly checksum: Checksum | undefined;
+  /** Bytes, where they were announced. */
+  readonly size?: number | undefined;
+  readonly checksum?: Checksum | undefined;
   /** Commit that a git source was packed from, and the place of that. */
-  readonly commit: string | undefined;
+  readonly commit?: string | undefined;
   readonly place?: ModulePlace;
   /** Content that is known, of which this is no new offer. */
   readonly known?: ModuleArchive;
@@ -286,9 +282,9 @@ export class ModuleMirror {
   /** Throws origin-not-served, policy-denied and too-young. */
   async admit(address: ModuleReleaseAddress): Promise<void> {
     const { admission, versions, clock } = this.#around;
-    this.#originOf(address.module);
-    admitSubject(admission.rules, address.module);
     const { module, version } = address;
+    this.#originOf(module);
+    admitSubject(admission.rules, module);
     const decision = admitVersion(admission.rules, module, version);
     const list = await versions.peek(module);
     const age = ageOf(version, list, decision.minimumAge, clock.now());
@@ -305,8 +301,7 @@ export class ModuleMirror {
     archive: ModuleArchive,
   ): Promise<boolean> {
     await this.admit(address);
-    const { sha256 } = archive;
-    const offered = { digest: sha256, archive };
+    const offered = { digest: archive.sha256, archive };
     return this.#around.pins.expectSame(address, offered);
   }
 
@@ -600,14 +595,12 @@ async function openSource(
     const ending = new AbortController();
     const either = AbortSignal.any([signal, ending.signal]);
     const opened = await sources.openArchive(source, name, either);
-    const close = () => ending.abort();
-    return { ...source, ...opened, commit: undefined, close };
+    return { ...source, ...opened, close: () => ending.abort() };
   }
   const checkout = await sources.fetchCommit(source, commit, signal);
   return {
     body: packing.pack(name, checkout),
     ...{ format: "tar.gz", subdirectory: source.subdirectory },
-    ...{ size: undefined, checksum: undefined },
     ...{ commit: checkout.commit, place: { location, base } },
     close: () => checkout.close(),
   };
@@ -623,15 +616,17 @@ async function listDated(
   isDated: boolean,
   signal: AbortSignal,
 ): Promise<OriginVersions> {
-  const none = new Map<Version, Date>();
-  const dates = isDated
-    ? inTime(
-        Promise.resolve(registry.listDates?.(module, signal) ?? none),
-        datePatience,
-        () => none,
-      ).catch(() => none)
-    : none;
-  return bareVersions(await registry.listVersions(module, signal), await dates);
+  const none: ReadonlyMap<Version, Date> = new Map();
+  const asked = isDated ? registry.listDates?.(module, signal) : undefined;
+  const dating =
+    asked && inTime(asked, datePatience, () => none).catch(() => none);
+  const listed = await registry.listVersions(module, signal);
+  const dates = (await dating) ?? none;
+  const versions = listed.map((version) => {
+    const published = dates.get(version);
+    return { version, protocols: [], platforms: undefined, published };
+  });
+  return { versions, warnings: [] };
 }
 
 /** Divides `versions` into admitted and left out; either may be empty. */
@@ -665,9 +660,8 @@ function ageOf(
   now: Date,
 ) {
   const entry = list?.versions.get(version);
-  const isUnlisted = entry === undefined;
   return decideByAge(
-    { minimumAge, isUnlisted, seenAt: entry?.appeared, now },
+    { minimumAge, isUnlisted: !entry, seenAt: entry?.appeared, now },
     entry?.published ?? list?.firstContact,
   );
 }

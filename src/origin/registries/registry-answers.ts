@@ -30,18 +30,6 @@ export interface OriginVersions {
   readonly malformed?: number;
 }
 
-/** Builds the answer of an origin that lists nothing but versions, with what it claims of their dates. */
-export function bareVersions(
-  versions: readonly Version[],
-  dates: ReadonlyMap<Version, Date> = new Map(),
-): OriginVersions {
-  const bare = { protocols: [], platforms: undefined };
-  const listed = versions.map((version) => {
-    return { version, ...bare, published: dates.get(version) };
-  });
-  return { versions: listed, warnings: [] };
-}
-
 /**
  * Facts that a registry gives with a signing key, unsigned; clients show them.
  */

@@ -28,25 +28,17 @@ export type TlsChoice =
       readonly key: string;
     };
 
-/** Loads the certificate again each time; undefined when TLS is off. `caFile` is set when clients do not know the CA. */
-export type CertificateSource = (
-  now: Date,
-) => Promise<
-  (ServerCertificate & { readonly caFile: string | undefined }) | undefined
->;
+export type CertificateSource = ReturnType<typeof makeCertificateSource>;
 
+/** Loads the certificate again each time; undefined when TLS is off. `caFile` is set when clients do not know the CA. */
 export function makeCertificateSource(
-  listen: {
-    readonly host: string;
-    readonly tls: TlsChoice;
-    readonly names: readonly string[];
-  },
+  listen: { host: string; tls: TlsChoice; names: readonly string[] },
   paths: StoreLayout["tls"],
   machineName: string,
-): CertificateSource {
+) {
   const { host, tls } = listen;
   const names = certificateNames(host, machineName, listen.names);
-  return async (now) => {
+  return async (now: Date) => {
     if (tls.kind === "off") return undefined;
     if (tls.kind === "self-signed") return loadSelfSigned(paths, names, now);
     return { ...(await loadCertificateFiles(tls, now)), caFile: undefined };
@@ -80,7 +72,12 @@ export async function loadSelfSigned(
         stored.verify(issuer.publicKey) &&
         !renewalDue(stored.validToDate, now) &&
         stored.validFromDate <= now &&
-        isFor(stored, names),
+        stored.subjectAltName?.split(", ").length === names.length &&
+        names.every((name) =>
+          isIP(name)
+            ? stored.checkIP(name)
+            : stored.checkHost(name, { subject: "never", wildcards: false }),
+        ),
       () => issueCertificate(authority, names, now),
     );
     const expires = new X509Certificate(leaf.certificate).validToDate;
@@ -102,7 +99,18 @@ async function keepOrMake(
   const key = await readIfPresent(paths.key);
   if (certificate !== undefined && key !== undefined) {
     await refuseKeyOfEverybody(paths.key);
-    if (isPair(certificate, key, isGood)) return { certificate, key };
+    try {
+      const parsed = new X509Certificate(certificate);
+      const own = createPrivateKey(key);
+      if (
+        own.asymmetricKeyDetails?.namedCurve === "prime256v1" &&
+        parsed.checkPrivateKey(own) &&
+        isGood(parsed)
+      )
+        return { certificate, key };
+    } catch {
+      // What cannot be parsed is made again.
+    }
   }
   const made = await make();
   // A crash in between leaves a mismatched pair, which is made again.
@@ -111,37 +119,6 @@ async function keepOrMake(
     await writeDurably(staged, paths[part], made[part]);
   }
   return made;
-}
-
-/** What cannot be parsed is no pair. */
-function isPair(
-  certificate: string,
-  key: string,
-  isGood: (stored: X509Certificate) => boolean,
-): boolean {
-  try {
-    const parsed = new X509Certificate(certificate);
-    const own = createPrivateKey(key);
-    return (
-      own.asymmetricKeyDetails?.namedCurve === "prime256v1" &&
-      parsed.checkPrivateKey(own) &&
-      isGood(parsed)
-    );
-  } catch {
-    return false;
-  }
-}
-
-function isFor(stored: X509Certificate, names: readonly string[]): boolean {
-  const held = stored.subjectAltName?.split(", ").length ?? 0;
-  return (
-    held === names.length &&
-    names.every((name) =>
-      isIP(name)
-        ? stored.checkIP(name)
-        : stored.checkHost(name, { subject: "never", wildcards: false }),
-    )
-  );
 }
 
 async function readIfPresent(path: string): Promise<string | undefined> {
@@ -169,8 +146,7 @@ export async function makeAuthority(
   hostname: string,
   now: Date,
 ): Promise<CertificateAndKey> {
-  const x509 = await loadX509();
-  const keys = await makeKeys();
+  const { x509, keys } = await prepare();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     name: [{ CN: [`provender CA ${hostname}`.slice(0, longestName)] }],
     keys,
@@ -193,8 +169,7 @@ export async function issueCertificate(
   names: readonly string[],
   now: Date,
 ): Promise<CertificateAndKey> {
-  const x509 = await loadX509();
-  const keys = await makeKeys();
+  const { x509, keys } = await prepare();
   const issuer = new x509.X509Certificate(authority.certificate);
   const certificate = await x509.X509CertificateGenerator.create({
     subject: [{ CN: [names[0]?.slice(0, longestName) ?? "localhost"] }],
@@ -218,14 +193,13 @@ export async function issueCertificate(
   return formatPair(certificate, keys.privateKey);
 }
 
-// Loaded on use, because most starts sign nothing; its tsyringe wants the Reflect polyfill first.
-async function loadX509() {
+/** Loads the library on use, because most starts sign nothing; its tsyringe wants the Reflect polyfill first. */
+async function prepare() {
   await import("reflect-metadata");
-  return import("@peculiar/x509");
-}
-
-function makeKeys() {
-  return crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
+  const x509 = await import("@peculiar/x509");
+  const usages = ["sign", "verify"] as const;
+  const keys = await crypto.subtle.generateKey(algorithm, true, usages);
+  return { x509, keys };
 }
 
 function formatPair(
@@ -258,10 +232,6 @@ export function isEveryAddress(listenHost: string): boolean {
   return everyAddress.includes(normalName(listenHost));
 }
 
-/**
- * Lists the names in a certificate: the configured ones, this machine,
- * loopback, and the address where it listens.
- */
 export function certificateNames(
   listenHost: string,
   hostname: string,

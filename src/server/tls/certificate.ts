@@ -27,11 +27,10 @@ export async function loadCertificateFiles(
 ): Promise<ServerCertificate> {
   await refuseKeyOfEverybody(paths.key);
   const asked = "check the path and its permissions";
-  const [certificate, key] = await Promise.all(
-    [paths.certificate, paths.key].map((path) =>
-      attempt(() => readFile(path, "utf8"), path, "cannot be read", asked),
-    ) as [Promise<string>, Promise<string>],
-  );
+  const read = (path: string) =>
+    attempt(() => readFile(path, "utf8"), path, "cannot be read", asked);
+  const certificate = await read(paths.certificate);
+  const key = await read(paths.key);
   const parsed = await attempt(
     () => new X509Certificate(certificate),
     paths.certificate,
@@ -75,11 +74,8 @@ export async function loadCertificateFiles(
 }
 
 export async function refuseKeyOfEverybody(path: string): Promise<void> {
-  const mode = await stat(path).then(
-    (found) => found.mode,
-    () => 0,
-  );
-  if ((mode & 0o007) !== 0)
+  const found = await stat(path).catch(() => undefined);
+  if (found && (found.mode & 0o007) !== 0)
     throw failure(
       "configuration",
       path,

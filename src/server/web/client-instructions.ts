@@ -4,11 +4,7 @@ import { isEveryAddress } from "../tls/certificate-source.ts";
 
 /** The URL under which clients find a daemon; a daemon on every address is called by its machine's name. */
 export function formatMirrorUrl(
-  listen: {
-    readonly host: string;
-    readonly port: number;
-    readonly secure: boolean;
-  },
+  listen: { host: string; port: number; secure: boolean },
   hostname: string,
 ): string {
   const host = isEveryAddress(listen.host) ? hostname : listen.host;
@@ -24,7 +20,7 @@ export interface MirrorForClients {
   readonly fingerprint?: string | undefined;
 }
 
-export interface SetUp {
+interface SetUp {
   /** The option of `client-config` that asks for it. */
   readonly option: string;
   readonly name: string;

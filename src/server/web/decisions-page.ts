@@ -2,10 +2,9 @@ import type { Context } from "koa";
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import {
   explainPending,
-  type PendingDecision,
   type watchPending,
 } from "../../mirror/trust/pending-decisions.ts";
-import { html, type Html } from "./html.ts";
+import { html } from "./html.ts";
 import { sendPage, table } from "./page.ts";
 
 /** Candidates that are shown; `trust list` has them all. */
@@ -23,7 +22,11 @@ export async function answerDecisions(
       `${formatProviderAddress(one.provider)} ${one.version}`,
       html`${explainPending(one)}<br /><code>${one.sha256sums}</code>`,
       `${one.since.slice(0, 16).replace("T", " ")} UTC`,
-      renderRemedy(one),
+      one.command === undefined
+        ? html`Change <code>${one.setting}</code> and send SIGHUP, if it is
+            good.`
+        : html`<code>${one.command}</code
+            >${one.keyCommand !== undefined && html`<br />or, for all that the key signs, <code>${one.keyCommand}</code>`}`,
     ]);
   const heads = ["Release", "Candidate", "Since", "Command"];
   const more = pending.length - mostShown;
@@ -45,11 +48,4 @@ export async function answerDecisions(
     ${more > 0 && html`<p>${more} more: <code>provender trust list</code></p>`}
     ${dropped > 0 && html`<p>${dropped} more candidates are not kept.</p>`}`,
   );
-}
-
-function renderRemedy({ command, keyCommand, setting }: PendingDecision): Html {
-  return command === undefined
-    ? html`Change <code>${setting}</code> and send SIGHUP, if it is good.`
-    : html`<code>${command}</code
-        >${keyCommand !== undefined && html`<br />or, for all that the key signs, <code>${keyCommand}</code>`}`;
 }

@@ -14,24 +14,14 @@ export function html(
   strings: TemplateStringsArray,
   ...parts: readonly Part[]
 ): Html {
-  const texts = strings.map((text, index) => `${text}${render(parts[index])}`);
-  return new Html(texts.join(""));
+  return new Html(String.raw({ raw: strings }, ...parts.map(render)));
 }
 
 function render(part: Part): string {
   if (part === undefined || part === false) return "";
   if (part instanceof Html) return part.text;
-  return typeof part === "object"
-    ? part.map(render).join("")
-    : escapeHtml(String(part));
-}
-
-/**
- * Escapes text. Characters that are invisible or change its direction are shown
- * by their number, so that two names that look alike are alike.
- */
-function escapeHtml(text: string): string {
-  return text
+  if (typeof part === "object") return part.map(render).join("");
+  return String(part)
     .replaceAll(/[&<>"]/g, (character) => entities[character] ?? "")
     .replaceAll(unseen, (character) => {
       const number = character.codePointAt(0) ?? 0;
@@ -39,6 +29,7 @@ function escapeHtml(text: string): string {
     });
 }
 
+/** Invisible or changing the direction of text: shown by their number, so that two names that look alike are alike. */
 const unseen = /(?!\n)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 const entities: Readonly<Record<string, string>> = {

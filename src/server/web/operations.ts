@@ -22,10 +22,8 @@ export class Readiness {
   async check(): Promise<void> {
     if (this.state !== "serving") throw failure("not-ready", this.state);
     await this.#probe().catch((error: unknown) => {
-      throw failure(
-        "not-ready",
-        `its store cannot be used: ${(error as Error).message}`,
-      );
+      const reason = `its store cannot be used: ${(error as Error).message}`;
+      throw failure("not-ready", reason);
     });
   }
 }

@@ -95,11 +95,6 @@ export function table(
   heads: readonly string[],
   rows: readonly (readonly (Html | string | number | undefined)[])[],
 ): Html {
-  const cells = (row: (typeof rows)[number]) =>
-    row.map(
-      (cell, index) =>
-        html`<td role="cell" data-head="${heads[index]}">${cell}</td>`,
-    );
   return html`<table role="table" aria-label="${name}">
     <thead role="rowgroup">
       <tr role="row">
@@ -110,7 +105,7 @@ export function table(
       ${rows.map(
         (row) =>
           html`<tr role="row">
-            ${cells(row)}
+            ${row.map((cell, index) => html`<td role="cell" data-head="${heads[index]}">${cell}</td>`)}
           </tr>`,
       )}
     </tbody>

@@ -4,8 +4,8 @@ import { failure } from "../../errors/index.ts";
 import type { Authentication } from "../access/authentication.ts";
 import type { RoutedContext } from "../http/request-context.ts";
 import type { PublicAddress } from "../protocols/public-address.ts";
-import { listSetUps, type SetUp } from "./client-instructions.ts";
-import { html, type Html } from "./html.ts";
+import { listSetUps } from "./client-instructions.ts";
+import { html } from "./html.ts";
 import { sendPage } from "./page.ts";
 
 interface SetUpParts {
@@ -33,14 +33,14 @@ export class SetUpPage {
   }
 
   async answer(ctx: RoutedContext): Promise<void> {
-    const { authentication, publicAddress, hostnames } = this.#parts;
-    const needsToken = authentication.isOn;
-    const note = this.#parts.isReporting() && reportingNote;
+    const { publicAddress, hostnames, isReporting } = this.#parts;
+    const needsToken = this.#parts.authentication.isOn;
     const url = publicAddress.baseOf(ctx.req) ?? this.#url;
     const authority = await this.#readAuthority();
     const fingerprint =
       authority && new X509Certificate(authority).fingerprint256;
     const setUps = listSetUps({ url, hostnames, needsToken, fingerprint });
+    const shown = setUps.filter(({ text }) => text.trim());
     sendPage(
       ctx,
       "Set up",
@@ -48,8 +48,32 @@ export class SetUpPage {
           This machine mirrors Terraform and OpenTofu providers and modules. It
           checks the publishers' signatures and keeps what it checked.
         </p>
-        ${note}
-        ${fingerprint && renderAuthority(fingerprint)}${needsToken && tokenHint}${setUps.filter(({ text }) => text.trim()).map(renderSetUp)} `,
+        ${
+          isReporting() &&
+          html`<p class="bad">
+            Its policy only reports: what the rules would refuse is served.
+          </p>`
+        }
+        ${
+          fingerprint &&
+          html`<h2>Certificate authority</h2>
+            <p>
+              Clients have to trust <a href="ca.pem">ca.pem</a>. Get its
+              fingerprint from the operator, who sees it with
+              <code>provender client-config</code>, and compare it with that of
+              your copy:
+            </p>
+            <p><code>${fingerprint}</code></p>
+            <p>
+              Set <code>SSL_CERT_FILE</code> to the path of the copy; on macOS
+              and Windows add it to the system's trusted roots.
+            </p> `
+        }${needsToken && tokenHint}${shown.map(
+          ({ name, hint, text }) =>
+            html`<h2>${name}</h2>
+              <p>${hint}</p>
+              <pre tabindex="0" aria-label="${name}">${text}</pre> `,
+        )} `,
     );
   }
 
@@ -69,24 +93,6 @@ export class SetUpPage {
   }
 }
 
-const reportingNote = html`<p class="bad">
-  Its policy only reports: what the rules would refuse is served.
-</p>`;
-
-function renderAuthority(fingerprint: string): Html {
-  return html`<h2>Certificate authority</h2>
-    <p>
-      Clients have to trust <a href="ca.pem">ca.pem</a>. Get its fingerprint
-      from the operator, who sees it with <code>provender client-config</code>,
-      and compare it with that of your copy:
-    </p>
-    <p><code>${fingerprint}</code></p>
-    <p>
-      Set <code>SSL_CERT_FILE</code> to the path of the copy; on macOS and
-      Windows add it to the system's trusted roots.
-    </p> `;
-}
-
 const tokenHint = html`<h2>Token</h2>
   <p>
     This mirror needs a token. Its operator makes one with
@@ -94,9 +100,3 @@ const tokenHint = html`<h2>Token</h2>
     <code>terraform login</code> and <code>tofu login</code> get one. Put it in
     the place of <code>YOUR_TOKEN</code>.
   </p> `;
-
-function renderSetUp({ name, hint, text }: SetUp): Html {
-  return html`<h2>${name}</h2>
-    <p>${hint}</p>
-    <pre tabindex="0" aria-label="${name}">${text}</pre> `;
-}
