@@ -58,8 +58,10 @@ const keepAlive = 65_000;
 export class Listener {
   readonly #server: Server | HttpsServer;
   readonly #onUnexpected: OnUnexpected;
-  /** The answer under way on each connection. */
+  /** The answer under way on each connection, or the one that waits behind it. */
   readonly #due = new Map<Socket, ServerResponse>();
+  /** Connections with an answer that waits. */
+  readonly #waiting = new WeakSet<Socket>();
   /** Connections that end with the answer under way. */
   readonly #ending = new WeakSet<Socket>();
   /** Bytes that clients which were behind at the last look had taken then. */
@@ -131,7 +133,9 @@ export class Listener {
     res: ServerResponse,
   ): Promise<void> {
     const { socket } = req;
-    if (socket.destroyed || this.#endAfterAnswer(socket)) return;
+    if (socket.destroyed) return;
+    const before = this.#due.get(socket);
+    if (this.#waiting.has(socket)) return void this.#endAfterAnswer(socket);
     this.#due.set(socket, res);
     res.once("close", () => {
       if (this.#due.get(socket) !== res) return;
@@ -142,7 +146,13 @@ export class Listener {
         setImmediate(() => this.#server.closeIdleConnections());
     });
     try {
-      await handle(req, res);
+      if (before !== undefined) {
+        // A client has the whole of an answer a moment before it ends here, and may send its next request then.
+        this.#waiting.add(socket);
+        await once(before, "close");
+        this.#waiting.delete(socket);
+      }
+      if (!req.socket.destroyed) await handle(req, res);
     } catch (error) {
       socket.destroy();
       this.#onUnexpected(error, "request");
@@ -150,8 +160,8 @@ export class Listener {
   }
 
   /**
-   * True while an answer is under way on a connection, which ends with it: clients of the protocols send nothing ahead,
-   * and others have to ask again (RFC 9112, 9.3.2).
+   * True while an answer is under way on a connection, which ends with it: clients of the protocols send no more than one
+   * request ahead, and others have to ask again (RFC 9112, 9.3.2).
    */
   #endAfterAnswer(socket: Socket): boolean {
     if (this.#due.get(socket)?.writableEnded !== false) return false;

@@ -84,32 +84,60 @@ it("cuts an answer that had begun", async () => {
   expect(reported).toEqual([[flaw, "request"]]);
 });
 
-it.each(
-  Object.entries({
-    "a request": request,
-    "no HTTP": "hello\r\n\r\n",
-    "a header of 20 KB": request.replace("a", "a".repeat(20_000)),
-    "a tunnel": "CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n",
-  }),
-)(
-  "ends a connection with the answer under way when %s is sent ahead",
-  async (_, ahead) => {
-    const large = "x".repeat(300_000);
+const large = "x".repeat(300_000);
+
+/** Answers with the path and much else, and not at once. */
+const slowly: Handle = async ({ url = "" }, res) => {
+  await new Promise((resolve) => setImmediate(resolve));
+  res.writeHead(200, { "Content-Length": url.length + large.length });
+  res.write(url);
+  await new Promise((resolve) => setImmediate(resolve));
+  res.end(large);
+};
+
+it.each([
+  ["two requests", request.repeat(2), 2],
+  ["no HTTP", "hello\r\n\r\n", 1],
+  ["a header of 20 KB", request.replace("a", "a".repeat(20_000)), 1],
+  ["a tunnel", "CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n", 1],
+])(
+  "ends a connection with the answers under way when %s are sent ahead",
+  async (_, ahead, answered) => {
     let asked = 0;
-    const { port, reported } = await listenWith(async (_, res) => {
+    const { port, reported } = await listenWith((req, res) => {
       asked += 1;
-      await new Promise((resolve) => setImmediate(resolve));
-      res.writeHead(200, { "Content-Length": large.length + 1 });
-      res.write("<");
-      await new Promise((resolve) => setImmediate(resolve));
-      res.end(large);
+      return slowly(req, res);
     });
     const text = await send(port, `${request}${ahead}`);
-    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 200"]);
-    expect(text.endsWith(`<${large}`)).toBe(true);
-    expect([asked, reported]).toEqual([1, []]);
+    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(
+      Array.from({ length: answered }, () => "HTTP/1.1 200"),
+    );
+    expect(text.endsWith(`/${large}`)).toBe(true);
+    expect([asked, reported]).toEqual([answered, []]);
   },
 );
+
+it("answers a request that is sent ahead after the one before, and those that follow", async () => {
+  const { port, reported } = await listenWith(slowly);
+  const socket = connect(port, "127.0.0.1").setEncoding("utf8");
+  let text = "";
+  const sendOn = request
+    .replace("/ ", "/3 ")
+    .replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
+  socket.on("data", (some: string) => {
+    text += some;
+    if (text.endsWith(`/2${large}`)) socket.write(sendOn);
+  });
+  socket.write(
+    ["/1 ", "/2 "].map((path) => request.replace("/ ", path)).join(""),
+  );
+  await once(socket, "close");
+  const paths = text.match(/\/\d(?=x)/g);
+  expect([paths, text.endsWith(large), reported]).toEqual([
+    ["/1", "/2", "/3"],
+    ...[true, []],
+  ]);
+});
 
 it("outlives tunnels whose clients reset the connection", async () => {
   const { port, reported } = await listenWith((_, res) => void res.end());
@@ -127,7 +155,7 @@ async function reset(socket: Socket, text: string): Promise<void> {
   await once(socket, "close");
 }
 
-it.each([3, 5_000])(
+it.each([4, 5_000])(
   "cuts a client that sends %i requests at once, and does no work for them",
   async (count) => {
     let asked = 0;
