@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /**
  * A single value: `parse` returns it, or undefined or an error where it is not acceptable; `expected` completes the

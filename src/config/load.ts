@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { z } from "zod";
+import type * as z from "zod";
 import { failure, type Failure } from "../errors/index.ts";
 import { findNearest } from "../errors/nearest.ts";
 import {

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { httpsUrl, matching, optional, text, withDefault } from "./leaf.ts";
 import { certificateFile, readCa } from "./origins.ts";
 

@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { dirname, resolve } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { type Hostname, parseHostname } from "../address/hostname.ts";
 import type { Surroundings } from "./environment.ts";
 import {

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { resolve } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { parseSha256 } from "../address/hash.ts";
 import { isCertificateName } from "../address/hostname.ts";
 import { parsePlatform } from "../address/platform.ts";

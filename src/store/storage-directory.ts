@@ -9,7 +9,7 @@ import {
   rm,
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { failure, ProvenderError } from "../errors/index.ts";
 import { writeDurably } from "./durable-file.ts";
 import { unlessMissing } from "./file-failure.ts";

@@ -1,6 +1,6 @@
 import { readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { hostnameAsWritten } from "../../address/hostname.ts";
 import {
   type ModuleAddress,

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { displayHostname, hostnameAsWritten } from "../../address/hostname.ts";
 import {
   formatProviderAddress,

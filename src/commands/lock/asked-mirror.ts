@@ -3,7 +3,7 @@ import { mkdtemp, open, rm, type FileHandle } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pLimit from "p-limit";
-import { z } from "zod";
+import * as z from "zod";
 import { formatChecksumsName } from "../../address/archive-name.ts";
 import { parsePackageHash, type PackageHash } from "../../address/hash.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { loadConfiguration } from "../../config/load.ts";
 import { type ErrorCode, failure } from "../../errors/index.ts";
 import {

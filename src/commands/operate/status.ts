@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { isIP, isIPv6 } from "node:net";
 import { Agent, request } from "undici";
-import { z } from "zod";
+import * as z from "zod";
 import { type Configuration, loadUsable } from "../../config/load.ts";
 import { isEveryAddress } from "../../server/tls/certificate-source.ts";
 import { layOutStore } from "../../store/layout.ts";

@@ -1,5 +1,5 @@
 import { hash, randomBytes } from "node:crypto";
-import { z } from "zod";
+import * as z from "zod";
 import { failure } from "../../errors/index.ts";
 import { stdout } from "../output/report.ts";
 

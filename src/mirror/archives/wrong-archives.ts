@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Sha256 } from "../../address/hash.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
 import type { RecordKey } from "../../store/records/record-tables.ts";

@@ -2,7 +2,7 @@ import { createHash, hash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { extract, type Header } from "tar-stream";
-import { z } from "zod";
+import * as z from "zod";
 import { parseSha256, type Sha256 } from "../../address/hash.ts";
 import {
   formatModuleAddress,

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { z } from "zod";
+import * as z from "zod";
 import { formatPlatform } from "../../address/platform.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import {

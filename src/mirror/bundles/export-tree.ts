@@ -10,7 +10,7 @@ import {
   type FileHandle,
 } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import type { Sha256 } from "../../address/hash.ts";
 import { formatPlatform } from "../../address/platform.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";

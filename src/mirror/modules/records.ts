@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { parseSha256 } from "../../address/hash.ts";
 import {
   formatModuleAddress,

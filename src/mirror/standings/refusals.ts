@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { LRUCache } from "lru-cache";
-import { z } from "zod";
+import * as z from "zod";
 import {
   formatProviderAddress,
   type ProviderAddress,

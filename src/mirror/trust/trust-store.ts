@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { z } from "zod";
+import * as z from "zod";
 import type { Hostname } from "../../address/hostname.ts";
 import { type Failure, isFailure } from "../../errors/index.ts";
 import { asStoreFull } from "../../store/file-failure.ts";

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
-import { z } from "zod";
+import * as z from "zod";
 import {
   findArchivePlatform,
   formatArchiveName,

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { unusable } from "../http/http-failure.ts";
 
 /** Platforms of a release; publishers have about 15. */

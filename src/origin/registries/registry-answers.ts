@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { parseSha256, type Sha256 } from "../../address/hash.ts";
 import {
   findArchivePlatform,

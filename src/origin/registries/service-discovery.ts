@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { untilAborted } from "../../concurrency/in-time.ts";
 import { failure } from "../../errors/index.ts";
 import type { HttpClient } from "../http/http-client.ts";

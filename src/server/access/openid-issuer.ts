@@ -6,7 +6,7 @@ import {
   type JWTPayload,
   jwtVerify,
 } from "jose";
-import { z } from "zod";
+import * as z from "zod";
 import { isMatchingText } from "../../address/policy-pattern.ts";
 import { failure, ProvenderError } from "../../errors/index.ts";
 import type { HttpClient } from "../../origin/http/http-client.ts";

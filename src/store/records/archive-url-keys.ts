@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { z } from "zod";
+import * as z from "zod";
 import type { RecordKey } from "./record-tables.ts";
 import type { RecordStore } from "./record-store.ts";
 
