@@ -51,6 +51,7 @@ export const groups: Readonly<Record<string, Group>> = {
     needs: ["strace", "mount", "prlimit", "unshare"],
     files: [
       "test/store/{full-disk,durable-file}.test.ts",
+      "test/mirror/bundles/export-places.test.ts",
       "test/server/http/few-descriptors.test.ts",
     ],
   },
@@ -94,6 +95,7 @@ export const groups: Readonly<Record<string, Group>> = {
     holds: "the same rules as in the gate, in more places and by more commands",
     needs: [],
     files: [
+      "test/main/users-of-commands.test.ts",
       "test/commands/operate/doctor.test.ts",
       "test/commands/store/verify.test.ts",
       "test/commands/packages/prefetch-modules.test.ts",
