@@ -7,10 +7,15 @@ import {
   readEitherSpec,
 } from "../../address/spec.ts";
 import {
+  countHeld,
   type HeldModule,
+  type HeldName,
   type HeldPackage,
+  type HeldQuestion,
   listHeld,
 } from "../../mirror/upkeep/held.ts";
+import { sumOf } from "../../mirror/upkeep/pruning.ts";
+import type { UsedBlob } from "../../store/blobs/blob-store.ts";
 import type { OpenMirror } from "../../wiring/open-mirror.ts";
 import { anyHostOf, type Flags, onStore } from "../command.ts";
 import {
@@ -32,46 +37,75 @@ export function list({
   readonly all?: boolean;
 }): Promise<number> {
   return onStore(flags, async (mirror) => {
-    const { packages, modules, problems } = await findHeld(mirror, spec);
-    if (json)
-      stdout(
-        formatDocument({
-          packages: packages.map(describePackage),
-          modules: modules.map(describeModule),
-          problems: problems.map(describeError),
-        }),
-      );
-    else
-      stdout(
-        [
-          all ? formatPackages(packages) : formatByName("PROVIDER", packages),
-          sum(packages, "packages"),
-          all ? formatModules(modules) : formatByName("MODULE", modules),
-          modules.length === 0 ? "" : sum(modules, "versions of modules"),
-        ].join(""),
-      );
+    const question = askFor(mirror, spec);
+    const { problems } =
+      json || all
+        ? await printEach(mirror, question, json)
+        : await printNames(mirror, question);
     for (const { message } of problems) stderr(`${message}\n`);
     return problems.length > 0 ? 1 : 0;
   });
 }
 
+async function printEach(
+  mirror: OpenMirror,
+  question: HeldQuestion,
+  json: boolean,
+) {
+  const { packages, modules, problems } = await listHeld(mirror, question);
+  if (json)
+    stdout(
+      formatDocument({
+        packages: packages.map(describePackage),
+        modules: modules.map(describeModule),
+        problems: problems.map(describeError),
+      }),
+    );
+  else {
+    const kept = (held: readonly (HeldPackage | HeldModule)[]) =>
+      held.flatMap(({ stored }) => stored ?? []);
+    stdout(
+      [
+        formatPackages(packages),
+        formatSum(packages.length, "packages", kept(packages)),
+        formatModules(modules),
+        formatSum(modules.length, "versions of modules", kept(modules)),
+      ].join(""),
+    );
+  }
+  return { problems };
+}
+
+async function printNames(mirror: OpenMirror, question: HeldQuestion) {
+  const { providers, modules, problems } = await countHeld(mirror, question);
+  stdout(
+    [
+      formatNames("PROVIDER", "packages", providers),
+      formatNames("MODULE", "versions of modules", modules),
+    ].join(""),
+  );
+  return { problems };
+}
+
 /** What a SPEC names of what is recorded; other than where packages are fetched, one without a constraint means every version. */
-export function findHeld(mirror: OpenMirror, spec: string | undefined) {
-  if (spec === undefined) return listHeld(mirror, {});
+export function askFor(
+  mirror: OpenMirror,
+  spec: string | undefined,
+): HeldQuestion {
+  if (spec === undefined) return {};
   const { chosen, ...named } = readEitherSpec(
     spec,
     anyHostOf(mirror.configuration),
   );
-  const selection =
-    chosen === undefined
-      ? undefined
-      : parseSelection(chosen, "module" in named ? "module" : "provider");
-  return listHeld(mirror, {
-    providers: "module" in named ? [] : [named.provider],
-    modules: "module" in named ? [named.module] : [],
-    choose: (versions) =>
-      selection ? selectVersions(selection, versions) : versions,
-  });
+  if (chosen === undefined) return named;
+  const selection = parseSelection(
+    chosen,
+    "module" in named ? "module" : "provider",
+  );
+  return {
+    ...named,
+    choose: (versions) => selectVersions(selection, versions),
+  };
 }
 
 function nameOf(held: HeldPackage | HeldModule): string {
@@ -104,25 +138,24 @@ function describeStored({ stored }: HeldPackage | HeldModule) {
   };
 }
 
-/** A line a name, in the order that they come in: of each, the newest version first. */
-function formatByName(
+/** A line a name. */
+function formatNames(
   title: string,
-  all: readonly (HeldPackage | HeldModule)[],
+  what: string,
+  names: readonly HeldName[],
 ): string {
   const head = [title, "VERSIONS", "NEWEST", "STORED", "SIZE", "LAST USED"];
-  const rows = Array.from(Map.groupBy(all, nameOf), ([name, held]) => {
-    const stored = held.flatMap((one) => one.stored ?? []);
+  const rows = names.map(({ name, versions, count, stored }) => {
     const used = stored.reduce((last, { usedAt }) => Math.max(last, usedAt), 0);
     return [
-      name,
-      `${new Set(held.map(({ version }) => version)).size}`,
-      held[0]?.version ?? "-",
-      `${stored.length} of ${held.length}`,
-      formatAmount(sizeOf(stored)),
-      stored.length === 0 ? "-" : formatMinute(used),
+      ...[name, `${versions.length}`, versions[0] ?? "-"],
+      ...[`${stored.length} of ${count}`, formatAmount(sumOf(stored))],
+      used === 0 ? "-" : formatMinute(used),
     ];
   });
-  return formatTable([head, ...rows]);
+  const count = names.reduce((sum, one) => sum + one.count, 0);
+  const stored = names.flatMap((one) => one.stored);
+  return `${formatTable([head, ...rows])}${formatSum(count, what, stored)}`;
 }
 
 function formatPackages(packages: readonly HeldPackage[]): string {
@@ -154,11 +187,12 @@ function formatModules(modules: readonly HeldModule[]): string {
   return formatTable([head, ...rows]);
 }
 
-function sum(all: readonly (HeldPackage | HeldModule)[], what: string): string {
-  const stored = all.flatMap((held) => held.stored ?? []);
-  return `${all.length} ${what}, ${stored.length} of them stored (${formatAmount(sizeOf(stored))}).\n`;
-}
-
-function sizeOf(stored: readonly { readonly size: number }[]): number {
-  return stored.reduce((total, { size }) => total + size, 0);
+function formatSum(
+  count: number,
+  what: string,
+  stored: readonly UsedBlob[],
+): string {
+  return count === 0 && what !== "packages"
+    ? ""
+    : `${count} ${what}, ${stored.length} of them stored (${formatAmount(sumOf(stored))}).\n`;
 }

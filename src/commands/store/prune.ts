@@ -1,12 +1,13 @@
 import type { Sha256 } from "../../address/hash.ts";
 import { failure } from "../../errors/index.ts";
 import { formatModuleRelease } from "../../mirror/modules/release.ts";
+import { listHeld } from "../../mirror/upkeep/held.ts";
 import { planPrune, type PrunePlan } from "../../mirror/upkeep/pruning.ts";
 import type { OpenMirror } from "../../wiring/open-mirror.ts";
 import { type Flags, onStore } from "../command.ts";
 import { formatDocument, stdout } from "../output/report.ts";
 import { formatAmount, formatMinute, formatTable } from "../output/table.ts";
-import { findHeld } from "./list.ts";
+import { askFor } from "./list.ts";
 
 /** `provender prune [SPEC…]`: returns 1 when more is stored than may be and none of it may leave. */
 export function prune({
@@ -49,7 +50,8 @@ async function planNamed(
 ): Promise<PrunePlan> {
   const named = new Map<Sha256, PrunePlan["removed"][number]>();
   for (const spec of specs) {
-    const { packages, modules, problems } = await findHeld(mirror, spec);
+    const question = askFor(mirror, spec);
+    const { packages, modules, problems } = await listHeld(mirror, question);
     const [problem] = problems;
     if (problem !== undefined) throw problem;
     const stored = [

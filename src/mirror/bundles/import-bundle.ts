@@ -94,6 +94,8 @@ export async function* importBundle(
   ]);
   // Archives of the bundle are not evicted to make room for it.
   const held = [...digests].map((sha256) => blobs.usage.begin(sha256));
+  // A prune of another process must not take for unused what no record names yet.
+  await blobs.usage.flush();
   try {
     let bytes = 0;
     for (const sha256 of digests) {

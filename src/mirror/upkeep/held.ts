@@ -1,11 +1,17 @@
 import type { Sha256 } from "../../address/hash.ts";
 import { formatArchiveName } from "../../address/archive-name.ts";
-import type { ModuleAddress } from "../../address/module-address.ts";
+import {
+  formatModuleAddress,
+  type ModuleAddress,
+} from "../../address/module-address.ts";
 import { parsePlatform, type Platform } from "../../address/platform.ts";
-import type { ProviderAddress } from "../../address/provider-address.ts";
-import { newestFirst, type Version } from "../../address/version.ts";
-import { type Failure, isFailure } from "../../errors/index.ts";
-import type { BlobStore } from "../../store/blobs/blob-store.ts";
+import {
+  providerAddress,
+  type ProviderAddress,
+} from "../../address/provider-address.ts";
+import { isVersion, newestFirst, type Version } from "../../address/version.ts";
+import { type Failure, ifAddress, isFailure } from "../../errors/index.ts";
+import type { BlobStore, UsedBlob } from "../../store/blobs/blob-store.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import { listModules, listModuleVersions } from "../modules/records.ts";
 import type { ModuleReleaseAddress } from "../modules/release.ts";
@@ -13,7 +19,6 @@ import { findServed } from "../modules/pins.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import type { TrustStore } from "../trust/trust-store.ts";
-import { listUsed, type UsedBlob } from "./pruning.ts";
 
 interface HeldParts {
   readonly blobs: BlobStore;
@@ -42,78 +47,218 @@ export interface HeldModule extends ModuleReleaseAddress {
   readonly stored: UsedBlob | undefined;
 }
 
-interface HeldQuestion {
-  readonly providers?: readonly ProviderAddress[];
-  readonly modules?: readonly ModuleAddress[];
+/** What is held of one provider or module. */
+export interface HeldName {
+  readonly name: string;
+  /** The newest first. */
+  readonly versions: readonly Version[];
+  /** Packages, or versions of a module. */
+  readonly count: number;
+  readonly stored: readonly UsedBlob[];
+}
+
+/** What is meant: without a name, everything. */
+export interface HeldQuestion {
+  readonly provider?: ProviderAddress;
+  readonly module?: ModuleAddress;
   readonly choose?: (versions: readonly Version[]) => readonly Version[];
 }
 
-/** Lists packages and modules by address, the newest version first, with the errors of unreadable records; absent addresses mean all. */
-export async function listHeld(
-  { blobs, records, releases, trust }: HeldParts,
-  { providers, modules, choose = (versions) => versions }: HeldQuestion,
-) {
-  const used = await Array.fromAsync(listUsed(blobs));
-  const stored = new Map(used.map((one) => [one.sha256, one]));
-  const packages = await gather(
-    providers ?? (await releases.listProviders()),
-    async (provider) => choose(newestFirst(await releases.list(provider))),
-    (provider, version) =>
-      describePackages(releases, { provider, version }, stored),
+/** Lists packages and modules by address, the newest version first, with the errors of unreadable records. */
+export async function listHeld(parts: HeldParts, question: HeldQuestion) {
+  const stored = await mapStored(parts.blobs);
+  const { providers, problems } = await findProviders(parts, question);
+  const rows = await listPackages(parts.records, question.provider);
+  const byRelease = Map.groupBy(rows, nameRelease);
+  const packages = providers.flatMap(({ provider, name, versions }) =>
+    [...versions.keys()].flatMap((version) =>
+      (byRelease.get(`${name}/${version}`) ?? [])
+        .toSorted((a, b) => (a.platform < b.platform ? -1 : 1))
+        .map(({ sha256, first_seen, signed_by, ...row }): HeldPackage => {
+          const platform = parsePlatform(row.platform);
+          return {
+            ...{ provider, version, platform, sha256 },
+            filename: formatArchiveName(provider, version, platform),
+            firstSeen: new Date(first_seen),
+            signedBy: signed_by ?? undefined,
+            stored: stored.get(sha256),
+          };
+        }),
+    ),
   );
-  const versions = await gather(
-    modules ?? (await listModules(records)),
-    async (module) =>
-      choose(newestFirst(await listModuleVersions(records, module))),
-    async (module, version): Promise<readonly HeldModule[]> => {
-      const address = { module, version };
-      const served = await findServed(records, trust, address);
-      const { sha256, commit } = served?.archive ?? {};
-      const archive = sha256 === undefined ? undefined : stored.get(sha256);
-      return [{ ...address, sha256, commit, stored: archive }];
-    },
-  );
+  const modules = await listHeldModules(parts, question, stored);
   return {
-    packages: packages.found,
-    modules: versions.found,
-    problems: [...packages.problems, ...versions.problems],
+    ...{ packages, modules: modules.found },
+    problems: [...problems, ...modules.problems],
   };
 }
 
-/** Describes each version, one after the other, and collects the unreadable ones. */
-async function gather<Address, T>(
-  addresses: readonly Address[],
-  list: (address: Address) => Promise<readonly Version[]>,
-  describe: (address: Address, version: Version) => Promise<readonly T[]>,
+/** The same, by provider and by module; no package is looked at that is not stored. */
+export async function countHeld(parts: HeldParts, question: HeldQuestion) {
+  const stored = await mapStored(parts.blobs);
+  const { providers, problems } = await findProviders(parts, question);
+  const kept = Map.groupBy(
+    await findStored(parts.records, [...stored.keys()]),
+    nameRelease,
+  );
+  const ofProviders = providers.map(({ name, versions }): HeldName => {
+    const found = [...versions.keys()].flatMap(
+      (version) => kept.get(`${name}/${version}`) ?? [],
+    );
+    return {
+      ...{ name, versions: [...versions.keys()] },
+      count: [...versions.values()].reduce((sum, one) => sum + one, 0),
+      stored: found.flatMap(({ sha256 }) => stored.get(sha256) ?? []),
+    };
+  });
+  const modules = await listHeldModules(parts, question, stored);
+  const byName = Map.groupBy(modules.found, ({ module }) =>
+    formatModuleAddress(module),
+  );
+  return {
+    providers: ofProviders,
+    modules: Array.from(byName, ([name, held]): HeldName => ({
+      ...{ name, versions: held.map(({ version }) => version) },
+      count: held.length,
+      stored: held.flatMap((one) => one.stored ?? []),
+    })),
+    problems: [...problems, ...modules.problems],
+  };
+}
+
+async function mapStored(
+  blobs: BlobStore,
+): Promise<ReadonlyMap<Sha256, UsedBlob>> {
+  return new Map((await blobs.listUsed()).map((one) => [one.sha256, one]));
+}
+
+/** The columns of a release's key. */
+interface ReleaseColumns {
+  readonly hostname: string;
+  readonly namespace: string;
+  readonly type: string;
+  readonly version: string;
+}
+
+const nameProvider = ({ hostname, namespace, type }: ReleaseColumns) =>
+  `${hostname}/${namespace}/${type}`;
+
+const nameRelease = (row: ReleaseColumns) =>
+  `${nameProvider(row)}/${row.version}`;
+
+/** The providers that are meant, by name, with the number of packages of each version. */
+async function findProviders(
+  { records, releases }: HeldParts,
+  { provider: only, module, choose = (versions) => versions }: HeldQuestion,
 ) {
-  const found: T[] = [];
+  const rows = module === undefined ? await countPackages(records, only) : [];
   const problems: Failure<"record-unreadable">[] = [];
-  for (const address of addresses)
-    for (const version of await list(address))
+  const providers = [];
+  for (const [name, own] of Map.groupBy(rows, nameProvider)) {
+    const { hostname, namespace, type } = own[0] as ReleaseColumns;
+    // A row of another program has no address.
+    const provider = ifAddress(() =>
+      providerAddress(hostname, namespace, type),
+    );
+    if (provider === undefined) continue;
+    const counts = new Map(own.map((row) => [row.version, Number(row.count)]));
+    const known = newestFirst([...counts.keys()].filter(isVersion));
+    const versions = new Map<Version, number>();
+    for (const version of choose(known)) {
+      const count = counts.get(version) ?? 0;
+      if (count > 0) versions.set(version, count);
+      else
+        try {
+          // Nothing of it is pinned, unless its record is damaged.
+          await releases.readPinned({ provider, version });
+        } catch (error) {
+          if (!isFailure(error, "record-unreadable")) throw error;
+          problems.push(error);
+        }
+    }
+    if (versions.size > 0) providers.push({ provider, name, versions });
+  }
+  const byName = providers.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  return { providers: byName, problems };
+}
+
+/** The versions of all that are met, or of one provider, with the number of their packages. */
+function countPackages(records: RecordStore, provider?: ProviderAddress) {
+  return records.ask((database) => {
+    const rows = database
+      .selectFrom("releases as r")
+      .leftJoin("packages as p", (on) =>
+        on
+          .onRef("p.hostname", "=", "r.hostname")
+          .onRef("p.namespace", "=", "r.namespace")
+          .onRef("p.type", "=", "r.type")
+          .onRef("p.version", "=", "r.version"),
+      )
+      .groupBy(["r.hostname", "r.namespace", "r.type", "r.version"])
+      .select(["r.hostname", "r.namespace", "r.type", "r.version"])
+      .select(({ fn }) => fn.count("p.platform").as("count"));
+    return (
+      provider
+        ? rows
+            .where("r.hostname", "=", provider.hostname)
+            .where("r.namespace", "=", provider.namespace)
+            .where("r.type", "=", provider.type)
+        : rows
+    ).execute();
+  });
+}
+
+/** The packages of all, or of one provider. */
+function listPackages(records: RecordStore, provider?: ProviderAddress) {
+  return records.ask((database) => {
+    const rows = database.selectFrom("packages").selectAll();
+    return (
+      provider ? rows.where((where) => where.and({ ...provider })) : rows
+    ).execute();
+  });
+}
+
+/** Digests of one query. */
+const atOnce = 1_000;
+
+/** The packages with these digests. */
+async function findStored(records: RecordStore, digests: readonly Sha256[]) {
+  const found = [];
+  for (let start = 0; start < digests.length; start += atOnce)
+    found.push(
+      ...(await records.ask((database) =>
+        database
+          .selectFrom("packages")
+          .select(["hostname", "namespace", "type", "version", "sha256"])
+          .where("sha256", "in", digests.slice(start, start + atOnce))
+          .execute(),
+      )),
+    );
+  return found;
+}
+
+/** Versions of modules as clients get them. */
+async function listHeldModules(
+  { records, trust }: HeldParts,
+  { provider, module, choose = (versions) => versions }: HeldQuestion,
+  stored: ReadonlyMap<Sha256, UsedBlob>,
+) {
+  const found: HeldModule[] = [];
+  const problems: Failure<"record-unreadable">[] = [];
+  const all = module ? [module] : await listModules(records);
+  for (const module of provider ? [] : all)
+    for (const version of choose(
+      newestFirst(await listModuleVersions(records, module)),
+    ))
       try {
-        found.push(...(await describe(address, version)));
+        const address = { module, version };
+        const served = await findServed(records, trust, address);
+        const { sha256, commit } = served?.archive ?? {};
+        const archive = sha256 === undefined ? undefined : stored.get(sha256);
+        found.push({ ...address, sha256, commit, stored: archive });
       } catch (error) {
         if (!isFailure(error, "record-unreadable")) throw error;
         problems.push(error);
       }
   return { found, problems };
-}
-
-async function describePackages(
-  releases: ReleaseRecords,
-  address: ReleaseAddress,
-  stored: ReadonlyMap<Sha256, UsedBlob>,
-): Promise<readonly HeldPackage[]> {
-  const pinned = await releases.readPinned(address);
-  if (pinned === undefined) return [];
-  const { provider, version } = address;
-  const { content, at: firstSeen, signedBy } = pinned;
-  return [...content]
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, sha256]) => {
-      const platform = parsePlatform(name);
-      const filename = formatArchiveName(provider, version, platform);
-      const facts = { platform, filename, sha256, firstSeen, signedBy };
-      return { ...address, ...facts, stored: stored.get(sha256) };
-    });
 }

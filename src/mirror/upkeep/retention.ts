@@ -1,10 +1,14 @@
 import pLimit from "p-limit";
 import type { Sha256 } from "../../address/hash.ts";
-import type { BlobCount, BlobStore } from "../../store/blobs/blob-store.ts";
+import type {
+  BlobCount,
+  BlobStore,
+  UsedBlob,
+} from "../../store/blobs/blob-store.ts";
 import type { DirectoryLimits } from "../../store/storage-directory.ts";
 import type { StoreUse } from "../../telemetry/metrics.ts";
 import type { Room } from "../archives/room.ts";
-import { orderByUse, sumOf, type UsedBlob } from "./pruning.ts";
+import { orderByUse, sumOf } from "./pruning.ts";
 
 interface RetentionParts {
   readonly blobs: BlobStore;

@@ -50,6 +50,15 @@ export interface ListedBlob {
   readonly writtenAt: number;
 }
 
+/** A stored archive and when it was last used. */
+export interface UsedBlob {
+  readonly sha256: Sha256;
+  /** Bytes. */
+  readonly size: number;
+  /** Milliseconds since 1970; when it was stored, where it was not used since. */
+  readonly usedAt: number;
+}
+
 export interface BlobCount {
   readonly archives: number;
   readonly bytes: number;
@@ -163,6 +172,7 @@ export class BlobStore {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     await rename(spool.path, path);
     await this.#verified.remember({ sha256, handle });
+    this.usage.noteStored(sha256, spool.written);
     if (before === undefined)
       for (const one of this.#listeners) one.onStored?.(spool.written, sha256);
   }
@@ -233,6 +243,27 @@ export class BlobStore {
       ))
         if (one !== undefined) yield one;
     }
+  }
+
+  /** Every archive; only those whose size is not noted are looked at. */
+  async listUsed(): Promise<readonly UsedBlob[]> {
+    const uses = await this.usage.read();
+    const { blobs } = this.#layout;
+    const folders = (await readdir(blobs)).map(async (folder) => {
+      const path = join(blobs, folder);
+      const names = (await readdir(path).catch(unlessMissing)) ?? [];
+      const found = names.filter(isSha256).map(async (sha256) => {
+        if (!sha256.startsWith(folder)) return [];
+        const { at = 0, size } = uses.get(sha256) ?? {};
+        if (size != null) return { sha256, size, usedAt: at };
+        const file = await lstat(join(path, sha256)).catch(unlessMissing);
+        if (file === undefined) return [];
+        const usedAt = Math.max(Math.trunc(file.mtimeMs), at);
+        return { sha256, size: file.size, usedAt };
+      });
+      return (await Promise.all(found)).flat();
+    });
+    return (await Promise.all(folders)).flat();
   }
 
   async count(): Promise<BlobCount> {

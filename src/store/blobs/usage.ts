@@ -10,10 +10,18 @@ const atOnce = 1_000;
 /** Milliseconds after which a use is forgotten; the time that the archive was stored counts then. */
 const keptFor = 366 * 24 * 60 * 60 * 1000;
 
+/** Of an archive, by what is noted. */
+interface Use {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** Bytes, once it was stored. */
+  readonly size: number | null;
+}
+
 /** Last uses of archives, over restarts. */
 export class BlobUsage {
   readonly #database: Database;
-  readonly #pending = new Map<Sha256, number>();
+  readonly #pending = new Map<Sha256, Use>();
   readonly #open = new Map<Sha256, number>();
   #writing: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
@@ -34,20 +42,25 @@ export class BlobUsage {
     };
   }
 
+  /** It was stored now, with so many bytes. */
+  noteStored(sha256: Sha256, size: number): void {
+    this.#note(sha256, size);
+  }
+
   /** True for an archive that this process has open. */
   isOpen(sha256: Sha256): boolean {
     return this.#open.has(sha256);
   }
 
-  /** Returns the last uses, in milliseconds since 1970. */
-  async read(): Promise<ReadonlyMap<Sha256, number>> {
+  async read(): Promise<ReadonlyMap<Sha256, Use>> {
     await this.flush();
     const rows = await this.#database.transactions.queries
       .selectFrom("uses")
       .selectAll()
       .execute();
-    const uses = new Map(rows.map(({ sha256, at }) => [sha256, at]));
-    for (const [sha256, at] of this.#pending) uses.set(sha256, at);
+    const uses = new Map<Sha256, Use>(rows.map((row) => [row.sha256, row]));
+    for (const [sha256, { at, size }] of this.#pending)
+      uses.set(sha256, { at, size: size ?? uses.get(sha256)?.size ?? null });
     return uses;
   }
 
@@ -70,32 +83,37 @@ export class BlobUsage {
     await transactions.run(trim, "soon");
   }
 
-  #note(sha256: Sha256): void {
-    if (this.#pending.size < mostPending || this.#pending.has(sha256))
-      this.#pending.set(sha256, Date.now());
+  #note(sha256: Sha256, stored?: number): void {
+    const before = this.#pending.get(sha256);
+    const size = stored ?? before?.size ?? null;
+    if (this.#pending.size < mostPending || before !== undefined)
+      this.#pending.set(sha256, { at: Date.now(), size });
     this.#timer ??= setTimeout(() => void this.flush(), interval).unref();
   }
 
   async #write(): Promise<void> {
     const { transactions } = this.#database;
-    const uses = [...this.#pending].map(([sha256, at]) => ({ sha256, at }));
+    const uses = [...this.#pending];
     for (let start = 0; start < uses.length; start += atOnce)
       try {
         const some = uses.slice(start, start + atOnce);
         const insert = () =>
           transactions.queries
             .insertInto("uses")
-            .values(some)
+            .values(some.map(([sha256, use]) => ({ sha256, ...use })))
             .onConflict((conflict) =>
               conflict
                 .column("sha256")
-                .doUpdateSet((set) => ({ at: set.ref("excluded.at") }))
-                .whereRef("uses.at", "<", "excluded.at"),
+                .doUpdateSet((set) => ({
+                  at: set.ref("excluded.at"),
+                  size: set.fn.coalesce("excluded.size", "uses.size"),
+                }))
+                .whereRef("uses.at", "<=", "excluded.at"),
             )
             .execute();
         await transactions.run(insert, "soon");
-        for (const { sha256, at } of some)
-          if (this.#pending.get(sha256) === at) this.#pending.delete(sha256);
+        for (const [sha256, use] of some)
+          if (this.#pending.get(sha256) === use) this.#pending.delete(sha256);
       } catch {
         return;
       }

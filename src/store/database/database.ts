@@ -12,7 +12,12 @@ import { failure, ProvenderError } from "../../errors/index.ts";
 import { isDamage, lacksRoom } from "../file-failure.ts";
 import type { StoreLayout } from "../layout.ts";
 import { type DatabaseServer, openPostgres } from "./postgres.ts";
-import { nameRecord, recordTables, type Schema } from "./schema.ts";
+import {
+  nameRecord,
+  packageTable,
+  recordTables,
+  type Schema,
+} from "./schema.ts";
 import { type Database, Transactions } from "./transactions.ts";
 
 /** Changes that are kept; a process that looks later reads everything again. */
@@ -35,6 +40,20 @@ const makeRecordTable = ([table, key]: readonly [
   ) STRICT;
   ${noteChange("INSERT", "new")} ${noteChange("UPDATE", "new")} ${noteChange("DELETE", "old")}`;
 };
+
+/** A body that is no JSON has no packages, and is refused where it is read. */
+const addPackages = (releases: string, row: string) => `
+  INSERT INTO packages
+  SELECT ${row}.hostname, ${row}.namespace, ${row}.type, ${row}.version,
+    pinned.key, pinned.value,
+    ${row}.body ->> '$.pinned.at', ${row}.body ->> '$.pinned.signedBy'
+  FROM ${releases} json_each(
+    iif(json_valid(${row}.body), ${row}.body, '{}'), '$.pinned.content'
+  ) AS pinned;`;
+
+const removePackages = `
+  DELETE FROM packages WHERE (hostname, namespace, type, version)
+    = (old.hostname, old.namespace, old.type, old.version);`;
 
 /** What makes each layout of the database of the one before it; `user_version` counts them. */
 const migrations = [
@@ -66,6 +85,18 @@ const migrations = [
     sha256 TEXT PRIMARY KEY,
     at INTEGER NOT NULL
   ) STRICT`,
+  `${packageTable}
+  CREATE TRIGGER packages_insert AFTER INSERT ON releases BEGIN
+    ${addPackages("", "new")}
+  END;
+  CREATE TRIGGER packages_update AFTER UPDATE ON releases BEGIN
+    ${removePackages} ${addPackages("", "new")}
+  END;
+  CREATE TRIGGER packages_delete AFTER DELETE ON releases BEGIN
+    ${removePackages}
+  END;
+  ${addPackages("releases,", "releases")}
+  ALTER TABLE uses ADD COLUMN size INTEGER`,
 ];
 
 /** Milliseconds for which one process waits until another one has written. */

@@ -33,6 +33,7 @@ export type RecordTable = keyof typeof recordTables;
 /** Tables of a store. */
 export interface Schema extends Readonly<Record<RecordTable, RecordRow>> {
   readonly changes: ChangeTable;
+  readonly packages: PackageRow;
   readonly uses: UseRow;
   readonly events: EventRow & { readonly id: Generated<number> };
 }
@@ -73,12 +74,43 @@ export interface EventRow {
   readonly times: number;
 }
 
+/** A package of the pinned content of a release. Triggers write it with the record. */
+interface PackageRow {
+  readonly hostname: string;
+  readonly namespace: string;
+  readonly type: string;
+  readonly version: string;
+  /** OS_ARCH. */
+  readonly platform: string;
+  readonly sha256: Sha256;
+  /** RFC 3339, in UTC. */
+  readonly first_seen: string;
+  /** Fingerprint of the primary key that it was admitted under. */
+  readonly signed_by: string | null;
+}
+
 /** When an archive was last used. */
 interface UseRow {
   readonly sha256: Sha256;
   /** Milliseconds since 1970. */
   readonly at: number;
+  /** Bytes; null where it was used, and not stored, since that is noted. */
+  readonly size: number | null;
 }
+
+/** SQL of the table of packages, the same for every database. */
+export const packageTable = `CREATE TABLE packages (
+  hostname TEXT NOT NULL,
+  namespace TEXT NOT NULL,
+  type TEXT NOT NULL,
+  version TEXT NOT NULL,
+  platform TEXT NOT NULL,
+  sha256 TEXT NOT NULL,
+  first_seen TEXT NOT NULL,
+  signed_by TEXT,
+  PRIMARY KEY (hostname, namespace, type, version, platform)
+);
+CREATE INDEX packages_by_digest ON packages (sha256);`;
 
 /** SQL of a record's name in `changes`: TABLE/PART/…, of a row of a trigger. */
 export function nameRecord(

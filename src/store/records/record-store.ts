@@ -1,11 +1,12 @@
 import { randomInt } from "node:crypto";
-import { sql } from "kysely";
+import { type Kysely, sql } from "kysely";
 import { failure, type Failure } from "../../errors/index.ts";
 import { classifyFileFailure, describeFailure } from "../file-failure.ts";
 import {
   type RecordRow,
   type RecordTable,
   recordTables,
+  type Schema,
 } from "../database/schema.ts";
 import {
   type Database,
@@ -29,6 +30,9 @@ interface RecordEvents {
 
 /** Hears the names of records that other processes may have changed; undefined where it may be any of them. */
 type ChangeListener = (changed: ReadonlySet<string> | undefined) => void;
+
+/** Tables that are written with the records. */
+type Derived = "changes" | "packages";
 
 type Row = Pick<RecordRow, "revision" | "body">;
 
@@ -121,12 +125,17 @@ export class DatabaseRecords {
     });
   }
 
-  refuse(key: RecordKey | "changes", problem: string, cause?: unknown): never {
+  refuse(key: RecordKey | Derived, problem: string, cause?: unknown): never {
     const name = typeof key === "string" ? key : key.join("/");
     const options = { cause };
     const error = failure("record-unreadable", name, problem, restore, options);
     this.#events.onUnreadable?.(error);
     throw error;
+  }
+
+  /** Asks the tables that are made of records. */
+  ask<T>(question: (queries: Kysely<Schema>) => Promise<T>): Promise<T> {
+    return this.#reading("packages", () => question(this.#queries));
   }
 
   /** Succeeds also when there is none. */
@@ -255,7 +264,7 @@ export class DatabaseRecords {
 
   /** What cannot be read is unknown, not absent; a passing shortage says nothing of it. */
   async #reading<T>(
-    key: RecordKey | "changes",
+    key: RecordKey | Derived,
     ask: () => Promise<T>,
   ): Promise<T> {
     try {

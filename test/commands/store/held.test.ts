@@ -1,10 +1,11 @@
+import { existsSync, rmSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { layOutStore } from "../../../src/store/layout.ts";
 import { startLooseBucket } from "../../fakes/loose-bucket.ts";
 import { tarGz } from "../../fakes/module-archive.ts";
 import type { Release } from "../../fakes/release.ts";
 import { connectedSite } from "../../mirror/bundles/bundles.ts";
-import { scratch, startMirror } from "../../running-mirror.ts";
+import { blobOf, scratch, startMirror } from "../../running-mirror.ts";
 import { getArchive, makeModuleScene } from "../../scenes/module-scene.ts";
 import { canBeOthers, user } from "../../scenes/other-user.ts";
 import { plantRecords } from "../../scenes/planted-records.ts";
@@ -86,6 +87,19 @@ describe("provender list", () => {
       if (stored) expect(Date.parse(lastUsed ?? "")).toBeGreaterThan(before);
       else expect([size, lastUsed]).toEqual([null, null]);
     }
+  });
+
+  it("says what is on the disk, whatever is noted of it", async () => {
+    const first = await fill("removed");
+    const path = blobOf(scene.mirror, first.archive("linux_amd64").sha256);
+    await expect.poll(() => existsSync(path)).toBe(true);
+    rmSync(path);
+    const { packages } = await list("removed/thing");
+    expect(packages.map(({ stored }) => stored)).toEqual(Array(4).fill(false));
+    const each = await command("list", "removed/thing");
+    expect(each.stdout).toMatch(
+      /\/removed\/thing +2 +1\.1\.0 +0 of 4 +0 B +-\n/,
+    );
   });
 
   it("lists what a SPEC names, and all without one, in a table too", async () => {

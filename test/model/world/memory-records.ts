@@ -113,6 +113,10 @@ export class MemoryRecords implements RecordStore {
     }
   }
 
+  ask(): never {
+    throw new Error("the model has records alone");
+  }
+
   whenCommitted(then: () => void): void {
     const draft = this.#drafts.getStore();
     if (draft === undefined) then();

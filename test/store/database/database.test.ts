@@ -14,9 +14,11 @@ import { DatabaseRecords } from "../../../src/store/records/record-store.ts";
 import { blobPath } from "../../../src/store/layout.ts";
 import type { Sha256 } from "../../../src/address/hash.ts";
 import { failing } from "../../scenes/failing.ts";
+import { plantRecords } from "../../scenes/planted-records.ts";
 import {
   askDatabase,
   damageRecord,
+  loseRecord,
   makeLayout,
   openRecords,
 } from "../stores.ts";
@@ -130,6 +132,47 @@ describe("a database", () => {
     damage(layout.database);
     expect(() => openDatabase(layout)).toThrow(failing("database-missing"));
     expect(() => openDatabase(layout)).toThrow(failing("database-missing"));
+  });
+
+  it("of the layout before knows the packages of its releases once it was opened", async () => {
+    const layout = await makeLayout();
+    const before = "DROP TABLE packages; ALTER TABLE uses DROP COLUMN size";
+    const triggers = ["insert", "update", "delete"].map(
+      (event) => `DROP TRIGGER packages_${event}`,
+    );
+    const path = ["h.example", "acme", "widget"];
+    const at = "2026-01-01T00:00:00.000Z";
+    const bodyOf = (content: object) => ({ pinned: { content, at } });
+    plantRecords(layout.directory, [
+      [
+        ["releases", ...path, "1.0.0"],
+        bodyOf({ linux_amd64: "a", linux_arm: "b" }),
+      ],
+      [["releases", ...path, "2.0.0"], { pinned: null }],
+      [["releases", ...path, "3.0.0"], bodyOf({ linux_amd64: "c" })],
+    ]);
+    damageRecord(layout, ["releases", ...path, "2.0.0"]);
+    const list = () =>
+      askDatabase(layout, "SELECT version, platform, sha256 FROM packages").map(
+        (row) => Object.values(row).join(" "),
+      );
+    const all = [
+      "1.0.0 linux_amd64 a",
+      "1.0.0 linux_arm b",
+      "3.0.0 linux_amd64 c",
+    ];
+    expect(list()).toEqual(all);
+    for (const text of [
+      ...triggers,
+      ...before.split("; "),
+      "PRAGMA user_version = 1",
+    ])
+      askDatabase(layout, text);
+    await openDatabase(layout).close();
+    expect(list()).toEqual(all);
+    damageRecord(layout, ["releases", ...path, "3.0.0"]);
+    loseRecord(layout, ["releases", ...path, "1.0.0"]);
+    expect(list()).toEqual([]);
   });
 
   it("is for its owner alone, and a later version of it is refused", async () => {

@@ -106,6 +106,31 @@ describe("records in a PostgreSQL", () => {
     expect(await records.list(["first_contacts", "a", "b"])).toEqual([]);
   });
 
+  it("have the packages of pinned releases beside them", async () => {
+    const { records } = await open(await postgres.createDatabase());
+    const release = ["releases", "host", "acme", "widget", "1.0.0"] as const;
+    const list = () =>
+      records.ask((database) =>
+        database
+          .selectFrom("packages")
+          .select(["platform", "sha256", "signed_by"])
+          .orderBy("platform")
+          .execute(),
+      );
+    const at = "2026-01-01T00:00:00.000Z";
+    const content = { linux_amd64: "a", linux_arm: "b" };
+    const pinned = { content, at, signedBy: "KEY" };
+    const first = await records.swap(release, 0, { pinned: null });
+    expect(await list()).toEqual([]);
+    await records.swap(release, first ?? 0, { pinned });
+    expect(await list()).toEqual([
+      { platform: "linux_amd64", sha256: "a", signed_by: "KEY" },
+      { platform: "linux_arm", sha256: "b", signed_by: "KEY" },
+    ]);
+    await records.remove(release);
+    expect(await list()).toEqual([]);
+  });
+
   it("tell others by name what changed, and not who changed it", async () => {
     const url = await postgres.createDatabase();
     const [one, other] = [await open(url), await open(url)];
