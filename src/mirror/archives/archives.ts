@@ -29,7 +29,7 @@ export interface OpenArchive {
 }
 
 /** Source of a missing archive; `hostname` is the origin's. */
-export interface ArchiveStart {
+interface ArchiveStart {
   readonly name: string;
   readonly hostname: string;
   readonly open: (signal: AbortSignal) => Promise<OriginArchive>;
