@@ -7,12 +7,15 @@ import {
   heldWhole,
   readSize,
 } from "../../../src/mirror/archives/download.ts";
+import { WrongArchives } from "../../../src/mirror/archives/wrong-archives.ts";
 import { BlobStore } from "../../../src/store/blobs/blob-store.ts";
 import type { Spool } from "../../../src/store/blobs/spool.ts";
 import { openDatabase } from "../../../src/store/database/database.ts";
 import type { StoreLayout } from "../../../src/store/layout.ts";
+import { TestClock } from "../../fakes/clock.ts";
 import { failing } from "../../scenes/failing.ts";
-import { makeLayout } from "../../store/stores.ts";
+import { address } from "../../scenes/release-sketches.ts";
+import { makeLayout, openRecords } from "../../store/stores.ts";
 import {
   altered,
   Drain,
@@ -329,4 +332,19 @@ describe("one digest", () => {
     await expect(reader.whole).rejects.toThrow("ended");
     expect(filesIn(layout.directory)).toEqual([]);
   });
+});
+
+it("what came wrong is refused at once for five minutes, and known until it comes right", async () => {
+  const clock = new TestClock();
+  const wrong = new WrongArchives(openRecords(await makeLayout()), clock);
+  const { digest } = randomArchive(1);
+  const one = [address.provider, digest] as const;
+  const got = "another digest";
+  await wrong.note(...one, got);
+  clock.pass(299_999);
+  expect(await wrong.find(...one)).toEqual({ got, isRefused: true });
+  clock.pass(1);
+  expect(await wrong.find(...one)).toEqual({ got, isRefused: false });
+  await wrong.clear(...one);
+  expect(await wrong.find(...one)).toBeUndefined();
 });
