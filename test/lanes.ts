@@ -83,8 +83,6 @@ export const groups: Readonly<Record<string, Group>> = {
       "test/server/requests/request-log.test.ts",
       "test/server/access/signed-archives.test.ts",
       "test/mirror/providers/failing-origin.test.ts",
-      "test/mirror/cache/stale-origin.test.ts",
-      "test/mirror/archives/failing-archive.test.ts",
       "test/origin/http/{origin-secrets,http-client,resume,retries}.test.ts",
       "test/origin/git/git-process.test.ts",
       "test/telemetry/{logger,live-numbers}.test.ts",

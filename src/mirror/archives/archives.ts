@@ -29,7 +29,7 @@ export interface OpenArchive {
 }
 
 /** Source of a missing archive; `hostname` is the origin's. */
-export interface ArchiveStart {
+interface ArchiveStart {
   readonly name: string;
   readonly hostname: string;
   readonly open: (signal: AbortSignal) => Promise<OriginArchive>;
@@ -156,7 +156,7 @@ export class Archives {
   #start(sha256: TrustedSha256, start: ArchiveStart): Download {
     if (this.#running.size >= this.#waiters)
       throw failure("too-busy", "archives being fetched");
-    const download = new Download(sha256, start.name);
+    const download = new Download(sha256, start.name, start.hostname);
     this.#downloads.set(sha256, download);
     const running = this.#run(download, start).finally(() =>
       this.#running.delete(running),
@@ -167,15 +167,10 @@ export class Archives {
 
   async #run(
     download: Download,
-    { name, hostname, open, onWrong }: ArchiveStart,
+    { name, open, onWrong }: ArchiveStart,
   ): Promise<void> {
     const { sha256 } = download;
     const signal = AbortSignal.any([this.#closing.signal, download.canceled]);
-    const place = {
-      origin: hostname,
-      isWanted: () => download.isRead,
-      end: (reason: unknown) => download.cancel(reason),
-    };
     const from: { near?: boolean; host?: string } = {};
     const openNearest = async () => {
       const near = await this.#nearest?.open(sha256);
@@ -185,7 +180,7 @@ export class Archives {
       return archive;
     };
     try {
-      await this.#places.run(place, signal, () =>
+      await this.#places.run(download, signal, () =>
         download.receive(openNearest, this.#store, signal, () =>
           this.#events.onVerified(sha256, download.stored),
         ),
@@ -193,7 +188,8 @@ export class Archives {
       this.#forget(download);
       await download.end();
     } catch (error) {
-      if (from.near === true && isWrong(error)) this.#nearest?.distrust(sha256);
+      const isWrong = isFailure(error, "archive-digest", "origin-answer");
+      if (from.near === true && isWrong) this.#nearest?.distrust(sha256);
       else if (isFailure(error, "archive-digest")) onWrong?.(error.got);
       // Before any reader hears of it, so that who asks again starts another.
       this.#forget(download);
@@ -238,10 +234,6 @@ export class Archives {
 }
 
 const done = Promise.resolve();
-
-function isWrong(error: unknown): boolean {
-  return isFailure(error, "archive-digest", "origin-answer");
-}
 
 /** False when the blob is known to be damaged and dropped by now. A slow disk is not waited for here, but at the end of the body. */
 async function isUsable(blobs: BlobStore, blob: StoredBlob): Promise<boolean> {

@@ -1,9 +1,9 @@
 import { failure } from "../../errors/index.ts";
 import type { OriginArchive } from "../../origin/http/http-client.ts";
+import type { BlobStore, StoredBlob } from "../../store/blobs/blob-store.ts";
 import type { Spool } from "../../store/blobs/spool.ts";
 import type { TrustedSha256 } from "../../verification/signed-checksums.ts";
 import { type ArchiveStore, receiveWhole } from "./room.ts";
-import type { BlobStore, StoredBlob } from "../../store/blobs/blob-store.ts";
 
 /** Something that happens once, or never, and that perhaps nothing waits for. */
 function makeEvent(): PromiseWithResolvers<void> {
@@ -20,11 +20,21 @@ function makeEvent(): PromiseWithResolvers<void> {
  */
 export class Download {
   readonly sha256: TrustedSha256;
+  /** Hostname of the origin. */
+  readonly origin: string;
   readonly #name: string;
   readonly #admitted = makeEvent();
   readonly #started = makeEvent();
   readonly #stored = makeEvent();
   readonly #canceling = new AbortController();
+  /** Resolves when it is this download's turn to ask the origin. */
+  readonly admitted = this.#admitted.promise;
+  /** Settles when the origin has answered and the size, if announced, is known. */
+  readonly started = this.#started.promise;
+  /** Settles when the archive can be opened from the store, or never will be from this download. */
+  readonly stored = this.#stored.promise;
+  /** Aborted when nothing waits for the archive any longer. */
+  readonly canceled = this.#canceling.signal;
   #progress = Promise.withResolvers<void>();
   #state: "running" | "verified" | { readonly error: unknown } = "running";
   #file: Spool | undefined;
@@ -33,24 +43,10 @@ export class Download {
   #hasEnded = false;
 
   /** `name` is the archive's, for errors. */
-  constructor(sha256: TrustedSha256, name: string) {
+  constructor(sha256: TrustedSha256, name: string, origin: string) {
     this.sha256 = sha256;
     this.#name = name;
-  }
-
-  /** Resolves when it is this download's turn to ask the origin. */
-  get admitted(): Promise<void> {
-    return this.#admitted.promise;
-  }
-
-  /** Settles when the origin has answered and the size, if announced, is known. */
-  get started(): Promise<void> {
-    return this.#started.promise;
-  }
-
-  /** Settles when the archive can be opened from the store, or never will be from this download. */
-  get stored(): Promise<void> {
-    return this.#stored.promise;
+    this.origin = origin;
   }
 
   get size(): number | undefined {
@@ -70,11 +66,6 @@ export class Download {
   /** False once it was given up: a new request must not join it. */
   get isJoinable(): boolean {
     return this.#state === "verified" || !this.canceled.aborted;
-  }
-
-  /** Aborted when nothing waits for the archive any longer. */
-  get canceled(): AbortSignal {
-    return this.#canceling.signal;
   }
 
   /** Ends it, unless a reader has joined. */

@@ -13,13 +13,13 @@ export const downloadLimits = { fills: 64, waiters: 4_096 };
 /** Milliseconds that a download waits for its place at most; then it is refused. */
 export const longestWait = 120_000;
 
-interface Download {
+interface PlacedDownload {
   /** Hostname of the origin. */
   readonly origin: string;
   /** False while no client would miss it. */
-  readonly isWanted: () => boolean;
+  readonly isRead: boolean;
   /** Called when another one waits for its place. */
-  readonly end: (reason: unknown) => void;
+  cancel(reason: unknown): void;
 }
 
 /**
@@ -30,8 +30,8 @@ interface Download {
 export class DownloadPlaces {
   readonly #limits: PlaceLimits;
   readonly #places: KeyedLimit;
-  readonly #waiting = new Set<Download>();
-  readonly #running = new Set<Download>();
+  readonly #waiting = new Set<PlacedDownload>();
+  readonly #running = new Set<PlacedDownload>();
 
   constructor(limits: PlaceLimits) {
     this.#limits = limits;
@@ -44,7 +44,7 @@ export class DownloadPlaces {
 
   /** Runs the task when it is its turn. */
   async run<T>(
-    download: Download,
+    download: PlacedDownload,
     signal: AbortSignal,
     task: () => Promise<T>,
   ): Promise<T> {
@@ -76,13 +76,13 @@ export class DownloadPlaces {
   /** Ends what no client waits for, where another download waits for the place; call it when a client has left. */
   makeWay(): void {
     for (const one of this.#running) {
-      if (one.isWanted() || !this.#isInTheWay(one)) continue;
+      if (one.isRead || !this.#isInTheWay(one)) continue;
       this.#running.delete(one);
-      one.end(refusal());
+      one.cancel(refusal());
     }
   }
 
-  #isInTheWay({ origin }: Download): boolean {
+  #isInTheWay({ origin }: PlacedDownload): boolean {
     const { fills, fillsPerOrigin } = this.#limits;
     const ofOrigin = [...this.#running].filter((one) => one.origin === origin);
     if (this.#running.size >= fills) return this.#waiting.size > 0;

@@ -14,17 +14,15 @@ const absentEntries = 10_000;
 /** Asks the origin; gets what is known already, and gives that very value back where nothing is to be written. */
 type FetchValue<V> = (known: V | undefined, signal: AbortSignal) => Promise<V>;
 
-/** Milliseconds each, but for `waiters`. */
-interface MetadataLimits {
-  readonly versions: number;
-  readonly staleFor: number;
-  readonly notFound: number;
-  readonly answer: number;
-  readonly waiters: number;
-}
-
 interface MetadataSettings {
-  readonly limits: MetadataLimits;
+  /** Milliseconds each, but for `waiters`. */
+  readonly limits: {
+    readonly versions: number;
+    readonly staleFor: number;
+    readonly notFound: number;
+    readonly answer: number;
+    readonly waiters: number;
+  };
   readonly clock: Clock;
   readonly offline: boolean;
   readonly onUnwritten: (key: string, error: unknown) => void;
@@ -58,7 +56,7 @@ const unspared = { spareUntil: 0, isRefused: false };
  */
 export class MetadataCache<K extends object, V extends Revised> {
   readonly #records: MetadataRecords<K, V>;
-  readonly #limits: MetadataLimits;
+  readonly #limits: MetadataSettings["limits"];
   readonly #clock: Clock;
   readonly #settings: MetadataSettings;
   /** The time on the wall when the monotonic clock was at 0, as it was when this began. */
@@ -89,12 +87,10 @@ export class MetadataCache<K extends object, V extends Revised> {
   }
 
   /**
-   * Returns a value that the origin confirmed less than `maxAge` milliseconds
-   * ago. For an older one the origin is asked, unless it failed just now.
-   * `fetch` is detached from the requests and has its own deadline. Absence is
-   * thrown and remembered briefly, and believed for `absentFor` milliseconds at
-   * most. While the origin fails, and where it `mayBeOld`, the known value is
-   * returned if it is not too old.
+   * Returns a value that the origin confirmed less than `maxAge` milliseconds ago. For an older one the origin is asked,
+   * unless it failed just now. `fetch` is detached from the requests and has its own deadline. Absence is thrown and
+   * remembered briefly, and believed for `absentFor` milliseconds at most. While the origin fails, and where it
+   * `mayBeOld`, the known value is returned if it is not too old.
    */
   async get(
     subject: K,
@@ -102,8 +98,9 @@ export class MetadataCache<K extends object, V extends Revised> {
     { maxAge = Infinity, absentFor = Infinity, mayBeOld }: Within = {},
   ): Promise<Answer<V>> {
     const key = this.#keyOf(subject);
-    const fresh = Math.min(maxAge, this.#limits.versions);
+    const { versions, waiters } = this.#limits;
     const { offline } = this.#settings;
+    const fresh = Math.min(maxAge, versions);
     if (!offline) {
       const absence = this.#findAbsence(key, absentFor);
       if (absence !== undefined) throw failure("not-found", absence.subject);
@@ -111,25 +108,24 @@ export class MetadataCache<K extends object, V extends Revised> {
       if (held !== undefined) return held;
     }
     const joined = this.#asking.get(key);
-    const isWaited =
-      mayBeOld !== true || offline || this.#limits.versions === 0;
-    if (isWaited)
-      return joined === undefined
-        ? this.#ask(key, subject, fetch, fresh).answer
-        : this.#join(joined.answer);
+    const isWaited = mayBeOld !== true || offline || versions === 0;
     // However many keys are asked for, so many are asked again at once.
-    const isBusy = this.#asking.size >= this.#limits.waiters;
-    const spared = isBusy ? this.#outdated(key, fresh) : undefined;
-    if (joined === undefined && spared !== undefined) return spared;
+    if (!isWaited && joined === undefined && this.#asking.size >= waiters) {
+      const spared = this.#outdated(key, fresh);
+      if (spared !== undefined) return spared;
+    }
     const asking = joined ?? this.#ask(key, subject, fetch, fresh);
-    // That it could not be recalled is the answer, too.
-    await asking.recalled.catch(() => undefined);
-    const known = this.#outdated(key, fresh);
-    if (known === undefined)
-      return joined === undefined ? asking.answer : this.#join(asking.answer);
-    // Whoever asks next hears of a failure.
-    asking.answer.catch(() => undefined);
-    return known;
+    if (!isWaited) {
+      // That it could not be recalled is the answer, too.
+      await asking.recalled.catch(() => undefined);
+      const known = this.#outdated(key, fresh);
+      if (known !== undefined) {
+        // Whoever asks next hears of a failure.
+        asking.answer.catch(() => undefined);
+        return known;
+      }
+    }
+    return joined === undefined ? asking.answer : this.#join(asking.answer);
   }
 
   /** Reads these records again when they are asked for: other processes may have changed them; undefined for all. */
@@ -194,10 +190,9 @@ export class MetadataCache<K extends object, V extends Revised> {
   }
 
   #heldAnswer(key: string, fresh: number): Answer<V> | undefined {
-    const now = this.#clock.monotonic();
     const known = this.#values.get(key);
-    if (known === undefined) return undefined;
-    if (this.#findAbsence(key)) return undefined;
+    if (known === undefined || this.#findAbsence(key)) return undefined;
+    const now = this.#clock.monotonic();
     const age = now - known.checkedAt;
     const isSpared = now < known.spareUntil && age <= this.#limits.staleFor;
     if (age >= fresh && !isSpared) return undefined;
@@ -249,50 +244,42 @@ export class MetadataCache<K extends object, V extends Revised> {
     fresh: number,
   ): Asking<V> {
     const recalled = this.#recall(key, subject);
-    const answer = recalled
-      .then((known) => this.#answer(key, subject, fetch, fresh, known))
-      .finally(() => this.#asking.delete(key));
+    const ask = async (): Promise<Answer<V>> => {
+      const known = await recalled;
+      const held = known && this.#heldAnswer(key, fresh);
+      if (held !== undefined) return held;
+      const start = this.#clock.monotonic();
+      if (this.#settings.offline) {
+        if (known === undefined)
+          throw failure("not-stored", this.#records.format(subject));
+        return { ...asHit(known.value), age: start - known.checkedAt };
+      }
+      try {
+        const value = await this.#fetch(key, subject, fetch, known);
+        const originTime = this.#clock.monotonic() - start;
+        return { value, outcome: "fetched", age: 0, originTime };
+      } catch (error) {
+        const now = this.#clock.monotonic();
+        if (isFailure(error, "not-found"))
+          this.#absent.set(key, { subject: error.subject, since: now });
+        if (known === undefined) throw error;
+        // It may have been amended while the origin was asked.
+        const latest = this.#values.get(key) ?? known;
+        const age = now - latest.checkedAt;
+        const isRefused = !isOriginFailure(error);
+        if (isRefused) this.#remember(key, { ...latest, isRefused });
+        if (isRefused || age > this.#limits.staleFor) throw error;
+        const pause = Math.min(pauseAfterFailure, this.#limits.versions);
+        this.#remember(key, { ...latest, spareUntil: now + pause });
+        this.#settings.onStale(this.#records.format(subject), age, error);
+        const originTime = now - start;
+        return { value: latest.value, outcome: "stale", age, originTime };
+      }
+    };
+    const answer = ask().finally(() => this.#asking.delete(key));
     const asking = { recalled, answer };
     this.#asking.set(key, asking);
     return asking;
-  }
-
-  async #answer(
-    key: string,
-    subject: K,
-    fetch: FetchValue<V>,
-    fresh: number,
-    known: Remembered<V> | undefined,
-  ): Promise<Answer<V>> {
-    const held = known && this.#heldAnswer(key, fresh);
-    if (held !== undefined) return held;
-    const start = this.#clock.monotonic();
-    if (this.#settings.offline) {
-      if (known === undefined)
-        throw failure("not-stored", this.#records.format(subject));
-      return { ...asHit(known.value), age: start - known.checkedAt };
-    }
-    try {
-      const value = await this.#fetch(key, subject, fetch, known);
-      const originTime = this.#clock.monotonic() - start;
-      return { value, outcome: "fetched", age: 0, originTime };
-    } catch (error) {
-      const now = this.#clock.monotonic();
-      if (isFailure(error, "not-found"))
-        this.#absent.set(key, { subject: error.subject, since: now });
-      if (known === undefined) throw error;
-      // It may have been amended while the origin was asked.
-      const latest = this.#values.get(key) ?? known;
-      const age = now - latest.checkedAt;
-      const isRefused = !isOriginFailure(error);
-      if (isRefused) this.#remember(key, { ...latest, isRefused });
-      if (isRefused || age > this.#limits.staleFor) throw error;
-      const pause = Math.min(pauseAfterFailure, this.#limits.versions);
-      this.#remember(key, { ...latest, spareUntil: now + pause });
-      this.#settings.onStale(this.#records.format(subject), age, error);
-      const originTime = now - start;
-      return { value: latest.value, outcome: "stale", age, originTime };
-    }
   }
 
   /** Asks the origin, and again where another one wrote first: the answer has to continue what that wrote. */

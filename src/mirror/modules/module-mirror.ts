@@ -393,8 +393,10 @@ export class ModuleMirror {
       const ending = new AbortController();
       const download = {
         origin: address.module.hostname,
-        isWanted: () => askers.size > 0,
-        end: (reason: unknown) => ending.abort(reason),
+        get isRead() {
+          return askers.size > 0;
+        },
+        cancel: (reason: unknown) => ending.abort(reason),
       };
       const signal = AbortSignal.any([this.#closing.signal, ending.signal]);
       const result = this.#places

@@ -59,7 +59,7 @@ const trustShape = z.object({
 /** Names of the records that list a module's versions. */
 export const moduleVersionNaming = {
   format: formatModuleAddress,
-  record: (module: ModuleAddress): RecordKey => [
+  key: (module: ModuleAddress): RecordKey => [
     "module_lists",
     ...partsOf(module),
   ],

@@ -82,15 +82,6 @@ interface Memory {
 /** `absent`: neither listed nor stored. */
 type Verdict = "good" | "absent" | LeftOut;
 
-/** What a list is judged by, beside rules and decisions. */
-interface Known {
-  readonly list: VersionList;
-  readonly contact: FirstContact;
-  readonly attempts: Memory["attempts"];
-  /** Of first contact that may still be verified for this list, because of their keys. */
-  readonly left: number;
-}
-
 export interface ListingsParts {
   readonly standings: Standings;
   readonly changes: ProviderChanges;
@@ -171,12 +162,12 @@ export class Listings {
       allowed.length === 0 ? undefined : await standings.meet(request);
     let verdicts: ReadonlyMap<Version, Verdict> = new Map();
     let wanted: readonly ReleaseRequest[] = [];
-    let left = mostOfContact;
+    const budget = { left: mostOfContact };
     if (contact !== undefined)
       do {
-        const by = { list, contact, attempts, left };
-        const judged = await this.#judge(request, allowed, by);
-        ({ verdicts, wanted, left } = judged);
+        const by = [list, contact, attempts, budget] as const;
+        const judged = await this.#judge(request, allowed, ...by);
+        ({ verdicts, wanted } = judged);
       } while (await this.#awaitFirst(wanted, memory, deadline));
     const selected = select(request, allowed, verdicts, denied);
     const { listing, refused } = selected;
@@ -199,14 +190,17 @@ export class Listings {
   }
 
   /**
-   * Judges by what is known. Where versions are asked to have an age, those of first
-   * contact that are below a version of their release line (major.minor) that is old
-   * enough are taken to be older, so that only the newest of each line are verified.
+   * Judges by what is known. Where versions are asked to have an age, those of first contact that are below a version
+   * of their release line (major.minor) that is old enough are taken to be older, so that only the newest of each line
+   * are verified. `budget` is how many of first contact may still be verified for this list, because of their keys.
    */
   async #judge(
     request: ProviderRequest,
     allowed: readonly ReleaseRequest[],
-    { list, contact, attempts, left }: Known,
+    list: VersionList,
+    contact: FirstContact,
+    attempts: Memory["attempts"],
+    budget: { left: number },
   ) {
     const { provider, rules, entry } = request;
     const { decisions } = entry.trust;
@@ -222,7 +216,6 @@ export class Listings {
     }
     const verdicts = new Map<Version, Verdict>();
     const wanted = new Set<ReleaseRequest>();
-    let mayAsk = left;
     const judgeLine = async (line: readonly ReleaseRequest[]) => {
       let isOld = false;
       let isPending = false;
@@ -259,7 +252,7 @@ export class Listings {
         if (isTrusted && !wasAsked) isPending = true;
         // Looked at for its key alone, of which there may be hundreds.
         const isBounded = isClear && isLimited && !wasAsked;
-        if (!isBounded || mayAsk-- > 0) wanted.add(one);
+        if (!isBounded || budget.left-- > 0) wanted.add(one);
       }
     };
     const lines = Map.groupBy(allowed, lineOf).values();
@@ -268,7 +261,7 @@ export class Listings {
     const ordered = allowed
       .filter((one) => wanted.has(one))
       .slice(0, mostVersions);
-    return { verdicts, wanted: ordered, left: mayAsk };
+    return { verdicts, wanted: ordered };
   }
 
   /** Judges a release by what is known of it; undefined where nothing is. One that is not listed has to be stored. */

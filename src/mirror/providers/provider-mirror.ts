@@ -103,10 +103,7 @@ interface TriedArchive extends ReleasePackage {
 /** Milliseconds for which lists and absences are good enough for a person, who may ask for what came out this minute. */
 export const justNow = 1_000;
 
-/**
- * Read-through core of the network mirror, for admitted content. Each request
- * looks up its origin, the rules and the trust once.
- */
+/** Read-through core of the network mirror, for admitted content. Each request looks up its origin, the rules and the trust once. */
 export class ProviderMirror {
   readonly #parts: ProviderMirrorParts;
   readonly #listings: Listings;
@@ -248,7 +245,7 @@ export class ProviderMirror {
   }
 
   /** Bytes, when they are known without asking the origin. */
-  async findSize({ sha256 }: ReleasePackage): Promise<number | undefined> {
+  findSize({ sha256 }: ReleasePackage): Promise<number | undefined> {
     return this.#parts.archives.findSize(sha256);
   }
 
@@ -308,10 +305,10 @@ export class ProviderMirror {
     const held = this.#recall(this.#held.get(address), change, within);
     if (held !== undefined) return held;
     const request = await this.#open(address);
-    const { value, ...found } = await standings.lookUp(request, within);
-    const release = report(request, value);
-    const answer = { ...found, value: await this.#admitted(request, release) };
-    if (isOffered(answer.value) && !offline)
+    const found = await standings.lookUp(request, within);
+    const value = await this.#admitted(request, found.value);
+    const answer = { ...found, value };
+    if (isOffered(value) && !offline)
       this.#held.set(address, this.#hold(request, change, answer));
     return answer;
   }
@@ -353,17 +350,13 @@ export class ProviderMirror {
   async recallRelease(address: ReleaseAddress): Promise<AdmittedRelease> {
     const { standings } = this.#parts;
     const request = await this.#open(address);
-    const known = await standings
-      .look(request)
-      .then((settled) => report(request, settled))
-      .catch((error: unknown) => {
-        // A release that is refused as it is known has to be asked for.
-        if (!(error instanceof ProvenderError) || isUnread(error)) throw error;
-      });
+    const known = await standings.look(request).catch((error: unknown) => {
+      // A release that is refused as it is known has to be asked for.
+      if (!(error instanceof ProvenderError) || isUnread(error)) throw error;
+    });
     const asked = { absentFor: justNow };
-    const release =
-      known ?? report(request, (await standings.lookUp(request, asked)).value);
-    return this.#admitted(request, release);
+    const found = known ?? (await standings.lookUp(request, asked)).value;
+    return this.#admitted(request, found);
   }
 
   #open(address: ReleaseAddress): Promise<ReleaseRequest> {
@@ -374,10 +367,15 @@ export class ProviderMirror {
   /** A release outlives its removal as far as it is stored, as lists have it. Throws not-found and not-stored. */
   async #admitted(
     request: ReleaseRequest,
-    release: Release,
+    { release, age }: SettledRelease,
   ): Promise<AdmittedRelease> {
     const { catalog, offline } = this.#parts;
-    const { address, provider } = request;
+    const { address, provider, rules, decision } = request;
+    // Too young, where the policy only reports: it hears of that.
+    if (!age.old) {
+      const youth = youthOf(provider, address.version, decision, age);
+      refuseByPolicy(rules, youth);
+    }
     const list = await catalog.peekVersions(provider);
     const admitted = { request, release, list };
     if (isOffered(admitted) && !offline) return admitted;
@@ -417,21 +415,7 @@ function isOffered({ request, release, list }: AdmittedRelease): boolean {
   return listed === true || release.places.size > 0;
 }
 
-/** A policy that only reports hears of a release that is too young. */
-function report(
-  { rules, decision, address: { provider, version } }: ReleaseRequest,
-  { release, age }: SettledRelease,
-): Release {
-  if (!age.old)
-    refuseByPolicy(rules, youthOf(provider, version, decision, age));
-  return release;
-}
-
-/**
- * Opens the archive at the URL that the origin gave with the release. If that
- * fails, asks the origin for the current URL, whose `shasum` must equal the
- * signed one.
- */
+/** Opens the archive at the URL that the origin gave with the release. If that fails, asks for the current URL, whose `shasum` must equal the signed one. */
 async function openPackage(
   { request, release, found: { platform, filename, sha256 } }: AdmittedPackage,
   signal: AbortSignal,

@@ -14,7 +14,6 @@ import type {
   OriginVersion,
   OriginVersions,
 } from "../../origin/registries/registry-answers.ts";
-import type { RecordKey } from "../../store/records/record-tables.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { Kept, MetadataRecords } from "../cache/metadata-cache.ts";
@@ -143,14 +142,11 @@ export function isAlarming(vanished: number, of: number): boolean {
 }
 
 /** Names of one kind of version list, in text and on disk. */
-interface VersionNaming<A> {
-  readonly format: (address: A) => string;
-  readonly record: (address: A) => RecordKey;
-}
+type VersionNaming<A> = Pick<MetadataRecords<A, VersionList>, "format" | "key">;
 
 export const providerVersionNaming: VersionNaming<ProviderAddress> = {
   format: formatProviderAddress,
-  record: ({ hostname, namespace, type }) => [
+  key: ({ hostname, namespace, type }) => [
     ...(["version_lists", hostname, namespace, type] as const),
   ],
 };
@@ -158,26 +154,20 @@ export const providerVersionNaming: VersionNaming<ProviderAddress> = {
 /** The lists of versions on disk, one record a provider or module. */
 export function versionRecords<A>(
   records: RecordStore,
-  { format, record: key }: VersionNaming<A>,
+  naming: VersionNaming<A>,
 ): MetadataRecords<A, VersionList> {
+  const { key } = naming;
   return {
-    format,
-    key,
+    ...naming,
     // Versions share their lists of platforms.
     weigh: ({ versions }) => {
-      const lists = new Set(
-        versions.values().map(({ platforms }) => platforms),
-      );
-      let sum = 256 + 400 * versions.size;
-      for (const list of lists) sum += 90 * (list?.length ?? 0);
-      return sum;
+      const lists = versions.values().map(({ platforms }) => platforms);
+      const named = [...new Set(lists)].flatMap((list) => list ?? []);
+      return 256 + 400 * versions.size + 90 * named.length;
     },
     read: (address) => records.read(key(address), readRecord),
     write: async (address, { value, confirmedAt }) => {
-      const body = {
-        confirmedAt: confirmedAt.toISOString(),
-        ...writeList(value),
-      };
+      const body = { confirmedAt, ...writeList(value) };
       const write = () => records.swap(key(address), value.revision, body);
       // The origin says it again.
       const revision = await records.transact(write, "soon");
@@ -238,12 +228,12 @@ function writeList({ firstContact, warnings, versions }: VersionList) {
     version: entry.version,
     protocols: entry.protocols,
     platforms: place(entry.platforms),
-    appeared: entry.appeared?.toISOString() ?? null,
-    ...(entry.published && { published: entry.published.toISOString() }),
+    appeared: entry.appeared ?? null,
+    published: entry.published,
     listed: entry.listed,
   }));
   return {
-    firstContact: firstContact.toISOString(),
+    firstContact,
     warnings,
     platformLists: [...places.keys()].map((name) =>
       name === "" ? [] : name.split(","),

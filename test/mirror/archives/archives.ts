@@ -3,11 +3,11 @@ import { globSync } from "node:fs";
 import { arrivals } from "../../fakes/barrier.ts";
 import type { OriginArchive } from "../../../src/origin/http/http-client.ts";
 import type { OpenArchive } from "../../../src/mirror/archives/archives.ts";
+import type { ByteRange } from "../../../src/mirror/archives/download.ts";
 import type { Reserve } from "../../../src/mirror/archives/room.ts";
 import {
   acceptUnsignedChecksums,
   findTrustedDigest,
-  type TrustedSha256,
 } from "../../../src/verification/signed-checksums.ts";
 
 /** Room for everything. */
@@ -30,17 +30,12 @@ export function sha256(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Makes a trusted digest out of a SHA-256. */
-export function trustedDigest(bytes: Uint8Array): TrustedSha256 {
+export function randomArchive(size: number) {
+  const bytes = randomBytes(size);
   const line = Buffer.from(`${sha256(bytes)}  archive.zip\n`);
   const subject = { release: "test", isOwn: () => true };
   const accepted = acceptUnsignedChecksums(subject, line, "signatures-off");
-  return findTrustedDigest(accepted, "archive.zip");
-}
-
-export function randomArchive(size: number) {
-  const bytes = randomBytes(size);
-  return { bytes, digest: trustedDigest(bytes) };
+  return { bytes, digest: findTrustedDigest(accepted, "archive.zip") };
 }
 
 /** The same with another byte. */
@@ -50,7 +45,7 @@ export function altered(bytes: Uint8Array, at: number): Buffer {
   return copy;
 }
 
-/** An origin's answer that is sent as far as the test allows. */
+/** An origin's answer of this size, if it says one, that is sent as far as the test allows. */
 export class SteeredBody {
   /** How often it was opened. */
   opened = 0;
@@ -58,19 +53,18 @@ export class SteeredBody {
   readonly #announced: number | undefined;
   #allowed = 0;
   #end: { readonly error?: Error } | undefined;
-  #changed = Promise.withResolvers<undefined>();
-  #idle = Promise.withResolvers<undefined>();
+  #changed = Promise.withResolvers<void>();
+  #idle = Promise.withResolvers<void>();
 
-  constructor(bytes: Uint8Array, announced?: number) {
+  constructor(bytes: Uint8Array, announced: number | undefined) {
     this.#bytes = bytes;
     this.#announced = announced;
   }
 
   readonly open = (): Promise<OriginArchive> => {
     this.opened += 1;
-    const url = new URL("https://origin.example/archive.zip");
     return Promise.resolve({
-      url,
+      url: new URL("https://origin.example/archive.zip"),
       contentType: "application/zip",
       size: this.#announced,
       body: this.#body(),
@@ -81,26 +75,20 @@ export class SteeredBody {
   async sendTo(position: number): Promise<void> {
     this.#idle = Promise.withResolvers();
     this.#allowed = position;
-    this.#change();
+    this.#changed.resolve();
     await this.#idle.promise;
   }
 
   /** Ends after what was sent, with an error where one is given. */
   end(error?: Error): void {
     this.#end = error === undefined ? {} : { error };
-    this.#change();
+    this.#changed.resolve();
   }
 
   /** Sends the rest and ends. */
   finish(): void {
     this.#allowed = this.#bytes.length;
     this.end();
-  }
-
-  #change(): void {
-    const { resolve } = this.#changed;
-    this.#changed = Promise.withResolvers();
-    resolve(undefined);
   }
 
   async *#body(): AsyncGenerator<Uint8Array> {
@@ -110,35 +98,26 @@ export class SteeredBody {
         yield this.#bytes.subarray(at, next);
         at = next;
       } else if (this.#end === undefined) {
-        const { promise } = this.#changed;
-        this.#idle.resolve(undefined);
-        await promise;
+        this.#changed = Promise.withResolvers();
+        this.#idle.resolve();
+        await this.#changed.promise;
       } else if (this.#end.error !== undefined) throw this.#end.error;
       else return;
     }
   }
 }
 
-type ReadArchive = Pick<OpenArchive, "read" | "close">;
-
 /** A reader that takes all it can get, and closes at the end. */
 export class Drain {
   /** Resolves with everything, or rejects as the reader's stream did. */
   readonly whole: Promise<Buffer>;
+  /** Bytes so far. */
+  size = 0;
   readonly #seen = arrivals();
-  readonly #pieces: Uint8Array[] = [];
 
-  constructor(
-    archive: ReadArchive,
-    range?: { readonly start: number; readonly end: number | undefined },
-  ) {
+  constructor(archive: OpenArchive, range?: ByteRange) {
     this.whole = this.#run(archive, range);
     this.whole.catch(() => undefined);
-  }
-
-  /** Bytes so far. */
-  get size(): number {
-    return this.#pieces.reduce((sum, piece) => sum + piece.length, 0);
   }
 
   /** Resolves once `size` bytes have come. */
@@ -146,16 +125,15 @@ export class Drain {
     while (this.size < size) await this.#seen.reach(this.#seen.count + 1);
   }
 
-  async #run(
-    archive: ReadArchive,
-    range?: { readonly start: number; readonly end: number | undefined },
-  ): Promise<Buffer> {
+  async #run(archive: OpenArchive, range?: ByteRange): Promise<Buffer> {
+    const pieces: Buffer[] = [];
     try {
       for await (const piece of archive.read(range)) {
-        this.#pieces.push(Buffer.from(piece));
+        pieces.push(Buffer.from(piece));
+        this.size += piece.length;
         this.#seen.arrive();
       }
-      return Buffer.concat(this.#pieces);
+      return Buffer.concat(pieces);
     } finally {
       await archive.close();
     }

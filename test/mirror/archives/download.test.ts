@@ -1,21 +1,21 @@
 import { readdirSync, readlinkSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import {
-  type ArchiveStart,
-  Archives,
-} from "../../../src/mirror/archives/archives.ts";
+import { Archives } from "../../../src/mirror/archives/archives.ts";
 import {
   type ByteRange,
   heldBack,
   heldWhole,
   readSize,
 } from "../../../src/mirror/archives/download.ts";
+import { WrongArchives } from "../../../src/mirror/archives/wrong-archives.ts";
 import { BlobStore } from "../../../src/store/blobs/blob-store.ts";
 import type { Spool } from "../../../src/store/blobs/spool.ts";
 import { openDatabase } from "../../../src/store/database/database.ts";
 import type { StoreLayout } from "../../../src/store/layout.ts";
+import { TestClock } from "../../fakes/clock.ts";
 import { failing } from "../../scenes/failing.ts";
-import { makeLayout } from "../../store/stores.ts";
+import { address } from "../../scenes/release-sketches.ts";
+import { makeLayout, openRecords } from "../../store/stores.ts";
 import {
   altered,
   Drain,
@@ -41,38 +41,33 @@ class WatchedStore extends BlobStore {
   }
 }
 
-/** An archive on its way; `sent` is what its origin sends. */
+/** An archive on its way, of which `wrong` is a byte that comes altered, and `announced` what its origin says of its size: 0 for nothing. */
 async function prepare(
-  { bytes, digest } = randomArchive(size),
-  sent: Uint8Array = bytes,
-  announced: number | undefined = bytes.length,
-  waiters = 200,
+  options: Partial<
+    Record<"length" | "wrong" | "announced" | "waiters", number>
+  > = {},
 ) {
+  const { length = size, wrong, announced = length, waiters = 200 } = options;
   const layout = await makeLayout();
   const blobs = new WatchedStore(layout, openDatabase(layout));
-  const source = new SteeredBody(sent, announced);
+  const { bytes, digest } = randomArchive(length);
+  const sent = wrong === undefined ? bytes : altered(bytes, wrong);
+  const source = new SteeredBody(sent, announced || undefined);
   const ended = Promise.withResolvers<unknown>();
   const events = {
     onVerified: () => undefined,
     onFailed: (_: string, error: unknown) => ended.resolve(error),
   };
   const limits = { fills: 1, fillsPerOrigin: 1, waiters };
-  const make = (of: BlobStore) =>
-    new Archives({ blobs: of, reserve: reserveAll }, limits, events);
-  const makeAt = (store: StoreLayout) =>
-    make(new BlobStore(store, openDatabase(layout)));
-  const archives = make(blobs);
-  const start: ArchiveStart = {
-    name: "archive.zip",
-    hostname: "a.example",
-    open: source.open,
-  };
+  const store = { blobs, reserve: reserveAll };
+  const archives = new Archives(store, limits, events);
+  const { open: opened } = source;
+  const start = { name: "archive.zip", hostname: "a.example", open: opened };
   const open = () => archives.open(digest, start);
   const read = async (range?: ByteRange) => new Drain(await open(), range);
-  const failed = ended.promise;
   return {
     ...{ layout, blobs, archives, source, bytes, digest, start },
-    ...{ makeAt, open, read, failed },
+    ...{ open, read, failed: ended.promise },
   };
 }
 
@@ -96,9 +91,7 @@ describe("the last bytes of an archive", () => {
   it.each([0, size - heldBack, size - 1])(
     "never come when the byte at %i is another one",
     async (at) => {
-      const archive = randomArchive(size);
-      const wrong = altered(archive.bytes, at);
-      const { source, read, layout, failed } = await prepare(archive, wrong);
+      const { source, read, layout, failed } = await prepare({ wrong: at });
       const reader = await read();
       source.finish();
       await expect(reader.whole).rejects.toThrow(failing("archive-digest"));
@@ -111,13 +104,8 @@ describe("the last bytes of an archive", () => {
   it.each([1, heldBack - 1, heldBack, heldBack + 1, readSize + heldBack])(
     "are whole for an archive of %i bytes, with and without an announced size",
     async (length) => {
-      const archive = randomArchive(length);
-      for (const announced of [undefined, length]) {
-        const { source, read, bytes } = await prepare(
-          archive,
-          archive.bytes,
-          announced,
-        );
+      for (const announced of [0, length]) {
+        const { source, read, bytes } = await prepare({ length, announced });
         const reader = await read();
         source.finish();
         expect((await reader.whole).equals(bytes)).toBe(true);
@@ -126,15 +114,11 @@ describe("the last bytes of an archive", () => {
   );
 });
 
-it.each([undefined, heldWhole])(
-  "an archive of 8 MiB comes to no reader at all before its digest matched, announced as %s bytes",
+it.each([0, heldWhole])(
+  "an archive of 8 MiB comes to no reader at all before its digest matched, announced as %i bytes",
   async (announced) => {
-    const archive = randomArchive(heldWhole);
-    const { source, read, bytes } = await prepare(
-      archive,
-      archive.bytes,
-      announced,
-    );
+    const scene = await prepare({ length: heldWhole, announced });
+    const { source, read, bytes } = scene;
     const reader = await read();
     await source.sendTo(heldWhole);
     expect(reader.size).toBe(0);
@@ -149,12 +133,7 @@ describe("the store", () => {
     ["fails", size, (source) => source.end(new Error("cut"))],
     ["is longer than announced", size - 1, (source) => source.finish()],
   ])("keeps nothing of a body that %s", async (_, announced, end) => {
-    const archive = randomArchive(size);
-    const { source, read, layout, failed } = await prepare(
-      archive,
-      archive.bytes,
-      announced,
-    );
+    const { source, read, layout, failed } = await prepare({ announced });
     const reader = await read();
     await source.sendTo(size - 1);
     end(source);
@@ -164,14 +143,13 @@ describe("the store", () => {
   });
 
   it("that cannot put the file in place costs no reader a byte", async () => {
-    const { makeAt, layout, source, bytes, digest, start, failed } =
-      await prepare();
-    const archives = makeAt({ ...layout, blobs: "/dev/null/blobs" });
-    const archive = await archives.open(digest, start);
+    const { blobs, open, layout, source, bytes, failed } = await prepare();
+    blobs.beforeCommit = () => Promise.reject(new Error("ENOTDIR"));
+    const archive = await open();
     const reader = new Drain(archive);
     source.finish();
     expect((await reader.whole).equals(bytes)).toBe(true);
-    await expect(archive.stored).rejects.toThrow(/ENOTDIR/);
+    await expect(archive.stored).rejects.toThrow("ENOTDIR");
     await failed;
     expect(filesIn(layout.directory)).toEqual([]);
   });
@@ -226,9 +204,7 @@ function listOpenFiles({ blobs, staging }: StoreLayout): readonly string[] {
 
 describe("a failure", () => {
   it("of the digest comes to every reader, at any time and for any range", async () => {
-    const archive = randomArchive(size);
-    const wrong = altered(archive.bytes, 10);
-    const { source, read } = await prepare(archive, wrong);
+    const { source, read } = await prepare({ wrong: 10 });
     const early = await read();
     await source.sendTo(size / 2);
     const joined = await read();
@@ -278,7 +254,7 @@ describe("a range of an archive in flight", () => {
 });
 
 describe("one digest", () => {
-  const small = () => prepare(randomArchive(1_000_000));
+  const small = (waiters = 200) => prepare({ length: 1_000_000, waiters });
 
   it("is downloaded once however many ask", async () => {
     const { archives, open, layout, source, bytes, digest } = await small();
@@ -296,36 +272,21 @@ describe("one digest", () => {
     expect(filesIn(layout.blobs)).toEqual([digest]);
   });
 
-  it.each<
-    [
-      string,
-      (scene: Awaited<ReturnType<typeof small>>, join: () => void) => unknown,
-    ]
-  >([
-    [
-      "in the middle",
-      async ({ source }, join) => {
-        await source.sendTo(500_000);
-        join();
-      },
-    ],
-    ["before the rename", ({ blobs }, join) => (blobs.beforeCommit = join)],
-    ["after the rename", ({ blobs }, join) => (blobs.afterCommit = join)],
-  ])("comes whole to who joins %s", async (_, arrange) => {
-    const scene = await small();
-    const { open, read, source, bytes } = scene;
-    const joined = Promise.withResolvers<Buffer>();
-    await (await open()).close();
-    await arrange(scene, () =>
-      joined.resolve(read().then(({ whole }) => whole)),
-    );
-    source.finish();
-    expect((await joined.promise).equals(bytes)).toBe(true);
-    expect(source.opened).toBe(1);
-  });
+  it.each(["beforeCommit", "afterCommit"] as const)(
+    "comes whole to who joins %s",
+    async (when) => {
+      const { blobs, open, read, source, bytes } = await small();
+      const joined = Promise.withResolvers<Buffer>();
+      blobs[when] = () => joined.resolve(read().then(({ whole }) => whole));
+      await (await open()).close();
+      source.finish();
+      expect((await joined.promise).equals(bytes)).toBe(true);
+      expect(source.opened).toBe(1);
+    },
+  );
 
   it("is found by who looks for it while it is stored", async () => {
-    const { read, source, bytes } = await prepare(randomArchive(10_000));
+    const { read, source, bytes } = await prepare({ length: 10_000 });
     source.finish();
     const wholes = Array.from({ length: 200 }, async (_, index) => {
       for (let turn = 0; turn < index * 7; turn++) await Promise.resolve();
@@ -336,9 +297,7 @@ describe("one digest", () => {
   });
 
   it("has a bounded number of readers, and takes one again when one has left", async () => {
-    const archive = randomArchive(1_000_000);
-    const scene = await prepare(archive, archive.bytes, undefined, 2);
-    const { open, source, bytes } = scene;
+    const { open, source, bytes } = await small(2);
     const [first, second] = [await open(), await open()];
     await expect(open()).rejects.toThrow(failing("too-busy"));
     await first.close();
@@ -346,6 +305,13 @@ describe("one digest", () => {
     source.finish();
     for (const { whole } of readers)
       expect((await whole).equals(bytes)).toBe(true);
+  });
+
+  it("is one of a bounded number, whether or not it is read", async () => {
+    const { archives, open, start } = await small(1);
+    await (await open()).close();
+    const other = archives.open(randomArchive(10).digest, start);
+    await expect(other).rejects.toThrow(failing("too-busy"));
   });
 
   it("ends, with its file, when the archives close", async () => {
@@ -366,4 +332,19 @@ describe("one digest", () => {
     await expect(reader.whole).rejects.toThrow("ended");
     expect(filesIn(layout.directory)).toEqual([]);
   });
+});
+
+it("what came wrong is refused at once for five minutes, and known until it comes right", async () => {
+  const clock = new TestClock();
+  const wrong = new WrongArchives(openRecords(await makeLayout()), clock);
+  const { digest } = randomArchive(1);
+  const one = [address.provider, digest] as const;
+  const got = "another digest";
+  await wrong.note(...one, got);
+  clock.pass(299_999);
+  expect(await wrong.find(...one)).toEqual({ got, isRefused: true });
+  clock.pass(1);
+  expect(await wrong.find(...one)).toEqual({ got, isRefused: false });
+  await wrong.clear(...one);
+  expect(await wrong.find(...one)).toBeUndefined();
 });

@@ -19,18 +19,13 @@ function start(
   return origins.map((origin) => {
     const work = Promise.withResolvers<string>();
     const download = {
-      isWanted: true,
+      ...{ origin, isRead: true, cancel: work.reject },
       hasBegun: false,
       finish: () => work.resolve("done"),
       outcome: Promise.resolve<unknown>(undefined),
     };
-    const place = {
-      origin,
-      isWanted: () => download.isWanted,
-      end: work.reject,
-    };
     download.outcome = places
-      .run(place, signal, () => {
+      .run(download, signal, () => {
         download.hasBegun = true;
         return work.promise;
       })
@@ -62,7 +57,7 @@ describe("places for downloads", () => {
     const places = new DownloadPlaces({ fills: 64, fillsPerOrigin: 3 });
     const left = start(places, ["a", "a", "a"]);
     await settle();
-    for (const one of left) one.isWanted = false;
+    for (const one of left) one.isRead = false;
     places.makeWay();
     start(places, ["b"]);
     await settle();

@@ -1,20 +1,23 @@
 import { utimesSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { failing } from "../../scenes/failing.ts";
 import {
   type ByteRange,
   heldBack,
   readStored,
 } from "../../../src/mirror/archives/download.ts";
-import type { BlobStore } from "../../../src/store/blobs/blob-store.ts";
-import { type StoredBlob } from "../../../src/store/blobs/blob-store.ts";
+import type {
+  BlobStore,
+  StoredBlob,
+} from "../../../src/store/blobs/blob-store.ts";
 import { blobPath } from "../../../src/store/layout.ts";
+import { failing } from "../../scenes/failing.ts";
 import { makeLayout, openBlobs } from "../../store/stores.ts";
 import { altered, randomArchive } from "./archives.ts";
 
 const size = 1_000_000;
 const readSize = () => 100_000;
 
+/** An archive in a store. */
 async function prepare(length = size) {
   const layout = await makeLayout();
   const damaged: string[] = [];
@@ -22,32 +25,33 @@ async function prepare(length = size) {
     onDamaged: (_, problem) => damaged.push(problem),
   });
   const { bytes, digest } = randomArchive(length);
-  const spool = await blobs.createSpool();
-  await spool.append(bytes);
-  await blobs.commit(spool, digest);
-  await spool.release();
-  const path = blobPath(layout, digest);
-  return { layout, blobs, bytes, digest, path, damaged };
-}
-
-/** Reads a stored archive; returns its bytes and how the read ended. */
-async function take(blobs: BlobStore, blob: StoredBlob, range?: ByteRange) {
-  const pieces: Uint8Array[] = [];
-  try {
-    for await (const piece of readStored(blobs, blob, range, readSize))
-      pieces.push(Buffer.from(piece));
-    return { got: Buffer.concat(pieces), error: undefined };
-  } catch (error) {
+  const store = async () => {
+    const spool = await blobs.createSpool();
+    await spool.append(bytes);
+    await blobs.commit(spool, digest);
+    await spool.release();
+  };
+  await store();
+  const open = async (from: BlobStore = blobs) => {
+    const blob = await from.open(digest);
+    if (blob === undefined) throw new Error("it was stored");
+    return blob;
+  };
+  /** Reads it; returns its bytes and how the read ended. */
+  const take = async (range?: ByteRange, blob?: StoredBlob) => {
+    const opened = blob ?? (await open());
+    const pieces: Uint8Array[] = [];
+    const read = async () => {
+      for await (const piece of readStored(blobs, opened, range, readSize))
+        pieces.push(Buffer.from(piece));
+    };
+    const error = await read().catch((thrown: unknown) => thrown);
+    await opened.handle.close();
     return { got: Buffer.concat(pieces), error };
-  } finally {
-    await blob.handle.close();
-  }
-}
-
-async function openBlob(blobs: BlobStore, digest: StoredBlob["sha256"]) {
-  const blob = await blobs.open(digest);
-  if (blob === undefined) throw new Error("it was stored");
-  return blob;
+  };
+  const path = blobPath(layout, digest);
+  const isThere = async () => (await blobs.open(digest)) !== undefined;
+  return { layout, blobs, bytes, path, damaged, store, open, take, isThere };
 }
 
 const ranges: readonly (ByteRange | undefined)[] = [
@@ -62,14 +66,10 @@ describe("a stored archive", () => {
   it.each([0, 1, heldBack, heldBack + 1, 100_000, size])(
     "of %i bytes is read whole and in ranges",
     async (length) => {
-      const { blobs, bytes, digest } = await prepare(length);
+      const { bytes, take } = await prepare(length);
       for (const range of ranges) {
         const { start = 0, end = length } = range ?? {};
-        const { got, error } = await take(
-          blobs,
-          await openBlob(blobs, digest),
-          range,
-        );
+        const { got, error } = await take(range);
         expect(error).toBeUndefined();
         expect(got.equals(bytes.subarray(start, end))).toBe(true);
       }
@@ -80,79 +80,66 @@ describe("a stored archive", () => {
     "with another byte at %i never ends, in whole or in a range, and is dropped",
     async (at) => {
       for (const range of ranges) {
-        const { blobs, bytes, digest, path, damaged } = await prepare();
+        const { bytes, path, damaged, take, isThere } = await prepare();
         writeFileSync(path, altered(bytes, at));
-        const blob = await openBlob(blobs, digest);
-        const { got, error } = await take(blobs, blob, range);
+        const { got, error } = await take(range);
         expect(error).toEqual(failing("stored-archive-damaged"));
         const { start = 0 } = range ?? {};
         const most = Math.max(0, (range?.end ?? size) - start - heldBack);
         expect(got.length).toBeLessThanOrEqual(most);
-        expect(await blobs.open(digest)).toBeUndefined();
+        expect(await isThere()).toBe(false);
         expect(damaged).toHaveLength(1);
       }
     },
   );
 
   it("that changes while it is read is found before its end", async () => {
-    const { blobs, bytes, digest, path } = await prepare();
+    const { blobs, bytes, path, open } = await prepare();
     // Clocks of file systems tick every few milliseconds.
     utimesSync(path, 0, 0);
-    const blob = await openBlob(blobs, digest);
+    const blob = await open();
     await blobs.verify(blob);
     const body = readStored(blobs, blob, undefined, readSize);
     await body.next();
     // In place, since the next piece is being read.
     writeFileSync(path, altered(bytes, 10), { flag: "r+" });
-    await expect(
-      (async () => {
-        for await (const piece of body) expect(piece.length).toBeGreaterThan(0);
-      })(),
-    ).rejects.toThrow(failing("stored-archive-damaged"));
+    const rest = Array.fromAsync(body, ({ length }) => length);
+    await expect(rest).rejects.toThrow(failing("stored-archive-damaged"));
     await blob.handle.close();
   });
 
   it("that is cut short while it is read is dropped", async () => {
-    const { blobs, digest, path } = await prepare();
-    const blob = await openBlob(blobs, digest);
+    const { path, open, take, isThere } = await prepare();
+    const blob = await open();
     writeFileSync(path, "");
-    const { error } = await take(blobs, blob);
+    const { error } = await take(undefined, blob);
     expect(error).toEqual(failing("stored-archive-unreadable"));
-    expect(await blobs.open(digest)).toBeUndefined();
+    expect(await isThere()).toBe(false);
   });
 
   it("that was replaced by a good one meanwhile does not take it away", async () => {
-    const { blobs, bytes, digest, path } = await prepare();
+    const { bytes, path, store, open, take } = await prepare();
     writeFileSync(path, altered(bytes, 0));
-    const old = await openBlob(blobs, digest);
-    const spool = await blobs.createSpool();
-    await spool.append(bytes);
-    await blobs.commit(spool, digest);
-    await spool.release();
-    const { error } = await take(blobs, old);
+    const old = await open();
+    await store();
+    const { error } = await take(undefined, old);
     expect(error).toEqual(failing("stored-archive-damaged"));
-    const { got } = await take(blobs, await openBlob(blobs, digest));
-    expect(got.equals(bytes)).toBe(true);
+    expect((await take()).got.equals(bytes)).toBe(true);
   });
 
-  it("is hashed once however many ask, and again only when it was written to", async () => {
-    const { layout, bytes, digest, path } = await prepare();
+  it("is hashed by another one where who hashes it leaves, and is good again once it was written to", async () => {
+    const { layout, bytes, path, open } = await prepare();
     const blobs = openBlobs(layout);
     const opened = await Promise.all(
-      Array.from({ length: 20 }, () => openBlob(blobs, digest)),
+      Array.from({ length: 20 }, () => open(blobs)),
     );
-    const [first] = opened;
-    if (first === undefined) throw new Error("twenty were opened");
     const ended = Promise.allSettled(opened.map((blob) => blobs.verify(blob)));
-    // The one that hashes leaves: another one goes on.
-    await first.handle.close();
-    const ends = await ended;
-    expect(ends.slice(1).every(({ status }) => status === "fulfilled")).toBe(
-      true,
-    );
+    await opened[0]?.handle.close();
+    const ends = (await ended).slice(1).map(({ status }) => status);
+    expect(new Set(ends)).toEqual(new Set(["fulfilled"]));
     for (const blob of opened.slice(1)) await blob.handle.close();
     writeFileSync(path, bytes);
-    const again = await openBlob(blobs, digest);
+    const again = await open(blobs);
     await blobs.verify(again);
     await again.handle.close();
   });

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, expect, it } from "vitest";
 import * as faults from "../../fakes/faults.ts";
 import { startWorld } from "../../scenes/world.ts";
 
@@ -104,121 +104,73 @@ it("archives with names of their own are served under their usual ones, and by t
   }
 });
 
-it("an unusual name takes nothing away from other versions", async () => {
-  const type = "mixed";
-  const nameArchive = (p: string) =>
-    `terraform-provider-${type}_v1.1.0_${p}.zip`;
-  await registry.publish({ type, version: "1.0.0", platforms });
-  await registry.publish({ type, version: "1.1.0", platforms, nameArchive });
-  const index = await mirror.get(`${mirrored}${type}/index.json`);
-  expect(index.json()).toEqual({ versions: { "1.0.0": {}, "1.1.0": {} } });
-  for (const version of ["1.0.0", "1.1.0"])
-    expect(
-      (await mirror.get(`${mirrored}${type}/${version}.json`)).status,
-    ).toBe(200);
-});
+let types = 0;
+const [b, c] = ["b".repeat(64), "c".repeat(64)];
 
-it.each(["other_v1.0.0_linux_amd64", "other_1.0.1_plan9_386"])(
-  "a name of another version or platform stays refused, though it is signed: %s",
-  async (name) => {
-    const type = "other";
-    const nameArchive = () => `terraform-provider-${name}.zip`;
-    const release = { type, version: "1.0.1", platforms: ["linux_amd64"] };
-    await registry.publish({ ...release, nameArchive });
-    const answer = await mirror.get(`${mirrored}other/1.0.1.json`);
-    expect(answer.status).toBe(502);
-    expect(answer.body.toString()).toContain("its filename is");
-  },
-);
-
-it("lines for what is no archive decide nothing, whatever they are", async () => {
-  const name = "terraform-provider-beside_1.0.0";
-  const [a, b] = ["a".repeat(64), "b".repeat(64)];
-  await registry.publish({
-    ...{ type: "beside", version: "1.0.0", platforms },
-    editChecksums: (text) =>
-      `${b}${b}  ${name}_manifest.json\n${text}${a}  ${name}_SBOM.json\n` +
+it.each<[string, (sums: string, name: string) => string, string?]>([
+  [
+    "lines for what is no archive decide nothing, whatever they are",
+    (sums, name) =>
+      `${b}${b}  ${name}_manifest.json\n${sums}${c}  ${name}_SBOM.json\n` +
       `${b}  ${name}_SBOM.json\nnone  ${name}_source.zip\n`,
-  });
-  expect(Object.keys(await archivesOf("beside"))).toHaveLength(2);
-});
-
-it("two digests for one archive stay refused, in any of its writings", async () => {
-  const b = "b".repeat(64);
-  for (const [type, name] of [
-    ["doubt", "terraform-provider-doubt_1.0.0_linux_amd64.zip"],
-    ["doubts", "terraform-provider-doubts-v1.0.0-linux-amd64.zip"],
-    ["doubted", "terraform-provider-doubted_1.0.0_darwin_arm64.zip"],
-  ] as const) {
-    const twice = (text: string) =>
-      `${text}${b}  ${name}\n${"c".repeat(64)} ${name} 120\n`;
-    const release = { type, version: "1.0.0", platforms };
-    await registry.publish({ ...release, editChecksums: twice });
-    const answer = await mirror.get(`${mirrored}${type}/1.0.0.json`);
-    expect(answer.status).toBe(451);
-    expect(answer.body.toString()).toContain(`a second digest for ${name}`);
-  }
-});
-
-it("the usual name counts beside others, and of two others neither", async () => {
-  const type = "twins";
-  const other = "b".repeat(64);
-  const name = `terraform-provider-${type}`;
+  ],
+  [
+    "the usual name counts beside others, and of two others neither",
+    (sums, name) =>
+      `${sums}${b}  ${name.replaceAll("_", "-")}-linux-amd64-debug.zip\n` +
+      `${b}  ${name}_linux_arm_small.zip\n${c}  ${name}_linux_arm_large.zip\n`,
+  ],
+  ...["_linux_amd64.zip", "-linux-amd64.zip", "_darwin_arm64.zip"].map(
+    (end): [string, (sums: string, name: string) => string, string] => [
+      `two digests for one archive stay refused, in any of its writings: ${end}`,
+      (sums, name) => `${sums}${b}  ${name}${end}\n${c} ${name}${end} 120\n`,
+      end,
+    ],
+  ),
+])("%s", async (_, edit, twice) => {
+  const type = `sums${(types += 1)}`;
+  const name = `terraform-provider-${type}_1.0.0`;
   const release = await registry.publish({
     ...{ type, version: "1.0.0", platforms },
-    editChecksums: (text) =>
-      `${text}${other}  ${name}-v1.0.0-linux-amd64-debug.zip\n` +
-      `${other}  ${name}_1.0.0_linux_arm_small.zip\n` +
-      `${"c".repeat(64)}  ${name}_1.0.0_linux_arm_large.zip\n`,
+    editChecksums: (sums) => edit(sums, name),
   });
+  if (twice !== undefined) {
+    const answer = await mirror.get(`${mirrored}${type}/1.0.0.json`);
+    expect(answer.status).toBe(451);
+    expect(answer.body.toString()).toContain(
+      `a second digest for ${name}${twice}`,
+    );
+    return;
+  }
   const archives = await archivesOf(type);
   expect(Object.keys(archives).toSorted()).toEqual(platforms.toSorted());
-  expect(archives.linux_amd64?.hashes).toContain(
-    `zh:${release.archive("linux_amd64").sha256}`,
-  );
+  for (const { platform, sha256 } of release.archives)
+    expect(archives[platform]?.hashes).toContain(`zh:${sha256}`);
 });
 
-describe("a list with parts that are malformed", () => {
-  it("keeps the others, and drops hints for themselves", async () => {
-    for (const version of ["1.0.0", "1.1.0", "1.2.0"])
-      await registry.publish({ type: "parts", version, platforms });
-    registry.script(
-      "versions",
-      faults.body(
-        JSON.stringify({
-          versions: [
-            { version: "1.0.0", protocols: ["5.0", "1; mode=block", 5] },
-            {
-              version: "1.1.0",
-              protocols: "5.0",
-              platforms: [{ os: "linux" }],
-            },
-            { version: "1.2.0", protocols: { a: 1 }, platforms: 3 },
-            { version: 2 },
-            { versions: "3.0.0" },
-            "4.0.0",
-            null,
-            [],
-          ],
-          warnings: [5],
-        }),
-      ),
-    );
-    const index = await mirror.get(`${mirrored}parts/index.json`);
-    expect(index.json()).toEqual({
-      versions: { "1.0.0": {}, "1.1.0": {}, "1.2.0": {} },
-    });
-    const list = await mirror.get(`${published}parts/versions`);
-    const { versions } = list.json() as {
-      versions: { version: string; protocols: string[] }[];
-    };
-    expect(
-      versions.map(({ version, protocols }) => [version, protocols]),
-    ).toEqual([
-      ["1.2.0", []],
-      ["1.1.0", []],
-      ["1.0.0", ["5.0"]],
-    ]);
+it("a list with parts that are malformed keeps the others, and drops hints for themselves", async () => {
+  for (const version of ["1.0.0", "1.1.0", "1.2.0"])
+    await registry.publish({ type: "parts", version, platforms });
+  const protocols = ["5.0", "1; mode=block", 5];
+  const versions = [
+    { version: "1.0.0", protocols },
+    { version: "1.1.0", protocols: "5.0", platforms: [{ os: "linux" }] },
+    { version: "1.2.0", protocols: { a: 1 }, platforms: 3 },
+    ...[{ version: 2 }, { versions: "3.0.0" }, "4.0.0", null, []],
+  ];
+  const list = JSON.stringify({ versions, warnings: [5] });
+  registry.script("versions", faults.body(list));
+  const index = await mirror.get(`${mirrored}parts/index.json`);
+  expect(index.json()).toEqual({
+    versions: { "1.0.0": {}, "1.1.0": {}, "1.2.0": {} },
+  });
+  const document = await mirror.get(`${published}parts/versions`);
+  expect(document.json()).toMatchObject({
+    versions: [
+      { version: "1.2.0", protocols: [] },
+      { version: "1.1.0", protocols: [] },
+      { version: "1.0.0", protocols: ["5.0"] },
+    ],
   });
 });
 

@@ -1,18 +1,29 @@
+import { globSync, readdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { heldWhole } from "../../../src/mirror/archives/download.ts";
+import { barrier } from "../../fakes/barrier.ts";
 import * as faults from "../../fakes/faults.ts";
 import type { Fault } from "../../fakes/faults.ts";
+import { collect, openOnce } from "../../fakes/fetching.ts";
+import type { Release } from "../../fakes/release.ts";
 import type { RequestKind } from "../../fakes/request-log.ts";
 import {
+  digest,
+  expectCut,
   expectRefusal,
+  type Question,
   secret,
+  sha256Of,
   signedUrls,
   startFailingOrigin,
-  type Question,
 } from "../../scenes/failing-origin.ts";
+import { requestsFor } from "../../scenes/provider-requests.ts";
 
 const origin = await startFailingOrigin();
+const { registry, mirror } = origin;
 
-afterEach(() => origin.registry.heal());
+afterEach(() => registry.heal());
 
 function toCanary(scheme: string): Fault {
   return (reply, request) => {
@@ -128,8 +139,8 @@ describe.each<[RequestKind, Question, Faults]>([
     async (_, [fault, outcome = "502 origin-answer"]) => {
       const [status = "", code = ""] = outcome.split(" ");
       const release = await origin.publish();
-      if (kind !== "package") origin.registry.script("package", signedUrls);
-      origin.registry.script(kind, fault);
+      if (kind !== "package") registry.script("package", signedUrls);
+      registry.script(kind, fault);
       const answer = await origin.ask(release, question);
       expectRefusal(answer, Number(status), code);
       expect(origin.isStored(release)).toBe(false);
@@ -138,12 +149,149 @@ describe.each<[RequestKind, Question, Faults]>([
   );
 });
 
+describe("while the list of versions cannot be had", () => {
+  /** Version 1.0.0 is known to the mirror, 2.0.0 came out since. */
+  async function publishSince() {
+    const release = await origin.publish();
+    await origin.ask(release, "index");
+    await origin.ask(release, "version");
+    await registry.publish({ type: release.type, version: "2.0.0" });
+    return requestsFor(mirror, release.type);
+  }
+
+  it.each([
+    ["an error", faults.status(500)],
+    ["nothing", faults.hang],
+  ])(
+    "because of %s, all clients get the known one with its age",
+    async (_, fault) => {
+      const { index } = await publishSince();
+      registry.script("versions", fault);
+      const asked = Array.from({ length: 5 }, () => index());
+      for (const answer of await Promise.all(asked)) {
+        expect(answer.status).toBe(200);
+        expect(answer.json()).toEqual({ versions: { "1.0.0": {} } });
+        expect(answer.headers.age).toMatch(/^\d+$/);
+      }
+    },
+  );
+
+  it("a version that is not in the known one is asked for, and absent only when the origin says so", async () => {
+    const { version } = await publishSince();
+    registry.script("versions", faults.status(500));
+    expect((await version("2.0.0")).status).toBe(200);
+    expectRefusal(await version("3.0.0"), 404, "not-found");
+  });
+
+  it("and neither can a package, a version that is not known is a failure", async () => {
+    const { version } = await publishSince();
+    registry.script("versions", faults.status(500));
+    registry.script("package", faults.status(500));
+    expectRefusal(await version("2.0.0"), 502, "origin-status");
+    const known = await version("1.0.0");
+    expect(known.status).toBe(200);
+    expect(known.headers.age).toMatch(/^\d+$/);
+  });
+});
+
+/** What came wrong is refused at once for minutes. */
+async function expectRemembered(release: Release): Promise<void> {
+  registry.heal();
+  registry.requests.clear();
+  expectRefusal(await origin.ask(release, "archive"), 451, "archive-digest");
+  expect(registry.requests.count("archive")).toBe(0);
+}
+
+describe("an archive that is cut on its way", () => {
+  it("is whole for all clients, with one more request", async () => {
+    const release = await origin.publish();
+    const held = barrier();
+    const late = faults.all(faults.cut(200_000), held.beforeHeaders);
+    registry.script("archive", [late]);
+    registry.requests.clear();
+    const asked = Array.from({ length: 5 }, () =>
+      origin.ask(release, "archive"),
+    );
+    await held.reached;
+    held.release();
+    for (const { status, complete, body } of await Promise.all(asked)) {
+      expect([status, complete]).toEqual([200, true]);
+      expect(digest(body)).toBe(sha256Of(release));
+    }
+    expect(registry.requests.count("archive")).toBe(2);
+    // Clients need not wait for the disk.
+    await expect.poll(() => origin.isStored(release)).toBe(true);
+  });
+
+  it("and goes on with other bytes is never whole", async () => {
+    const release = await origin.publish();
+    registry.script("archive", [faults.cut(200_000), faults.alteredByte(-1)]);
+    expectRefusal(await origin.ask(release, "archive"), 451, "archive-digest");
+    expect(origin.isStored(release)).toBe(false);
+    await expectRemembered(release);
+  });
+});
+
+/** Nothing says what the rest would be the rest of. */
+const untagged: Fault = (reply) => {
+  const named = Object.entries(reply.headers);
+  const headers = Object.fromEntries(named.filter(([name]) => name !== "ETag"));
+  return { ...reply, headers };
+};
+const endless = faults.all(faults.grown(10 * 1024 * 1024), faults.chunked);
+
+it.each<[string, Fault, "is refused" | "is whole"]>([
+  ["with another last byte", faults.alteredByte(-1), "is refused"],
+  ["cut without a length", faults.cutUnannounced(200_000), "is refused"],
+  ["with a byte too many", faults.grown(1), "is refused"],
+  ["cut", faults.all(untagged, faults.cut(200_000)), "is whole"],
+  ["cut again and again", faults.cut(70_000), "is whole"],
+  ["larger than the limit without a length", endless, "is whole"],
+])(
+  "an archive larger than 8 MiB that comes %s is a cut transfer, and the next one %s",
+  async (_, fault, then) => {
+    const release = await origin.publish(heldWhole + 300_000);
+    const held = barrier();
+    // The answer has begun before the transfer goes wrong.
+    registry.script("archive", faults.all(fault, held.afterBytes(69_000)));
+    const { filename } = release.archive("linux_amd64");
+    const path = `/providers/registry.terraform.io/acme/${release.type}/${filename}`;
+    const answer = await openOnce(new URL(path, mirror.url).href, {
+      ca: readFileSync(mirror.caFile, "utf8"),
+    });
+    held.release();
+    const { body, whole: complete } = await collect(answer);
+    expectCut({ status: answer.statusCode, complete, body }, release);
+    expect(origin.isStored(release)).toBe(false);
+    if (then === "is refused") await expectRemembered(release);
+    else await origin.expectHealed(release, "archive");
+  },
+);
+
+it("an archive is whole when only bytes beyond the announced length follow", async () => {
+  const release = await origin.publish();
+  registry.script("archive", faults.excess(1000));
+  const answer = await origin.ask(release, "archive");
+  expect(answer.complete).toBe(true);
+  expect(digest(answer.body)).toBe(sha256Of(release));
+});
+
 describe("after all of this", () => {
   it("the mirror has logged no secret and asked no address that was refused", () => {
-    expect(origin.mirror.log.length).toBeGreaterThan(50);
-    expect(JSON.stringify(origin.mirror.log)).not.toContain(secret);
+    expect(mirror.log.length).toBeGreaterThan(50);
+    expect(JSON.stringify(mirror.log)).not.toContain(secret);
     expect(origin.canary.connections).toBe(0);
-    for (const { headers } of origin.registry.requests)
+    for (const { headers } of registry.requests)
       expect(headers.authorization).toBe(`Bearer ${secret}`);
+  });
+
+  it("every file in the blob store is what its name says, and nothing is left in staging", async () => {
+    await mirror.stop();
+    const { directory } = mirror;
+    const files = globSync("blobs/v1/sha256/*/*", { cwd: directory });
+    expect(files.length).toBeGreaterThan(5);
+    for (const file of files)
+      expect(digest(readFileSync(join(directory, file)))).toBe(basename(file));
+    expect(readdirSync(join(directory, "staging"))).toEqual([]);
   });
 });

@@ -1,12 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { failure } from "../../../src/errors/index.ts";
-import { failing } from "../../scenes/failing.ts";
+import { parseProviderAddress } from "../../../src/address/provider-address.ts";
+import { parseVersionConstraint } from "../../../src/address/version-constraint.ts";
+import { parseVersion } from "../../../src/address/version.ts";
 import {
   formatQuestion,
   parseWhyPath,
   parseWhySpec,
   explainError,
+  tellRule,
 } from "../../../src/mirror/why/why.ts";
+import { parsePolicy } from "../../../src/trust/policy.ts";
+import { failing } from "../../scenes/failing.ts";
 
 const host = "registry.terraform.io";
 const hosts = { configured: new Set([host]), allowsOthers: true };
@@ -67,4 +72,35 @@ describe("the answer to an error", () => {
     const flaw = new TypeError("a flaw");
     expect(() => explainError(flaw)).toThrow(flaw);
   });
+});
+
+it("the line that decides about a version is named", () => {
+  const day = 86_400_000;
+  const policy = parsePolicy({
+    ...{ default: "allow", minimumAge: 3 * day },
+    rules: [
+      { match: "*/acme/*", action: "deny" },
+      {
+        ...{ match: "*/hashicorp/*", action: "deny" },
+        versions: parseVersionConstraint("< 2"),
+      },
+      {
+        ...{ match: "*/hashicorp/*", action: "allow", minimumAge: 15 * day },
+        versions: parseVersionConstraint(">= 3"),
+      },
+    ],
+  });
+  const provider = parseProviderAddress("hashicorp/random");
+  const tell = (version: string) =>
+    tellRule(policy, { provider, version: parseVersion(version) });
+  expect(tell("1.0.0")).toBe(
+    "registry.terraform.io/hashicorp/random 1.0.0 is denied by policy.rules[1] (deny */hashicorp/*, versions < 2.0.0).",
+  );
+  expect(tell("3.1.0")).toBe(
+    "registry.terraform.io/hashicorp/random 3.1.0 is allowed by policy.rules[2] (allow */hashicorp/*, versions >= 3.0.0), once it is 15d old (policy.rules[2].minimumAge).",
+  );
+  // Its range covers the prerelease without naming it, so that its age holds.
+  expect(tell("3.1.0-rc1")).toBe(
+    "registry.terraform.io/hashicorp/random 3.1.0-rc1 is allowed by policy.default, once it is 15d old (policy.rules[2].minimumAge).",
+  );
 });
