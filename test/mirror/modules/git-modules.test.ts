@@ -11,6 +11,7 @@ import {
   getArchive,
   locate,
   makeModuleScene,
+  placeOf,
   removeBlobs,
 } from "../../scenes/module-scene.ts";
 
@@ -49,7 +50,7 @@ describe("modules from git", () => {
     await repository.git("tag", `it's-"a"&b$1`);
     await repository.commit({ "main.tf": "# two" });
     const refs = {
-      tag: "?ref=v1.0.0",
+      tag: "//modules/vpc?ref=v1.0.0",
       annotated: "?ref=v1.0.0-annotated&depth=1",
       branch: "?ref=feature/x",
       commit: `?ref=${first}`,
@@ -69,7 +70,9 @@ describe("modules from git", () => {
     };
     for (const [module, query] of Object.entries(refs)) {
       publish(module, gitUrl("refs") + query);
-      expect((await locate(mirror, module)).status, module).toBe(204);
+      const { headers } = await locate(mirror, module);
+      const file = `archive.tar.gz${module === "tag" ? "//modules/vpc" : ""}`;
+      expect(headers["x-terraform-get"]).toBe(placeOf(mirror, module, file));
       const { body } = await getArchive(mirror, module);
       const text = module.endsWith("head") ? "# two" : "# one";
       expect(await unpack(body), module).toEqual({ "main.tf": text });

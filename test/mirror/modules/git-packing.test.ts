@@ -183,6 +183,7 @@ describe("a commit", () => {
       Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`f${n}`, ""])),
       "more than 20 members",
     ],
+    ["more to list", { [`${"folder-n/".repeat(60)}f`]: "" }, "says too much"],
     ["more folders", { [`${"d/".repeat(81)}f`]: "" }, "more than 80 files and"],
   ])(
     "with %s is refused before its archive begins",

@@ -1,8 +1,15 @@
+import { writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { tarGz, zip } from "../../fakes/module-archive.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import {
+  blobOf,
+  startMirror,
+  type RunningMirror,
+} from "../../running-mirror.ts";
+import { digestOf } from "../bundles/bundles.ts";
 import {
   codeOf,
+  getArchive,
   locate,
   makeModuleScene,
   moduleBase,
@@ -72,6 +79,19 @@ describe("modules from archives", () => {
       `${moduleBase}/packed/aws/1.0.0/archive.zip`,
     );
     expect(other.status).toBe(404);
+  });
+
+  it("are fetched once for many clients at once, and again where the stored archive was damaged", async () => {
+    const bytes = await tarGz([["main.tf", "# many"]]);
+    const url = scene.origin.serve("/files/many.tar.gz", bytes);
+    scene.origin.publish("acme/many/aws", "1.0.0", url);
+    const many = Array.from({ length: 20 }, () => getArchive(mirror, "many"));
+    for (const { body } of await Promise.all(many)) expect(body).toEqual(bytes);
+    expect(scene.origin.count("many.tar.gz")).toBe(1);
+    const damaged = Buffer.from(bytes).fill(0, 20, 30);
+    writeFileSync(blobOf(mirror, digestOf(bytes)), damaged);
+    expect((await getArchive(mirror, "many")).body).toEqual(bytes);
+    expect(scene.origin.count("many.tar.gz")).toBe(2);
   });
 
   it("keep their first content, also when it has to be fetched again", async () => {
