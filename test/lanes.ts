@@ -100,7 +100,7 @@ export const groups: Readonly<Record<string, Group>> = {
       "test/commands/lock/lock-other-mirrors.test.ts",
       "test/mirror/cache/unknown-providers.test.ts",
       "test/mirror/upkeep/retention.test.ts",
-      "test/mirror/modules/{stored-modules,damaged-lists,ages}.test.ts",
+      "test/mirror/modules/ages.test.ts",
       "test/server/unexpected-errors.test.ts",
     ],
   },

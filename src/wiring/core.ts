@@ -272,8 +272,7 @@ export function wireCore(
     releases: cache(moduleReleaseRecords(records)),
     limits: { ...downloadLimits, ...limits },
     patience: limits.answer,
-    verify: (module, format, archive) =>
-      moduleThreads.verify(module, format, archive),
+    threads: moduleThreads,
     onFailed: (module, error) =>
       logger.warn(
         { module, error: (error as Error).message },

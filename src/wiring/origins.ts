@@ -6,7 +6,6 @@ import {
 import type { Hostname } from "../address/hostname.ts";
 import { openWorkRoom, type ArchiveStore } from "../mirror/archives/room.ts";
 import type { Clock } from "../mirror/cache/clock.ts";
-import { GitPacker } from "../mirror/modules/git-packing.ts";
 import type { ModuleOrigin } from "../mirror/modules/module-mirror.ts";
 import type {
   ReleaseOrigin,
@@ -22,7 +21,6 @@ import { ModuleRegistry } from "../origin/registries/module-registry.ts";
 import { ProviderRegistry } from "../origin/registries/provider-registry.ts";
 import { ServiceDiscovery } from "../origin/registries/service-discovery.ts";
 import type { Logger } from "../telemetry/logger.ts";
-import { moduleLimits } from "../verification/archives/limits.ts";
 import { settingsOf, type wireClients } from "./clients.ts";
 
 interface Surroundings extends ArchiveStore {
@@ -42,7 +40,6 @@ export function wireOrigins(
 ) {
   const { freshness, proxy, searchPath } = configuration;
   const limits = originLimits(configuration.limits);
-  const packing = new GitPacker(moduleLimits);
   const providers = new Map<Hostname, ReleaseOrigin>();
   const modules = new Map<Hostname, ModuleOrigin>();
   for (const [hostname, origin] of configuration.origins) {
@@ -67,7 +64,7 @@ export function wireOrigins(
       providers.set(hostname, { ...common, registry, freshFor });
       const files = new FolderModules(folder, limits);
       const asked = { registry: files, sources: files };
-      modules.set(hostname, { ...asked, freshFor, packing });
+      modules.set(hostname, { ...asked, freshFor });
       continue;
     }
     const client = clients.make(origin, token?.secret);
@@ -95,7 +92,6 @@ export function wireOrigins(
         findCommit: (source, signal) => git.findCommit(source, signal),
         fetchCommit: (...asked) => git.fetchCommit(...asked),
       },
-      packing,
     });
   }
   return { providers, modules };

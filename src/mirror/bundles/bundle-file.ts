@@ -1,5 +1,5 @@
 import { createHash, hash } from "node:crypto";
-import { constants } from "node:fs";
+import { constants, createReadStream } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { extract, type Header } from "tar-stream";
 import * as z from "zod";
@@ -22,6 +22,8 @@ import type { ReleaseEvidence } from "../releases/evidence.ts";
 import { formatRelease, type ReleaseProof } from "../releases/release.ts";
 
 export const manifestName = "manifest.json";
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** One text for each, so that no other text leads to the same. */
 function named<T>(parse: (text: string) => T, format: (one: T) => string) {
@@ -84,8 +86,8 @@ export function formatManifest(manifest: BundleManifest): string {
 }
 
 /** Throws for another form, RangeError with the reason for a content that is none: each carried item belongs to a release, and everything is listed once. */
-function parseManifest(text: string): BundleManifest {
-  const manifest = shape.parse(JSON.parse(text));
+function parseManifest(bytes: Uint8Array): BundleManifest {
+  const manifest = shape.parse(JSON.parse(utf8.decode(bytes)));
   const { releases, modules } = manifest;
   const members = listMembers(manifest);
   const listed = [
@@ -153,29 +155,6 @@ export function formatProof({
   return Buffer.from(`${JSON.stringify(proof, null, 2)}\n`);
 }
 
-/** Throws for what is not a proof. */
-function parseProof(bytes: Uint8Array): ReleaseEvidence {
-  const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  const { document, signature, keys } = proofShape.parse(
-    JSON.parse(text.decode(bytes)),
-  );
-  return {
-    document: Buffer.from(document, "utf8"),
-    signature:
-      signature === null ? undefined : Buffer.from(signature, "base64"),
-    keys,
-  };
-}
-
-/** Bytes of the largest proof that the limits of its parts allow, in JSON. */
-export function largestProof(limits: {
-  readonly checksums: number;
-  readonly signature: number;
-  readonly keys: number;
-}): number {
-  return 2 * (limits.checksums + limits.signature + limits.keys);
-}
-
 /** Bytes of each. */
 export interface BundleLimits {
   readonly manifest: number;
@@ -234,12 +213,31 @@ export class BundleFile {
     try {
       const stats = await handle.stat();
       if (!stats.isFile()) throw refuse(path, "it is not a file");
-      const { manifest, size } = await readManifest(
-        path,
-        handle,
-        limits.manifest,
-        sha256,
-      );
+      const header = await readHeader(handle, 0);
+      if (header?.name !== manifestName)
+        throw refuse(path, `it does not begin with ${manifestName}`);
+      const { size } = header;
+      if (!(size <= limits.manifest))
+        throw refuse(
+          path,
+          `its manifest has more than ${limits.manifest} bytes`,
+        );
+      const bytes = await readWhole(handle, block, size);
+      if (bytes.length < size) throw refuse(path, "its manifest is cut short");
+      const got = hash("sha256", bytes);
+      if (sha256 !== undefined && got !== sha256)
+        throw refuse(
+          path,
+          `the SHA-256 of its manifest is ${got}, expected ${sha256}`,
+        );
+      let manifest: BundleManifest;
+      try {
+        manifest = parseManifest(bytes);
+      } catch (error) {
+        const isNone = error instanceof RangeError;
+        const unknown = "its manifest is not in a form that is known";
+        throw refuse(path, isNone ? error.message : unknown, error);
+      }
       const { proofs, archives, moduleArchives } = manifest;
       if (
         proofs.some((one) => one.size > limits.proof) ||
@@ -297,31 +295,28 @@ export class BundleFile {
 
   /** A proof, whole and with its digest; throws bundle-refused. */
   async readProof(sha256: Sha256): Promise<ReleaseEvidence> {
-    const pieces = await Array.fromAsync(this.read(sha256), (piece) =>
-      Uint8Array.from(piece),
-    );
-    const bytes = Buffer.concat(pieces);
+    const bytes = Buffer.concat(await Array.fromAsync(this.read(sha256)));
     this.#expectDigest(sha256, hash("sha256", bytes));
     try {
-      return parseProof(bytes);
+      const text = utf8.decode(bytes);
+      const { document, signature, keys } = proofShape.parse(JSON.parse(text));
+      return {
+        document: Buffer.from(document, "utf8"),
+        signature:
+          signature === null ? undefined : Buffer.from(signature, "base64"),
+        keys,
+      };
     } catch (cause) {
       const problem = `${sha256} is not in a form that is known`;
       throw refuse(`A proof of ${this.#path}`, problem, cause);
     }
   }
 
-  /** The content as it lies there; a piece is valid until the next one is asked for, and the reader compares the digest. */
-  async *read(sha256: Sha256): AsyncGenerator<Uint8Array> {
+  /** The content as it lies there; the reader compares the digest. */
+  read(sha256: Sha256): AsyncIterable<Uint8Array> {
     const place = this.#places.get(sha256);
     if (place === undefined) throw refuse(this.#path, `it has no ${sha256}`);
-    const { size, start } = place;
-    const buffer = Buffer.allocUnsafeSlow(Math.min(readSize, size));
-    for (let read = 0; read < size; read += buffer.length) {
-      const piece = buffer.subarray(0, size - read);
-      if (!(await fill(piece, this.#handle, start + read)))
-        throw refuse(this.#path, "it is cut short");
-      yield piece;
-    }
+    return readAt(this.#handle, place.start, place.size);
   }
 
   async close(): Promise<void> {
@@ -342,46 +337,13 @@ function refuse(
   return failure("bundle-refused", path, problem, { cause });
 }
 
-async function readManifest(
-  path: string,
-  handle: FileHandle,
-  most: number,
-  expectedSha256: string | undefined,
-): Promise<{ readonly manifest: BundleManifest; readonly size: number }> {
-  const header = await readHeader(handle, 0);
-  if (header?.name !== manifestName)
-    throw refuse(path, `it does not begin with ${manifestName}`);
-  const { size } = header;
-  if (!(size <= most))
-    throw refuse(path, `its manifest has more than ${most} bytes`);
-  const bytes = Buffer.allocUnsafeSlow(size);
-  if (!(await fill(bytes, handle, block)))
-    throw refuse(path, "its manifest is cut short");
-  const sha256 = hash("sha256", bytes);
-  if (expectedSha256 !== undefined && sha256 !== expectedSha256)
-    throw refuse(
-      path,
-      `the SHA-256 of its manifest is ${sha256}, expected ${expectedSha256}`,
-    );
-  try {
-    const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-    return { manifest: parseManifest(decoder.decode(bytes)), size };
-  } catch (error) {
-    const isNone = error instanceof RangeError;
-    const unknown = "its manifest is not in a form that is known";
-    throw refuse(path, isNone ? error.message : unknown, error);
-  }
-}
-
 /** The regular file that one block describes alone: without long names, attributes and holes, which take blocks of their own. */
 async function readHeader(
   handle: FileHandle,
   position: number,
 ): Promise<Header | undefined> {
-  const bytes = Buffer.alloc(block);
-  if (!(await fill(bytes, handle, position))) return undefined;
   const tar = extract();
-  tar.end(bytes);
+  tar.end(await readWhole(handle, position, block));
   try {
     for await (const { header } of tar)
       return header.type === "file" ? header : undefined;
@@ -395,19 +357,19 @@ function fillUp(size: number): number {
   return Math.ceil(size / block) * block;
 }
 
-/** Returns false where the file ends before the buffer is full. */
-async function fill(
-  buffer: Buffer,
-  handle: FileHandle,
-  position: number,
-): Promise<boolean> {
-  for (let read = 0; read < buffer.length;) {
-    const rest = buffer.subarray(read);
-    const { bytesRead } = await handle.read(
-      ...([rest, 0, rest.length, position + read] as const),
-    );
-    if (bytesRead === 0) return false;
-    read += bytesRead;
-  }
-  return true;
+/** What the file has of these bytes. */
+async function* readAt(
+  { fd }: FileHandle,
+  start: number,
+  size: number,
+): AsyncGenerator<Uint8Array> {
+  if (size === 0) return;
+  const range = { start, end: start + size - 1, highWaterMark: readSize };
+  // Of a handle, each stream would leave a listener.
+  const file = createReadStream("", { fd, autoClose: false, ...range });
+  yield* file as AsyncIterable<Uint8Array>;
+}
+
+async function readWhole(handle: FileHandle, start: number, size: number) {
+  return Buffer.concat(await Array.fromAsync(readAt(handle, start, size)));
 }

@@ -233,7 +233,17 @@ async function judgeRelease(
   const origin = catalog.originOf(provider);
   const request = await admission.openVersion(address, { origin, rules });
   const known = await catalog.peekRelease(address);
-  const evidence = await verify(request, bundle, proof, known);
+  // A proof that was left out has to be known.
+  let evidence = known?.trust.evidence.findLast(({ isGood }) => isGood);
+  if (bundle.carries(proof)) {
+    const { policy, judge, clock } = origin;
+    const claim = await bundle.readProof(proof);
+    const now = clock.now();
+    const prepared = prepareProof(address, claim, policy, judge.library, now);
+    evidence = await judgeEvidence(address, prepared, [], judge);
+  }
+  if (evidence === undefined)
+    throw failure("bundle-incomplete", formatRelease(address));
   const packages: ReleasePackage[] = [];
   for (const [name, claimed] of Object.entries(archives)) {
     const found = evidence.packages.get(name);
@@ -272,26 +282,6 @@ export function takeBundled(
     keys: isKnown ? before.keys : [],
     offered: names && new Set([...names, ...platforms]),
   };
-}
-
-/** Verifies the carried proof; one that was left out has to be known. */
-async function verify(
-  { address, origin }: ReleaseRequest,
-  bundle: BundleFile,
-  proof: Sha256,
-  known: KnownRelease | undefined,
-): Promise<StoredEvidence> {
-  if (!bundle.carries(proof)) {
-    const newest = known?.trust.evidence.findLast(({ isGood }) => isGood);
-    if (newest === undefined)
-      throw failure("bundle-incomplete", formatRelease(address));
-    return newest;
-  }
-  const { policy, judge, clock } = origin;
-  const claim = await bundle.readProof(proof);
-  const now = clock.now();
-  const prepared = prepareProof(address, claim, policy, judge.library, now);
-  return judgeEvidence(address, prepared, [], judge);
 }
 
 async function expectAtHand(

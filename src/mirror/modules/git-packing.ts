@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { createReadStream } from "node:fs";
 import {
   mkdir,
@@ -19,17 +20,19 @@ import {
   type GitSurroundings,
 } from "../../origin/git/git-process.ts";
 import type { GitCheckout } from "../../origin/git/repository.ts";
+import {
+  type ArchiveLimits,
+  moduleLimits,
+} from "../../verification/archives/limits.ts";
 import { findEscape, followLink } from "../../verification/archives/members.ts";
 
-interface PackLimits {
-  readonly entries: number;
-  readonly expandedBytes: number;
-}
+type PackLimits = Pick<ArchiveLimits, "entries" | "expandedBytes">;
 
 /** A commit of which the mirror cannot make an archive that is equal to what clients would fetch. */
 export class NotPackable extends Error {}
 
-const atOnce = 2;
+/** Checkouts at once. */
+const turn = pLimit(2);
 /** Files and folders that are looked at for each file that a module may have, and bytes of git's list. */
 const visitsPerEntry = 4;
 const listedPerEntry = 768;
@@ -39,46 +42,30 @@ const largestAttributes = 1024 * 1024;
 const deepest = 16;
 const mostLinks = 1_000;
 
-/** Makes archives of commits, a bounded number at once: what a client's own checkout has, the same bytes each time. */
-export class GitPacker {
-  readonly #limits: PackLimits;
-  readonly #turn = pLimit(atOnce);
-
-  constructor(limits: PackLimits) {
-    this.#limits = limits;
-  }
-
-  async *pack(
-    module: string,
-    { repository, commit, room, signal }: GitCheckout,
-  ): AsyncGenerator<Uint8Array> {
-    const git = { ...repository, signal };
-    try {
-      const files = await this.#turn(async () => {
-        const folder = await checkOut(git, commit, this.#limits, room.hold);
-        return listFiles(folder, this.#limits);
-      });
-      // The checkout no longer grows, and the archive has its own reservation.
-      room.release();
-      yield* writeArchive(files, signal);
-    } catch (error) {
-      throw translate(module, error, signal);
-    }
-  }
-}
-
-function translate(
+/** Makes a tar.gz of what a client's own checkout has, the same bytes each time. */
+export async function* packCommit(
   module: string,
-  error: unknown,
-  signal: AbortSignal,
-): unknown {
-  const options = { cause: error };
-  const late = "packing it took too long";
-  if (signal.reason instanceof ProvenderError) return signal.reason;
-  if (signal.aborted) return failure("origin-timeout", module, late, options);
-  if (error instanceof RangeError || error instanceof GitFailed)
-    return failure("module-archive-refused", module, error.message, options);
-  return error;
+  { repository, commit, room, signal }: GitCheckout,
+  limits: PackLimits = moduleLimits,
+): AsyncGenerator<Uint8Array> {
+  const git = { ...repository, signal };
+  try {
+    const files = await turn(async () => {
+      const folder = await checkOut(git, commit, limits, room.hold);
+      return listFiles(folder, limits);
+    });
+    // The checkout no longer grows, and the archive has its own reservation.
+    room.release();
+    yield* writeArchive(files, signal);
+  } catch (cause) {
+    const late = "packing it took too long";
+    if (signal.reason instanceof ProvenderError) throw signal.reason;
+    if (signal.aborted)
+      throw failure("origin-timeout", module, late, { cause });
+    if (cause instanceof RangeError || cause instanceof GitFailed)
+      throw failure("module-archive-refused", module, cause.message, { cause });
+    throw cause;
+  }
 }
 
 /**
@@ -125,7 +112,8 @@ async function listTree(
 ): Promise<readonly TreeEntry[]> {
   const args = ["ls-tree", "-r", "-t", "-l", "-z", "--full-tree", commit];
   const printed = await runGit(args, git, most * listedPerEntry);
-  const lines = decode(printed).split("\0").slice(0, -1);
+  if (!isUtf8(printed)) throw new RangeError("a member's name is not UTF-8");
+  const lines = printed.toString("utf8").split("\0").slice(0, -1);
   if (lines.length > most * visitsPerEntry)
     throw tooMany(most * visitsPerEntry, "files and folders");
   const folders = new Set([""]);
@@ -157,14 +145,6 @@ async function listTree(
   const escape = findEscape(names.map((name) => ({ name, kind: "file" })));
   if (escape !== undefined) throw new RangeError(escape);
   return entries;
-}
-
-function decode(bytes: Buffer): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch (error) {
-    throw new RangeError("a member's name is not UTF-8", { cause: error });
-  }
 }
 
 /** Judged by its text, so that nobody learns from a refusal what this disk has elsewhere. */

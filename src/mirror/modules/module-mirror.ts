@@ -6,9 +6,7 @@ import {
 } from "../../address/module-address.ts";
 import type { ArchiveFormat } from "../../address/module-archive-name.ts";
 import {
-  type ArchiveSource,
   type Checksum,
-  type GitSource,
   type ModuleSource,
   parseModuleSource,
   resolveLocation,
@@ -26,7 +24,7 @@ import type { OriginVersions } from "../../origin/registries/registry-answers.ts
 import type { RecordStore } from "../../store/records/record-store.ts";
 import { decideByAge } from "../../trust/age.ts";
 import { decideByRules } from "../../trust/policy.ts";
-import type { OpenArchive as OpenFile } from "../../verification/archives/open-archive.ts";
+import type { ArchiveThreads } from "../../verification/archives/threads.ts";
 import type {
   Archives,
   NearestOrigin,
@@ -59,7 +57,7 @@ import {
   type Listed,
   nothingAdmitted,
 } from "../trust/left-out.ts";
-import { type GitPacker, NotPackable } from "./git-packing.ts";
+import { NotPackable, packCommit } from "./git-packing.ts";
 import type { ModulePins } from "./pins.ts";
 import { listModuleVersions } from "./records.ts";
 import {
@@ -80,7 +78,6 @@ export interface ModuleOrigin {
   readonly sources: ModuleSources;
   /** Milliseconds for which a list is fresh, if not the default. */
   readonly freshFor?: number | undefined;
-  readonly packing: GitPacker;
 }
 
 interface Surroundings extends ArchiveStore {
@@ -98,12 +95,7 @@ interface Surroundings extends ArchiveStore {
   readonly offline: boolean;
   /** Milliseconds that a location waits for its archive; clients wait 10 s. */
   readonly patience: number;
-  /** Looks an archive through, in a thread. */
-  readonly verify: (
-    module: string,
-    format: ArchiveFormat,
-    archive: OpenFile,
-  ) => Promise<void>;
+  readonly threads: ArchiveThreads;
   readonly onVanished: (
     module: ModuleAddress,
     versions: readonly Version[],
@@ -372,9 +364,24 @@ export class ModuleMirror {
       if (offered) await this.#around.pins.expectSame(address, offered);
       return { foreign: source.getter };
     }
-    const origin = this.#originOf(address.module);
-    const open = (signal: AbortSignal) =>
-      openSource(origin, address, source, release, signal);
+    const { sources } = this.#originOf(address.module);
+    const name = formatModuleRelease(address);
+    const open = async (signal: AbortSignal): Promise<Incoming> => {
+      if (source.kind === "archive") {
+        const ending = new AbortController();
+        const either = AbortSignal.any([signal, ending.signal]);
+        const opened = await sources.openArchive(source, name, either);
+        return { ...source, ...opened, close: () => ending.abort() };
+      }
+      const { location, base, commit } = release;
+      const checkout = await sources.fetchCommit(source, commit, signal);
+      return {
+        body: packCommit(name, checkout),
+        ...{ format: "tar.gz", subdirectory: source.subdirectory },
+        ...{ commit: checkout.commit, place: { location, base } },
+        close: () => checkout.close(),
+      };
+    };
     return this.#fetch(address, open, asker);
   }
 
@@ -479,7 +486,7 @@ export class ModuleMirror {
     incoming: Incoming,
     signal: AbortSignal,
   ): Promise<ModuleArchive> {
-    const { blobs, pins, verify } = this.#around;
+    const { blobs, pins, threads } = this.#around;
     const { body, size, format, subdirectory, commit, place } = incoming;
     const name = formatModuleRelease(address);
     const named = { subject: "the module", size };
@@ -508,7 +515,7 @@ export class ModuleMirror {
         );
       const sha256 = spool.digest();
       const opened = { fd: spool.handle.fd, size: spool.written };
-      await verify(name, format, opened);
+      await threads.verify(name, format, opened);
       const archive = { sha256, format, subdirectory, commit };
       const offered = { digest: commit ?? sha256, commit, place, archive };
       const kept = known ?? (await pins.admit(address, offered)).archive;
@@ -583,29 +590,6 @@ function sourceOf(
   { location, base }: ModulePlace,
 ): ModuleSource {
   return parseModuleSource(formatModuleRelease(address), location, base);
-}
-
-async function openSource(
-  { sources, packing }: ModuleOrigin,
-  address: ModuleReleaseAddress,
-  source: ArchiveSource | GitSource,
-  { location, base, commit }: ModuleRelease,
-  signal: AbortSignal,
-): Promise<Incoming> {
-  const name = formatModuleRelease(address);
-  if (source.kind === "archive") {
-    const ending = new AbortController();
-    const either = AbortSignal.any([signal, ending.signal]);
-    const opened = await sources.openArchive(source, name, either);
-    return { ...source, ...opened, close: () => ending.abort() };
-  }
-  const checkout = await sources.fetchCommit(source, commit, signal);
-  return {
-    body: packing.pack(name, checkout),
-    ...{ format: "tar.gz", subdirectory: source.subdirectory },
-    ...{ commit: checkout.commit, place: { location, base } },
-    close: () => checkout.close(),
-  };
 }
 
 /** Milliseconds that a list waits for the dates of its versions. */

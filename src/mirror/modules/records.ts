@@ -14,6 +14,7 @@ import type { Candidate } from "../../trust/candidates.ts";
 import type { MetadataRecords } from "../cache/metadata-cache.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import {
+  asDecided,
   formatModuleRelease,
   unknownModule,
   type ModuleRelease,
@@ -91,13 +92,10 @@ export function moduleReleaseRecords(
 /** Lists the candidates that the record of a release has, also those that the bounds of `trust list` left out. */
 export async function listOffered(
   records: RecordStore,
-  { provider, version }: ReleaseAddress,
+  address: ReleaseAddress,
 ): Promise<readonly Omit<Candidate, "since">[]> {
-  const { hostname, namespace, type } = provider;
-  const release = await records.read(
-    ["module_pins", hostname, namespace, ...type.split("/"), version],
-    readModuleTrust,
-  );
+  const { version } = address;
+  const release = await records.read(pinKey(address), readModuleTrust);
   return (release?.contents ?? []).flatMap(({ digest, noted: reason }) =>
     reason === "other-content"
       ? [{ version, sha256sums: digest, reason, fingerprint: undefined }]
@@ -110,7 +108,7 @@ export function readModule(
   records: RecordStore,
   address: ModuleReleaseAddress,
 ): Promise<ModuleTrust | undefined> {
-  return records.read(trustKey(address), readModuleTrust);
+  return records.read(pinKey(asDecided(address)), readModuleTrust);
 }
 
 /** Changes a release; no change of any process is lost, and `change` may be called more than once. Durable on return. */
@@ -119,7 +117,8 @@ export function changeModule(
   address: ModuleReleaseAddress,
   change: (before: ModuleTrust) => ModuleTrust,
 ): Promise<void> {
-  return records.change(trustKey(address), readModuleTrust, (before) => {
+  const key = pinKey(asDecided(address));
+  return records.change(key, readModuleTrust, (before) => {
     const after = change(before ?? unknownModule);
     const { pinned, contents: evidence } = after;
     return after === before ? before : { pinned, evidence };
@@ -162,8 +161,9 @@ function releaseKey({ module, version }: ModuleReleaseAddress): RecordKey {
   return ["module_releases", ...partsOf(module), version];
 }
 
-function trustKey({ module, version }: ModuleReleaseAddress): RecordKey {
-  return ["module_pins", ...partsOf(module), version];
+function pinKey({ provider, version }: ReleaseAddress): RecordKey {
+  const { hostname, namespace, type } = provider;
+  return ["module_pins", hostname, namespace, ...type.split("/"), version];
 }
 
 function partsOf({ hostname, namespace, name, system }: ModuleAddress) {

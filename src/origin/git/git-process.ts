@@ -3,7 +3,6 @@ import { opendir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** Limits of a program, and of the folder in which it works. */
 interface GitBounds {
   /** Bytes of memory of each of its processes. */
   readonly memory: number;
@@ -69,20 +68,44 @@ const settings = [
 ];
 
 /**
- * Returns the output of git, which starts without a shell's help in its arguments. It ends with all that it started when
- * the signal aborts, or it writes or says too much.
+ * Returns the output of git. The arguments reach it as they are: the shell expands nothing in them. It ends with all that
+ * it started when the signal aborts, or it writes or says too much.
  */
 export async function runGit(
   args: readonly string[],
   surroundings: GitSurroundings,
   mostOutput = 1 << 20,
 ): Promise<Buffer> {
-  const { folder, bounds, signal, remote, hold } = surroundings;
+  const { folder, bounds, signal, remote } = surroundings;
   signal.throwIfAborted();
+  const limits = [bounds.memory / 1024, bounds.seconds, bounds.bytes / block];
+  const numbers = limits.map((limit) => String(Math.ceil(limit)));
   const all = [...settings, ...(remote?.settings ?? [])];
   const command = ["git", ...all.flatMap((one) => ["-c", one]), ...args];
-  const env = environmentOf(surroundings);
-  const { child, ended, kill } = startBounded(command, bounds, folder, env);
+  const child = spawn("/bin/sh", ["-c", script, "sh", ...numbers, ...command], {
+    cwd: folder,
+    env: environmentOf(surroundings),
+    stdio: ["pipe", "pipe", "pipe", "pipe"],
+    // A group of its own, so that what it starts ends with it.
+    detached: true,
+  });
+  // Pipes of a dead process emit errors; its end has the reason.
+  for (const pipe of child.stdio) pipe?.on("error", () => undefined);
+  const ended = Promise.withResolvers<number>();
+  child.once("error", ({ message }) => ended.reject(new GitFailed(message)));
+  // A shell that was killed has left its program behind.
+  child.once("exit", (_, killedBy) => {
+    if (killedBy !== null) child.stdio[3]?.destroy();
+  });
+  child.once("close", (status) => ended.resolve(status ?? 128 + 9));
+  const kill = () => {
+    if (child.pid === undefined) return;
+    try {
+      process.kill(-child.pid, "SIGKILL");
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    }
+  };
   let refusal: Error | undefined;
   const refuse = (error: Error) => {
     refusal ??= error;
@@ -102,15 +125,9 @@ export async function runGit(
   });
   signal.addEventListener("abort", kill);
   const gone = new AbortController();
-  const repository = join(folder, "repository.git");
-  void outgrows(repository, bounds, gone.signal, hold).then(
-    (outgrown) => outgrown && refuse(new GitFailed(tooLarge)),
-    (error: unknown) => refuse(error as Error),
-  );
+  watchGrowth(surroundings, gone.signal).catch(refuse);
   try {
-    const status = await ended.catch((cause: unknown) => {
-      throw new GitFailed((cause as Error).message, { cause });
-    });
+    const status = await ended.promise;
     if (refusal !== undefined) throw refusal;
     if (status !== 0) throw new GitFailed(reasonOf(status, said));
     return Buffer.concat(chunks);
@@ -173,12 +190,13 @@ function reasonOf(status: number, said: string): string {
  * Sets the bounds, runs the program, and kills the whole process group when the
  * other end of descriptor 3 closes, also when the daemon is killed. Where the
  * machine has no memory left, the kernel ends these processes first. Bounds
- * unknown to the system's shell are left out.
+ * unknown to the system's shell are left out. Beyond a hard limit of time a
+ * process dies without a word of what it was.
  */
 const script = `
 ulimit -c 0
 ulimit -v "$1" 2>/dev/null
-ulimit -t "$2" 2>/dev/null
+ulimit -S -t "$2" 2>/dev/null
 ulimit -f "$3" 2>/dev/null
 shift 3
 { echo 1000 > /proc/self/oom_score_adj; } 2>/dev/null
@@ -187,75 +205,30 @@ watch=$!
 "$@" 3<&-
 status=$?
 kill -KILL "$watch"
-wait "$watch"
+wait "$watch" 2>/dev/null
 exit "$status"
 `;
 
 /** POSIX: ulimit -f counts in blocks. */
 const block = 512;
 
-/**
- * A program with all that it starts; the arguments reach it as they are: the shell expands nothing in them. `ended`
- * resolves with the exit status when all of its pipes are closed; 127 means a missing program, more than 128 a signal.
- */
-export function startBounded(
-  command: readonly string[],
-  { memory, seconds, bytes }: Omit<GitBounds, "files">,
-  folder: string,
-  env: NodeJS.ProcessEnv,
-) {
-  const bounds = [memory / 1024, seconds, bytes / block];
-  const numbers = bounds.map((bound) => String(Math.ceil(bound)));
-  const child = spawn("/bin/sh", ["-c", script, "sh", ...numbers, ...command], {
-    cwd: folder,
-    env,
-    stdio: ["pipe", "pipe", "pipe", "pipe"],
-    // A group of its own, so that what it starts ends with it.
-    detached: true,
-  });
-  // Pipes of a dead process emit errors; `ended` has the reason.
-  for (const pipe of child.stdio) pipe?.on("error", () => undefined);
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  child.once("error", reject);
-  // A shell that was killed has left its program behind.
-  child.once("exit", (_, signal) => {
-    if (signal !== null) child.stdio[3]?.destroy();
-  });
-  child.once("close", (status) => resolve(status ?? 128 + 9));
-  const kill = () => {
-    if (child.pid === undefined) return;
-    try {
-      process.kill(-child.pid, "SIGKILL");
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
-    }
-  };
-  return { child, ended: promise, kill };
-}
-
 /** Between the end of one look and the next. */
 const lookEvery = 200;
 
-/**
- * Resolves with true once the folder exceeds its bounds, and with false when
- * the signal aborts. `hold` gets the bytes of each look; its errors are thrown.
- */
-export async function outgrows(
-  folder: string,
-  bounds: Pick<GitBounds, "bytes" | "files">,
+/** Rejects once the repository exceeds its bounds, or `hold`, which gets its bytes at each look, does. */
+async function watchGrowth(
+  { folder, bounds, hold }: GitSurroundings,
   signal: AbortSignal,
-  hold?: (bytes: number) => Promise<void>,
-): Promise<boolean> {
+): Promise<void> {
   while (!signal.aborted) {
     const rest = { ...bounds };
-    await weigh(folder, rest, signal);
-    if (rest.bytes < 0 || rest.files < 0) return true;
+    await weigh(join(folder, "repository.git"), rest, signal);
+    if (rest.bytes < 0 || rest.files < 0) throw new GitFailed(tooLarge);
     await hold?.(bounds.bytes - rest.bytes);
     await pause(lookEvery, undefined, { signal, ref: false }).catch(
       () => undefined,
     );
   }
-  return false;
 }
 
 /** Takes what a folder holds from what may be left, until nothing is; what goes away meanwhile weighs nothing. */

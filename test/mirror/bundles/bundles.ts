@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { globSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -73,8 +73,7 @@ function snapshot(directory: string): ReadonlyMap<string, string> {
     .map((path) => ({ path, stat: statSync(join(directory, path)) }))
     .filter(({ stat }) => stat.isFile());
   const digests = files.map(({ path, stat }): [string, string] => {
-    const bytes = readFileSync(join(directory, path));
-    const digest = createHash("sha256").update(bytes).digest("hex");
+    const digest = digestOf(readFileSync(join(directory, path)));
     return [path, `${digest} ${stat.mtimeMs}`];
   });
   const records = listRecords(directory).map(
@@ -165,7 +164,7 @@ export function sealHeader(header: Buffer): Buffer {
 }
 
 export function digestOf(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
+  return hash("sha256", bytes);
 }
 
 /** The path of a new bundle of these SPECs and flags; throws with what was said when something could not be had. */

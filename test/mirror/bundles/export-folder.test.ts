@@ -136,18 +136,18 @@ it("what only looks like it is written", async () => {
   await expectOutside(stored, join(links, "here", "tree"));
 });
 
-it.each(["blobs", "blobs/new", "provender.db", "new.tar", "blobs/new.oci"])(
-  "the command refuses to write to %s of its storage directory",
-  async (place) => {
-    const { authority, registry } = await startOrigin();
-    await registry.publish({ version: "1.0.0" });
-    const site = connectedSite(authority, registry);
-    await site.run("prefetch", "acme/widget@1.0.0");
-    const before = site.snapshot();
+it("the command refuses to write to any place in its storage directory", async () => {
+  const { authority, registry } = await startOrigin();
+  await registry.publish({ version: "1.0.0" });
+  const site = connectedSite(authority, registry);
+  await site.run("prefetch", "acme/widget@1.0.0");
+  const before = site.snapshot();
+  const places = ["blobs", "blobs/new", "provender.db", "a.tar", "blobs/a.oci"];
+  for (const place of places) {
     const to = ["--to", join(site.directory, place)];
     const ran = await site.run("export", ...to, "acme/widget@1.0.0");
     expect(ran.stderr).toContain("(it is in the storage directory)");
     expect(ran.status).toBe(1);
-    expect(site.snapshot()).toEqual(before);
-  },
-);
+  }
+  expect(site.snapshot()).toEqual(before);
+});

@@ -1,44 +1,28 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
-import { createAuthority } from "../../fakes/authority.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import type { Release } from "../../fakes/release.ts";
+import { describe, expect, it } from "vitest";
 import { scratch } from "../../running-mirror.ts";
+import { startOrigin } from "../../scenes/world.ts";
 import { connectedSite, digestOf } from "./bundles.ts";
 
 const platforms = ["darwin_arm64", "linux_amd64"];
 const flags = platforms.flatMap((platform) => ["--platform", platform]);
 
-let registry: Registry;
-let release: Release;
-let layout: string;
-
-beforeAll(async () => {
-  const authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  release = await registry.publish({
-    version: "1.2.3+build.4",
-    platforms,
-    size: 3000,
-  });
-  await registry.publish({ version: "2.0.0", platforms });
-  const directory = join(scratch("oci"), "layouts.oci");
-  const site = connectedSite(authority, registry);
-  // One version after the other, so that the second joins the first.
-  for (const version of ["2.0.0", "1.2.3+build.4"]) {
-    const ran = await site.run(
-      "export",
-      "--to",
-      directory,
-      ...flags,
-      `acme/widget@${version}`,
-    );
-    expect(ran).toMatchObject({ status: 0 });
-  }
-  layout = join(directory, "registry.terraform.io", "acme", "widget");
-}, 60_000);
+const { authority, registry } = await startOrigin();
+const release = await registry.publish({
+  ...{ version: "1.2.3+build.4", platforms, size: 3000 },
+});
+await registry.publish({ version: "2.0.0", platforms });
+const to = join(scratch("oci"), "layouts.oci");
+const site = connectedSite(authority, registry);
+// One version after the other, so that the second joins the first.
+for (const version of ["2.0.0", "1.2.3+build.4"]) {
+  const spec = `acme/widget@${version}`;
+  const ran = await site.run("export", "--to", to, ...flags, spec);
+  expect(ran).toMatchObject({ status: 0 });
+}
+const layout = join(to, "registry.terraform.io", "acme", "widget");
 
 interface Descriptor {
   readonly digest: string;

@@ -51,26 +51,16 @@ expect(await seen.take(good)).toMatchObject({ status: 0 });
 function parts() {
   const { manifest, members } = takeApart(Buffer.from(good));
   Object.assign(manifest, { releases: [], proofs: [], archives: [] });
+  const [first, second] = manifest.modules;
+  if (!first || !second) throw new Error("too few modules");
   const own = members.filter(({ name }) => name.startsWith("modules/"));
-  return {
-    manifest,
-    modules: two(manifest.modules),
-    archives: two(manifest.moduleArchives),
-    members: two(own),
-  };
-}
-
-type Two<T> = [T, T, ...T[]];
-
-function two<T>(all: T[] | undefined): Two<T> {
-  if (all === undefined || all.length < 2) throw new Error("too few");
-  return all as Two<T>;
+  return { manifest, first, second, members: own };
 }
 
 /** Only the record of the first module was changed. */
-function withRecord(change: Readonly<Record<string, unknown>>): Buffer {
+function withRecord(change: object): Buffer {
   const made = parts();
-  Object.assign(made.modules[0], change);
+  Object.assign(made.first, change);
   return putTogether(made);
 }
 
@@ -79,15 +69,12 @@ function withArchive(
   bytes: Buffer,
   record: Partial<ManifestModule> = {},
 ): Buffer {
-  const { manifest, modules } = parts();
+  const { manifest, first } = parts();
   const sha256 = digestOf(bytes);
-  const [first] = modules;
   manifest.modules = [{ ...first, sha256, ...record }];
   manifest.moduleArchives = [{ sha256, size: bytes.length }];
-  return putTogether({
-    manifest,
-    members: [{ name: `modules/${sha256}`, bytes }],
-  });
+  const members = [{ name: `modules/${sha256}`, bytes }];
+  return putTogether({ manifest, members });
 }
 
 /** Expects that nothing is there, gone or other after an import but candidates. */
@@ -169,9 +156,8 @@ describe("a tampered bundle with modules imports nothing", () => {
     [
       "the content of another module",
       () => {
-        const made = parts();
-        const [a, b] = made.modules;
-        [a.sha256, b.sha256] = [b.sha256, a.sha256];
+        const { first, second, ...made } = parts();
+        [first.sha256, second.sha256] = [second.sha256, first.sha256];
         return putTogether(made);
       },
     ],

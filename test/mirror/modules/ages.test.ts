@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { layOutStore } from "../../../src/store/layout.ts";
+import type { RecordKey } from "../../../src/store/records/record-tables.ts";
+import {
+  scratch,
+  startMirror,
+  type RunningMirror,
+} from "../../running-mirror.ts";
 import {
   codeOf,
   locate,
@@ -7,6 +13,9 @@ import {
   moduleBase,
   versionsOf,
 } from "../../scenes/module-scene.ts";
+import { plantRecords } from "../../scenes/planted-records.ts";
+import { outcomeOf } from "../../scenes/provider-requests.ts";
+import { loseRecord } from "../../store/stores.ts";
 
 const day = 86_400_000;
 const ago = (days: number) => new Date(Date.now() - days * day).toISOString();
@@ -35,11 +44,8 @@ function claim(module: string, dates: Dates) {
 const policyOf = (hostname: string) => ({
   rules: [{ match: `${hostname}/*/*/*`, action: "allow", minimumAge: "3d" }],
 });
-const configOf = () =>
-  scene.configOf({
-    policy: policyOf("registry.terraform.io"),
-    freshness: { versions: "0" },
-  });
+const configOf = (policy: object = policyOf("registry.terraform.io")) =>
+  scene.configOf({ policy, freshness: { versions: "0" } });
 
 const served = async (mirror: RunningMirror, module: string, version: string) =>
   (await locate(mirror, module, version)).status !== 451;
@@ -129,3 +135,37 @@ it("dates of OpenTofu's registry are read from its documents", async () => {
   expect(answer.body.toString()).toContain("1.0.0");
   expect(answer.body.toString()).not.toContain("2.0.0");
 });
+
+it.each([
+  ["aging", undefined, ["1.0.0"]],
+  ["ageless", {}, ["2.0.0", "1.0.0"]],
+])(
+  "a damaged list is unknown and no first contact, until it is restored: %s",
+  async (module, policy, listed) => {
+    publish(module, { "1.0.0": ago(400) });
+    const directory = scratch("store");
+    const config = configOf(policy);
+    const before = await startMirror({ config, directory });
+    expect(await versionsOf(before, module)).toEqual(["1.0.0"]);
+    await before.kill();
+    const layout = layOutStore(directory);
+    const name = `module_lists/registry.terraform.io/acme/${module}/aws`;
+    const key = name.split("/") as unknown as RecordKey;
+    const putBack = loseRecord(layout, key);
+    plantRecords(directory, [[key, {}]]);
+    publish(module, { "1.0.0": ago(400), "2.0.0": ago(400) });
+
+    const mirror = await startMirror({ config, directory });
+    expect(await versionsOf(mirror, module)).toBe(503);
+    for (const version of ["1.0.0", "2.0.0"])
+      expect(outcomeOf(await locate(mirror, module, version))).toBe(
+        "503 record-unreadable",
+      );
+    const alarm = () =>
+      mirror.log.find(({ file, alarm }) => alarm && file === name);
+    await expect.poll(alarm).toMatchObject({ alarm: "record-unreadable" });
+    loseRecord(layout, key);
+    putBack();
+    expect(await versionsOf(mirror, module)).toEqual(listed);
+  },
+);

@@ -7,8 +7,8 @@ import { createGunzip } from "node:zlib";
 import { extract } from "tar-stream";
 import { describe, expect, it } from "vitest";
 import {
-  GitPacker,
   NotPackable,
+  packCommit,
 } from "../../../src/mirror/modules/git-packing.ts";
 import { GitRepository } from "../../fakes/git-http.ts";
 import { scratch } from "../../running-mirror.ts";
@@ -44,7 +44,7 @@ async function pack(
   await rename(join(folder, "work", ".git"), own);
   await mkdir(join(folder, "home"), { recursive: true });
   const bounds = { memory: 2 ** 29, seconds: 30, bytes: 2 ** 24, files: 1_000 };
-  const packer = new GitPacker({ entries, expandedBytes });
+  const limits = { entries, expandedBytes };
   const checkout = {
     repository: { folder, path: process.env.PATH ?? "", bounds },
     commit: id,
@@ -52,7 +52,7 @@ async function pack(
     signal,
     close: () => Promise.resolve(),
   };
-  return buffer(Readable.from(packer.pack("the module", checkout)));
+  return buffer(Readable.from(packCommit("the module", checkout, limits)));
 }
 
 async function read(archive: Buffer) {
@@ -183,6 +183,7 @@ describe("a commit", () => {
       Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`f${n}`, ""])),
       "more than 20 members",
     ],
+    ["more to list", { [`${"folder-n/".repeat(60)}f`]: "" }, "says too much"],
     ["more folders", { [`${"d/".repeat(81)}f`]: "" }, "more than 80 files and"],
   ])(
     "with %s is refused before its archive begins",

@@ -1,13 +1,22 @@
+import { writeFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { tarGz, zip } from "../../fakes/module-archive.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import {
+  blobOf,
+  scratch,
+  startMirror,
+  type RunningMirror,
+} from "../../running-mirror.ts";
+import { digestOf } from "../bundles/bundles.ts";
 import {
   codeOf,
+  countFiles,
+  getArchive,
   locate,
   makeModuleScene,
   moduleBase,
   placeOf,
-  removeBlobs,
   versionsOf,
 } from "../../scenes/module-scene.ts";
 
@@ -45,55 +54,39 @@ describe("modules from archives", () => {
 
   it("may be relative, zipped, of any known kind, and named by archive=", async () => {
     const zipped = await zip([["main.tf", "# zip"]]);
-    scene.origin.serve(
-      "/v1/modules/acme/relative/aws/1.0.0/module.zip",
-      zipped,
-    );
+    const path = "/v1/modules/acme/relative/aws/1.0.0/module.zip";
+    scene.origin.serve(path, zipped);
     scene.origin.publish("acme/relative/aws", "1.0.0", "./module.zip");
     const named = scene.origin.serve("/files/named", zipped);
     scene.origin.publish("acme/named/aws", "1.0.0", `${named}?archive=zip&x=1`);
     const xz = Buffer.from("\xfd7zXZ\0 and more", "latin1");
     const packed = scene.origin.serve("/files/packed.tar.xz", xz);
     scene.origin.publish("acme/packed/aws", "1.0.0", packed);
-    const located = async (module: string) =>
-      (await locate(mirror, module)).headers["x-terraform-get"];
-
-    for (const module of ["relative", "named"])
-      expect(await located(module)).toBe(
-        placeOf(mirror, module, "archive.zip"),
-      );
+    for (const [module, format, bytes] of [
+      ["relative", "zip", zipped],
+      ["named", "zip", zipped],
+      ["packed", "tar.xz", xz],
+    ] as const) {
+      const { headers } = await locate(mirror, module);
+      const place = placeOf(mirror, module, `archive.${format}`);
+      expect(headers["x-terraform-get"]).toBe(place);
+      expect((await getArchive(mirror, module, format)).body).toEqual(bytes);
+    }
     expect(scene.origin.count("/files/named?x=1")).toBe(1);
-    expect(await located("packed")).toBe(
-      placeOf(mirror, "packed", "archive.tar.xz"),
-    );
-    const path = `${moduleBase}/packed/aws/1.0.0/archive.tar.xz`;
-    expect((await mirror.get(path)).body).toEqual(xz);
-    const other = await mirror.get(
-      `${moduleBase}/packed/aws/1.0.0/archive.zip`,
-    );
-    expect(other.status).toBe(404);
+    expect((await getArchive(mirror, "packed", "zip")).status).toBe(404);
   });
 
-  it("keep their first content, also when it has to be fetched again", async () => {
-    const first = await tarGz([["main.tf", "# first"]]);
-    const url = scene.origin.serve("/files/first.tar.gz", first);
-    scene.origin.publish("acme/first/aws", "1.0.0", url);
-    const path = `${moduleBase}/first/aws/1.0.0/archive.tar.gz`;
-    expect((await mirror.get(path)).body).toEqual(first);
-    scene.origin.serve(
-      "/files/first.tar.gz",
-      await tarGz([["main.tf", "# next"]]),
-    );
-    expect((await mirror.get(path)).body).toEqual(first);
-
-    await removeBlobs(mirror);
-    const refused = await mirror.get(path);
-    expect(refused.status).toBe(451);
-    expect(codeOf(refused)).toBe("module-replaced");
-    const metrics = (await mirror.get("/metrics")).body.toString();
-    expect(metrics).toContain('alarms_total{kind="module-replaced"} 1');
-    scene.origin.serve("/files/first.tar.gz", first);
-    expect((await mirror.get(path)).body).toEqual(first);
+  it("are fetched once for many clients at once, and again where the stored archive was damaged", async () => {
+    const bytes = await tarGz([["main.tf", "# many"]]);
+    const url = scene.origin.serve("/files/many.tar.gz", bytes);
+    scene.origin.publish("acme/many/aws", "1.0.0", url);
+    const many = Array.from({ length: 20 }, () => getArchive(mirror, "many"));
+    for (const { body } of await Promise.all(many)) expect(body).toEqual(bytes);
+    expect(scene.origin.count("many.tar.gz")).toBe(1);
+    const damaged = Buffer.from(bytes).fill(0, 20, 30);
+    writeFileSync(blobOf(mirror, digestOf(bytes)), damaged);
+    expect((await getArchive(mirror, "many")).body).toEqual(bytes);
+    expect(scene.origin.count("many.tar.gz")).toBe(2);
   });
 
   it("are the same ones in each case of letters, and are asked for in lower case first", async () => {
@@ -115,6 +108,46 @@ describe("modules from archives", () => {
     const upper = `${base}/Only/Upper/aws/1.0.0/archive.tar.gz`;
     expect((await mirror.get(upper)).body).toEqual(bytes);
   });
+
+  it("that have no room are refused, and nothing of them stays", async () => {
+    const bytes = await tarGz([["main.tf", "# room"]]);
+    const url = scene.origin.serve("/files/room.tar.gz", bytes);
+    scene.origin.publish("acme/room/aws", "1.0.0", url);
+    const directory = scratch("store");
+    const storage = { directory, minFree: 2 ** 50 };
+    const config = scene.configOf({ storage });
+    const full = await startMirror({ directory, config });
+    for (const ask of [locate, getArchive]) {
+      const answer = await ask(full, "room");
+      expect([answer.status, codeOf(answer)]).toEqual([503, "store-full"]);
+    }
+    expect(await countFiles(full, "blobs")).toBe(0);
+    expect(await countFiles(full, "staging")).toBe(0);
+  });
+
+  // Each rule has its test in test/verification/archives.
+  it.each<[string, () => Promise<Buffer>]>([
+    ["tar.gz", () => tarGz([["a/../../out.tf", "x"]])],
+    ["tar.gz", () => Promise.resolve(gzipSync(Buffer.alloc(64 << 20)))],
+    ["zip", () => zip([["a", "/etc/passwd", 0o120777]])],
+  ])("that are hostile are refused and not kept, as %s", async (...row) => {
+    const [format, make] = row;
+    const name = `hostile${hostile++}`;
+    const url = scene.origin.serve(`/files/${name}.${format}`, await make());
+    scene.origin.publish(`acme/${name}/aws`, "1.0.0", url);
+    const before = await countFiles(mirror, "blobs");
+    for (const answer of [
+      await locate(mirror, name),
+      await getArchive(mirror, name, format),
+    ])
+      expect([answer.status, codeOf(answer)]).toEqual([
+        451,
+        "module-archive-refused",
+      ]);
+    expect(await countFiles(mirror, "blobs")).toBe(before);
+    expect(await countFiles(mirror, "staging")).toBe(0);
+  });
+  let hostile = 0;
 
   it("are compared with the registry's checksum", async () => {
     const bytes = await tarGz([["main.tf", "# sum"]]);
@@ -188,4 +221,43 @@ describe("modules from archives", () => {
     expect(sent).toContainEqual([true, undefined]);
     expect(sent).not.toContainEqual([true, "Bearer secret"]);
   });
+});
+
+describe("versions", () => {
+  it.each([
+    ["v1.2.0", "1.2.0", "1.2.0"],
+    ["1.2", "1.2.0", "1.2.0"],
+    ["v1.2.0", "v1.2.0", "1.2.0"],
+    ["v2", "v2", "2.0.0"],
+    ["01.2.3", "01.2.3", "1.2.3"],
+    ["v1.0.0-rc1", "1.0.0-rc1", "1.0.0-rc1"],
+    ["1.4.0.0", "1.4.0.0", "1.4.0"],
+    ["1.5.0beta2", "1.5.0beta2", "1.5.0-beta2"],
+    ["v1.6+build", "v1.6+build", "1.6.0+build"],
+  ])(
+    "that a registry lists as %s and has as %s are %s for clients",
+    async (listed, held, version) => {
+      const { origin } = scene;
+      const name = `spelled/v${`${listed}-${held}`.replaceAll(/[.+]/g, "-")}/aws`;
+      const bytes = await tarGz([["main.tf", "# spelled"]]);
+      const location = origin.serve("/spelled.tar.gz", bytes);
+      origin.publish(name, held, location);
+      const versions = [
+        { version: listed },
+        { version: "latest" },
+        ...[{ version: 5 }, { versions: "1.0.0" }, "3.0.0", null],
+        { version: "1.2.3.4" },
+      ];
+      origin.answer(`/v1/modules/${name}/versions`, {
+        modules: [{ versions }],
+      });
+      const get = (rest: string) =>
+        mirror.get(`/v1/modules/registry.terraform.io/${name}/${rest}`);
+      const list = await get("versions");
+      expect(JSON.parse(list.body.toString())).toMatchObject({
+        modules: [{ versions: [{ version }] }],
+      });
+      expect((await get(`${version}/archive.tar.gz`)).status).toBe(200);
+    },
+  );
 });

@@ -43,6 +43,37 @@ describe("policy", () => {
     expect(codeOf(refused)).toBe("policy-denied");
   });
 
+  it.each(["Evil/Net/*", "*/nEt/aws"])(
+    "denies %s under every spelling, and no other module",
+    async (pattern) => {
+      const bytes = await tarGz([["main.tf", "# evil"]]);
+      const location = scene.origin.serve("/evil.tar.gz", bytes);
+      for (const name of ["evil/net", "EVIL/NET", "good/one"])
+        scene.origin.publish(`${name}/aws`, "1.0.0", location);
+      const rule = {
+        match: `registry.terraform.io/${pattern}`,
+        action: "deny",
+      };
+      const config = scene.configOf({ policy: { rules: [rule] } });
+      const other = await startMirror({ config });
+      const get = (name: string, rest: string) =>
+        other.get(`/v1/modules/registry.terraform.io/${name}/aws/${rest}`);
+      for (const name of ["evil/net", "Evil/Net", "EVIL/NET"])
+        for (const rest of [
+          "versions",
+          "1.0.0/download",
+          "1.0.0/archive.tar.gz",
+        ]) {
+          const answer = await get(name, rest);
+          expect([answer.status, codeOf(answer)]).toEqual([
+            451,
+            "policy-denied",
+          ]);
+        }
+      expect((await get("good/one", "1.0.0/archive.tar.gz")).status).toBe(200);
+    },
+  );
+
   it.each(["enforce", "report"])(
     "counts the versions that it leaves out, or would: %s",
     async (mode) => {
@@ -84,9 +115,6 @@ describe("policy", () => {
 
 describe("what the mirror cannot fetch", () => {
   it.each([
-    ["s3", "s3::https://s3.amazonaws.com/bucket/module.zip"],
-    ["gcs", "gcs::https://www.googleapis.com/storage/v1/bucket/module.zip"],
-    ["hg", "hg::https://example.com/module?rev=1"],
     ["other", "oci://example.com/module"],
     ["http", "https://example.com/module"],
     ["s3", "s3::https://s3.amazonaws.com/bucket/m\u00f3dulo.zip"],

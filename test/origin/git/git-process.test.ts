@@ -1,56 +1,32 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
-import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { refuseForRoom } from "../../../src/mirror/archives/room.ts";
 import {
-  outgrows,
+  GitFailed,
+  notInstalled,
   runGit,
-  startBounded,
 } from "../../../src/origin/git/git-process.ts";
 import { scratch } from "../../running-mirror.ts";
 
-describe("a bounded process", () => {
-  async function run(command: readonly string[], other: object = {}) {
-    const bounds = { memory: 2 ** 28, seconds: 30, bytes: 2 ** 20, ...other };
-    const env = { PATH: process.env.PATH };
-    const folder = scratch("bounded");
-    const { child, ended } = startBounded(command, bounds, folder, env);
-    child.stdin.end("from stdin");
-    const [printed, status] = await Promise.all([text(child.stdout), ended]);
-    return { printed, status };
-  }
+const bounds = { memory: 2 ** 28, seconds: 30, bytes: 2 ** 20, files: 10 };
 
-  it("has bounds of memory, time and files, and reads what it is sent", async () => {
-    const script = "ulimit -v; ulimit -t; ulimit -f; ulimit -c; cat";
-    expect(await run(["sh", "-c", script])).toEqual({
-      printed: `${2 ** 18}\n30\n2048\n0\nfrom stdin`,
-      status: 0,
-    });
-  });
-
-  it("gets its arguments as they are, and its status is returned", async () => {
-    const odd = ["$(id)", "`id`", "; id", "a b", "", "*", "-c", "'\"\n"];
-    const print = "for one; do printf '%s|' \"$one\"; done; exit 7";
-    const printed = `${odd.join("|")}|`;
-    const ran = await run(["sh", "-c", print, "sh", ...odd]);
-    expect(ran).toEqual({ printed, status: 7 });
-  });
-
-  it.each([
-    ["memory", "dd if=/dev/zero of=/dev/null bs=1G count=1", {}],
-    ["file size", "dd if=/dev/zero of=large bs=64k count=32", {}],
-    ["time", "while :; do :; done", { seconds: 1 }],
-  ])("ends beyond its bound of %s", async (_, script, other) => {
-    const { status } = await run(["sh", "-c", script], other);
-    expect(status).not.toBe(0);
-  });
-
-  it("says that there is no such program", async () => {
-    expect((await run(["no-such-program"])).status).toBe(127);
-  });
-});
+/** A folder to work in, and how this shell script runs there in git's place. */
+function standIn(script: string, signal = new AbortController().signal) {
+  const folder = scratch("git");
+  writeFileSync(join(folder, "git"), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  const path = `${folder}:${process.env.PATH}`;
+  const run = async (
+    args: readonly string[] = [],
+    other: object = {},
+    hold?: (bytes: number) => Promise<void>,
+  ) => {
+    const own = { ...bounds, ...other };
+    const place = { folder, path, bounds: own, signal, ...(hold && { hold }) };
+    return String(await runGit(args, place));
+  };
+  return { folder: join(folder, "repository.git"), run };
+}
 
 function fill(folder: string, files: number, bytes = 0): void {
   mkdirSync(folder, { recursive: true });
@@ -58,73 +34,72 @@ function fill(folder: string, files: number, bytes = 0): void {
     writeFileSync(join(folder, `${n}`), Buffer.alloc(bytes));
 }
 
-describe("a folder that is watched", () => {
-  const bounds = { bytes: 10_000, files: 10 };
-
-  it.each<[string, boolean, (folder: string) => void]>([
-    ["10 files", false, (at) => fill(at, 10)],
-    ["11 files", true, (at) => fill(at, 11)],
-    ["10 files in a folder", true, (at) => fill(join(at, "a"), 10)],
-    ["11 folders", true, (at) => fill(join(at, "a/b/c/d/e/f/g/h/i/j/k"), 0)],
-    ["10 000 bytes", false, (at) => fill(at, 10, 1_000)],
-    ["10 001 bytes far below", true, (at) => fill(join(at, "a/b"), 1, 10_001)],
-    ["nothing, not even itself", false, () => undefined],
-  ])("may hold so much and no larger: %s", async (_, expected, make) => {
-    const folder = join(scratch("watched"), "folder");
-    make(folder);
-    const ending = new AbortController();
-    const answer = outgrows(folder, bounds, ending.signal);
-    const before = AbortSignal.timeout(expected ? 20_000 : 1_000);
-    before.addEventListener("abort", () => ending.abort());
-    expect(await answer).toBe(expected);
-  });
-
-  it("is found out when it grows later", async () => {
-    const folder = join(scratch("watched"), "folder");
-    const answer = outgrows(folder, bounds, new AbortController().signal);
-    await turn();
-    fill(folder, 11);
-    expect(await answer).toBe(true);
-  });
-});
-
 describe("git", () => {
-  /** An empty repository, and a git that waits in it. */
-  async function wait(hold?: (bytes: number) => Promise<void>) {
-    const folder = scratch("git");
-    mkdirSync(join(folder, "home"));
-    const place = {
-      folder,
-      path: process.env.PATH ?? "",
-      bounds: { memory: 2 ** 29, seconds: 30, bytes: 2 ** 24, files: 100 },
-      signal: new AbortController().signal,
-      ...(hold && { hold }),
-    };
-    const init = ["init", "--quiet", "--bare", "--template="];
-    await runGit(init, place);
-    const ended = runGit(["-c", "alias.wait=!sleep 60", "wait"], place);
-    return { objects: join(folder, "repository.git", "objects", "00"), ended };
-  }
+  it("has bounds of memory, time and files, and reads nothing", async () => {
+    const { run } = standIn("ulimit -v; ulimit -t; ulimit -f; ulimit -c; cat");
+    expect(await run()).toBe(`${2 ** 18}\n30\n2048\n0\n`);
+  });
+
+  it("gets its arguments as they are, behind what disables the machine's settings", async () => {
+    const odd = ["$(id)", "`id`", "; id", "a b", "", "*", "-c", "'\"\n"];
+    const { run } = standIn("for one; do printf '%s|' \"$one\"; done");
+    const printed = await run(odd);
+    expect(printed.endsWith(`|${odd.join("|")}|`)).toBe(true);
+    expect(printed).toContain("-c|core.hooksPath=/dev/null|");
+  });
+
+  it.each([
+    ["memory", "dd if=/dev/zero of=/dev/null bs=1G count=1", /memory/, {}],
+    ["a file's size", "dd if=/dev/zero of=large bs=64k count=32", /large/, {}],
+    ["time", "while :; do :; done", /too much time/, { seconds: 1 }],
+    ["output", "yes", "it says too much", {}],
+  ])("is ended beyond its bound of %s", async (_, script, reason, other) => {
+    const ended = standIn(script).run([], other);
+    await expect(ended).rejects.toThrow(GitFailed);
+    await expect(ended).rejects.toThrow(reason);
+  });
+
+  it("is ended when it is no longer wanted", async () => {
+    const ending = new AbortController();
+    const ended = standIn("sleep 60", ending.signal).run();
+    ending.abort();
+    await expect(ended).rejects.toThrow(GitFailed);
+  });
+
+  it("that is missing is said to be", async () => {
+    const missing = { folder: scratch("git"), path: scratch("empty"), bounds };
+    const { signal } = new AbortController();
+    const ended = runGit([], { ...missing, signal });
+    await expect(ended).rejects.toThrow(notInstalled);
+  });
+
+  it.each<[string, (folder: string) => void, string]>([
+    ["10 files", (at) => fill(at, 10), "done"],
+    ["11 files", (at) => fill(at, 11), "too large"],
+    ["10 files in a folder", (at) => fill(join(at, "a"), 10), "too large"],
+    ["2 MiB far below", (at) => fill(join(at, "a/b"), 1, 2 ** 21), "too large"],
+    ["as many bytes as it may", (at) => fill(at, 8, 2 ** 17), "done"],
+    ["nothing, not even itself", () => undefined, "done"],
+  ])("may have a repository of so much: %s", async (_, make, expected) => {
+    const { folder, run } = standIn("sleep 0.5; echo done");
+    make(folder);
+    const outcome = await run().catch((error: unknown) => String(error));
+    expect(outcome).toContain(expected);
+  });
 
   it("is ended when there is no room for what its repository has grown to, with that refusal", async () => {
     const sizes: number[] = [];
     const full = refuseForRoom("the module's repository");
-    const { objects, ended } = await wait((bytes) => {
+    const { folder, run } = standIn("sleep 60");
+    const ended = run([], {}, (bytes) => {
       sizes.push(bytes);
       return bytes > 100_000 ? Promise.reject(full) : Promise.resolve();
     });
     const refused = expect(ended).rejects.toBe(full);
     await expect.poll(() => sizes.length).toBeGreaterThan(1);
-    fill(objects, 2, 60_000);
+    fill(join(folder, "objects"), 2, 60_000);
     await refused;
-    expect(sizes.at(-1)).toBeGreaterThan(120_000);
-    expect(sizes[0]).toBeLessThan(10_000);
-  });
-
-  it("is ended when its repository has too many files", async () => {
-    const { objects, ended } = await wait();
-    const refused = expect(ended).rejects.toThrow("it is too large");
-    fill(objects, 101);
-    await refused;
+    expect(sizes.at(0)).toBe(0);
+    expect(sizes.at(-1)).toBe(120_000);
   });
 });
