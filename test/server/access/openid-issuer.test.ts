@@ -5,7 +5,6 @@ import type { HttpClient } from "../../../src/origin/http/http-client.ts";
 import {
   findIssuer,
   findRefusedClaim,
-  isJsonWebToken,
   OpenIdIssuer,
 } from "../../../src/server/access/openid-issuer.ts";
 import { createAuthority } from "../../fakes/authority.ts";
@@ -63,7 +62,7 @@ const sign = (claims: Claims = {}, header: Claims = {}, by?: IssuerKey) =>
 /** The subject, the code of the issuer's failure, or why the token is refused. */
 async function verdict(token: string): Promise<string> {
   try {
-    const name = await findIssuer([issuer], token).verify(token, new Date());
+    const name = await findIssuer([issuer], token).verify(token);
     const [, subject = name] = /^oidc:(.*)@/.exec(name) ?? [];
     return subject;
   } catch (error) {
@@ -76,6 +75,7 @@ const failing = /^origin-/;
 const noKey = "its issuer has no such key";
 const otherIssuer = "it is from another issuer";
 const noToken = "it is no access token";
+const notKnown = "it is not one that this mirror knows";
 
 describe("an access token", () => {
   it.each<[string, Claims, Claims?]>([
@@ -184,14 +184,13 @@ describe("an access token", () => {
         fc.array(fc.base64String({ maxLength: 40 }), { maxLength: 5 }),
         async (parts) => {
           const token = parts.join(".").replaceAll(/[+/=]/g, "_");
-          expect(await verdict(token)).toBe("it cannot be read");
-          if (parts.length !== 3) expect(isJsonWebToken(token)).toBe(false);
+          expect(await verdict(token)).toBe(notKnown);
         },
       ),
     );
     for (const text of ["[".repeat(5000) + "]".repeat(5000), "[]"]) {
       const part = base64url.encode(text);
-      expect(await verdict(`${part}.${part}.AA`)).toBe("it cannot be read");
+      expect(await verdict(`${part}.${part}.AA`)).toBe(notKnown);
     }
   });
 });
