@@ -81,7 +81,6 @@ export const groups: Readonly<Record<string, Group>> = {
       "test/server/{lifecycle,missing-documents}.test.ts",
       "test/server/http/slow-clients.test.ts",
       "test/server/requests/request-log.test.ts",
-      "test/server/access/signed-archives.test.ts",
       "test/mirror/providers/failing-origin.test.ts",
       "test/origin/http/{origin-secrets,http-client,resume,retries}.test.ts",
       "test/origin/git/git-process.test.ts",

@@ -22,13 +22,12 @@ import {
   type RequestState,
   type RoutedContext,
 } from "./http/request-context.ts";
-import type { ModuleRegistryProtocol } from "./protocols/module-registry.ts";
-import type { NetworkMirrorProtocol } from "./protocols/network-mirror.ts";
-import type { ProviderRegistryProtocol } from "./protocols/provider-registry.ts";
+import type { ModuleRegistry } from "./protocols/module-registry.ts";
+import type { NetworkMirror } from "./protocols/network-mirror.ts";
+import type { ProviderRegistry } from "./protocols/provider-registry.ts";
 import type { PublicAddress } from "./protocols/public-address.ts";
-import type { RefusalAudit } from "./requests/refusal-audit.ts";
+import type { RecordRefusal } from "./requests/refusal-audit.ts";
 import { subjectOf } from "./requests/request-log.ts";
-import type { BrowsePage } from "./web/browse-page.ts";
 import { answerDecisions } from "./web/decisions-page.ts";
 import {
   answerHealth,
@@ -42,7 +41,7 @@ import { answerWhy } from "./web/why-page.ts";
 interface AppParts extends RoutedParts {
   /** Its line in the log and its count are due from there on, however the request ends. */
   readonly recordWhenClosed: (ctx: RequestContext) => void;
-  readonly refusals: RefusalAudit;
+  readonly recordRefusal: RecordRefusal;
   readonly clients: ClientAddresses;
   /** Hears of what was answered with 500, or not at all. */
   readonly onUnexpected: OnUnexpected;
@@ -62,7 +61,7 @@ interface AppParts extends RoutedParts {
  * 6. The table of URLs answers it.
  */
 export function makeApp(parts: AppParts): Handle {
-  const { refusals, onUnexpected, publicAddress } = parts;
+  const { onUnexpected, publicAddress } = parts;
   const koa = new Koa<RequestState>();
   koa.on("error", (error: Error & { readonly headerSent?: boolean }) => {
     // A client that leaves in the middle is no failure of ours.
@@ -70,7 +69,7 @@ export function makeApp(parts: AppParts): Handle {
   });
   koa
     .use(begin(parts))
-    .use(answerErrors(refusals, publicAddress, onUnexpected))
+    .use(answerErrors(parts))
     .use(refuseMalformed)
     .use(authenticate(parts.authentication))
     .use(refuseWrongMirrorUrl(publicAddress))
@@ -82,10 +81,7 @@ export function makeApp(parts: AppParts): Handle {
 }
 
 /** Nothing of the request has been checked yet. */
-function begin({
-  clients,
-  recordWhenClosed,
-}: Pick<AppParts, "clients" | "recordWhenClosed">): RequestMiddleware {
+function begin({ clients, recordWhenClosed }: AppParts): RequestMiddleware {
   return (ctx, next) => {
     const { req, res } = ctx;
     // Koa begins with 404, which the log would show for clients that leave
@@ -95,7 +91,8 @@ function begin({
     const { address: client } = clients.of(req);
     const asker = { requestId: crypto.randomUUID(), client };
     ctx.state = {
-      ...{ asker, path: parseSignedPath(path)?.path ?? path },
+      asker,
+      path: parseSignedPath(path)?.path ?? path,
       note: { outcome: "none", originTime: 0 },
     };
     res.setHeader("X-Request-Id", asker.requestId);
@@ -171,11 +168,11 @@ function refuseWrongMirrorUrl(publicAddress: PublicAddress): RequestMiddleware {
  * Answers errors of the handlers below. `onUnexpected` hears of errors outside
  * the table, unless the client has left.
  */
-function answerErrors(
-  refusals: RefusalAudit,
-  publicAddress: PublicAddress,
-  onUnexpected: OnUnexpected,
-): RequestMiddleware {
+function answerErrors({
+  recordRefusal,
+  publicAddress,
+  onUnexpected,
+}: AppParts): RequestMiddleware {
   return async (ctx, next) => {
     try {
       await next();
@@ -183,7 +180,7 @@ function answerErrors(
       const { note, asker } = ctx.state;
       const status = statusOf(error);
       if (error instanceof ProvenderError && status === 451)
-        refusals.record(ctx.params ?? {}, error, asker);
+        recordRefusal(ctx.params ?? {}, error, asker);
       note.outcome = errorOutcome(error);
       note.error = error;
       if (status === 500 && !ctx.res.destroyed) onUnexpected(error, "request");
@@ -200,13 +197,13 @@ function answerErrors(
 export type Services = Readonly<Record<string, unknown>>;
 
 export interface RoutedParts {
-  readonly providers: NetworkMirrorProtocol;
-  readonly registry: ProviderRegistryProtocol;
-  readonly modules: ModuleRegistryProtocol;
+  readonly providers: NetworkMirror;
+  readonly registry: ProviderRegistry;
+  readonly modules: ModuleRegistry;
   readonly authentication: Authentication;
   readonly publicAddress: PublicAddress;
   readonly setUp: SetUpPage;
-  readonly browse: BrowsePage;
+  readonly browse: (ctx: RequestContext) => Promise<void>;
   readonly findPending: Parameters<typeof answerDecisions>[1];
   readonly explain: (question: WhyQuestion) => Promise<Why>;
   readonly readiness: Readiness;
@@ -287,7 +284,7 @@ export function makeRouter(parts: RoutedParts): Router<RequestState> {
   });
   router.get("/", (ctx) => setUp.answer(ctx));
   router.get("/ca.pem", (ctx) => setUp.authority(ctx));
-  router.get("/browse", (ctx) => browse.answer(ctx));
+  router.get("/browse", (ctx) => browse(ctx));
   router.get("/decisions", (ctx) => answerDecisions(ctx, parts.findPending));
   router.get(explained, (ctx) => answerWhy(ctx, parts.explain));
   router.get("/healthz", (ctx) => answerHealth(ctx, readiness));

@@ -43,7 +43,6 @@ export async function wireAuthentication(
   });
   const authentication = new Authentication(rulesOf(configuration), {
     ...{ keys, archiveUrls, operator },
-    now: () => Date.now(),
   });
   const warnOfClearText = ({ listen }: Configuration) => {
     if (authentication.isOn && listen.tls.kind === "off")

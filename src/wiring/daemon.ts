@@ -14,16 +14,15 @@ import { Daemon } from "../server/daemon.ts";
 import { ClientAddresses } from "../server/http/client-address.ts";
 import { answeredCodes } from "../server/http/error-response.ts";
 import { listenerLimits } from "../server/http/listener.ts";
-import { ModuleRegistryProtocol } from "../server/protocols/module-registry.ts";
-import { NetworkMirrorProtocol } from "../server/protocols/network-mirror.ts";
-import { ProviderRegistryProtocol } from "../server/protocols/provider-registry.ts";
+import { makeModuleRegistry } from "../server/protocols/module-registry.ts";
+import { makeNetworkMirror } from "../server/protocols/network-mirror.ts";
+import { makeProviderRegistry } from "../server/protocols/provider-registry.ts";
 import { PublicAddress } from "../server/protocols/public-address.ts";
-
-import { RefusalAudit } from "../server/requests/refusal-audit.ts";
+import { recordRefusals } from "../server/requests/refusal-audit.ts";
 import { recordWhenClosed } from "../server/requests/request-log.ts";
 import { ServiceNotification } from "../server/service-notification.ts";
 import { makeCertificateSource } from "../server/tls/certificate-source.ts";
-import { BrowsePage } from "../server/web/browse-page.ts";
+import { makeBrowsePage } from "../server/web/browse-page.ts";
 import { Readiness } from "../server/web/operations.ts";
 import { SetUpPage } from "../server/web/set-up-page.ts";
 import { writeDurably } from "../store/durable-file.ts";
@@ -202,11 +201,11 @@ function wireApp(
   const app = makeApp({
     ...{ clients, publicAddress, authentication, readiness, metrics },
     ...{ setUp, findPending, ownOrigin },
-    browse: new BrowsePage(releases, core.records),
+    browse: makeBrowsePage(releases, core.records),
     explain: (question) => explain(core, question),
-    providers: new NetworkMirrorProtocol(providers, platforms, common),
-    registry: new ProviderRegistryProtocol(providers, platforms, common),
-    modules: new ModuleRegistryProtocol(modules, common),
+    providers: makeNetworkMirror(providers, platforms, common),
+    registry: makeProviderRegistry(providers, platforms, common),
+    modules: makeModuleRegistry(modules, common),
     findServices: (root) =>
       addLogin(
         ownOrigin === undefined
@@ -215,7 +214,7 @@ function wireApp(
       ),
     findRegistryServices: (hostname, root) =>
       nameServices((room) => `${root}registry/${hostname}/v1/${room}/`),
-    refusals: new RefusalAudit(audit, alarms),
+    recordRefusal: recordRefusals(audit, alarms),
     onUnexpected: (err, where) =>
       alarms.raise("unexpected-error", { where, err }),
     recordWhenClosed: recordWhenClosed(logger, metrics),

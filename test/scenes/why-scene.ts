@@ -240,12 +240,11 @@ async function prepare(mirror: RunningMirror, registry: Registry, own: Signer) {
   const [other, left] = [await signer("other"), await signer("left")];
   const old = new Date("2024-01-01T00:00:00Z");
   const common = { version: "1.0.0", signer: own, signedAt: old };
-  const large = { size: 9 * 1024 * 1024 };
   const away = ["darwin_arm64", "linux_amd64"];
   const published: Readonly<Record<string, Partial<PublishOptions>>> = {
     ...{ denied: {}, partly: {}, held: {}, withdrawn: {}, broken: {} },
     tampered: { size: 1024 * 1024 },
-    ...{ "tampered-large": large, "tampered-later": large },
+    "tampered-large": { size: 9 * 1024 * 1024 },
     young: { signedAt: new Date() },
     beta: { version: "1.0.0-rc1" },
     empty: {},

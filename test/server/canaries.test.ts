@@ -7,14 +7,12 @@ import { alteredByte, onlyFor } from "../fakes/faults.ts";
 import { Issuer } from "../fakes/issuer.ts";
 import { startLooseBucket } from "../fakes/loose-bucket.ts";
 import { tarGz } from "../fakes/module-archive.ts";
-import { FakeModuleRegistry } from "../fakes/module-registry.ts";
 import { scratch, startMirror, type Answer } from "../running-mirror.ts";
 import { awaitLine } from "../scenes/log-lines.ts";
-import { startOrigin } from "../scenes/world.ts";
+import { moduleHost, startOrigins } from "../scenes/world.ts";
 import { askDatabase, readRecord } from "../store/stores.ts";
 
 const host = "registry.terraform.io";
-const moduleHost = "modules.example.com";
 const asker = issueToken("asker");
 const other = issueToken("canary-name-of-somebody-else");
 const old = issueToken("canary-name-of-an-old-one", new Date("2020-01-01"));
@@ -27,12 +25,9 @@ const env = {
 const accessKeyId = "CANARYBUCKETKEY";
 const given = [...Object.values(env), accessKeyId];
 
-const { authority, registry, config } = await startOrigin();
-const modules = await FakeModuleRegistry.start({ authority });
+const { authority, registry, modules, ca } = await startOrigins();
 const bucket = await startLooseBucket();
 const issuer = await Issuer.start(authority);
-const [own] = Object.values(config.origins) as [{ ca: string }];
-const { ca } = own;
 const directory = scratch("canary-store");
 const secretAccessKey = { env: "BUCKET_SECRET" };
 const oidc = { issuer: issuer.url, audience: "x", clientId: "y", ca };
@@ -46,7 +41,7 @@ const mirror = await startMirror({
       s3: { ...bucket.settings, accessKeyId, secretAccessKey },
     },
     origins: {
-      [host]: { ...own, token: { env: "ORIGIN_TOKEN" } },
+      [host]: { url: registry.url, ca, token: { env: "ORIGIN_TOKEN" } },
       [moduleHost]: { url: modules.url, ca, token: { env: "MODULE_TOKEN" } },
     },
     auth: { tokens: [asker, other, old].map((one) => one.configured), oidc },

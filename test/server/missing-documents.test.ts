@@ -80,6 +80,16 @@ it.each<[string, Partial<Record<RequestKind, Fault>>]>([
   },
 );
 
+it("a listed release whose registry fails for its documents stays listed", async () => {
+  await publish("failing", {});
+  const ask = requestsFor(await start(), "failing");
+  const before = await ask.listed();
+  expect(await ask.outcome("2.0.0")).toBe("200");
+  registry.script("package", onlyFor(/1\.1\.0/, status(500)));
+  expect(await ask.outcome("1.1.0")).toBe("502 origin-status");
+  expect(await ask.listed()).toEqual(before);
+});
+
 it("a version that came out this minute is found by whoever asks in person, and listed from then on", async () => {
   const mirror = await startMirror({
     config: { ...config, freshness: { versions: "1h" } },

@@ -8,11 +8,7 @@ import {
   parseSignedPath,
   type SignedPath,
 } from "./archive-ticket.ts";
-import {
-  findIssuer,
-  isJsonWebToken,
-  type OpenIdIssuer,
-} from "./openid-issuer.ts";
+import { findIssuer, type OpenIdIssuer } from "./openid-issuer.ts";
 
 interface ClientToken {
   readonly name: string;
@@ -35,8 +31,6 @@ interface AuthenticationParts {
   readonly operator: Buffer;
   /** Secrets for archive URLs; the first one signs. */
   readonly keys: { readonly secrets: readonly Buffer[] };
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
 }
 
 /** Paths for clients without a token, for setting them up, and for monitoring the daemon. */
@@ -82,10 +76,10 @@ export class Authentication {
 
   /** Returns the relative path of a file for a client without a token. `folder` is a path that ends in a slash. */
   locate(folder: string, filename: string, holder: string | undefined): string {
-    const [secret] = this.#parts.keys.secrets;
+    const { keys, archiveUrls } = this.#parts;
+    const [secret] = keys.secrets;
     if (!this.isOn || secret === undefined) return filename;
-    const { now, archiveUrls } = this.#parts;
-    const expires = Math.ceil(now() + archiveUrls);
+    const expires = Date.now() + archiveUrls;
     const ticket = { expires, holder: holder ?? "" };
     return `${formatTicket(secret, folder + filename, ticket)}/${filename}`;
   }
@@ -100,24 +94,23 @@ export class Authentication {
     if (path === "/metrics" && timingSafeEqual(operator, digest))
       return undefined;
     const { tokens, issuers } = this.#rules;
-    const now = this.#parts.now();
     // The time of the look-up reveals at most a little of the digest, and nothing of the token.
     const known = tokens.get(digest.toString("hex"));
-    if (known !== undefined) return findValid(known, now).name;
-    if (issuers.length === 0 || !isJsonWebToken(token))
-      throw failure("token-refused", "it is not one that this mirror knows");
-    return findIssuer(issuers, token).verify(token, new Date(now));
+    if (known === undefined) return findIssuer(issuers, token).verify(token);
+    const isValid = ({ expires = Infinity }) => Date.now() < expires;
+    const valid = known.find(isValid);
+    if (valid === undefined) throw failure("token-refused", "it has expired");
+    return valid.name;
   }
 
   #admitTicket(signed: SignedPath): string | undefined {
-    const { keys, now } = this.#parts;
-    if (!isSignedBy(keys.secrets, signed))
+    if (!isSignedBy(this.#parts.keys.secrets, signed))
       throw failure(
         "archive-url-refused",
         "this mirror did not sign it as it is",
       );
     const { expires, holder } = signed.ticket;
-    if (now() >= expires)
+    if (Date.now() >= expires)
       throw failure("archive-url-refused", "it has expired");
     return holder === "" ? undefined : holder;
   }
@@ -128,10 +121,4 @@ function parseBearer(header: string | undefined): string {
   const [, token] = /^Bearer +([\x21-\x7e]+) *$/i.exec(header ?? "") ?? [];
   if (token === undefined) throw failure("token-needed");
   return token;
-}
-
-function findValid(entries: readonly ClientToken[], now: number): ClientToken {
-  const valid = entries.find(({ expires = Infinity }) => now < expires);
-  if (valid === undefined) throw failure("token-refused", "it has expired");
-  return valid;
 }

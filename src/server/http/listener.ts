@@ -58,6 +58,8 @@ const keepAlive = 65_000;
 export class Listener {
   readonly #server: Server | HttpsServer;
   readonly #onUnexpected: OnUnexpected;
+  /** All connections: Node lists none of those before their TLS handshake, and of tunnels. */
+  readonly #sockets = new Set<Socket>();
   /** The answer under way on each connection, or the one that waits behind it. */
   readonly #due = new Map<Socket, ServerResponse>();
   /** Connections with an answer that waits. */
@@ -87,7 +89,13 @@ export class Listener {
       if (!/^(?:HPE|ERR_HTTP)_/.test(error.code ?? "")) socket.destroy();
       else if (!this.#endAfterAnswer(socket)) refuseUnread(error, socket);
     });
+    server.on("connection", (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+    });
     server.on("connect", (_, socket: Socket) => {
+      // Node no longer listens on the connection of a tunnel, also while an answer before it is under way.
+      socket.on("error", () => socket.destroy());
       if (!this.#endAfterAnswer(socket)) refuseTunnel(socket);
     });
     // Errors of accepting a connection come long after listening began; the
@@ -121,7 +129,7 @@ export class Listener {
     clearInterval(this.#sweep);
     const timer = setTimeout(() => {
       this.#due.forEach(cut);
-      this.#server.closeAllConnections();
+      for (const socket of this.#sockets) socket.destroy();
     }, grace);
     await new Promise((resolve) => this.#server.close(resolve));
     clearTimeout(timer);
@@ -240,8 +248,6 @@ function refuse(socket: Socket, status: string, problem: ProvenderError): void {
   // It was refused already: each further chunk of such a connection fails, too.
   if (socket.writableEnded) return;
   const body = formatErrorBody(problem, crypto.randomUUID());
-  // Node no longer listens on the connection of a tunnel.
-  socket.on("error", () => socket.destroy());
   // A client whose buffers are full does not even take this.
   socket.setTimeout(10_000, () => socket.destroy());
   socket.end(

@@ -30,7 +30,6 @@ import {
 import {
   noteAnswer,
   noteLeftOut,
-  setHeaders,
   type RoutedContext,
 } from "../http/request-context.ts";
 import { type ProtocolParts, withinFor } from "./asked.ts";
@@ -39,95 +38,17 @@ const renderVersionsOnce = rendersOnce((versions: readonly Version[]) => ({
   modules: [{ versions: versions.map((version) => ({ version })) }],
 }));
 
+export type ModuleRegistry = ReturnType<typeof makeModuleRegistry>;
+
 /** The module registry protocol, for the modules of any origin, and their archives. */
-export class ModuleRegistryProtocol {
-  readonly #mirror: ModuleMirror;
-  readonly #parts: ProtocolParts;
-
-  constructor(mirror: ModuleMirror, parts: ProtocolParts) {
-    this.#mirror = mirror;
-    this.#parts = parts;
-  }
-
-  async versions(ctx: RoutedContext): Promise<void> {
-    const answer = await this.#mirror.listVersions(
-      readModule(ctx),
-      withinFor(ctx),
-    );
-    const { versions } = answer.value;
-    noteAnswer(ctx.state, answer);
-    noteLeftOut(ctx.state, answer.value);
-    sendDocument(ctx, renderVersionsOnce(versions), answer);
-  }
-
-  /** One version, for programs that look for its age; says what is known alone. */
-  async version(ctx: RoutedContext): Promise<void> {
-    const address = readRelease(ctx);
-    const answer = await this.#mirror.listVersions(
-      address.module,
-      withinFor(ctx),
-    );
-    await this.#mirror.admit(address);
-    const { versions, list } = answer.value;
-    const { module, version } = address;
-    if (!versions.includes(version))
-      throw failure("not-found", formatModuleRelease(address));
-    noteAnswer(ctx.state, answer);
-    const { namespace, name, system } = module;
-    const published = list?.versions.get(version)?.published;
-    const document = {
-      id: `${namespace}/${name}/${system}/${version}`,
-      ...{ namespace, name, provider: system, version },
-      ...(published && { published_at: published.toISOString() }),
-    };
-    sendDocument(ctx, renderDocument(document), answer);
-  }
-
-  async location(ctx: RoutedContext): Promise<void> {
-    const answer = await this.#mirror.findLocation(readRelease(ctx));
-    noteAnswer(ctx.state, answer);
-    ctx.status = 204;
-    const location = Buffer.from(this.#format(answer.value, ctx));
-    setHeaders(ctx, {
-      // Node writes one byte a letter; clients read UTF-8.
-      "X-Terraform-Get": location.toString("latin1"),
-      "Cache-Control": "no-cache",
-    });
-  }
-
-  async archive(ctx: RoutedContext): Promise<void> {
-    const address = readRelease(ctx);
-    const name = `archive.${ctx.params.format}`;
-    const format = parseModuleArchiveName(name);
-    const start = performance.now();
-    const gone = new AbortController();
-    ctx.res.once("close", () => gone.abort());
-    const archive = await this.#mirror.openArchive(
-      address,
-      format,
-      gone.signal,
-    );
-    const { note } = ctx.state;
-    note.originTime += performance.now() - start;
-    note.outcome = archive.outcome;
-    const { sha256, size } = archive;
-    try {
-      const type = mediaTypes[format];
-      if (await answersByHead(ctx, sha256, () => size, type)) return;
-      const { audit, limits } = this.#parts;
-      const { version } = address;
-      const module = formatModuleAddress(address.module);
-      recordDelivery(audit, ctx.res, { module, version, sha256 });
-      await sendArchive(ctx, archive, name, limits.answer, type);
-    } finally {
-      await archive.close();
-    }
-  }
-
-  #format(location: ModuleLocation, { req, state }: RoutedContext): string {
+export function makeModuleRegistry(
+  mirror: ModuleMirror,
+  { authentication, publicAddress, audit, limits }: ProtocolParts,
+) {
+  /** `X-Terraform-Get` ("Download Source Code for a Specific Module Version"). */
+  function format(location: ModuleLocation, { req, state }: RoutedContext) {
     if (location.kind === "elsewhere") return location.location;
     const { format, subdirectory } = location;
-    const { authentication, publicAddress } = this.#parts;
     const { path, asker } = state;
     const folder = path.slice(0, path.lastIndexOf("/") + 1);
     const name = formatModuleArchiveName(format);
@@ -137,6 +58,69 @@ export class ModuleRegistryProtocol {
     const base = root.startsWith("../") ? "./" : `${root}${folder.slice(1)}`;
     return `${base}${place}${subdirectory === "" ? "" : `//${subdirectory}`}`;
   }
+
+  return {
+    async versions(ctx: RoutedContext): Promise<void> {
+      const answer = await mirror.listVersions(readModule(ctx), withinFor(ctx));
+      noteAnswer(ctx.state, answer);
+      noteLeftOut(ctx.state, answer.value);
+      sendDocument(ctx, renderVersionsOnce(answer.value.versions), answer);
+    },
+
+    /** One version, for programs that look for its age; says what is known alone. */
+    async version(ctx: RoutedContext): Promise<void> {
+      const address = readRelease(ctx);
+      const { module, version } = address;
+      const answer = await mirror.listVersions(module, withinFor(ctx));
+      await mirror.admit(address);
+      const { versions, list } = answer.value;
+      if (!versions.includes(version))
+        throw failure("not-found", formatModuleRelease(address));
+      noteAnswer(ctx.state, answer);
+      const { namespace, name, system } = module;
+      const published = list?.versions.get(version)?.published;
+      const document = {
+        id: `${namespace}/${name}/${system}/${version}`,
+        ...{ namespace, name, provider: system, version },
+        ...(published && { published_at: published.toISOString() }),
+      };
+      sendDocument(ctx, renderDocument(document), answer);
+    },
+
+    async location(ctx: RoutedContext): Promise<void> {
+      const answer = await mirror.findLocation(readRelease(ctx));
+      noteAnswer(ctx.state, answer);
+      ctx.status = 204;
+      // Node writes one byte a letter; clients read UTF-8.
+      const location = Buffer.from(format(answer.value, ctx));
+      ctx.set("X-Terraform-Get", location.toString("latin1"));
+      ctx.set("Cache-Control", "no-cache");
+    },
+
+    async archive(ctx: RoutedContext): Promise<void> {
+      const address = readRelease(ctx);
+      const name = `archive.${ctx.params.format}`;
+      const format = parseModuleArchiveName(name);
+      const start = performance.now();
+      const gone = new AbortController();
+      ctx.res.once("close", () => gone.abort());
+      const archive = await mirror.openArchive(address, format, gone.signal);
+      const { note } = ctx.state;
+      note.originTime += performance.now() - start;
+      note.outcome = archive.outcome;
+      const { sha256, size } = archive;
+      try {
+        const type = mediaTypes[format];
+        if (await answersByHead(ctx, sha256, () => size, type)) return;
+        const { version } = address;
+        const module = formatModuleAddress(address.module);
+        recordDelivery(audit, ctx.res, { module, version, sha256 });
+        await sendArchive(ctx, archive, name, limits.answer, type);
+      } finally {
+        await archive.close();
+      }
+    },
+  };
 }
 
 const mediaTypes = {

@@ -33,104 +33,87 @@ import {
 
 const renderIndexOnce = rendersOnce(renderIndex);
 
+export type NetworkMirror = ReturnType<typeof makeNetworkMirror>;
+
 /** The provider network mirror protocol: index.json, VERSION.json and the archives of one provider. */
-export class NetworkMirrorProtocol {
-  readonly #mirror: ProviderMirror;
-  readonly #platforms: PlatformArchives;
-  readonly #parts: ProtocolParts;
-  readonly #described = new WeakMap<
+export function makeNetworkMirror(
+  mirror: ProviderMirror,
+  platforms: PlatformArchives,
+  { authentication, audit, limits }: ProtocolParts,
+) {
+  const described = new WeakMap<
     readonly MirroredPackage[],
     Map<string, RenderedDocument>
   >();
-
-  constructor(
-    mirror: ProviderMirror,
-    platforms: PlatformArchives,
-    parts: ProtocolParts,
-  ) {
-    this.#mirror = mirror;
-    this.#platforms = platforms;
-    this.#parts = parts;
-  }
-
-  async index(ctx: RoutedContext): Promise<void> {
-    const answer = await this.#mirror.listVersions(
-      readProvider(ctx),
-      withinFor(ctx),
-    );
-    noteAnswer(ctx.state, answer);
-    noteLeftOut(ctx.state, answer.value);
-    sendDocument(ctx, renderIndexOnce(answer.value.versions), answer);
-  }
-
-  async version(ctx: RoutedContext): Promise<void> {
-    const answer = await this.#mirror.findRelease(
-      readRelease(ctx),
-      withinFor(ctx),
-    );
-    const packages = await this.#mirror.describePackages(answer.value);
-    this.#platforms.want(answer.value);
-    noteAnswer(ctx.state, answer);
-    const { asker, path } = ctx.state;
-    const folder = path.slice(0, path.lastIndexOf("/") + 1);
-    const document = this.#describe(packages, folder, asker.token);
-    sendDocument(ctx, document, answer);
-  }
 
   /**
    * Describes packages once for each client and state of the packages, which is
    * checked every second; signed URLs live longer.
    */
-  #describe(
+  function describe(
     packages: readonly MirroredPackage[],
     folder: string,
     holder: string | undefined,
   ): RenderedDocument {
-    const { authentication } = this.#parts;
     const known =
-      this.#described.get(packages) ?? new Map<string, RenderedDocument>();
-    this.#described.set(packages, known);
+      described.get(packages) ?? new Map<string, RenderedDocument>();
+    described.set(packages, known);
     const key = JSON.stringify([authentication.isOn, folder, holder]);
+    const locate = (filename: string) =>
+      authentication.locate(folder, filename, holder);
     const document =
-      known.get(key) ??
-      renderDocument(
-        renderVersion(packages, (filename) =>
-          authentication.locate(folder, filename, holder),
-        ),
-      );
+      known.get(key) ?? renderDocument(renderVersion(packages, locate));
     known.set(key, document);
     return document;
   }
 
-  async archive(ctx: RoutedContext): Promise<void> {
-    const asked = performance.now();
-    const { address, platform } = readPackage(ctx);
-    const { value: admitted, ...answer } = await this.#mirror.findPackage(
-      ...([address, platform, withinFor(ctx)] as const),
-    );
-    const { request, found } = admitted;
-    noteAnswer(ctx.state, { ...answer, outcome: "hit" });
-    const findSize = () => this.#mirror.findSize(found);
-    if (await answersByHead(ctx, found.sha256, findSize)) return;
-    const start = performance.now();
-    const archive = await this.#mirror.openArchive(admitted);
-    const { audit, limits } = this.#parts;
-    const { note } = ctx.state;
-    note.outcome = archive.outcome;
-    try {
-      recordDelivery(audit, ctx.res, {
-        provider: formatProviderAddress(request.provider),
-        version: request.address.version,
-        platform: formatPlatform(found.platform),
-        sha256: found.sha256,
-      });
-      // Time spent on metadata counts, as the client waits for one answer.
-      const patience = limits.answer - (performance.now() - asked);
-      await sendArchive(ctx, archive, found.filename, patience);
-    } finally {
-      if (archive.outcome !== "hit")
-        note.originTime += performance.now() - start;
-      await archive.close();
-    }
-  }
+  return {
+    async index(ctx: RoutedContext): Promise<void> {
+      const provider = readProvider(ctx);
+      const answer = await mirror.listVersions(provider, withinFor(ctx));
+      noteAnswer(ctx.state, answer);
+      noteLeftOut(ctx.state, answer.value);
+      sendDocument(ctx, renderIndexOnce(answer.value.versions), answer);
+    },
+
+    async version(ctx: RoutedContext): Promise<void> {
+      const answer = await mirror.findRelease(readRelease(ctx), withinFor(ctx));
+      const packages = await mirror.describePackages(answer.value);
+      platforms.want(answer.value);
+      noteAnswer(ctx.state, answer);
+      const { asker, path } = ctx.state;
+      const folder = path.slice(0, path.lastIndexOf("/") + 1);
+      sendDocument(ctx, describe(packages, folder, asker.token), answer);
+    },
+
+    async archive(ctx: RoutedContext): Promise<void> {
+      const asked = performance.now();
+      const { address, platform } = readPackage(ctx);
+      const within = withinFor(ctx);
+      const answer = await mirror.findPackage(address, platform, within);
+      const { request, found } = answer.value;
+      noteAnswer(ctx.state, { ...answer, outcome: "hit" });
+      const findSize = () => mirror.findSize(found);
+      if (await answersByHead(ctx, found.sha256, findSize)) return;
+      const start = performance.now();
+      const archive = await mirror.openArchive(answer.value);
+      const { note } = ctx.state;
+      note.outcome = archive.outcome;
+      try {
+        recordDelivery(audit, ctx.res, {
+          provider: formatProviderAddress(request.provider),
+          version: request.address.version,
+          platform: formatPlatform(found.platform),
+          sha256: found.sha256,
+        });
+        // Time spent on metadata counts, as the client waits for one answer.
+        const patience = limits.answer - (performance.now() - asked);
+        await sendArchive(ctx, archive, found.filename, patience);
+      } finally {
+        if (archive.outcome !== "hit")
+          note.originTime += performance.now() - start;
+        await archive.close();
+      }
+    },
+  };
 }

@@ -46,85 +46,42 @@ import {
 
 const renderVersionsOnce = rendersOnce(renderVersions);
 
+export type ProviderRegistry = ReturnType<typeof makeProviderRegistry>;
+
 /**
  * The provider registry protocol (`providers.v1`) over what the mirror holds:
  * clients get the publisher's own checksums, signature and keys and judge for
  * themselves. Archives are those of the network mirror.
  */
-export class ProviderRegistryProtocol {
-  readonly #mirror: ProviderMirror;
-  readonly #platforms: PlatformArchives;
-  readonly #parts: ProtocolParts;
-
-  constructor(
-    mirror: ProviderMirror,
-    platforms: PlatformArchives,
-    parts: ProtocolParts,
-  ) {
-    this.#mirror = mirror;
-    this.#platforms = platforms;
-    this.#parts = parts;
-  }
-
-  async versions(ctx: RoutedContext): Promise<void> {
-    const provider = readProvider(ctx);
-    const answer = await this.#mirror.listVersions(provider, withinFor(ctx));
-    noteAnswer(ctx.state, answer);
-    const { versions, list, leftOut } = answer.value;
-    noteLeftOut(ctx.state, answer.value);
-    const document = renderVersionsOnce(versions, provider, list, leftOut);
-    sendDocument(ctx, document, answer);
-  }
-
-  /** One version, for programs that look for its changelog; says what is known alone. */
-  async version(ctx: RoutedContext): Promise<void> {
-    const address = readRelease(ctx);
-    const answer = await this.#mirror.findRelease(address, withinFor(ctx));
-    noteAnswer(ctx.state, answer);
-    const { list } = answer.value;
-    const document = renderDocument(renderVersion(address, list));
-    sendDocument(ctx, document, answer);
-  }
-
-  async package(ctx: RoutedContext): Promise<void> {
-    const address = readRelease(ctx);
-    const platform = parsePlatform(`${ctx.params.os}_${ctx.params.arch}`);
-    const answer = await this.#findToVerify(ctx, (within) =>
-      this.#mirror.findPackage(address, platform, within),
-    );
-    const admitted = answer.value;
-    expectVerifiable(admitted);
-    const packages = await this.#listSized(admitted);
-    this.#platforms.want(admitted);
-    noteAnswer(ctx.state, answer);
-    const { authentication, publicAddress } = this.#parts;
-    const { asker, path } = ctx.state;
-    const root = publicAddress.rootFor(ctx.req, path);
-    const locate = (folder: string, filename: string) =>
-      `${root}${folder.slice(1)}${authentication.locate(folder, filename, asker.token)}`;
-    const document = renderDocument(renderPackage(admitted, packages, locate));
-    sendDocument(ctx, document, answer);
-  }
-
-  /** A release that was known without keys and is out of date is waited for: its publisher may have added some. */
-  async #findToVerify<V extends AdmittedRelease>(
+export function makeProviderRegistry(
+  mirror: ProviderMirror,
+  platforms: PlatformArchives,
+  { authentication, publicAddress }: ProtocolParts,
+) {
+  /** What clients can judge. A release that was known without keys and is out of date is waited for: its publisher may have added some. */
+  async function findToVerify<V extends AdmittedRelease>(
     ctx: RoutedContext,
     find: (within?: Within) => Promise<Answer<V>>,
   ): Promise<Answer<V>> {
     const known = await find(withinFor(ctx));
-    return findMissing(known.value) === undefined ? known : find();
+    if (findMissing(known.value) === undefined) return known;
+    const answer = await find();
+    const missing = findMissing(answer.value);
+    if (missing === undefined) return answer;
+    const name = formatRelease(answer.value.request.address);
+    throw failure("nothing-to-verify", name, missing);
   }
 
   /** Packages of all platforms that are stored; none without the package's own size, because clients measure the archive by it. */
-  async #listSized(
+  async function listSized(
     admitted: AdmittedPackage,
   ): Promise<readonly SizedPackage[]> {
     const { release, found } = admitted;
-    const described = await this.#mirror.describePackages(admitted);
+    const described = await mirror.describePackages(admitted);
     const sized = await Promise.all(
       described.map(async (one): Promise<readonly SizedPackage[]> => {
         const own = release.packages.get(formatPlatform(one.platform));
-        const size = own && (await this.#mirror.findSize(own));
+        const size = own && (await mirror.findSize(own));
         return size === undefined ? [] : [{ ...one, size }];
       }),
     );
@@ -133,25 +90,64 @@ export class ProviderRegistryProtocol {
     return isMeasured ? packages : [];
   }
 
-  /** SHA256SUMS or its signature, as they were verified. */
-  async proof(ctx: RoutedContext): Promise<void> {
-    const address = readRelease(ctx);
-    const filename = ctx.params.proof;
-    const name = formatChecksumsName(address.provider, address.version);
-    if (filename !== name && filename !== `${name}.sig`)
-      throw failure("no-such-page");
-    const answer = await this.#findToVerify(ctx, (within) =>
-      this.#mirror.findRelease(address, within),
-    );
-    expectVerifiable(answer.value);
-    const { document, signature } = answer.value.release.proof;
-    noteAnswer(ctx.state, answer);
-    const rendered =
-      filename === name
-        ? renderBytes("text/plain", document)
-        : renderBytes("application/octet-stream", signature ?? "");
-    sendDocument(ctx, rendered, answer);
-  }
+  return {
+    async versions(ctx: RoutedContext): Promise<void> {
+      const provider = readProvider(ctx);
+      const answer = await mirror.listVersions(provider, withinFor(ctx));
+      noteAnswer(ctx.state, answer);
+      const { versions, list, leftOut } = answer.value;
+      noteLeftOut(ctx.state, answer.value);
+      const document = renderVersionsOnce(versions, provider, list, leftOut);
+      sendDocument(ctx, document, answer);
+    },
+
+    /** One version, for programs that look for its changelog; says what is known alone. */
+    async version(ctx: RoutedContext): Promise<void> {
+      const address = readRelease(ctx);
+      const answer = await mirror.findRelease(address, withinFor(ctx));
+      noteAnswer(ctx.state, answer);
+      const { list } = answer.value;
+      const document = renderDocument(renderVersion(address, list));
+      sendDocument(ctx, document, answer);
+    },
+
+    async package(ctx: RoutedContext): Promise<void> {
+      const address = readRelease(ctx);
+      const platform = parsePlatform(`${ctx.params.os}_${ctx.params.arch}`);
+      const answer = await findToVerify(ctx, (within) =>
+        mirror.findPackage(address, platform, within),
+      );
+      const admitted = answer.value;
+      const packages = await listSized(admitted);
+      platforms.want(admitted);
+      noteAnswer(ctx.state, answer);
+      const { asker, path } = ctx.state;
+      const root = publicAddress.rootFor(ctx.req, path);
+      const locate = (folder: string, filename: string) =>
+        `${root}${folder.slice(1)}${authentication.locate(folder, filename, asker.token)}`;
+      const document = renderPackage(admitted, packages, locate);
+      sendDocument(ctx, renderDocument(document), answer);
+    },
+
+    /** SHA256SUMS or its signature, as they were verified. */
+    async proof(ctx: RoutedContext): Promise<void> {
+      const address = readRelease(ctx);
+      const filename = ctx.params.proof;
+      const name = formatChecksumsName(address.provider, address.version);
+      if (filename !== name && filename !== `${name}.sig`)
+        throw failure("no-such-page");
+      const answer = await findToVerify(ctx, (within) =>
+        mirror.findRelease(address, within),
+      );
+      const { document, signature } = answer.value.release.proof;
+      noteAnswer(ctx.state, answer);
+      const rendered =
+        filename === name
+          ? renderBytes("text/plain", document)
+          : renderBytes("application/octet-stream", signature ?? "");
+      sendDocument(ctx, rendered, answer);
+    },
+  };
 }
 
 /**
@@ -262,14 +258,7 @@ interface SizedPackage extends MirroredPackage {
 /** The registry of which clients take packages without signing keys (OpenTofu, "ShouldEnforceGPGValidationForProvider"). */
 const unsignedRegistry = "registry.opentofu.org";
 
-/** Throws nothing-to-verify for a release that clients could not judge. */
-function expectVerifiable(admitted: AdmittedRelease): void {
-  const missing = findMissing(admitted);
-  if (missing === undefined) return;
-  const name = formatRelease(admitted.request.address);
-  throw failure("nothing-to-verify", name, missing);
-}
-
+/** What clients would miss who judge a release for themselves. */
 function findMissing({ request, release }: AdmittedRelease) {
   const { keys, signature } = release.proof;
   if (keys.length > 0) return signature === undefined ? "signature" : undefined;

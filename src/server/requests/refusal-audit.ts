@@ -13,26 +13,20 @@ import { subjectOf, type PathNames } from "./request-log.ts";
 /** Lines for the same refusal of a client, for each client, and for all. */
 const mostLines = { window: 60_000, same: 10, group: 60, all: 600 };
 
+export type RecordRefusal = ReturnType<typeof recordRefusals>;
+
 /** Records refusals within limits, so that no client can push other clients' lines out of the log. */
-export class RefusalAudit {
-  readonly #audit: AuditLog;
-  readonly #alarms: Alarms;
-  readonly #limit = new LineLimit(mostLines);
-
-  constructor(audit: AuditLog, alarms: Alarms) {
-    this.#audit = audit;
-    this.#alarms = alarms;
-  }
-
-  record(names: PathNames, error: ProvenderError, asker: Asker): void {
+export function recordRefusals(audit: AuditLog, alarms: Alarms) {
+  const limit = new LineLimit(mostLines);
+  return (names: PathNames, error: ProvenderError, asker: Asker): void => {
     const facts = describe(names, error);
     const key = JSON.stringify([asker.client, facts]);
     const { provider, version, detail } = facts;
     const alarm = findAlarm(error);
-    if (alarm) this.#alarms.raise(alarm, { provider, version, detail });
-    if (this.#limit.take(key, asker.client) === "line")
-      void this.#audit.record({ ...asker, ...facts }, { durable: false });
-  }
+    if (alarm) alarms.raise(alarm, { provider, version, detail });
+    if (limit.take(key, asker.client) === "line")
+      void audit.record({ ...asker, ...facts }, { durable: false });
+  };
 }
 
 /** A download raises its own alarm for an archive that differs from the signed one. */

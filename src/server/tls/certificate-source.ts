@@ -15,7 +15,6 @@ import type { StoreLayout } from "../../store/layout.ts";
 import {
   loadCertificateFiles,
   refuseKeyOfEverybody,
-  renewalDue,
   type ServerCertificate,
 } from "./certificate.ts";
 
@@ -88,6 +87,11 @@ export async function loadSelfSigned(
       cause: error,
     });
   }
+}
+
+/** True in the last 30 days of a certificate, and after them. */
+function renewalDue(expires: Date, now: Date): boolean {
+  return expires.getTime() - now.getTime() < 30 * day;
 }
 
 async function keepOrMake(

@@ -10,13 +10,6 @@ export interface ServerCertificate {
   readonly expires: Date;
 }
 
-const renewBefore = 30 * 24 * 60 * 60 * 1000;
-
-/** True in the last 30 days of a certificate, and after them. */
-export function renewalDue(expires: Date, now: Date): boolean {
-  return expires.getTime() - now.getTime() < renewBefore;
-}
-
 /**
  * The operator's own PEM files: `certificate` starts with the server's certificate, its intermediates follow; `key`
  * is not encrypted.

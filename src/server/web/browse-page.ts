@@ -31,65 +31,55 @@ const pageSize = 50;
  * Answers `/browse`: the addresses of what is held, and the versions of one, each with the page that says what
  * clients get.
  */
-export class BrowsePage {
-  readonly #releases: ReleaseRecords;
-  readonly #records: RecordStore;
-  readonly #listHeld: () => Promise<readonly (readonly [string, string])[]>;
-  readonly #turn = pLimit(madeAtOnce);
-
-  constructor(releases: ReleaseRecords, records: RecordStore) {
-    this.#releases = releases;
-    this.#records = records;
-    this.#listHeld = remembered(rememberedFor, async () => {
-      const providers = await releases.listProviders();
-      const found = await listModules(records);
-      return [
-        ...providers.map((one) => ["provider", formatProviderAddress(one)]),
-        ...found.map((one) => ["module", formatModuleAddress(one)]),
-      ] as [string, string][];
-    });
-  }
-
-  answer(ctx: RequestContext): Promise<void> {
-    const query = new URLSearchParams(ctx.querystring);
-    return this.#turn(async () => {
+export function makeBrowsePage(releases: ReleaseRecords, records: RecordStore) {
+  const turn = pLimit(madeAtOnce);
+  const listHeld = remembered(rememberedFor, async () => {
+    const providers = await releases.listProviders();
+    const modules = await listModules(records);
+    return [
+      ...providers.map((one) => ["provider", formatProviderAddress(one)]),
+      ...modules.map((one) => ["module", formatModuleAddress(one)]),
+    ] as [string, string][];
+  });
+  return (ctx: RequestContext): Promise<void> =>
+    turn(async () => {
+      const query = new URLSearchParams(ctx.querystring);
       const provider = query.get("provider");
       const module = query.get("module");
       if (provider !== null) {
         const address = parseProviderAddress(provider);
-        const versions = await this.#releases.list(address);
-        return sendVersions(ctx, formatProviderAddress(address), versions);
-      }
-      if (module !== null) {
+        const versions = await releases.list(address);
+        sendVersions(ctx, formatProviderAddress(address), versions);
+      } else if (module !== null) {
         const address = parseModuleAddress(module, "");
-        const versions = await listModuleVersions(this.#records, address);
-        return sendVersions(ctx, formatModuleAddress(address), versions);
-      }
-      return this.#sendAll(ctx, query);
+        const versions = await listModuleVersions(records, address);
+        sendVersions(ctx, formatModuleAddress(address), versions);
+      } else sendFound(ctx, await listHeld(), query.get("q") ?? "");
     });
-  }
+}
 
-  async #sendAll(ctx: RequestContext, query: URLSearchParams): Promise<void> {
-    const written = query.get("q") ?? "";
-    const sought = written.trim().toLowerCase();
-    const held = await this.#listHeld();
-    const found = held.filter(([, name]) => name.includes(sought));
-    const rows = found.map(([kind, name]) => {
-      const to = new URLSearchParams({ [kind]: name }).toString();
-      return [html`<a href="browse?${to}">${name}</a>`, kind];
-    });
-    const search = html`<form action="browse" role="search">
-      <label
-        >Part of an address<br /><input
-          name="q"
-          value="${written}"
-          maxlength="200" /></label
-      ><button>Search</button>
-    </form>`;
-    const result = tableOf(ctx, "What is held", ["Address", "Kind"], rows);
-    const none = html`<p>Nothing that is held has such an address.</p>`;
-    sendPage(ctx, "Browse", html`${search}${result ?? none}`);
-  }
+function sendFound(
+  ctx: RequestContext,
+  held: readonly (readonly [kind: string, name: string])[],
+  written: string,
+): void {
+  const sought = written.trim().toLowerCase();
+  const found = held.filter(([, name]) => name.includes(sought));
+  const rows = found.map(([kind, name]) => {
+    const to = new URLSearchParams({ [kind]: name }).toString();
+    return [html`<a href="browse?${to}">${name}</a>`, kind];
+  });
+  const search = html`<form action="browse" role="search">
+    <label
+      >Part of an address<br /><input
+        name="q"
+        value="${written}"
+        maxlength="200" /></label
+    ><button>Search</button>
+  </form>`;
+  const result = tableOf(ctx, "What is held", ["Address", "Kind"], rows);
+  const none = html`<p>Nothing that is held has such an address.</p>`;
+  sendPage(ctx, "Browse", html`${search}${result ?? none}`);
 }
 
 function sendVersions(

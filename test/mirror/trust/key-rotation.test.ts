@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { format } from "prettier";
 import { expect, it } from "vitest";
 import { ProvenderError } from "../../../src/errors/index.ts";
-import { RefusalAudit } from "../../../src/server/requests/refusal-audit.ts";
+import { recordRefusals } from "../../../src/server/requests/refusal-audit.ts";
 import { statusOf } from "../../../src/server/http/error-response.ts";
 import { decide } from "../../../src/trust/decisions.ts";
 import type { Signer } from "../../fakes/signing.ts";
@@ -129,7 +129,7 @@ async function look(mirror: MirrorInProcess, version: Version) {
       const names = { ...address.provider, version };
       const client = { requestId: "one", client: "::1" };
       const { audit } = mirror.notebook;
-      new RefusalAudit(audit, mirror.alarms).record(names, error, client);
+      recordRefusals(audit, mirror.alarms)(names, error, client);
       return `${statusOf(error)} ${error.code}`;
     },
   );

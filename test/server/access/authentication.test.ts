@@ -10,20 +10,27 @@ import {
   old,
   young,
 } from "../../scenes/authentication-scene.ts";
-import { awaitLine, awaitLineOf } from "../../scenes/log-lines.ts";
+import {
+  awaitLine,
+  awaitLineOf,
+  type LogLine,
+} from "../../scenes/log-lines.ts";
 import {
   outcomeOf,
   awaitAudit,
   readAudit,
 } from "../../scenes/provider-requests.ts";
 
-const stranger = issueToken("stranger");
 const index = `${folder}index.json`;
+const archive = folder + fileOf("1.0.0");
+const stranger = issueToken("stranger");
 
-const scene = await startAuthenticationScene();
+const { registry, mirror, release, withToken, signedPath, forge, reload } =
+  await startAuthenticationScene();
+const { bytes } = release.archive("linux_amd64");
 
 const statusOf = async (headers: Record<string, string> = {}, path = index) =>
-  (await scene.mirror.get(path, { headers })).status;
+  (await mirror.get(path, { headers })).status;
 const statusFor = (token: string) => statusOf(bearer(token).headers);
 
 describe("without a token", () => {
@@ -37,26 +44,22 @@ describe("without a token", () => {
     `/v1/modules/${host}/acme/net/aws/1.0.0/archive.tar.gz`,
     index,
     `${folder}1.0.0.json`,
-    folder + fileOf("1.0.0"),
+    archive,
     "/providers/other.example.com/acme/widget/index.json",
   ])(
     "%s is refused with 401 and a remedy, without a request to the origin",
     async (path) => {
-      scene.registry.requests.clear();
-      const answer = await scene.mirror.get(path);
+      registry.requests.clear();
+      const answer = await mirror.get(path);
       expect(outcomeOf(answer)).toBe("401 token-needed");
-      expect(answer.headers).toMatchObject({
-        "www-authenticate": "Bearer",
-        "content-type": "application/json",
-        "cache-control": "no-store",
-      });
+      expect(answer.headers["www-authenticate"]).toBe("Bearer");
       expect(answer.json()).toMatchObject({
         errors: [expect.stringContaining("TF_TOKEN_")],
         requestId: answer.headers["x-request-id"],
       });
-      const head = await scene.mirror.get(path, { method: "HEAD" });
+      const head = await mirror.get(path, { method: "HEAD" });
       expect(head.status).toBe(401);
-      expect(scene.registry.requests.count()).toBe(0);
+      expect(registry.requests.count()).toBe(0);
     },
   );
 
@@ -79,21 +82,17 @@ it.each([
 ] as const)(
   "of a request, %s is looked at",
   async (_, method, path, wanted) => {
-    expect(outcomeOf(await scene.mirror.get(path, { method }))).toBe(wanted);
+    expect(outcomeOf(await mirror.get(path, { method }))).toBe(wanted);
   },
 );
 
 describe("a token", () => {
   it("opens all of the mirror, and has an address looked at before its origin", async () => {
     for (const path of ["/", "/browse", "/decisions", "/metrics", index])
-      expect((await scene.withToken(path)).status, path).toBe(200);
-    const archive = await scene.withToken(folder + fileOf("1.0.0"));
-    const { bytes } = scene.release.archive("linux_amd64");
-    expect(archive.body.equals(bytes)).toBe(true);
+      expect((await withToken(path)).status, path).toBe(200);
+    expect((await withToken(archive)).body.equals(bytes)).toBe(true);
     expect(await statusFor(young.token)).toBe(200);
-    const bad = await scene.withToken(
-      "/providers/other.example/A/b/index.json",
-    );
+    const bad = await withToken("/providers/other.example/A/b/index.json");
     expect(outcomeOf(bad)).toBe("400 malformed-address");
   });
 
@@ -101,7 +100,7 @@ describe("a token", () => {
     ["is not known", stranger],
     ["has expired", old],
   ])("is refused when it %s", async (_, { token }) => {
-    const answer = await scene.mirror.get(index, bearer(token));
+    const answer = await mirror.get(index, bearer(token));
     expect(outcomeOf(answer)).toBe("401 token-refused");
     expect(answer.headers["www-authenticate"]).toMatch(/^Bearer error="/);
     expect(answer.body.toString()).not.toContain(token);
@@ -132,34 +131,77 @@ describe("a token", () => {
   });
 
   it("is named in the log and in the audit log, and written nowhere", async () => {
-    const answer = await scene.withToken(folder + fileOf("1.0.0"));
-    expect((await awaitLineOf(scene.mirror, answer)).token).toBe("ci runner");
+    const answer = await withToken(archive);
+    expect((await awaitLineOf(mirror, answer)).token).toBe("ci runner");
     const isServed = ({ event = "" }) => event === "served";
-    const served = await awaitAudit(scene.mirror, isServed);
+    const served = await awaitAudit(mirror, isServed);
     expect(served.at(-1)).toMatchObject({ token: "ci runner" });
     const written =
-      JSON.stringify(scene.mirror.log) +
-      JSON.stringify(readAudit(scene.mirror)) +
-      (await scene.withToken("/metrics")).body.toString();
+      JSON.stringify(mirror.log) +
+      JSON.stringify(readAudit(mirror)) +
+      (await withToken("/metrics")).body.toString();
     for (const { token } of [ci, old, young, stranger])
       expect(written).not.toContain(token);
   });
 
   it("never goes to the origin", async () => {
-    scene.registry.requests.clear();
+    registry.requests.clear();
     const gadget = `/providers/${host}/acme/gadget/`;
-    await scene.withToken(`${gadget}1.0.0.json`);
-    const archive = fileOf("1.0.0").replace("widget", "gadget");
-    await scene.withToken(gadget + archive);
-    const sent = scene.registry.requests.list().map(({ headers }) => headers);
+    await withToken(`${gadget}1.0.0.json`);
+    await withToken(gadget + fileOf("1.0.0").replace("widget", "gadget"));
+    const sent = registry.requests.list().map(({ headers }) => headers);
     expect(sent.length).toBeGreaterThan(3);
     expect(JSON.stringify(sent)).not.toMatch(/authorization/i);
   });
 });
 
+describe("a signed archive URL", () => {
+  it("needs no token, serves the archive whole, in part and as a HEAD, and is logged as the archive's own path with its holder", async () => {
+    const path = await signedPath("1.0.0");
+    const whole = await mirror.get(path);
+    expect(whole.body.equals(bytes)).toBe(true);
+    expect(await awaitLineOf(mirror, whole)).toMatchObject({
+      ...{ path: archive, token: "ci runner" },
+    });
+    const head = await mirror.get(path, { method: "HEAD" });
+    expect(head.headers["content-length"]).toBe(String(bytes.length));
+    const headers = { range: "bytes=10-19" };
+    const part = await mirror.get(path, { headers });
+    expect(part.status).toBe(206);
+    expect(part.body.equals(bytes.subarray(10, 20))).toBe(true);
+  });
+
+  it("is good until it expires, an hour later", async () => {
+    const [, expires] = /widget\/(\d+)\./.exec(await signedPath("1.0.0")) ?? [];
+    const life = (Number(expires) - Date.now()) / 1000;
+    expect(life).toBeGreaterThan(3_500);
+    expect(life).toBeLessThan(3_602);
+    const forged = forge(archive, Date.now() + 60_000);
+    expect(await statusOf({}, forged)).toBe(200);
+    const expired = await mirror.get(forge(archive, Date.now() - 1));
+    expect(outcomeOf(expired)).toBe("401 archive-url-refused");
+    expect(expired.body.toString()).toContain("it has expired: run init again");
+    expect(expired.headers["www-authenticate"]).toBe("Bearer");
+  });
+
+  it.each([
+    ["with another signature", /\.[\w-]{43}\//, `.${"A".repeat(43)}/`],
+    ["without a signature", /\.[\w-]{43}\//, "/"],
+    ["of a document", fileOf("1.0.0"), "1.0.0.json"],
+  ])("%s is refused, and not logged", async (_, from, to) => {
+    const path = await signedPath("1.0.0");
+    const edited = path.replace(from, to);
+    expect(edited).not.toBe(path);
+    const answer = await mirror.get(edited);
+    expect(answer.status).toBe(401);
+    await awaitLineOf(mirror, answer);
+    const [, signature = path] = /\.([\w-]{43})\//.exec(path) ?? [];
+    expect(JSON.stringify(mirror.log)).not.toContain(signature);
+  });
+});
+
 describe("on SIGHUP", () => {
-  const metrics = async () =>
-    (await scene.withToken("/metrics")).body.toString();
+  const metrics = async () => (await withToken("/metrics")).body.toString();
 
   it("a token that is added works, and one that is left out does not", async () => {
     const added = issueToken("added");
@@ -167,20 +209,40 @@ describe("on SIGHUP", () => {
       await statusFor(added.token),
       await statusFor(ci.token),
     ];
-    await scene.reload({ auth: { tokens: [added.configured] } });
+    await reload({ auth: { tokens: [added.configured] } });
     expect(await both()).toEqual([200, 401]);
-    await scene.reload({ auth });
+    await reload({ auth });
     expect(await both()).toEqual([401, 200]);
-    expect(await statusOf({}, "/metrics")).toBe(401);
+  });
+
+  it("a rule that denies holds for what was signed before", async () => {
+    const path = await signedPath("2.0.0");
+    expect(await statusOf({}, path)).toBe(200);
+    const named = { provider: `${host}/acme/widget`, version: "2.0.0" };
+    const rule = { match: named.provider, action: "deny", versions: "2.0.0" };
+    await reload({ policy: { rules: [rule] } });
+    const head = await mirror.get(path, { method: "HEAD" });
+    const part = await statusOf({ range: "bytes=0-9" }, path);
+    expect([await statusOf({}, path), head.status, part]).toEqual([
+      ...[451, 451, 451],
+    ]);
+    const isRefused = ({ event }: { readonly event?: unknown }) =>
+      event === "refused";
+    const audited = await awaitAudit(mirror, isRefused);
+    expect(audited.at(-1)).toMatchObject({
+      ...{ ...named, token: "ci runner", platform: "linux_amd64" },
+    });
+    await reload({ policy: {} });
+    expect(await statusOf({}, path)).toBe(200);
   });
 
   it.each([
     ["an empty list", { tokens: [] }],
     ["no list", { tokens: null }],
   ])("%s of tokens keeps those in use", async (_, changed) => {
-    const before = scene.mirror.log.length;
-    await scene.reload({ auth: changed });
-    const failures = scene.mirror.log
+    const before = mirror.log.length;
+    await reload({ auth: changed });
+    const failures = mirror.log
       .slice(before)
       .filter(({ msg }) => msg === "the configuration in use is kept");
     expect(failures.map(({ error }) => error)).toEqual([
@@ -195,24 +257,24 @@ describe("on SIGHUP", () => {
   });
 
   it("names changed keys that wait for the next start, and says when all are in use again", async () => {
-    const before = scene.mirror.log.length;
-    await scene.reload({ auth, limits: { archive: "1GiB" }, offline: true });
-    const names = ({ keys }: { readonly keys?: unknown }) => keys !== undefined;
-    const { keys } = await awaitLine(scene.mirror, names, before);
+    const before = mirror.log.length;
+    await reload({ auth, limits: { archive: "1GiB" }, offline: true });
+    const names = ({ keys }: LogLine) => keys !== undefined;
+    const { keys } = await awaitLine(mirror, names, before);
     expect(keys).toEqual(["offline", "limits"]);
-    await scene.reload({ auth, limits: {}, offline: false });
-    const text = await metrics();
-    expect(text).toContain("provender_config_last_reload_successful 1\n");
+    await reload({ auth, limits: {}, offline: false });
+    expect(await metrics()).toContain(
+      "provender_config_last_reload_successful 1\n",
+    );
   });
 
   it("lets everybody ask when authentication is turned off in so many words", async () => {
-    await scene.reload({ auth: "off" });
-    expect(await statusOf()).toBe(200);
-    const document = (await scene.mirror.get(`${folder}1.0.0.json`)).json();
+    await reload({ auth: "off" });
+    const document = (await mirror.get(`${folder}1.0.0.json`)).json();
     expect(document).toMatchObject({
       archives: { linux_amd64: { url: fileOf("1.0.0") } },
     });
-    expect(scene.mirror.log.map(({ msg }) => msg)).toContain(
+    expect(mirror.log.map(({ msg }) => msg)).toContain(
       "authentication is off now: anybody may ask",
     );
   });

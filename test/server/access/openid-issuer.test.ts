@@ -1,24 +1,22 @@
 import { createHmac } from "node:crypto";
-import { base64url, SignJWT, UnsecuredJWT } from "jose";
+import { base64url, UnsecuredJWT } from "jose";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { parseHostname } from "../../../src/address/hostname.ts";
-import { loadConfiguration } from "../../../src/config/load.ts";
-import { originLimits } from "../../../src/origin/guard/origin-settings.ts";
-import { HttpClient } from "../../../src/origin/http/http-client.ts";
+import type { HttpClient } from "../../../src/origin/http/http-client.ts";
 import {
   findIssuer,
   findRefusedClaim,
-  isJsonWebToken,
   OpenIdIssuer,
 } from "../../../src/server/access/openid-issuer.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { createIssuerKey, Issuer, type IssuerKey } from "../../fakes/issuer.ts";
+import { makeClient } from "../../origin/clients.ts";
 import fc from "../../seeded.ts";
 
 const second = 1000;
 const minute = 60 * second;
 const day = 24 * 60 * minute;
 const start = Date.parse("2026-05-01T12:00:00Z");
+const now = start / second;
 
 let published: Issuer;
 let http: HttpClient;
@@ -31,20 +29,7 @@ const other = await createIssuerKey("second");
 beforeEach(async () => {
   published = await Issuer.start(authority);
   published.keys = [key];
-  const url = new URL(published.url);
-  const { limits } = loadConfiguration({ file: undefined, env: {} });
-  http = new HttpClient(
-    {
-      hostname: parseHostname("issuer"),
-      url,
-      configured: new Set([url.host]),
-      allowPrivateAddresses: false,
-      ca: authority.caPem,
-      token: undefined,
-      proxy: { https: undefined, no: undefined },
-    },
-    originLimits(limits),
-  );
+  http = makeClient(published.url, authority.caPem);
   vi.useFakeTimers({ toFake: ["Date"], now: start });
   issuer = makeIssuer();
 });
@@ -57,14 +42,11 @@ afterEach(async () => {
 
 function makeIssuer(
   url = published.url,
-  claims = new Map<string, readonly string[]>(),
+  rules: Readonly<Record<string, readonly string[]>> = {},
 ): OpenIdIssuer {
   return new OpenIdIssuer(http, {
-    issuer: new URL(url),
-    audience: "provender",
-    claims,
-    deadline: 7 * second,
-    staleFor: day,
+    ...{ issuer: new URL(url), audience: "provender", deadline: 7 * second },
+    ...{ claims: new Map(Object.entries(rules)), staleFor: day },
   });
 }
 
@@ -72,29 +54,15 @@ function pass(milliseconds: number): void {
   vi.setSystemTime(Date.now() + milliseconds);
 }
 
-function claims(): Record<string, unknown> {
-  return {
-    iss: published.url,
-    aud: "provender",
-    sub: "someone",
-    exp: start / 1000 + 60,
-  };
-}
+type Claims = Readonly<Record<string, unknown>>;
 
-function sign(
-  changes: object = {},
-  header: object = {},
-  by: IssuerKey = key,
-): Promise<string> {
-  return new SignJWT({ ...claims(), ...changes })
-    .setProtectedHeader({ alg: by.alg, kid: by.kid, ...header })
-    .sign(by.privateKey);
-}
+const sign = (claims: Claims = {}, header: Claims = {}, by?: IssuerKey) =>
+  published.sign({ claims, header, ...(by && { key: by }) });
 
 /** The subject, the code of the issuer's failure, or why the token is refused. */
 async function verdict(token: string): Promise<string> {
   try {
-    const name = await findIssuer([issuer], token).verify(token, new Date());
+    const name = await findIssuer([issuer], token).verify(token);
     const [, subject = name] = /^oidc:(.*)@/.exec(name) ?? [];
     return subject;
   } catch (error) {
@@ -105,20 +73,19 @@ async function verdict(token: string): Promise<string> {
 
 const failing = /^origin-/;
 const noKey = "its issuer has no such key";
-const notSigned = "its signature is not that of its issuer";
 const otherIssuer = "it is from another issuer";
-const noValue = 'its claim "ref" has no value that this mirror takes';
-const refRule = new Map([["ref", ["refs/heads/*"]]]);
+const noToken = "it is no access token";
+const notKnown = "it is not one that this mirror knows";
 
 describe("an access token", () => {
-  it.each([
+  it.each<[string, Claims, Claims?]>([
     ["of an audience among others", { aud: ["a", "provender"] }],
-    ["of an issuer whose clock is ahead", { nbf: start / 1000 + 59 }],
-    ["that is good for one more second", { exp: start / 1000 + 1 }],
-    ["with the claim that is asked for", { ref: "refs/heads/a" }],
-  ])("%s is good", async (_, changes) => {
-    if ("ref" in changes) issuer = makeIssuer(published.url, refRule);
-    expect(await verdict(await sign(changes))).toBe("someone");
+    ["of an issuer whose clock is ahead", { nbf: now + 59 }],
+    ["that is good for one more second", { exp: now + 1 }],
+    ["without a type", {}, { typ: undefined }],
+    ["of the type JWT", {}, { typ: "JWT" }],
+  ])("%s is good", async (_, claims, header) => {
+    expect(await verdict(await sign(claims, header))).toBe("someone");
   });
 
   it("of an issuer with a slash is good, and of one configured with a slash", async () => {
@@ -130,81 +97,70 @@ describe("an access token", () => {
   });
 
   it("without a subject is named by its client", async () => {
-    const changes = { sub: undefined, client_id: "ci" };
-    expect(await verdict(await sign(changes))).toBe("ci");
+    const claims = { sub: undefined, client_id: "ci" };
+    expect(await verdict(await sign(claims))).toBe("ci");
   });
 
-  it.each<[string, Record<string, unknown> | (() => Promise<string>), string]>([
-    ["expired now", { exp: start / 1000 }, "it has expired"],
+  it("has every claim that is asked for", async () => {
+    issuer = makeIssuer(published.url, { ref: ["refs/heads/*"] });
+    expect(await verdict(await sign({ ref: "refs/heads/a" }))).toBe("someone");
+    for (const ref of [undefined, "refs/tags/v1"])
+      expect(await verdict(await sign({ ref }))).toBe(
+        'its claim "ref" has no value that this mirror takes',
+      );
+  });
+
+  it.each<[string, Claims, string, Claims?, IssuerKey?]>([
+    ["expired now", { exp: now }, "it has expired"],
     ["without expiry", { exp: undefined }, "it has expired"],
-    ["not valid yet", { nbf: start / 1000 + 61 }, "it is not valid yet"],
+    ["not valid yet", { nbf: now + 61 }, "it is not valid yet"],
     ["of another audience", { aud: "other" }, "it is for another audience"],
     ["of no audience", { aud: undefined }, "it is for another audience"],
     ["of another issuer", { iss: "https://a.test/" }, otherIssuer],
     ["of no issuer", { iss: undefined }, otherIssuer],
     ["without a subject", { sub: "" }, "it has no subject"],
-    ["without a claim", { ref: undefined }, noValue],
-    ["with another claim", { ref: "refs/tags/v1" }, noValue],
-    [
-      "of type logout+jwt",
-      () => sign({}, { typ: "logout+jwt" }),
-      "it is no access token",
-    ],
-    [
-      "with another algorithm than its key's",
-      () => {
-        published.keys = [other];
-        return sign({}, { alg: "RS256", kid: "second" });
-      },
-      noKey,
-    ],
-    [
-      "that names an unknown key",
-      () => sign({}, { kid: "unknown" }, other),
-      noKey,
-    ],
+    ["of type logout+jwt", {}, noToken, { typ: "logout+jwt" }],
+    ["that names an unknown key", {}, noKey, { kid: "unknown" }],
     [
       "that brings its own key",
-      () =>
-        sign({}, { jwk: other.publicJwk, jku: "https://evil.example/" }, other),
+      {},
       noKey,
+      { jwk: other.publicJwk, jku: "https://evil.test/" },
+      other,
     ],
-    [
-      "with another payload",
-      async () => {
-        const [header, , signature] = (await sign()).split(".");
-        const payload = JSON.stringify({ ...claims(), sub: "another" });
-        return `${header}.${base64url.encode(payload)}.${signature}`;
-      },
-      notSigned,
-    ],
-    [
-      "under a known name with another key",
-      async () => sign({}, {}, await createIssuerKey("first", "RS256")),
-      notSigned,
-    ],
-  ])("%s is refused", async (_, given, reason) => {
-    if (reason === noValue) issuer = makeIssuer(published.url, refRule);
-    const token = await (typeof given === "function" ? given() : sign(given));
-    expect(await verdict(token)).toBe(reason);
+  ])("%s is refused", async (_, claims, reason, header, by) => {
+    expect(await verdict(await sign(claims, header, by))).toBe(reason);
+  });
+
+  it("under a known name with another key, or with another payload, is refused", async () => {
+    const unknown = await createIssuerKey("first", "RS256");
+    const [header, , signature] = (await sign()).split(".");
+    const [, payload] = (await sign({ sub: "another" })).split(".");
+    for (const token of [
+      await sign({}, {}, unknown),
+      `${header}.${payload}.${signature}`,
+    ])
+      expect(await verdict(token)).toBe(
+        "its signature is not that of its issuer",
+      );
   });
 
   it("with alg none, or a hash and the public key as its secret, is refused, and its issuer is not asked", async () => {
     const [, payload = "", signature = ""] = (await sign()).split(".");
-    const start = (alg: string) => {
+    const begin = (alg: string) => {
       const header = JSON.stringify({ alg, kid: "first" });
       return `${base64url.encode(header)}.${payload}`;
     };
     const unsigned = ["none", "None", "NONE"].flatMap((alg) =>
-      ["", signature].map((end) => `${start(alg)}.${end}`),
+      ["", signature].map((end) => `${begin(alg)}.${end}`),
     );
     const jwk = JSON.stringify(key.publicJwk);
     const hashed = [key.publicPem, key.publicPem.trim(), jwk].map((secret) => {
-      const begun = start("HS256");
+      const begun = begin("HS256");
       const made = createHmac("sha256", secret).update(begun).digest();
       return `${begun}.${base64url.encode(made)}`;
     });
-    const bare = new UnsecuredJWT(claims()).encode();
+    const bare = new UnsecuredJWT({ iss: published.url }).encode();
     for (const token of [bare, ...unsigned, ...hashed])
       expect(await verdict(token)).toBe(
         "its algorithm is none with a public key",
@@ -228,30 +184,25 @@ describe("an access token", () => {
         fc.array(fc.base64String({ maxLength: 40 }), { maxLength: 5 }),
         async (parts) => {
           const token = parts.join(".").replaceAll(/[+/=]/g, "_");
-          expect(await verdict(token)).toBe("it cannot be read");
-          if (parts.length !== 3) expect(isJsonWebToken(token)).toBe(false);
+          expect(await verdict(token)).toBe(notKnown);
         },
       ),
     );
-    const deep = base64url.encode(`${"[".repeat(5000)}${"]".repeat(5000)}`);
-    expect(await verdict(`${deep}.${deep}.AA`)).toBe("it cannot be read");
-    const list = base64url.encode("[]");
-    expect(await verdict(`${list}.${list}.AA`)).toBe("it cannot be read");
+    for (const text of ["[".repeat(5000) + "]".repeat(5000), "[]"]) {
+      const part = base64url.encode(text);
+      expect(await verdict(`${part}.${part}.AA`)).toBe(notKnown);
+    }
   });
 });
 
 describe("an OpenID issuer", () => {
   it("is asked once for its endpoints and keys, however many ask, and again after 10 minutes", async () => {
-    const token = await sign({ exp: start / 1000 + 3600 });
+    const token = await sign({ exp: now + 3600 });
     const asked = await Promise.all([
       ...Array.from({ length: 50 }, () => verdict(token)),
       issuer.describeLogin("terraform"),
     ]);
-    expect(asked.at(-1)).toMatchObject({
-      client: "terraform",
-      authz: `${published.url}/authorize`,
-      token: `${published.url}/token`,
-    });
+    expect(asked[0]).toBe("someone");
     expect(published.requests).toEqual([
       "/realm/.well-known/openid-configuration",
       "/realm/keys",
@@ -262,20 +213,18 @@ describe("an OpenID issuer", () => {
     expect(published.requests).toHaveLength(2);
     pass(1);
     expect(await verdict(token)).toBe(noKey);
-    expect(await verdict(await sign({ exp: start }, {}, other))).toBe(
-      "someone",
-    );
+    expect(await verdict(await sign())).toBe("someone");
     expect(published.requests).toHaveLength(4);
   });
 
   it("is asked for an unknown key once in 15 seconds, however many there are", async () => {
     expect(await verdict(await sign())).toBe("someone");
     published.keys = [key, other];
-    const renewed = await sign({ exp: start }, {}, other);
+    const renewed = await sign({}, {}, other);
     expect(await verdict(renewed)).toBe(noKey);
     pass(15 * second);
     expect(await verdict(renewed)).toBe("someone");
-    const unknown = await sign({ exp: start }, { kid: "unknown" }, other);
+    const unknown = await sign({}, { kid: "unknown" });
     for (let guess = 0; guess < 140; guess++) {
       expect(await verdict(unknown)).toBe(noKey);
       pass(100);
@@ -284,10 +233,11 @@ describe("an OpenID issuer", () => {
   });
 
   it("may be down: its keys are good for a day more, and what they do not decide is unknown", async () => {
-    const token = await sign({ exp: start });
+    const exp = now + 2 * (day / second);
+    const token = await sign({ exp });
     expect(await verdict(token)).toBe("someone");
     await published.stop();
-    const unknown = await sign({ exp: start }, {}, other);
+    const unknown = await sign({ exp }, {}, other);
     expect(await verdict(unknown)).toBe(noKey);
     pass(10 * minute);
     expect(await verdict(token)).toBe("someone");
@@ -324,9 +274,6 @@ describe("an OpenID issuer", () => {
 });
 
 describe("rules on claims", () => {
-  const rules = (values: Readonly<Record<string, readonly string[]>>) =>
-    new Map(Object.entries(values));
-
   it.each([
     ["acme", "acme", true],
     ["acme", "Acme", false],
@@ -336,15 +283,16 @@ describe("rules on claims", () => {
     ["acme/*", "evil/acme/x", false],
     ["project_path:acme/*:ref:main", "project_path:acme/a:b:ref:main", true],
     ["project_path:acme/*:ref:main", "project_path:acme/a:ref:other", false],
-    ["*@acme.example", "me@acme.example", true],
     ["*@acme.example", "me@acme.example.evil.test", false],
     ["a.c", "abc", false],
-    ["", "", true],
     ["", "a", false],
     ["42", 42, true],
     ["true", true, true],
   ])("take by the pattern %j a claim of %j: %s", (pattern, claim, taken) => {
-    const refused = findRefusedClaim({ claim }, rules({ claim: [pattern] }));
+    const refused = findRefusedClaim(
+      { claim },
+      new Map([["claim", [pattern]]]),
+    );
     expect(refused).toBe(taken ? undefined : "claim");
   });
 
@@ -352,18 +300,19 @@ describe("rules on claims", () => {
     [{ owner: "umbrella", ref: "refs/heads/main" }, undefined],
     [{ owner: ["x", "acme"], ref: "refs/heads/main" }, undefined],
     [{ owner: "evil", ref: "refs/heads/main" }, "owner"],
-    [{ owner: "acme", ref: "refs/tags/1" }, "ref"],
     [{ owner: "acme" }, "ref"],
     [{ owner: { acme: 1 }, ref: "refs/heads/main" }, "owner"],
     [{ owner: null, ref: "refs/heads/main" }, "owner"],
-    [{}, "owner"],
   ])("together refuse of %j: %s", (claims, refused) => {
-    const both = rules({ owner: ["acme", "umbrella"], ref: ["refs/heads/*"] });
-    expect(findRefusedClaim(claims, both)).toBe(refused);
+    const rules = new Map([
+      ["owner", ["acme", "umbrella"]],
+      ["ref", ["refs/heads/*"]],
+    ]);
+    expect(findRefusedClaim(claims, rules)).toBe(refused);
   });
 
   it("hold for no inherited member", () => {
-    const inherited = rules({ constructor: ["function*"] });
+    const inherited = new Map([["constructor", ["function*"]]]);
     expect(findRefusedClaim({}, inherited)).toBe("constructor");
   });
 });

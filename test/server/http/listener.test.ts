@@ -1,13 +1,16 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
 import { afterEach, expect, it } from "vitest";
 import { Listener, type Handle } from "../../../src/server/http/listener.ts";
+import { createAuthority } from "../../fakes/authority.ts";
 import { readToEnd } from "../../scenes/raw-connection.ts";
 
 const limits = {
   requestHeaders: 16_384,
-  clientHeaders: 5_000,
+  // Longer than a test may take.
+  clientHeaders: 600_000,
   rate: 0,
   rateWindow: 60_000,
   connections: 100,
@@ -35,6 +38,7 @@ async function send(port: number, text: string): Promise<string> {
 }
 
 const request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+const tunnel = "CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n";
 
 const flawed: readonly (readonly [string, Handle])[] = [
   [
@@ -99,7 +103,7 @@ it.each([
   ["two requests", request.repeat(2), 2],
   ["no HTTP", "hello\r\n\r\n", 1],
   ["a header of 20 KB", request.replace("a", "a".repeat(20_000)), 1],
-  ["a tunnel", "CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n", 1],
+  ["a tunnel", tunnel, 1],
 ])(
   "ends a connection with the answers under way when %s are sent ahead",
   async (_, ahead, answered) => {
@@ -139,14 +143,21 @@ it("answers a request that is sent ahead after the one before, and those that fo
   ]);
 });
 
-it("outlives tunnels whose clients reset the connection", async () => {
-  const { port, reported } = await listenWith((_, res) => void res.end());
-  const tunnel = "CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n";
-  const sockets = Array.from({ length: 50 }, () => connect(port, "127.0.0.1"));
-  await Promise.all(sockets.map((socket) => reset(socket, tunnel)));
-  expect(await send(port, tunnel)).toMatch(/^HTTP\/1\.1 405 /);
-  expect(reported).toEqual([]);
-});
+it.each([
+  ["alone", ""],
+  ["behind an answer that is under way", request],
+])(
+  "outlives tunnels %s whose clients reset the connection",
+  async (_, ahead) => {
+    const { port, reported } = await listenWith(() => undefined);
+    const sockets = Array.from({ length: 50 }, () =>
+      connect(port, "127.0.0.1"),
+    );
+    await Promise.all(sockets.map((socket) => reset(socket, ahead + tunnel)));
+    expect(await send(port, tunnel)).toMatch(/^HTTP\/1\.1 405 /);
+    expect(reported).toEqual([]);
+  },
+);
 
 /** Sends, and is gone before the answer. */
 async function reset(socket: Socket, text: string): Promise<void> {
@@ -154,6 +165,27 @@ async function reset(socket: Socket, text: string): Promise<void> {
   socket.write(text, () => socket.resetAndDestroy());
   await once(socket, "close");
 }
+
+it("waits for no TLS handshake and no tunnel once it has to close", async () => {
+  const authority = await createAuthority();
+  const tls = await authority.issue(["127.0.0.1"]);
+  const listener = new Listener(
+    () => undefined,
+    tls,
+    limits,
+    () => undefined,
+  );
+  const port = await listener.listen("127.0.0.1", 0);
+  const silent = connect(port, "127.0.0.1");
+  await once(silent, "connect");
+  const ca = authority.caPem;
+  const busy = connectTls({ port, host: "127.0.0.1", ca });
+  busy.write(request + tunnel);
+  await once(busy, "secureConnect");
+  const ended = Promise.all([readToEnd(silent), readToEnd(busy)]);
+  await listener.close(0);
+  expect(await ended).toEqual(["", ""]);
+});
 
 it.each([4, 5_000])(
   "cuts a client that sends %i requests at once, and does no work for them",

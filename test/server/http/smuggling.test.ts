@@ -8,7 +8,11 @@ const plain = await startMirror({
 });
 
 /** One answer in the contract's form, and then the end of the connection. */
-function expectOneRefusal(answer: RawAnswer, status = 400): void {
+function expectOneRefusal(
+  answer: RawAnswer,
+  status = 400,
+  code = "malformed-request",
+): void {
   const { headers, body, text } = answer;
   expect(answer.status).toBe(status);
   expect(headers.get("content-type")).toBe("application/json");
@@ -17,11 +21,12 @@ function expectOneRefusal(answer: RawAnswer, status = 400): void {
   expect(text.match(/HTTP\/1\.1 \d/g)).toHaveLength(1);
   expect(JSON.parse(body)).toMatchObject({
     errors: [expect.stringMatching(/\.$/)],
-    code: expect.any(String) as string,
+    code,
     requestId: expect.any(String) as string,
   });
 }
 
+const provider = "/providers/registry.terraform.io/acme/demo";
 const next = "GET /healthz HTTP/1.1\r\nHost: second\r\n\r\n";
 
 describe.each(["TLS", "no TLS"])("over %s", (kind) => {
@@ -69,13 +74,39 @@ describe.each(["TLS", "no TLS"])("over %s", (kind) => {
     expectOneRefusal(await send(text + next));
   });
 
+  // A client library would resolve dots and escape characters.
+  it.each([
+    `${provider}/%69ndex.json`,
+    "/providers/registry.terraform.io/acme%2fdemo/x/index.json",
+    "/providers/registry.terraform.io/%2e%2e/demo/index.json",
+    "/providers/registry.terraform.io/acme/demo%00/index.json",
+    `${provider}/1.2.3%2Bbuild.json`,
+    `${provider}/%`,
+    "/%",
+    "//providers/registry.terraform.io/acme/demo/index.json",
+    "/providers//acme/demo/index.json",
+    `${provider}/./index.json`,
+    `${provider}/../demo/index.json`,
+    `${provider}/index.json/`,
+    "/providers/",
+    "/providers/registry.terraform.io\\acme/demo/x/index.json",
+    `${provider}/index.json#fragment`,
+    `${provider}/1.2.3.json#/../index.json`,
+    "http://registry.terraform.io/acme/demo/index.json",
+    "https://mirror/providers/registry.terraform.io/acme/demo/index.json",
+    `${provider}/\xefndex.json`,
+  ])("refuses the path %s as it was written, and closes", async (path) => {
+    const request = start.replace("/healthz", () => path);
+    expectOneRefusal(await send(`${request}\r\n${next}`));
+  });
+
   it.each([
     // It does not read the body, and makes no tunnel.
     "POST /healthz HTTP/1.1\r\nHost: mirror\r\nContent-Length: 999999999\r\n\r\n",
     "CONNECT registry.terraform.io:443 HTTP/1.1\r\nHost: a\r\n\r\n",
   ])("has no other method, and closes: %j", async (text) => {
     const answer = await send(text + next);
-    expectOneRefusal(answer, 405);
+    expectOneRefusal(answer, 405, "method-not-allowed");
     if (text.startsWith("POST"))
       expect(answer.headers.get("allow")).toBe("GET, HEAD");
   });

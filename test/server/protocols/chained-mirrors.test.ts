@@ -1,29 +1,25 @@
 import { describe, expect, it } from "vitest";
 import { issueToken } from "../../client-token.ts";
 import { tarGz } from "../../fakes/module-archive.ts";
-import { originsOf } from "../../origins.ts";
 import { startMirror } from "../../running-mirror.ts";
-import { makeModuleScene } from "../../scenes/module-scene.ts";
-import { digestsOf } from "../../scenes/provider-requests.ts";
-import { startOrigin } from "../../scenes/world.ts";
 import {
   digestsIn,
+  digestsOf,
   readAudit,
   requestsFor,
 } from "../../scenes/provider-requests.ts";
+import { moduleHost, startOrigins } from "../../scenes/world.ts";
 
 const host = "registry.opentofu.org";
-const modules = "modules.example.com";
 const { token, configured } = issueToken("edge");
 
-const { authority, registry } = await startOrigin();
-const scene = await makeModuleScene();
+const { registry, modules, ca } = await startOrigins();
 /** Takes unsigned releases, and lets only clients with a token in. */
 const central = await startMirror({
   config: {
     origins: {
-      ...originsOf(authority, registry, { signatures: "off" }, host).origins,
-      [modules]: { url: scene.origin.url, ca: scene.caFile },
+      [host]: { url: registry.url, ca, signatures: "off" },
+      [moduleHost]: { url: modules.url, ca },
     },
     auth: { tokens: [configured] },
   },
@@ -35,7 +31,7 @@ const behind = (hostname: string) => ({
 });
 const edge = await startMirror({
   config: {
-    origins: { [host]: behind(host), [modules]: behind(modules) },
+    origins: { [host]: behind(host), [moduleHost]: behind(moduleHost) },
     freshness: { versions: "0" },
   },
   env: { EDGE_TOKEN: token },
@@ -43,11 +39,9 @@ const edge = await startMirror({
 
 describe("a mirror whose origins are registries below a path of another mirror", () => {
   it("serves what the publisher signed, after it has verified the signature for itself", async () => {
-    const release = await registry.publish({
-      type: "signed",
-      version: "1.0.0",
-      platforms: ["linux_amd64", "darwin_arm64"],
-    });
+    const platforms = ["linux_amd64", "darwin_arm64"];
+    const named = { type: "signed", version: "1.0.0", platforms };
+    const release = await registry.publish(named);
     const ask = requestsFor(edge, "signed", "acme", host);
     expect(await ask.listed()).toEqual(["1.0.0"]);
     expect(digestsIn(await ask.version("1.0.0"))).toEqual(digestsOf(release));
@@ -61,12 +55,8 @@ describe("a mirror whose origins are registries below a path of another mirror",
   });
 
   it("refuses what the other one takes without a signature", async () => {
-    await registry.publish({
-      type: "unsigned",
-      version: "1.0.0",
-      signingKeys: [],
-      signature: "unlisted",
-    });
+    const unsigned = { signingKeys: [], signature: "unlisted" } as const;
+    await registry.publish({ type: "unsigned", version: "1.0.0", ...unsigned });
     const near = requestsFor(edge, "unsigned", "acme", host);
     for (const ask of ["outcome", "delivery"] as const)
       expect(await near[ask]("1.0.0")).toMatch(/^451 /);
@@ -74,9 +64,9 @@ describe("a mirror whose origins are registries below a path of another mirror",
 
   it("serves modules", async () => {
     const bytes = await tarGz([["main.tf", "# a module"]]);
-    const url = scene.origin.serve("/files/network.tgz", bytes);
-    scene.origin.publish("acme/network/aws", "1.0.0", url);
-    const base = `/v1/modules/${modules}/acme/network/aws/1.0.0`;
+    const url = modules.serve("/files/network.tgz", bytes);
+    modules.publish("acme/network/aws", "1.0.0", url);
+    const base = `/v1/modules/${moduleHost}/acme/network/aws/1.0.0`;
     const { headers } = await edge.get(`${base}/download`);
     const place = new URL(String(headers["x-terraform-get"]), edge.url);
     expect(place.host).toBe(new URL(edge.url).host);

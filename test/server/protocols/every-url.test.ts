@@ -1,14 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { bearer, issueToken } from "../../client-token.ts";
 import { tarGz } from "../../fakes/module-archive.ts";
-import { originsOf } from "../../origins.ts";
-import {
-  startMirror,
-  type Answer,
-  type RunningMirror,
-} from "../../running-mirror.ts";
-import { makeModuleScene } from "../../scenes/module-scene.ts";
-import { startOrigin } from "../../scenes/world.ts";
+import { startMirror, type Answer } from "../../running-mirror.ts";
+import { startOrigins } from "../../scenes/world.ts";
 
 /** Ways in which a mirror is deployed: its configuration, the headers that a proxy adds, and its URL for clients where that is another. */
 interface Deployment {
@@ -48,26 +42,16 @@ const host = "providers.example.com";
 const modules = "registry.terraform.io";
 const elsewhere = "s3::https://s3.example.com/modules/vault.zip";
 
-const scene = await makeModuleScene();
-const { authority, registry } = await startOrigin();
+const { registry, modules: origin, ca } = await startOrigins();
 await registry.publish({ type: "demo", version: "1.0.0" });
 const bytes = await tarGz([["main.tf", "# a module"]]);
-const url = scene.origin.serve("/files/network.tgz", bytes);
-scene.origin.publish("acme/network/aws", "1.0.0", url);
-scene.origin.publish("acme/vault/aws", "1.0.0", elsewhere);
-
-function start(config: object = {}): Promise<RunningMirror> {
-  const { url } = scene.origin;
-  return startMirror({
-    config: {
-      origins: {
-        [modules]: { url, ca: scene.caFile },
-        ...originsOf(authority, registry, {}, host).origins,
-      },
-      ...config,
-    },
-  });
-}
+const url = origin.serve("/files/network.tgz", bytes);
+origin.publish("acme/network/aws", "1.0.0", url);
+origin.publish("acme/vault/aws", "1.0.0", elsewhere);
+const origins = {
+  [modules]: { url: origin.url, ca },
+  [host]: { url: registry.url, ca },
+};
 
 const demo = `${host}/acme/demo`;
 const network = `${modules}/acme/network/aws`;
@@ -161,7 +145,7 @@ async function walk(base: string, ask: Ask): Promise<number> {
 describe("every URL of every document leads to this mirror, and something is there", () => {
   it.each(Object.entries(deployments))("%s", async (_, deployment) => {
     const { config, headers = {}, base } = deployment;
-    const mirror = await start(config);
+    const mirror = await startMirror({ config: { origins, ...config } });
     // Clients send no token for a file.
     const ask: Ask = (path, isFile = false) =>
       mirror.get(`/${path}`, isFile ? {} : { headers });
@@ -170,7 +154,7 @@ describe("every URL of every document leads to this mirror, and something is the
 });
 
 it("only a module that is passed through leads elsewhere", async () => {
-  const mirror = await start();
+  const mirror = await startMirror({ config: { origins } });
   const path = `/v1/modules/${modules}/acme/vault/aws/1.0.0/download`;
   const { headers } = await mirror.get(path);
   expect(headers["x-terraform-get"]).toBe(elsewhere);

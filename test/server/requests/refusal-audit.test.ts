@@ -1,6 +1,9 @@
 import { beforeEach, expect, it } from "vitest";
 import { failure, type ProvenderError } from "../../../src/errors/index.ts";
-import { RefusalAudit } from "../../../src/server/requests/refusal-audit.ts";
+import {
+  recordRefusals,
+  type RecordRefusal,
+} from "../../../src/server/requests/refusal-audit.ts";
 import { AuditLog } from "../../../src/store/database/audit-log.ts";
 import type { StoreLayout } from "../../../src/store/layout.ts";
 import { Alarms } from "../../../src/telemetry/alarms.ts";
@@ -16,14 +19,14 @@ import {
 let layout: StoreLayout;
 let log: AuditLog;
 let metrics: Metrics;
-let refusals: RefusalAudit;
+let record: RecordRefusal;
 
 beforeEach(async () => {
   layout = await makeLayout();
   log = new AuditLog(auditParts(layout));
   metrics = new Metrics("");
   const logger = makeLogger({ level: "fatal" });
-  refusals = new RefusalAudit(log, new Alarms(logger, metrics));
+  record = recordRefusals(log, new Alarms(logger, metrics));
 });
 
 const denied = failure(
@@ -35,7 +38,7 @@ const denied = failure(
 );
 
 function refuse(client: string, names = {}, error: ProvenderError = denied) {
-  refusals.record(names, error, { requestId: "an-id", client });
+  record(names, error, { requestId: "an-id", client });
 }
 
 async function written(): Promise<readonly AuditLine[]> {

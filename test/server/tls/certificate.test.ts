@@ -9,10 +9,7 @@ import {
   issueCertificate,
   makeAuthority,
 } from "../../../src/server/tls/certificate-source.ts";
-import {
-  loadCertificateFiles,
-  renewalDue,
-} from "../../../src/server/tls/certificate.ts";
+import { loadCertificateFiles } from "../../../src/server/tls/certificate.ts";
 
 const now = new Date("2026-03-01T00:00:00Z");
 const day = 24 * 60 * 60 * 1000;
@@ -119,11 +116,4 @@ it("refuses a key that everybody can read, and takes one for a group", async () 
   );
   await chmod(paths.key, 0o640);
   await loadCertificateFiles(paths, now);
-});
-
-it("calls for renewal when fewer than 30 days remain", () => {
-  const before = (ms: number) => new Date(now.getTime() + ms);
-  expect(renewalDue(before(30 * day), now)).toBe(false);
-  expect(renewalDue(before(30 * day - 1), now)).toBe(true);
-  expect(renewalDue(before(-day), now)).toBe(true);
 });

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { bearer } from "../../client-token.ts";
 import { runHere } from "../../running-here.ts";
-import { outcomeOf, runCommand } from "../../scenes/provider-requests.ts";
+import { runCommand } from "../../scenes/provider-requests.ts";
 import {
   cases,
   host,
@@ -97,26 +97,6 @@ it.each([
     expect(run.status).toBe(1);
   },
 );
-
-const archiveOf = (type: string) =>
-  `/providers/${host}/acme/${type}/terraform-provider-${type}_1.0.0_linux_amd64.zip`;
-
-it.each([
-  ["recreated-early", "451 checksum-conflict"],
-  ["broken", "502 origin-status"],
-  ["tampered", "451 archive-digest"],
-])("a client of %s gets what was told", async (type, outcome) => {
-  expect(outcomeOf(await scene.mirror.get(archiveOf(type)))).toBe(outcome);
-});
-
-it("a large archive that came wrong is cut once, and refused at once from then on", async () => {
-  const path = archiveOf("tampered-later");
-  const first = await scene.mirror.get(path);
-  expect([first.status, first.complete]).toEqual([200, false]);
-  scene.registry.requests.clear();
-  expect(outcomeOf(await scene.mirror.get(path))).toBe("451 archive-digest");
-  expect(scene.registry.requests.count("archive")).toBe(0);
-});
 
 it("tells with the token that an offline mirror does not hold it", async () => {
   const headers = { ...bearer(tokens.good.token).headers, ...asJson.headers };
