@@ -216,12 +216,13 @@ export async function readModule({
   read,
   enter,
 }: Folder): Promise<Module> {
-  const names = present
+  // An archive may have thousands.
+  const own = new Set(present.filter(isConfigurationFile));
+  const names = [...own]
     .filter((name) => {
       // Of two that differ in `.tf` and `.tofu` only, the latter (OpenTofu, "dirFiles").
       const twin = name.replace(/\.tf(\.json)?$/, ".tofu$1");
-      const isTaken = twin === name || !present.includes(twin);
-      return isConfigurationFile(name) && isTaken;
+      return twin === name || !own.has(twin);
     })
     .toSorted();
   const isOverride = (name: string) =>
