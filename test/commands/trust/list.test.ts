@@ -4,6 +4,7 @@ import type { Hostname } from "../../../src/address/hostname.ts";
 import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
 import { addCandidate } from "../../../src/trust/candidates.ts";
 import { runHere } from "../../running-here.ts";
+import { plantRecords } from "../../scenes/planted-records.ts";
 import { requestsFor, runCommand } from "../../scenes/provider-requests.ts";
 import { meet } from "../../scenes/trust-records.ts";
 import { TrustScene } from "../../scenes/trust-scene.ts";
@@ -105,13 +106,18 @@ describe("namespaces whose records are damaged", () => {
     }
   });
 
-  it("stop no decision on another namespace", async () => {
+  it("stop no decision on another namespace or provider", async () => {
     const { status } = await run("approve", "last/thing@1.1.0");
     expect(status).toBe(0);
     const { stdout } = await run("list", "--json");
     expect(expectDocument("trust list", stdout)).toMatchObject({
       namespaces: [{ candidates: [], contents: [{ sha256sums }] }, {}, {}],
     });
+    const other = ["candidates", hostname, "last", "other"] as const;
+    plantRecords(store.directory, [[other, {}]]);
+    const of = ["--key", key, "--for"];
+    expect((await run("revoke", ...of, "last/thing")).status).toBe(0);
+    expect((await run("revoke", ...of, "last/other")).status).toBe(1);
   });
 });
 
