@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, writeFileSync } from "node:fs";
+import { chmodSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -22,6 +22,7 @@ import {
 import { canBeOthers, source, user } from "../../scenes/other-user.ts";
 import { startOrigin } from "../../scenes/world.ts";
 import { expectDocument } from "../documents.ts";
+import { makeDirectory } from "../storage.ts";
 
 type Env = Readonly<Record<string, string>>;
 type Settings = Readonly<Record<string, unknown>>;
@@ -58,9 +59,7 @@ async function diagnose(
 
 /** A file with this in it. */
 function keep(name: string, text: string): string {
-  const file = join(scratch("kept"), name);
-  writeFileSync(file, text, { mode: 0o600 });
-  return file;
+  return join(makeDirectory({ [name]: text }), name);
 }
 
 /** As the daemon's machine is looked at, with this beside a good configuration. */

@@ -10,14 +10,11 @@ import { bearer, issueToken } from "../../client-token.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { alteredByte, onlyFor } from "../../fakes/faults.ts";
 import { runCommand } from "../../running-command.ts";
-import {
-  scratch,
-  startMirror,
-  type RunningMirror,
-} from "../../running-mirror.ts";
+import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import { eventually } from "../../scenes/provider-requests.ts";
 import { startWorld } from "../../scenes/world.ts";
 import { expectDocument } from "../documents.ts";
+import { makeDirectory } from "../storage.ts";
 
 const ci = issueToken("ci");
 const auth = { tokens: [ci.configured] };
@@ -130,14 +127,13 @@ describe("provender status", () => {
   it("knows a daemon on every address by the certificate of the configuration, whatever names that and its URL have", async () => {
     const authority = await createAuthority();
     const issued = await authority.issue(["mirror.example.com"]);
-    const folder = scratch("tls");
-    const place = (name: string, text: string) => {
-      writeFileSync(join(folder, name), text, { mode: 0o600 });
-      return join(folder, name);
-    };
-    const certificate = place("site.pem", issued.certificate);
-    const tls = { certificate, key: place("site.key", issued.key) };
-    const caFile = place("ca.pem", authority.caPem);
+    const folder = makeDirectory({
+      ...{ "site.pem": issued.certificate, "site.key": issued.key },
+      "ca.pem": authority.caPem,
+    });
+    const certificate = join(folder, "site.pem");
+    const tls = { certificate, key: join(folder, "site.key") };
+    const caFile = join(folder, "ca.pem");
     const names = ["mirror.nowhere.invalid"];
     const listen = { host: "0.0.0.0", port: 0, names, tls };
     const own = await startMirror({ caFile, config: { listen } });
