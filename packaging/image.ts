@@ -148,7 +148,6 @@ function describe({ version, commit, epoch }: Source, layer: string) {
       Env: [
         "PATH=/usr/bin",
         "HOME=/var/lib/provender",
-        "NODE_DISABLE_COMPILE_CACHE=1",
         "NODE_OPTIONS=--max-semi-space-size=2",
         "NODE_PRESERVE_SYMLINKS=1",
         "MALLOC_MMAP_THRESHOLD_=131072",

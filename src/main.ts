@@ -9,14 +9,6 @@ if (Number.parseInt(found) < needed) {
     `provender: needs Node ${needed}, found ${found}: install Node ${needed}, or a package of provender that brings its own.\n`,
   );
   process.exitCode = 2;
-} else void start();
-
-async function start(): Promise<void> {
-  const { keepCompiledCode } = await import("./main/compiled-code.ts");
-  // The cache is enabled before anything else is loaded.
-  keepCompiledCode();
-  const { runProgram } = await import("./main/program.ts");
-  await runProgram();
-}
+} else void import("./main/program.ts").then((main) => main.runProgram());
 
 export {};

@@ -193,9 +193,9 @@ describe("the house", () => {
 
   it.each<[string, RegExp, (path: string) => boolean]>([
     [
-      "the environment in the configuration, and before it where code is compiled",
+      "the environment in the configuration",
       /process\.env/,
-      (path) => roomOf(path) === "config" || path === "main/compiled-code.ts",
+      (path) => roomOf(path) === "config",
     ],
     [
       "statuses of HTTP in the table of errors, server, origin and the bucket",

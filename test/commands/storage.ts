@@ -18,13 +18,13 @@ export function makeStorage(
   return { configFile, directory };
 }
 
-/** A directory with these files, by path. */
+/** A directory with these files, by path, which nobody else can read. */
 export function makeDirectory(files: Readonly<Record<string, string>>): string {
   const directory = scratch("configuration");
   for (const [path, text] of Object.entries(files)) {
     const file = join(directory, path);
     mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, text);
+    writeFileSync(file, text, { mode: 0o600 });
   }
   return directory;
 }

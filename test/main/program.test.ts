@@ -3,29 +3,19 @@ import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { stringify } from "yaml";
+import { makeDirectory, makeStorage } from "../commands/storage.ts";
 import { createAuthority } from "../fakes/authority.ts";
 import { runCommand, type CommandRun } from "../running-command.ts";
 import { runHere } from "../running-here.ts";
-import { scratch, startMirror } from "../running-mirror.ts";
+import { startMirror } from "../running-mirror.ts";
 
 const manifest = JSON.parse(
   readFileSync(join(import.meta.dirname, "..", "..", "package.json"), "utf8"),
 ) as { version: string };
 
-function write(yaml: string): string {
-  const file = join(scratch("config"), "provender.yaml");
-  writeFileSync(file, yaml);
-  return file;
-}
-
-function serve(config: object): Promise<CommandRun> {
-  const withDefaults = {
-    listen: { port: 0 },
-    storage: { directory: scratch("store") },
-    ...config,
-  };
-  return runCommand(["serve", "--config", write(stringify(withDefaults))]);
+function serve(config: Readonly<Record<string, unknown>>): Promise<CommandRun> {
+  const { configFile } = makeStorage({ listen: { port: 0 }, ...config });
+  return runCommand(["serve", "--config", configFile]);
 }
 
 /** One sentence on standard error and nothing else. */
@@ -64,61 +54,46 @@ describe("provender config", () => {
     const good = await runHere(["config"]);
     expect(good.stderr).toBe(`The built-in defaults: good\n${serves}`);
     expect(good.status).toBe(0);
-    const file = write("listen:\n  prot: 1\n");
+    const yaml = { "provender.yaml": "listen:\n  prot: 1\n" };
+    const file = join(makeDirectory(yaml), "provender.yaml");
     const what = /:2: unknown key "prot".*did you mean "port"\?/;
     for (const args of [["config"], ["serve"]])
       expectRefusal(await runHere([...args, "--config", file]), 2, what);
   });
 
-  async function issue() {
+  it("opens every file that is named, and says until when the certificate is good, or names the key and the file that is not", async () => {
     const authority = await createAuthority();
     const issued = await authority.issue(["mirror.example.com"]);
-    return { ...issued, ca: authority.caPem };
-  }
-
-  /** A configuration that names files of every kind. */
-  async function configure() {
-    const issued = await issue();
-    const folder = scratch("configured");
-    const place = (name: string, text: string) => {
-      writeFileSync(join(folder, name), text, { mode: 0o600 });
-      return join(folder, name);
-    };
-    const certificate = place("site.pem", issued.certificate);
-    const key = place("site.key", issued.key);
-    const token = place("token", "secret-of-the-origin\n");
-    const ca = place("ca.pem", issued.ca);
+    const folder = makeDirectory({
+      ...{ "site.pem": issued.certificate, "site.key": issued.key },
+      ...{ token: "secret-of-the-origin\n", "ca.pem": authority.caPem },
+    });
+    const [certificate, key, file, ca] = [
+      ...["site.pem", "site.key", "token", "ca.pem"].map((name) =>
+        join(folder, name),
+      ),
+    ] as [string, string, string, string];
     const issuer = "https://login.example.com";
     const oidc = { issuer, audience: "provender", clientId: "terraform", ca };
-    const config = {
+    const { configFile } = makeStorage({
       listen: { tls: { certificate, key } },
-      origins: { "registry.example.com": { ca, token: { file: token } } },
+      origins: { "registry.example.com": { ca, token: { file } } },
       auth: { oidc },
-    };
-    return { key, token, file: write(stringify(config)) };
-  }
-
-  it("opens every file that is named, and says until when the certificate is good", async () => {
-    const { file } = await configure();
-    const run = await runHere(["config", "--config", file]);
-    expect(run.status).toBe(0);
-    expect(run.stdout).toMatch(/^listen:$/m);
-    expect(run.stderr).toMatch(
+    });
+    const config = () => runHere(["config", "--config", configFile]);
+    const good = await config();
+    expect(good.status).toBe(0);
+    expect(good.stdout).toMatch(/^listen:$/m);
+    expect(good.stderr).toMatch(
       /good\nServes .*\n\S+site\.pem: good until 20\d\d-\S+Z, with its key\n$/,
     );
-  });
-
-  it("names the key and the file of the key of another certificate, and of a token that others can read", async () => {
-    const { key, token, file } = await configure();
-    const refusal = async (what: RegExp) => {
-      const run = await runHere(["config", "--config", file]);
-      expectRefusal(run, 2, what);
-      expect(run.stderr).not.toContain("secret-of-the-origin");
-    };
-    writeFileSync(key, (await issue()).key);
-    await refusal(/"listen\.tls".*site\.key.*does not belong/);
-    chmodSync(token, 0o640);
-    await refusal(/:\d+: .*token.*others can read/);
+    writeFileSync(key, (await authority.issue(["a.test"])).key);
+    const other = /"listen\.tls".*site\.key.*does not belong/;
+    expectRefusal(await config(), 2, other);
+    chmodSync(file, 0o640);
+    const open = await config();
+    expectRefusal(open, 2, /:\d+: .*token.*others can read/);
+    expect(open.stderr).not.toContain("secret-of-the-origin");
   });
 });
 
@@ -133,7 +108,7 @@ describe("provender serve", () => {
   });
 
   it("refuses a storage directory that cannot be made with status 1", async () => {
-    const directory = join(write("x: y"), "below-a-file");
+    const directory = join(makeDirectory({ file: "" }), "file", "below-a-file");
     const run = await serve({ storage: { directory } });
     expectRefusal(run, 1, /below-a-file.*storage\.directory/);
   });

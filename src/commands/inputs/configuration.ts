@@ -193,12 +193,7 @@ interface Folder {
 
 /** What the configuration files of one folder say; its `names` are those of the files that were read. */
 export interface Module extends Pick<Folder, "key" | "names" | "enter"> {
-  readonly declared: readonly {
-    /** `[[HOSTNAME/]NAMESPACE/]TYPE`. */
-    readonly source: string;
-    readonly constraint: VersionConstraint;
-    readonly where: string;
-  }[];
+  readonly required: readonly ProviderDeclaration[];
   readonly calls: readonly ModuleCall[];
   readonly problems: readonly Failure<"input">[];
 }
@@ -216,12 +211,13 @@ export async function readModule({
   read,
   enter,
 }: Folder): Promise<Module> {
-  const names = present
+  // An archive may have thousands.
+  const own = new Set(present.filter(isConfigurationFile));
+  const names = [...own]
     .filter((name) => {
       // Of two that differ in `.tf` and `.tofu` only, the latter (OpenTofu, "dirFiles").
       const twin = name.replace(/\.tf(\.json)?$/, ".tofu$1");
-      const isTaken = twin === name || !present.includes(twin);
-      return isConfigurationFile(name) && isTaken;
+      return twin === name || !own.has(twin);
     })
     .toSorted();
   const isOverride = (name: string) =>
@@ -246,13 +242,12 @@ export async function readModule({
     } catch (error) {
       noteProblem(problems, show(name), error);
     }
-  const declared = [...required.values(), ...implied].map(
-    ({ localName, constraint, where }) => {
-      const { source = localName } = required.get(localName) ?? {};
-      return { source, constraint, where };
-    },
-  );
-  return { key, names, declared, calls, problems, enter };
+  for (const one of implied)
+    if (!required.has(one.localName)) required.set(one.localName, one);
+  return {
+    ...{ key, names, required: [...required.values()] },
+    ...{ calls, problems, enter },
+  };
 }
 
 /** A module that is called and that no mirror has for clients. */
@@ -359,7 +354,7 @@ function requireTogether(modules: readonly Module[], registry: string) {
   const problems = modules.flatMap((module) => module.problems);
   const all: Requirement[] = [];
   for (const { source, constraint, where } of modules.flatMap(
-    (module) => module.declared,
+    (module) => module.required,
   ))
     try {
       const address = withHostname(source.toLowerCase(), registry);

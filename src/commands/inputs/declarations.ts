@@ -6,12 +6,12 @@ import {
 import { failure, type Failure } from "../../errors/index.ts";
 import { noteProblem } from "./input-file.ts";
 
-/** Declaration of a provider in one configuration file. */
+/** An entry of required_providers, or what a block implies. */
 export interface ProviderDeclaration {
   /** The name that it has in its module. */
   readonly localName: string;
-  /** `[HOSTNAME/]NAMESPACE/TYPE` as written; undefined leaves it to the local name. */
-  readonly source?: string | undefined;
+  /** `[[HOSTNAME/]NAMESPACE/]TYPE`. */
+  readonly source: string;
   /** Empty when any version is allowed. */
   readonly constraint: VersionConstraint;
   /** FILE:LINE. */
@@ -42,44 +42,35 @@ const mostDeclarations = 10_000;
 /** Reads what a configuration file, which was parsed, says of providers and modules; `text` is only for line numbers. */
 export function readDeclarations(file: string, text: string, root: unknown) {
   const at = lineFinder(file, text);
+  const required: ProviderDeclaration[] = [];
+  const calls: ModuleCall[] = [];
   const problems: Failure<"input">[] = [];
-  const readEach = <T>(
+  const readEach = (
     entries: Entries,
     kind: string,
-    read: (where: string, name: string, value: unknown) => readonly T[],
-  ) =>
-    entries.flatMap(([name, value]) => {
+    read: (where: string, name: string, value: unknown) => void,
+  ) => {
+    for (const [name, value] of entries) {
       const where = at(name, kind);
       try {
-        return read(where, name, value);
+        read(where, name, value);
       } catch (error) {
         noteProblem(problems, where, error);
-        return [];
       }
-    });
-  const blocks = (kind: string) =>
-    entriesBelow(root, kind).flatMap(([name, body]) =>
-      objects(body).map((block) => [name, block] as const),
-    );
-  const versions = blocks("provider").map(
-    ([name, { version }]) => [name, { version }] as const,
-  );
-  const found = {
-    /** Of required_providers. */
-    required: readEach(
-      entriesBelow(root, "terraform", "required_providers"),
-      "",
-      readRequired,
-    ),
-    /** By `provider` blocks, which may have a version, resources and data sources; they name no source. */
-    implied: [
-      ...readEach(versions, "provider", readRequired),
-      ...findImplied(root, at),
-    ],
-    calls: readEach(blocks("module"), "module", readCall),
-    problems,
+    }
   };
+  const providers = entriesBelow(root, "terraform", "required_providers");
+  readEach(providers, "", (where, name, value) =>
+    required.push(readRequired(where, name, value)),
+  );
+  readEach(entriesBelow(root, "module"), "module", (where, name, body) => {
+    for (const block of objects(body))
+      if (typeof block.source === "string")
+        calls.push(readCall(where, name, block.source, block.version));
+  });
+  const implied = findImplied(root, at);
   const many = `it declares more than ${mostDeclarations} providers and modules`;
+  const found = { required, implied, calls, problems };
   if (Object.values(found).flat().length > mostDeclarations)
     throw failure("input", file, many, "look which file this is");
   return found;
@@ -105,7 +96,7 @@ function readRequired(
   where: string,
   localName: string,
   value: unknown,
-): readonly ProviderDeclaration[] {
+): ProviderDeclaration {
   const [entry, ...others] =
     typeof value === "string" ? [{ version: value }] : objects(value);
   const { source = "", version = "" }: Json = entry ?? {};
@@ -116,45 +107,44 @@ function readRequired(
   }
   const constraint =
     version.trim() === "" ? [] : parseVersionConstraint(version);
-  return [{ localName, source: source || undefined, constraint, where }];
+  return { localName, source: source || localName, constraint, where };
 }
 
 /** A local module has no version. */
 function readCall(
   where: string,
   name: string,
-  block: unknown,
-): readonly ModuleCall[] {
-  const { source, version = "" } = block as Json;
-  if (typeof source !== "string") return [];
+  source: string,
+  version: unknown = "",
+): ModuleCall {
   const isExpression = !isPlain(source) || !isPlain(version);
   const hasNone =
     isExpression || isLocalSource(source) || version.trim() === "";
   const constraint = hasNone ? [] : parseModuleConstraint(version);
-  return [{ name, source, constraint, isExpression, where }];
+  return { name, source, constraint, isExpression, where };
 }
 
-/** A resource implies the provider that it names, else the first word of its type; so does the data of a check. */
+/** A resource implies the provider that it names, else the first word of its type; a `provider` block its own. */
 function findImplied(
   root: unknown,
   at: ReturnType<typeof lineFinder>,
 ): readonly ProviderDeclaration[] {
-  const found = new Map<string, ProviderDeclaration>();
-  const checks = entriesBelow(root, "check").flatMap(([, body]) =>
-    objects(body),
-  );
+  const found = new Map<string, string>();
+  for (const [name] of entriesBelow(root, "provider"))
+    found.set(name, at(name, "provider"));
   for (const kind of ["resource", "data", "ephemeral"])
-    for (const [type, named] of entriesBelow([root, ...checks], kind))
+    for (const [type, named] of entriesBelow(root, kind))
       for (const [, body] of entriesBelow(named))
         for (const { provider } of objects(body)) {
           // `provider = aws.west` arrives as `${aws.west}`.
           const text = typeof provider === "string" ? provider : type;
-          const [, localName] = /^(?:\$\{)?\s*([a-z0-9-]+)/.exec(text) ?? [];
-          if (localName === undefined || found.has(localName)) continue;
-          const where = at(type, kind);
-          found.set(localName, { localName, constraint: [], where });
+          const [, name] = /^(?:\$\{)?\s*([a-z0-9-]+)/.exec(text) ?? [];
+          if (name !== undefined && !found.has(name))
+            found.set(name, at(type, kind));
         }
-  return [...found.values()];
+  return Array.from(found, ([localName, where]) => ({
+    ...{ localName, source: localName, constraint: [], where },
+  }));
 }
 
 /** The entries of every object that is reached by the path; each step may be an object or a list of them. */

@@ -413,8 +413,14 @@ async function findTouched(
       covers(scope, one) && !except.has(nameOf(one));
     return listUnder(records, scope, fingerprint, how, isMeant);
   };
-  const candidates = (await trust.listCandidates(scope)).flatMap(
-    ({ list: all, type }) => all.map((one) => ({ ...one, type })),
+  const { type } = scope;
+  // What is damaged of one provider stops no decision on another.
+  const lists =
+    type === null
+      ? await trust.listCandidates(scope)
+      : [{ ...(await trust.readCandidates({ ...scope, type })), type }];
+  const candidates = lists.flatMap((of) =>
+    of.list.map((one) => ({ ...one, type: of.type })),
   );
   const offered = candidates.filter(
     (one) => one.fingerprint === fingerprint && covers(scope, one),

@@ -9,11 +9,6 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import {
-  bundleLimits,
-  openBundle,
-} from "../../../src/commands/packages/import.ts";
-import { loadConfiguration } from "../../../src/config/load.ts";
 import { createSigner } from "../../fakes/signing.ts";
 import {
   connectedSite,
@@ -181,14 +176,6 @@ it.each([
   expect(status).toBe(expected);
 });
 
-/** The bundle, with the digest and size of its manifest. */
-function readBundle() {
-  const bytes = readFileSync(bundle);
-  const parts = takeApart(bytes);
-  const manifest = Buffer.from(`${JSON.stringify(parts.manifest, null, 2)}\n`);
-  return { bytes, parts, size: manifest.length, digest: digestOf(manifest) };
-}
-
 const decide = (site: Site, action: string, ...args: readonly string[]) =>
   runHere(["trust", action, "--config", site.configFile, ...args]);
 
@@ -214,54 +201,35 @@ describe("a bundle", () => {
     expect(taken.stderr).not.toContain("Nothing vouches");
   });
 
-  it.each([
-    "registry.terraform.io/hashicorp",
-    "registry.opentofu.org/hashicorp",
-    "registry.opentofu.org/opentofu",
-  ])(
-    "whose manifest gives the name of %s to what was signed is refused by its digest, and by the key that the program knows",
-    async (name) => {
-      const { digest, parts } = readBundle();
-      const manifest = JSON.parse(
-        JSON.stringify(parts.manifest).replaceAll(dirname(widget), name),
-      ) as typeof parts.manifest;
-      const renamed = join(scratch("renamed"), "bundle.tar");
-      writeFileSync(renamed, putTogether({ ...parts, manifest }));
-      const [hostname = ""] = name.split("/");
-      const origins = { [hostname]: { url: "https://127.0.0.1:1/" } };
-      const site = offlineSite({ config: { origins } });
-      const asked = await site.run("import", "--sha256", digest, renamed);
-      expect(asked.stderr).toContain(`expected ${digest}`);
-      expect(asked.stderr).toContain("get a whole copy of what");
-      expect(asked.status).toBe(1);
-      expect(site.snapshot().size).toBe(0);
-      const { status, stderr } = await site.run("import", renamed);
-      expect(stderr).toContain(`Nothing vouches for the names in ${renamed}`);
-      expect(stderr).toMatch(
-        /widget 1\.0\.0: .* is not the publisher's .*: install it from nowhere, and find out/,
-      );
-      expect(status).toBe(1);
-      expect([...site.snapshot().keys()].join()).not.toContain("blobs");
-      const listed = await decide(site, "list", "--json");
-      expect(JSON.parse(listed.stdout)).toMatchObject({
-        namespaces: [{ namespace: name, firstKey: null, providerKeys: [] }],
-      });
-    },
-  );
-
-  it("with any byte of its manifest changed is refused by the digest that export printed", async () => {
-    const { digest, bytes, size } = readBundle();
-    const limits = bundleLimits(loadConfiguration({ file: here.configFile }));
-    const changed = join(scratch("changed"), "bundle.tar");
-    for (let at = 0; at < size; at++) {
-      const other = Buffer.from(bytes);
-      other.writeUInt8((bytes[512 + at] ?? 0) ^ 1, 512 + at);
-      writeFileSync(changed, other);
-      await expect(
-        openBundle(changed, digest, limits, () => undefined),
-        `byte ${at}`,
-      ).rejects.toThrow(`expected ${digest}), and nothing of it was imported`);
-    }
+  it("whose manifest gives the name of a namespace that the program knows to what was signed is refused by its digest, and by the known key", async () => {
+    const name = "registry.opentofu.org/hashicorp";
+    const parts = takeApart(readFileSync(bundle));
+    const text = `${JSON.stringify(parts.manifest, null, 2)}\n`;
+    const manifest = JSON.parse(
+      text.replaceAll(dirname(widget), name),
+    ) as typeof parts.manifest;
+    const renamed = join(scratch("renamed"), "bundle.tar");
+    writeFileSync(renamed, putTogether({ ...parts, manifest }));
+    const url = "https://127.0.0.1:1/";
+    const origins = { "registry.opentofu.org": { url } };
+    const site = offlineSite({ config: { origins } });
+    const digest = digestOf(Buffer.from(text));
+    const asked = await site.run("import", "--sha256", digest, renamed);
+    expect(asked.stderr).toContain(`expected ${digest}`);
+    expect(asked.stderr).toContain("get a whole copy of what");
+    expect(asked.status).toBe(1);
+    expect(site.snapshot().size).toBe(0);
+    const { status, stderr } = await site.run("import", renamed);
+    expect(stderr).toContain(`Nothing vouches for the names in ${renamed}`);
+    expect(stderr).toMatch(
+      /widget 1\.0\.0: .* is not the publisher's .*: install it from nowhere, and find out/,
+    );
+    expect(status).toBe(1);
+    expect([...site.snapshot().keys()].join()).not.toContain("blobs");
+    const listed = await decide(site, "list", "--json");
+    expect(JSON.parse(listed.stdout)).toMatchObject({
+      namespaces: [{ namespace: name, firstKey: null, providerKeys: [] }],
+    });
   });
 });
 

@@ -126,9 +126,7 @@ describe("prefetch of modules", () => {
       notCarried: [{ source }],
     });
     expect(run.packages).toEqual(["registry.terraform.io/acme/cog 3.1.0"]);
-    expect(run.stderr).toContain(
-      `main.tf:1: "${source}" is left to the clients`,
-    );
+    expect(run.stderr).toContain(`:1: "${source}" is left to the clients`);
   });
 
   it("takes what an init found a computed source to be, also below a local module that is computed", async () => {

@@ -106,7 +106,7 @@ async function prepare({ type, by, scope }: Row, minimumAge: number) {
   const sha256sums = createHash("sha256").update(document).digest("hex");
   const { trust } = mirror;
   return {
-    mirror,
+    ...{ mirror, registry, clock },
     /** What is printed: `STATE → STATE`. */
     decide: async (deed: Deed) => {
       const { text } = await (scope === undefined
@@ -155,11 +155,27 @@ describe.each([
           printed: await decide(deeds[deed]),
           decided: (await decided()) ?? unsaid,
           served: await mirror.version(version, row.type),
-        }).toEqual({ printed: `${before} → ${after}`, decided: after, served });
+          listed: (await mirror.index(row.type)).split(" ").includes(version),
+        }).toEqual({
+          ...{ printed: `${before} → ${after}`, decided: after, served },
+          listed: served.startsWith("linux="),
+        });
         before = after;
       }
     },
   );
+});
+
+it("an approved content is urgent for itself alone: what is below it waits for its age", async () => {
+  const row = rows.find((one) => one.of === "the publisher's content");
+  if (row === undefined) throw new Error("it has a row");
+  const { mirror, registry, clock, decide } = await prepare(row, 9 * day);
+  const below = { content: "linux=d", by: K, signedAt: clock.now() };
+  registry.offer("1.0.9", below, row.type);
+  clock.pass(day);
+  await decide("approve");
+  expect(await mirror.index()).toBe("1.1.0 1.0.0");
+  expect(await mirror.version("1.0.9")).toBe("too-young");
 });
 
 it("the orders are all of them", () => {

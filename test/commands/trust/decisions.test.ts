@@ -1,12 +1,11 @@
 import { describe, expect, it } from "vitest";
 import {
   digestsIn,
+  digestsOf,
   eventually,
   listedIn,
-  requestsFor,
   runCommand,
 } from "../../scenes/provider-requests.ts";
-import { digestsOf } from "../../scenes/provider-requests.ts";
 import { signer, soon, TrustScene } from "../../scenes/trust-scene.ts";
 
 const host = "registry.terraform.io";
@@ -25,8 +24,8 @@ function decide(command: string | null | undefined): Promise<string> {
 }
 
 /** What clients get of a version: in the index, VERSION.json and the archive. */
-async function facesOf(namespace: string, version: string, of = scene.mirror) {
-  const asked = requestsFor(of, "thing", namespace);
+async function facesOf(namespace: string, version: string) {
+  const asked = scene.ask(namespace);
   const index = await asked.index();
   return [
     index.status === 200 && listedIn(index).includes(version),
@@ -35,9 +34,7 @@ async function facesOf(namespace: string, version: string, of = scene.mirror) {
   ];
 }
 
-const served = [true, "200", "200"];
 const refused = (code: string) => [false, `451 ${code}`, `451 ${code}`];
-const explain = (spec: string) => runCommand(scene.mirror, "explain", spec);
 
 it.each([
   "approve acme/thing",
@@ -93,102 +90,34 @@ describe("a decision on a key", () => {
     );
   });
 
-  it.each<
-    [
-      before: readonly string[],
-      decision: string,
-      by: "known" | "stranger" | "stolen",
-      status: number,
-      says: RegExp,
-      inForce: string | undefined,
-    ]
-  >([
-    [[], "approve", "stolen", 1, /is not approved, since no/, undefined],
-    [[], "revoke", "stolen", 0, /in advance/, "revoked"],
-    [["revoke"], "revoke", "stolen", 1, /already/, "revoked"],
-    // Who takes a precaution back trusts nobody by it.
-    [["revoke"], "approve", "stolen", 1, /provender trust forget/, "revoked"],
-    [["revoke"], "forget", "stranger", 0, /, it was revoked/, undefined],
-    [["revoke"], "approve", "stranger", 0, /, it was revoked/, "approved"],
-    [["approve"], "forget", "stranger", 0, /, it was approved/, undefined],
-    [[], "forget", "stolen", 1, /is not decided on for/, undefined],
-    [[], "revoke", "known", 0, /: thing 1\.0\.0 and[^]*first co/, "revoked"],
-    [["revoke"], "forget", "known", 0, /is known by first contact/, undefined],
-  ])(
-    "after %j: %s a %s key ends with %i and %s, and %s is in force",
-    async (before, decision, by, status, says, inForce) => {
-      const namespace = `table-${[...before, decision, by].join("-")}`;
-      const { known, stranger } = await scene.refuseNext(namespace);
-      const keys = { known, stranger, stolen: { fingerprint: stolen } };
-      const { fingerprint } = keys[by];
-      const of = ["--key", fingerprint, "--for", `${namespace}/thing`];
-      for (const earlier of before) await scene.trust(earlier, ...of);
-      const ended = await run(decision, ...of);
-      expect(ended.stdout + ended.stderr).toMatch(says);
-      expect(ended.status).toBe(status);
-      const listed = await scene.listedTrust(namespace);
-      expect(
-        listed?.keys.find((key) => key.fingerprint === fingerprint)?.decision,
-      ).toBe(inForce);
-      const own = (name: string) => (name === by ? inForce : undefined);
-      await scene.expectOutcome(
-        namespace,
-        "1.0.0",
-        own("known") === "revoked" ? "451 key-refused" : "200",
-      );
-      await scene.expectOutcome(
-        namespace,
-        "1.1.0",
-        own("stranger") === "approved" ? "200" : "451 key-refused",
-      );
-      const events = ["approved", "revoked", "forgotten"].flatMap((event) =>
-        scene.auditOf(namespace, event),
-      );
-      expect(events).toHaveLength(before.length + (status === 0 ? 1 : 0));
-      for (const event of events)
-        expect(event).toMatchObject({
-          ...{ provider: `${host}/${namespace}/thing`, fingerprint },
-        });
-    },
-  );
-
-  it("is taken back to what first contact made of it, which counts for its own provider", async () => {
-    await scene.contact("two", await signer("Known"));
-    const own = await signer("Own");
-    await scene.publish("two", "1.0.0", own, { type: "other", seed: "two" });
-    const other = requestsFor(scene.mirror, "other", "two");
-    expect(await other.outcome("1.0.0")).toBe("200");
-    for (const [scope, says] of [
-      ["two/other", "is known by first contact"],
-      ["two", "is not decided on"],
+  it("that signed nothing here is made in advance alone, and leaves nothing once it is taken back", async () => {
+    await scene.contact("ahead", await signer("Known"));
+    const of = ["--key", stolen, "--for", "ahead/thing"];
+    for (const [deed, status, says, inForce] of [
+      ["approve", 1, /is not approved, since no/, undefined],
+      ["forget", 1, /is not decided on for/, undefined],
+      ["revoke", 0, /in advance/, "revoked"],
+      ["revoke", 1, /already/, "revoked"],
+      // Who takes a precaution back trusts nobody by it.
+      ["approve", 1, /provender trust forget/, "revoked"],
+      ["forget", 0, /, it was revoked/, undefined],
+      ["approve", 1, /check the address and the fingerprint/, undefined],
     ] as const) {
-      const key = ["--key", own.fingerprint, "--for", scope];
-      await scene.trust("revoke", ...key);
-      expect(await scene.trust("forget", ...key)).toContain(says);
-      expect(await other.outcome("1.0.0")).toBe("200");
+      const ended = await run(deed, ...of);
+      expect([deed, ended.status]).toEqual([deed, status]);
+      expect(ended.stdout + ended.stderr).toMatch(says);
+      const listed = await scene.listedTrust("ahead");
+      expect(listed?.keys[0]?.decision).toBe(inForce);
     }
-  });
-
-  it("is told with its scope at every face, and no advice undoes it", async () => {
-    const known = await signer("Known");
-    await scene.contact("told", known);
-    const key = ["--key", known.fingerprint, "--for", "told/thing"];
-    await scene.trust("revoke", ...key, "--because", "not their key");
-    await expect
-      .poll(() => facesOf("told", "1.0.0"))
-      .toEqual(refused("key-refused"));
-    const answer = await scene.ask("told").version("1.0.0");
-    expect(answer.reason).toMatch(/was revoked by \S+ on/);
-    const { stdout, status } = await explain("told/thing@1.0.0");
-    expect(status).toBe(1);
-    for (const text of [answer.body.toString(), stdout]) {
-      expect(text).toMatch(
-        /was revoked by \S+ on \d{4}-\d\d-\d\d for registry\.terraform\.io\/told\/thing: not their key/,
-      );
-      expect(text).not.toContain("trust approve");
-    }
-    await scene.trust("forget", ...key);
-    await expect.poll(() => facesOf("told", "1.0.0")).toEqual(served);
+    expect(
+      ["approved", "revoked", "forgotten"].flatMap((event) =>
+        scene.auditOf("ahead", event),
+      ),
+    ).toMatchObject(
+      ["revoked", "forgotten"].map((event) => ({
+        ...{ event, provider: `${host}/ahead/thing`, fingerprint: stolen },
+      })),
+    );
   });
 });
 
@@ -310,41 +239,38 @@ describe("the approval of a content", () => {
     }
     expect((await scene.candidatesOf("pinned"))[0]?.command).not.toBeNull();
   });
+});
 
-  it("is urgent: under a minimum age it is served, and not those below it", async () => {
-    const own = await scene.startMirror({ policy: { minimumAge: "7d" } });
+it.each([
+  ["key", "key-refused", `${host}/told-key/thing`],
+  ["content", "content-revoked", `${host}/told-content/thing@1.0.0`],
+])(
+  "a revoked %s is refused and quoted at every face without advice, and served again once that is forgotten",
+  async (what, code, scope) => {
     const known = await signer("Known");
-    const signedAt = new Date(Date.now() - 30 * 86_400_000);
-    await scene.publish("urgent", "1.0.0", known, { signedAt });
-    expect(await facesOf("urgent", "1.0.0", own)).toEqual(served);
-    for (const version of ["1.0.1", "1.0.2"])
-      await scene.publish("urgent", version, known);
-    const young = refused("too-young");
-    expect(await facesOf("urgent", "1.0.2", own)).toEqual(young);
-    const decideThere = (deed: string) =>
-      runCommand(own, "trust", deed, "urgent/thing@1.0.2");
-    const approved = await decideThere("approve");
-    expect([approved.status, approved.stderr]).toEqual([0, ""]);
-    expect(approved.stdout).toContain("clients get exactly this content");
-    await expect.poll(() => facesOf("urgent", "1.0.2", own)).toEqual(served);
-    expect(await facesOf("urgent", "1.0.1", own)).toEqual(young);
-    expect((await decideThere("forget")).status).toBe(0);
-    await expect.poll(() => facesOf("urgent", "1.0.2", own)).toEqual(young);
-  });
-});
-
-it("a revoked content is refused though its key is known, quoted, and served again once that is forgotten", async () => {
-  await scene.contact("recalled", await signer("Known"));
-  await scene.trust("revoke", "recalled/thing@1.0.0", "--because", "bad build");
-  await expect
-    .poll(() => facesOf("recalled", "1.0.0"))
-    .toEqual(refused("content-revoked"));
-  const { stdout } = await explain("recalled/thing@1.0.0");
-  expect(stdout).toMatch(
-    /was revoked by \S+ on \S+ for \S+@1\.0\.0: bad build/,
-  );
-  expect(stdout).not.toContain("provender trust");
-  expect(await scene.candidatesOf("recalled")).toEqual([]);
-  await scene.trust("forget", "recalled/thing@1.0.0");
-  await expect.poll(() => facesOf("recalled", "1.0.0")).toEqual(served);
-});
+    await scene.contact(`told-${what}`, known);
+    const spec = `told-${what}/thing@1.0.0`;
+    const key = ["--key", known.fingerprint, "--for", `told-${what}/thing`];
+    const of = what === "key" ? key : [spec];
+    const faces = () => facesOf(`told-${what}`, "1.0.0");
+    expect(
+      await scene.trust("revoke", ...of, "--because", "not theirs"),
+    ).toMatch(/thing 1\.0\.0/);
+    await expect.poll(faces).toEqual(refused(code));
+    const answer = await scene.ask(`told-${what}`).version("1.0.0");
+    expect(answer.reason).toMatch(/was revoked by \S+ on/);
+    const explained = await runCommand(scene.mirror, "explain", spec);
+    expect(explained.status).toBe(1);
+    for (const text of [answer.body.toString(), explained.stdout]) {
+      expect(text).toMatch(
+        new RegExp(
+          `was revoked by \\S+ on \\d{4}-\\d\\d-\\d\\d for ${scope}: not theirs`,
+        ),
+      );
+      expect(text).not.toContain("provender trust");
+    }
+    expect(await scene.candidatesOf(`told-${what}`)).toEqual([]);
+    await scene.trust("forget", ...of);
+    await expect.poll(faces).toEqual([true, "200", "200"]);
+  },
+);

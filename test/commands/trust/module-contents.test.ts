@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
 import { tarGz } from "../../fakes/module-archive.ts";
 import {
@@ -27,95 +27,75 @@ let mirror: RunningMirror = await startMirror({ config });
 const run = (...args: readonly string[]) =>
   runCommand(mirror, "trust", ...args);
 
-async function listed(): Promise<ListedTrust | undefined> {
+async function candidatesOf(module: string) {
   const { stdout } = await run("list", "--json");
   const { namespaces } = JSON.parse(stdout) as {
     readonly namespaces: readonly ListedTrust[];
   };
-  return namespaces.find(({ namespace }) => namespace === acme);
+  return namespaces
+    .filter(({ namespace }) => namespace === acme)
+    .flatMap(({ candidates }) => candidates)
+    .filter(({ type }) => type === `${module}/aws`);
 }
-
-const candidatesOf = async (module: string) =>
-  ((await listed())?.candidates ?? []).filter(
-    ({ type }) => type === `${module}/aws`,
-  );
 
 const bodyOf = async (module: string) =>
   (await getArchive(mirror, module)).body.toString("base64");
 
-/** A module from a repository, and what moves its tag. */
-async function withTag(module: string) {
-  const repository = await GitRepository.create(join(root, module));
-  const place = `git::${scene.origin.url}git/${module}/.git?ref=v1`;
-  scene.origin.publish(`acme/${module}/aws`, "1.0.0", place);
-  const move = async (text: string) => {
-    const commit = await repository.commit({ "main.tf": text }, "v1");
-    expect((await locate(mirror, module)).status).toBe(204);
-    return commit;
+it("a module whose tag moved is a candidate at every face, served where it is approved, after restarts too, and the first is when that is taken back", async () => {
+  const repository = await GitRepository.create(join(root, "moved"));
+  const place = `git::${scene.origin.url}git/moved/.git?ref=v1`;
+  scene.origin.publish("acme/moved/aws", "1.0.0", place);
+  const commit = async (text: string) => {
+    const made = await repository.commit({ "main.tf": text }, "v1");
+    expect((await locate(mirror, "moved")).status).toBe(204);
+    return made;
   };
-  await move("# first");
-  return { move, first: await bodyOf(module) };
-}
+  await commit("# first");
+  const first = await bodyOf("moved");
+  const second = await commit("# second");
+  const command = `provender trust approve ${acme}/moved/aws@1.0.0 ${second.slice(0, 16)}`;
+  expect(await candidatesOf("moved")).toEqual([
+    {
+      ...{ type: "moved/aws", version: "1.0.0", sha256sums: second },
+      ...{ fingerprint: null, reason: "other-content", setting: null },
+      ...{ keyCommand: null, command },
+      since: expect.any(String) as unknown,
+    },
+  ]);
+  const table = await run("list");
+  expect(table.stdout).toContain(
+    `moved/aws 1.0.0: other content than the pinned one, commit ${second}, since`,
+  );
+  expect(table.stdout).toContain(`\n  ${command}\n`);
+  for (const path of ["/decisions", `/why/${acme}/moved/aws/1.0.0`])
+    expect((await mirror.get(path)).body.toString()).toContain(command);
+  const alarms = mirror.log.filter(({ approve }) => approve === command);
+  expect(alarms).toMatchObject([{ alarm: "module-replaced", offered: second }]);
+  expect(await bodyOf("moved")).toBe(first);
 
-describe("a module whose tag moved", () => {
-  it("is a candidate with its command in the table, the document, the page and the alarm; its pinned commit is served", async () => {
-    const { move, first } = await withTag("shown");
-    const second = await move("# second");
-    const command = `provender trust approve ${acme}/shown/aws@1.0.0 ${second.slice(0, 16)}`;
-    expect(await candidatesOf("shown")).toEqual([
-      {
-        ...{ type: "shown/aws", version: "1.0.0", sha256sums: second },
-        ...{ fingerprint: null, reason: "other-content", setting: null },
-        ...{ keyCommand: null, command },
-        since: expect.any(String) as unknown,
-      },
-    ]);
-    const { stdout } = await run("list");
-    expect(stdout).toContain(
-      `shown/aws 1.0.0: other content than the pinned one, commit ${second}, since`,
-    );
-    expect(stdout).toContain(`\n  ${command}\n`);
-    const pageOf = async (path: string) =>
-      (await mirror.get(path)).body.toString();
-    expect(await pageOf("/decisions")).toContain(command);
-    const why = await pageOf(`/why/${acme}/shown/aws/1.0.0`);
-    expect(why).toContain("1.0.0 is offered as a candidate since ");
-    expect(why).toContain(command);
-    expect(
-      mirror.log.filter(({ approve }) => approve === command),
-    ).toMatchObject([{ alarm: "module-replaced", offered: second }]);
-    expect(await bodyOf("shown")).toBe(first);
-  });
-
-  it("is served where it is approved, after restarts too, and the first is when that is taken back", async () => {
-    const { move, first } = await withTag("taken");
-    const second = await move("# second");
-    const [spec, named] = ["acme/taken/aws@1.0.0", `${acme}/taken/aws 1.0.0`];
-    const { stdout } = await run("approve", spec);
-    expect(stdout).toContain(`${named} is approved with commit ${second}: `);
-    await expect.poll(() => bodyOf("taken")).not.toBe(first);
-    const approved = await bodyOf("taken");
-    expect(await candidatesOf("taken")).toEqual([]);
-    expect(await listed()).toMatchObject({
-      contents: [{ type: "taken/aws", version: "1.0.0", sha256sums: second }],
-    });
-    const again = await run("approve", spec);
-    expect([again.status, again.stderr]).toEqual([1, ""]);
-    expect(again.stdout).toContain("is approved already with commit");
-    await mirror.kill();
-    mirror = await startMirror({ config, directory: mirror.directory });
-    expect(await bodyOf("taken")).toBe(approved);
-    expect((await run("revoke", spec)).stderr).toContain('"policy.rules"');
-    expect((await run("forget", spec)).stdout).toContain(
-      `${named} is not decided on with commit ${second}`,
-    );
-    await expect.poll(() => bodyOf("taken")).toBe(first);
-    expect(await candidatesOf("taken")).toMatchObject([{ sha256sums: second }]);
-    const audit = await runCommand(mirror, "audit", "--json");
-    expect(audit.stdout).toMatch(
-      /"event":"approved".*"module":"[^"]*acme\/taken\/aws"/,
-    );
-  });
+  const [spec, named] = ["acme/moved/aws@1.0.0", `${acme}/moved/aws 1.0.0`];
+  expect((await run("approve", spec)).stdout).toContain(
+    `${named} is approved with commit ${second}: `,
+  );
+  await expect.poll(() => bodyOf("moved")).not.toBe(first);
+  const approved = await bodyOf("moved");
+  expect(await candidatesOf("moved")).toEqual([]);
+  const again = await run("approve", spec);
+  expect([again.status, again.stderr]).toEqual([1, ""]);
+  expect(again.stdout).toContain("is approved already with commit");
+  await mirror.kill();
+  mirror = await startMirror({ config, directory: mirror.directory });
+  expect(await bodyOf("moved")).toBe(approved);
+  expect((await run("revoke", spec)).stderr).toContain('"policy.rules"');
+  expect((await run("forget", spec)).stdout).toContain(
+    `${named} is not decided on with commit ${second}`,
+  );
+  await expect.poll(() => bodyOf("moved")).toBe(first);
+  expect(await candidatesOf("moved")).toMatchObject([{ sha256sums: second }]);
+  const audit = await runCommand(mirror, "audit", "--json");
+  expect(audit.stdout).toMatch(
+    /"event":"approved".*"module":"[^"]*acme\/moved\/aws"/,
+  );
 });
 
 it("an archive that was replaced is served once it is approved and offered again; without it there is a clear error", async () => {
