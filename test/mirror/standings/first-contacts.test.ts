@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { parseVersionConstraint } from "../../../src/address/version-constraint.ts";
 import { failure } from "../../../src/errors/index.ts";
+import { parsePolicy } from "../../../src/trust/policy.ts";
 import type { Signer } from "../../fakes/signing.ts";
 import type { Fate } from "../../scenes/failing-writes.ts";
 import {
@@ -124,6 +126,21 @@ describe("first contact by a list", () => {
     expect(await contactOf(mirror)).toBeUndefined();
     expect(await mirror.version("1.0.0")).toBe("linux=a");
     expect((await contactOf(mirror))?.newest).toBe("1.0.0");
+  });
+
+  it("is by the newest release that the rules allow", async () => {
+    const scene = await offering({ "1.0.0": K, "2.0.0": E });
+    const { admission, ...mirror } = scene.start();
+    const versions = parseVersionConstraint(">= 2.0");
+    const rule = { match: "*/*/*", action: "deny", versions } as const;
+    const all = { default: "allow", minimumAge: 0 } as const;
+    const policy = parsePolicy({ ...all, rules: [rule] });
+    admission.replaceRules({ ...admission.rules, policy });
+    expect(await mirror.version("1.0.0")).toBe("linux=a");
+    const { entry } = await mirror.request("1.0.0");
+    expect(await entry.findContact("thing")).toMatchObject({
+      ...{ newest: "1.0.0", key: K.fingerprint },
+    });
   });
 
   it("is never by a version that is not listed", async () => {
