@@ -220,18 +220,6 @@ describe("once a provider was met, a back-dated release of another key is refuse
     await attack(scene, first);
     await attack(scene, scene.start());
   });
-
-  it("in a list that two processes renew under a clock that was set back", async () => {
-    const scene = await offering({ "1.0.0": K });
-    const one = scene.start();
-    await one.version("1.0.0");
-    await attack(scene, one);
-    scene.clock.step(-3_600_000);
-    const other = scene.start();
-    await other.index();
-    await attack(scene, one);
-    await attack(scene, other);
-  });
 });
 
 describe("what first contact teaches", () => {
