@@ -36,7 +36,6 @@ import type {
   ReleaseRequest,
   Served,
 } from "../trust/admission.ts";
-import type { SettledRelease } from "../trust/settlements.ts";
 import type { VersionList } from "../versions/version-list.ts";
 import type { MirroredPackage } from "./package-description.ts";
 import {
@@ -378,7 +377,7 @@ export class ProviderMirror {
   ): Promise<AdmittedRelease> {
     const { catalog, offline } = this.#parts;
     const { address, provider } = request;
-    const list = await catalog.peekVersions(provider);
+    const list = await catalog.versions.peek(provider);
     const admitted = { request, release, list };
     if (isOffered(admitted) && !offline) return admitted;
     for (const found of release.packages.values())
@@ -403,7 +402,7 @@ export class ProviderMirror {
     request: ProviderRequest,
   ): Promise<Answer<AdmittedVersions>> {
     const { catalog, releases } = this.#parts;
-    const list = await catalog.peekVersions(request.provider);
+    const list = await catalog.versions.peek(request.provider);
     const kept = await releases.list(request.provider);
     if (kept.length === 0)
       throw failure("not-stored", formatProviderAddress(request.provider));
@@ -420,8 +419,9 @@ function isOffered({ request, release, list }: AdmittedRelease): boolean {
 /** A policy that only reports hears of a release that is too young. */
 function report(
   { rules, decision, address: { provider, version } }: ReleaseRequest,
-  { release, age }: SettledRelease,
+  release: Release,
 ): Release {
+  const { age } = release;
   if (!age.old)
     refuseByPolicy(rules, youthOf(provider, version, decision, age));
   return release;
