@@ -121,6 +121,8 @@ export class MirrorScene {
     const records = new FailingRecords(layout, writes);
     const log: string[] = [];
     const logger = pino({ level: "info" }, { write: (line) => log.push(line) });
+    const alarmLines = () =>
+      log.map((line) => JSON.parse(line) as Record<string, unknown>);
     const alarms = new Alarms(logger, undefined);
     const audit = new FailingAudit(layout, records);
     const notebook = { audit, alarms, clock };
@@ -175,9 +177,10 @@ export class MirrorScene {
         }),
       /** Alarms that were raised: kind and version. */
       alarmed: () =>
-        log
-          .map((line) => JSON.parse(line) as Record<string, unknown>)
-          .map(({ alarm, version }) => `${String(alarm)} ${String(version)}`),
+        alarmLines().map(
+          ({ alarm, version }) => `${String(alarm)} ${String(version)}`,
+        ),
+      alarmLines,
       /** Versions and reasons of the candidates of a provider. */
       candidates: async (type = "thing") => {
         const { list } = await trust.readCandidates(providerOf(type));

@@ -117,5 +117,6 @@ export async function sketch({
     packages: bindPackages(address, checksums.sha256ByFilename),
     places: new Map(),
     keyLabels: [],
+    age: { old: true },
   };
 }

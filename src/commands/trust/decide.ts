@@ -56,7 +56,9 @@ interface DecisionFlags extends Flags {
 /** What decisions are made on. */
 interface Mirror extends Pick<OpenMirror, "notebook" | "records" | "trust"> {
   readonly admission: Pick<OpenMirror["admission"], "rules">;
-  readonly catalog: Pick<OpenMirror["catalog"], "peekRelease">;
+  readonly catalog: {
+    readonly releases: Pick<OpenMirror["catalog"]["releases"], "peek">;
+  };
   readonly providers: Pick<OpenMirror["providers"], "findRelease">;
 }
 
@@ -298,7 +300,7 @@ async function lookUp(
     const isRefused = error instanceof ProvenderError;
     if (!isRefused || isOriginFailure(error)) throw error;
   });
-  const { evidence = [] } = (await catalog.peekRelease(release))?.trust ?? {};
+  const { evidence = [] } = (await catalog.releases.peek(release))?.trust ?? {};
   return evidence
     .filter(
       ({ isGood, noted }) =>

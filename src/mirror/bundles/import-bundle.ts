@@ -144,11 +144,11 @@ async function importRelease(
   const { catalog, settlements } = parts;
   // Those before it may have taken long.
   await entry.renew();
-  const next = takeBundled(await catalog.peekRelease(address), judged);
+  const next = takeBundled(await catalog.releases.peek(address), judged);
   const contact = await entry.findContact(provider.type);
   if (contact === undefined) throw new Error("first contact was not written");
   // The bundle stands for the list that its sender had.
-  const list = await catalog.peekVersions(provider);
+  const list = await catalog.versions.peek(provider);
   const by = { contact, list: limitVersions(list, address.version) };
   const served = settlements.preview(request, next, by);
   // A refusal comes before any archive is stored.
@@ -187,14 +187,14 @@ async function importRelease(
 
 /** Admits the release, as one that an origin offers. Throws its refusal, and release-conflict where other content is pinned. */
 async function settle(
-  { settlements }: ImportParts,
+  { catalog, settlements }: ImportParts,
   judged: JudgedRelease,
   next: KnownRelease,
   by: SettledBy,
 ): Promise<void> {
   const { request, evidence, packages } = judged;
-  const { release } = await settlements.settle(request, next, by);
-  await settlements.keep(request.address, (known) => {
+  const release = await settlements.settle(request, next, by);
+  await catalog.releases.change(request.address, (known) => {
     const { offered } = takeBundled(known, judged);
     return known.offered?.size === offered?.size
       ? known
@@ -232,7 +232,7 @@ async function judgeRelease(
   const { rules } = admission;
   const origin = catalog.originOf(provider);
   const request = await admission.openVersion(address, { origin, rules });
-  const known = await catalog.peekRelease(address);
+  const known = await catalog.releases.peek(address);
   // A proof that was left out has to be known.
   let evidence = known?.trust.evidence.findLast(({ isGood }) => isGood);
   if (bundle.carries(proof)) {

@@ -271,9 +271,9 @@ export class Listings {
   ): Promise<Verdict | undefined> {
     const { version } = request.address;
     try {
-      const { release, age } = await this.#parts.standings.look(request);
+      const { packages, age } = await this.#parts.standings.look(request);
       if (isStoredOnly) {
-        const digests = release.packages.values().map(({ sha256 }) => sha256);
+        const digests = packages.values().map(({ sha256 }) => sha256);
         const sizes = digests.map((one) => this.#parts.archives.findSize(one));
         const isMissing = (size: number | undefined) => size === undefined;
         if ((await Promise.all(sizes)).every(isMissing)) return "absent";

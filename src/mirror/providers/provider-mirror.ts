@@ -36,7 +36,6 @@ import type {
   ReleaseRequest,
   Served,
 } from "../trust/admission.ts";
-import type { SettledRelease } from "../trust/settlements.ts";
 import type { VersionList } from "../versions/version-list.ts";
 import type { MirroredPackage } from "./package-description.ts";
 import {
@@ -367,16 +366,16 @@ export class ProviderMirror {
   /** A release outlives its removal as far as it is stored, as lists have it. Throws not-found and not-stored. */
   async #admitted(
     request: ReleaseRequest,
-    { release, age }: SettledRelease,
+    release: Release,
   ): Promise<AdmittedRelease> {
     const { catalog, offline } = this.#parts;
     const { address, provider, rules, decision } = request;
     // Too young, where the policy only reports: it hears of that.
-    if (!age.old) {
-      const youth = youthOf(provider, address.version, decision, age);
+    if (!release.age.old) {
+      const youth = youthOf(provider, address.version, decision, release.age);
       refuseByPolicy(rules, youth);
     }
-    const list = await catalog.peekVersions(provider);
+    const list = await catalog.versions.peek(provider);
     const admitted = { request, release, list };
     if (isOffered(admitted) && !offline) return admitted;
     for (const found of release.packages.values())
@@ -401,7 +400,7 @@ export class ProviderMirror {
     request: ProviderRequest,
   ): Promise<Answer<AdmittedVersions>> {
     const { catalog, releases } = this.#parts;
-    const list = await catalog.peekVersions(request.provider);
+    const list = await catalog.versions.peek(request.provider);
     const kept = await releases.list(request.provider);
     if (kept.length === 0)
       throw failure("not-stored", formatProviderAddress(request.provider));

@@ -63,26 +63,30 @@ export interface ReleaseEvidence extends OriginChecksums {
 }
 
 /**
- * Settles on what terms the evidence is to be judged. Its bytes are copied into
- * memory of their own, since a small Buffer keeps the large one that it is part
- * of.
+ * Settles on what terms the evidence is to be judged. Unless signatures are off,
+ * a published key must verify; only its absence is excused. The bytes are copied
+ * into memory of their own, since a small Buffer keeps the large one that it is
+ * part of.
  */
 export function prepareProof(
   release: ReleaseAddress,
-  evidence: ReleaseEvidence,
-  policy: SignaturePolicy,
+  { document, signature, keys }: ReleaseEvidence,
+  { signatures, profile }: SignaturePolicy,
   library: string,
   now: Date,
 ): ReleaseProof {
-  const exemption = findExemption(release, evidence, policy);
+  let exemption: Exemption | undefined;
+  if (signatures === "off") exemption = "signatures-off";
+  else if (keys.length === 0 && signatures === "when-published")
+    exemption = "unsigned-when-published";
+  else if (keys.length === 0 || signature === undefined) {
+    const missing = keys.length === 0 ? "signing key" : "signature";
+    throw failure("signature-missing", formatRelease(release), missing);
+  }
   return {
-    document: new Uint8Array(evidence.document),
-    signature: evidence.signature && new Uint8Array(evidence.signature),
-    keys: evidence.keys,
-    profile: policy.profile,
-    exemption,
-    verifiedAt: now,
-    library,
+    document: new Uint8Array(document),
+    signature: signature && new Uint8Array(signature),
+    ...{ keys, profile, exemption, verifiedAt: now, library },
   };
 }
 
@@ -97,28 +101,6 @@ export function matchesPolicy(
     (exemption === "unsigned-when-published" &&
       policy.signatures === "when-published");
   return excused && profile === policy.profile;
-}
-
-/**
- * Returns the exemption from a signature. Unless signatures are off, a
- * published key must verify; only its absence is excused.
- */
-function findExemption(
-  release: ReleaseAddress,
-  { keys, signature }: ReleaseEvidence,
-  { signatures }: SignaturePolicy,
-): Exemption | undefined {
-  if (signatures === "off") return "signatures-off";
-  const missing =
-    keys.length === 0
-      ? "signing key"
-      : signature === undefined
-        ? "signature"
-        : undefined;
-  if (missing === undefined) return undefined;
-  if (keys.length === 0 && signatures === "when-published")
-    return "unsigned-when-published";
-  throw failure("signature-missing", formatRelease(release), missing);
 }
 
 /** Evidence with everything that is needed to verify it again. */

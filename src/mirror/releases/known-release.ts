@@ -66,7 +66,7 @@ export function isKept({
 /** The release as clients see it; its digests come from verified checksums alone. */
 export function viewOf(
   { offered, places }: KnownRelease,
-  { evidence, packages }: Served<StoredEvidence>,
+  { evidence, packages, age }: Served<StoredEvidence>,
 ): Release | undefined {
   const { checksums, proof, keyLabels } = evidence;
   if (checksums === undefined) return undefined;
@@ -76,7 +76,7 @@ export function viewOf(
     if (found !== undefined && (offered?.has(name) ?? true))
       bound.set(name, found);
   }
-  return { checksums, proof, packages: bound, places, keyLabels };
+  return { checksums, proof, packages: bound, places, keyLabels, age };
 }
 
 /**

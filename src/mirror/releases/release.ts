@@ -13,6 +13,7 @@ import {
 } from "../../address/provider-address.ts";
 import type { Sha256 } from "../../address/hash.ts";
 import type { Version } from "../../address/version.ts";
+import type { AgeDecision } from "../../trust/age.ts";
 import type { KeyLabel } from "../../origin/registries/registry-answers.ts";
 import type { ChecksumsSubject } from "../../verification/checksums-document.ts";
 import type { SignatureProfile } from "../../verification/signatures.ts";
@@ -50,7 +51,7 @@ export interface ReleasePackage<Digest extends Sha256 = TrustedSha256> {
   readonly sha256: Digest;
 }
 
-/** Verified release. */
+/** A verified release that clients may have. */
 export interface Release {
   readonly checksums: SignedChecksums;
   readonly proof: ReleaseProof;
@@ -62,6 +63,8 @@ export interface Release {
   readonly places: ReadonlyMap<string, string>;
   /** One for each of the proof's keys, or none at all where they were not kept. */
   readonly keyLabels: readonly KeyLabel[];
+  /** Too young only where the policy reports. */
+  readonly age: AgeDecision;
 }
 
 /** `HOSTNAME/NAMESPACE/TYPE VERSION`, as errors and logs name a release. */

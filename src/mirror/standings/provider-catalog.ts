@@ -46,6 +46,9 @@ const mostRemembered = 1_000;
 
 /** Everything known of providers and releases: verified, with its history, not yet admitted. */
 export class ProviderCatalog {
+  /** What is known without asking an origin. */
+  readonly versions: ProviderCatalogParts["versions"];
+  readonly releases: ProviderCatalogParts["releases"];
   readonly #parts: ProviderCatalogParts;
   /** Refused offers that were reported last, by release. */
   readonly #refusedOffers = new LRUCache<string, string>({
@@ -54,6 +57,8 @@ export class ProviderCatalog {
 
   constructor(parts: ProviderCatalogParts) {
     this.#parts = parts;
+    this.versions = parts.versions;
+    this.releases = parts.releases;
   }
 
   originOf({ hostname }: ProviderAddress): ReleaseOrigin {
@@ -71,7 +76,7 @@ export class ProviderCatalog {
     { maxAge = origin.freshFor, mayBeOld }: Within = {},
   ): Promise<Answer<VersionList>> {
     const name = formatProviderAddress(provider);
-    return this.#parts.versions.get(
+    return this.versions.get(
       provider,
       (known, signal) => {
         const ask = async () => {
@@ -93,21 +98,11 @@ export class ProviderCatalog {
     request: ReleaseRequest,
     within: Within = {},
   ): Promise<Answer<KnownRelease>> {
-    return this.#parts.releases.get(
+    return this.releases.get(
       request.address,
       (known, signal) => this.#askRelease(request, known, within, signal),
       within,
     );
-  }
-
-  /** Finds what is known of a release without asking the origin. */
-  peekRelease(address: ReleaseAddress): Promise<KnownRelease | undefined> {
-    return this.#parts.releases.peek(address);
-  }
-
-  /** Finds what is known of a provider's versions without asking the origin. */
-  peekVersions(provider: ProviderAddress): Promise<VersionList | undefined> {
-    return this.#parts.versions.peek(provider);
   }
 
   /**

@@ -1,9 +1,9 @@
 import { failure } from "../../errors/index.ts";
 import type { FirstContact } from "../../trust/state.ts";
 import type { Answer, Within } from "../cache/metadata-cache.ts";
-import { formatRelease } from "../releases/release.ts";
+import { formatRelease, type Release } from "../releases/release.ts";
 import type { ProviderRequest, ReleaseRequest } from "../trust/admission.ts";
-import type { SettledRelease, Settlements } from "../trust/settlements.ts";
+import type { Settlements } from "../trust/settlements.ts";
 import type { FirstContacts } from "./first-contacts.ts";
 import { isAdmitted, type ProviderCatalog } from "./provider-catalog.ts";
 import { refusalOf, type RefusedVersions } from "./refusals.ts";
@@ -39,7 +39,7 @@ export class Standings {
   async lookUp(
     request: ReleaseRequest,
     within: Within = {},
-  ): Promise<Answer<SettledRelease>> {
+  ): Promise<Answer<Release>> {
     const { catalog, contacts, settlements } = this.#parts;
     return this.#noting(request, async () => {
       const [answer, contact] = await Promise.all([
@@ -48,7 +48,7 @@ export class Standings {
       ]);
       // Operators may have decided something while the origin was asked.
       if (answer.outcome !== "hit") await request.entry.renew();
-      const list = await catalog.peekVersions(request.provider);
+      const list = await catalog.versions.peek(request.provider);
       const by = { contact, list };
       const value = await settlements.settle(request, answer.value, by);
       return { ...answer, value };
@@ -56,13 +56,13 @@ export class Standings {
   }
 
   /** The same by what is known, without asking the origin. */
-  async look(request: ReleaseRequest): Promise<SettledRelease> {
+  async look(request: ReleaseRequest): Promise<Release> {
     const { catalog, contacts, settlements } = this.#parts;
-    const known = await catalog.peekRelease(request.address);
+    const known = await catalog.releases.peek(request.address);
     if (known === undefined)
       throw failure("not-stored", formatRelease(request.address));
     const contact = await contacts.find(request, request);
-    const list = await catalog.peekVersions(request.provider);
+    const list = await catalog.versions.peek(request.provider);
     const by = { contact, list };
     // An offer that was not admitted may have been withdrawn since.
     const isOffer = !isAdmitted(request, known) && !request.rules.offline;
@@ -88,7 +88,7 @@ export class Standings {
     } catch (error) {
       const code = refusalOf(error);
       if (code === undefined) throw error;
-      const list = await catalog.peekVersions(provider);
+      const list = await catalog.versions.peek(provider);
       const entry = list?.versions.get(version);
       const isNamed = code === "not-found" ? entry?.listed : entry;
       if (isNamed) await this.refused.note(provider, version, code);

@@ -120,31 +120,23 @@ function describe(
   candidate: Candidate,
   rules: AdmissionRules,
 ): PendingDecision {
-  const provider = parseType(hostname, namespace, type);
-  const version = parseVersion(candidate.version);
-  const release = { provider, version };
-  const setting = findExclusion(rules, provider, candidate.fingerprint);
-  const command =
-    setting === undefined
-      ? formatApproval(release, candidate.sha256sums)
-      : undefined;
-  const content = nameContent(release, candidate.sha256sums);
-  const { fingerprint, reason } = candidate;
-  const isKeyMatter = command !== undefined && reason === "unknown";
-  const keyCommand =
-    isKeyMatter && fingerprint !== undefined
-      ? formatKeyApproval(release, fingerprint)
-      : undefined;
-  return { ...candidate, ...release, content, command, keyCommand, setting };
-}
-
-function parseType(
-  hostname: string,
-  namespace: string,
-  type: string,
-): ProviderAddress {
   const [name = "", system] = type.split("/");
-  return system === undefined
-    ? providerAddress(hostname, namespace, type)
-    : typeOfModule(moduleAddress(hostname, namespace, name, system));
+  const provider =
+    system === undefined
+      ? providerAddress(hostname, namespace, type)
+      : typeOfModule(moduleAddress(hostname, namespace, name, system));
+  const release = { provider, version: parseVersion(candidate.version) };
+  const { sha256sums, fingerprint, reason } = candidate;
+  const setting = findExclusion(rules, provider, fingerprint);
+  const isDecidable = setting === undefined;
+  const isOfKey = isDecidable && reason === "unknown";
+  return {
+    ...{ ...candidate, ...release, setting },
+    content: nameContent(release, sha256sums),
+    command: isDecidable ? formatApproval(release, sha256sums) : undefined,
+    keyCommand:
+      isOfKey && fingerprint !== undefined
+        ? formatKeyApproval(release, fingerprint)
+        : undefined,
+  };
 }

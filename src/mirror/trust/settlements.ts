@@ -2,7 +2,6 @@ import { quoteDecision } from "../../address/spec.ts";
 import { SingleFlight } from "../../concurrency/single-flight.ts";
 import { failure } from "../../errors/index.ts";
 import { asStoreFull } from "../../store/file-failure.ts";
-import type { AgeDecision } from "../../trust/age.ts";
 import { findKeyDecision } from "../../trust/decisions.ts";
 import { findKnownKey, findRevokedContent } from "../../trust/key-verdict.ts";
 import { learnProviderKey } from "../../trust/first-contact.ts";
@@ -35,20 +34,10 @@ export interface SettledBy {
 }
 
 interface SettlementsParts {
-  readonly releases: Pick<
-    MetadataCache<ReleaseAddress, KnownRelease>,
-    "change" | "peek" | "replace"
-  >;
-  readonly records: Pick<ReleaseRecords, "decide">;
+  readonly releases: MetadataCache<ReleaseAddress, KnownRelease>;
+  readonly records: ReleaseRecords;
   readonly events: TrustEvents;
   readonly notebook: Notebook;
-}
-
-/** A release that clients may have. */
-export interface SettledRelease {
-  readonly release: Release;
-  /** Too young only where the policy reports. */
-  readonly age: AgeDecision;
 }
 
 /** Attempts at a decision while other processes write the same record. */
@@ -70,7 +59,7 @@ export class Settlements {
     request: ReleaseRequest,
     known: KnownRelease,
     by: SettledBy,
-  ): Promise<SettledRelease> {
+  ): Promise<Release> {
     const { address } = request;
     const name = formatRelease(address);
     let now = known;
@@ -111,14 +100,6 @@ export class Settlements {
     const { standing } = settle(this.#ask(request, known, by));
     const packages = standing.kind === "served" ? standing.packages : undefined;
     return new Set(packages?.values().map(({ sha256 }) => sha256));
-  }
-
-  /** Records what a bundle says of a release beside its content. */
-  keep(
-    address: ReleaseAddress,
-    change: (known: KnownRelease) => KnownRelease,
-  ): Promise<void> {
-    return this.#parts.releases.change(address, change);
   }
 
   /** Writes the decision together with what people hear of it; undefined, and neither is written, where another one was first. */
@@ -169,14 +150,14 @@ function answer(
   request: ReleaseRequest,
   known: KnownRelease,
   { standing }: Settled<StoredEvidence>,
-): SettledRelease {
+): Release {
   const { address } = request;
   if (standing.kind === "refused") throw refusalOf(request, known, standing);
   const release =
     standing.kind === "served" ? viewOf(known, standing) : undefined;
   if (standing.kind === "empty" || release === undefined)
     throw failure("not-found", formatRelease(address));
-  return { release, age: standing.age };
+  return release;
 }
 
 function refusalOf(

@@ -58,13 +58,13 @@ const weightOfVersion = 40;
 /** First contacts, decisions and candidates of every namespace. */
 export class TrustStore {
   readonly #records: RecordStore;
-  readonly #changes: Pick<ProviderChanges, "note">;
+  readonly #changes: ProviderChanges;
   readonly #entries = new LRUCache<string, TrustEntry>({
     maxSize: memoryBytes,
     sizeCalculation: (entry) => Math.min(entry.weight, memoryBytes),
   });
 
-  constructor(records: RecordStore, changes: Pick<ProviderChanges, "note">) {
+  constructor(records: RecordStore, changes: ProviderChanges) {
     this.#records = records;
     this.#changes = changes;
   }
@@ -190,7 +190,7 @@ export class TrustStore {
 export class TrustEntry {
   readonly #records: RecordStore;
   readonly #namespace: Namespace;
-  readonly #changes: Pick<ProviderChanges, "note">;
+  readonly #changes: ProviderChanges;
   readonly #contacts = new Map<string, FirstContact>();
   #known: NamespaceTrust | undefined;
   #isCurrent = false;
@@ -200,7 +200,7 @@ export class TrustEntry {
   constructor(
     records: RecordStore,
     namespace: Namespace,
-    changes: Pick<ProviderChanges, "note">,
+    changes: ProviderChanges,
   ) {
     this.#records = records;
     this.#namespace = namespace;

@@ -145,7 +145,9 @@ it("a bundled signature is judged by the registry's keys, be they the same as be
   const more = `${"0".repeat(64)}  manifest.json\n`;
   const judged = await judge(mirror, { version: "1.0.0", by: K, more });
   const { address } = judged.request;
-  await mirror.settlements.keep(address, (known) => takeBundled(known, judged));
+  await mirror.catalog.releases.change(address, (known) =>
+    takeBundled(known, judged),
+  );
   registry.offer("1.0.0", { ...offered, more, keys });
   clock.pass(freshness);
   expect(await mirror.version("1.0.0")).toBe("signature-refused: revoked");

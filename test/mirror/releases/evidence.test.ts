@@ -1,54 +1,14 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { isFailure } from "../../../src/errors/index.ts";
 import {
   matchesPolicy,
   prepareProof,
-  type ReleaseEvidence,
   type SignaturePolicy,
 } from "../../../src/mirror/releases/evidence.ts";
 import type { ReleaseProof } from "../../../src/mirror/releases/release.ts";
-import { address as thing } from "../../scenes/release-sketches.ts";
-import { sketch as believe, digestOf } from "../../scenes/release-sketches.ts";
+import { address, sketch } from "../../scenes/release-sketches.ts";
 
-const now = new Date("2026-01-01T00:00:00Z");
-const document = Buffer.from(
-  `${digestOf("a")}  terraform-provider-thing_1.0.0_linux_amd64.zip\n`,
-);
-const signature = Buffer.from("signature");
-
-function prepare(
-  signatures: SignaturePolicy["signatures"],
-  evidence: Partial<ReleaseEvidence>,
-): string {
-  const found = {
-    document,
-    signature,
-    keys: ["K"],
-  } as const;
-  try {
-    const proof = prepareProof(
-      thing,
-      { ...found, ...evidence },
-      { signatures, profile: "strict" },
-      "openssl",
-      now,
-    );
-    const kept = "signature" in evidence ? undefined : signature;
-    expect(proof).toMatchObject({
-      ...{ ...found, ...evidence, document: new Uint8Array(document) },
-      signature: kept && new Uint8Array(kept),
-      ...{ profile: "strict", verifiedAt: now, library: "openssl" },
-    });
-    return proof.exemption ?? "to be verified";
-  } catch (error) {
-    if (!isFailure(error, "signature-missing")) throw error;
-    const { message, missing } = error;
-    // The advice is given only where it helps.
-    expect(message.includes("when-published")).toBe(missing !== "signature");
-    return `refused: ${missing}`;
-  }
-}
-
+const { proof } = await sketch({ by: "K" });
 const noKey = { keys: [] };
 const noSignature = { signature: undefined };
 const neither = { ...noKey, ...noSignature };
@@ -63,31 +23,44 @@ it.each([
   ["when-published", "a key alone", noSignature, "refused: signature"],
   ["off", "key and signature", {}, "signatures-off"],
   ["off", "neither", neither, "signatures-off"],
-] as const)(
-  "under %s, with %s: %s",
-  (signatures, _what, evidence, expected) => {
-    expect(prepare(signatures, evidence)).toBe(expected);
+] as const)("under %s, with %s: %s", (signatures, _what, changes, expected) => {
+  const { document, signature, keys } = { ...proof, ...changes };
+  const claim = { document, signature, keys };
+  const policy = { signatures, profile: "strict" } as const;
+  const now = new Date("2026-01-01T00:00:00Z");
+  const prepare = () => {
+    const made = prepareProof(address, claim, policy, "openssl", now);
+    const terms = { profile: "strict", verifiedAt: now, library: "openssl" };
+    expect(made).toMatchObject({ ...claim, ...terms });
+    return made.exemption ?? "to be verified";
+  };
+  try {
+    expect(prepare()).toBe(expected);
+  } catch (error) {
+    if (!isFailure(error, "signature-missing")) throw error;
+    const { message, missing } = error;
+    expect(`refused: ${missing}`).toBe(expected);
+    // The advice is given only where it helps.
+    expect(message.includes("when-published")).toBe(missing !== "signature");
+  }
+});
+
+it.each<[ReleaseProof["exemption"], SignaturePolicy["signatures"], boolean]>([
+  [undefined, "required", true],
+  [undefined, "when-published", true],
+  [undefined, "off", true],
+  ["unsigned-when-published", "required", false],
+  ["unsigned-when-published", "when-published", true],
+  ["unsigned-when-published", "off", true],
+  ["signatures-off", "required", false],
+  ["signatures-off", "when-published", false],
+  ["signatures-off", "off", true],
+])(
+  "a proof that is exempt by %s is on the terms of %s: %s",
+  (exemption, signatures, expected) => {
+    const matches = (profile: SignaturePolicy["profile"]) =>
+      matchesPolicy({ ...proof, exemption }, { signatures, profile });
+    expect(matches("terraform")).toBe(expected);
+    expect(matches("strict")).toBe(false);
   },
 );
-
-describe("a proof is on the terms of today", () => {
-  it.each<[ReleaseProof["exemption"], SignaturePolicy["signatures"], boolean]>([
-    [undefined, "required", true],
-    [undefined, "when-published", true],
-    [undefined, "off", true],
-    ["unsigned-when-published", "required", false],
-    ["unsigned-when-published", "when-published", true],
-    ["unsigned-when-published", "off", true],
-    ["signatures-off", "required", false],
-    ["signatures-off", "when-published", false],
-    ["signatures-off", "off", true],
-  ])("exempt by %s, under %s: %s", async (exemption, signatures, expected) => {
-    const { proof } = await believe({ by: "K" });
-    const exempt = { ...proof, exemption };
-    const profile = "terraform";
-    expect(matchesPolicy(exempt, { signatures, profile })).toBe(expected);
-    expect(matchesPolicy(exempt, { signatures, profile: "strict" })).toBe(
-      false,
-    );
-  });
-});

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { createSigner, type Signer } from "../../fakes/signing.ts";
 import { createCertifiedSigner } from "../../scenes/certified-signers.ts";
 import {
   freshness,
@@ -7,17 +6,41 @@ import {
   MirrorScene,
   type SceneSettings,
 } from "../../scenes/mirror-in-process.ts";
-import { outcomeOf } from "../../scenes/provider-requests.ts";
-import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 
-const scene = await TrustScene.start();
+type Offered = Parameters<MirrorScene["registry"]["offer"]>[1];
 
-const stranger = await createSigner({ name: "Stranger" });
+const [{ K, L }, owner] = await Promise.all([
+  makeSigners(),
+  createCertifiedSigner("Owner"),
+]);
+const revoked = "signature-refused: revoked";
+
+/** A mirror that served 1.0.0 as it is offered here, and what it says once other things are offered. */
+async function serve(
+  offered: Offered,
+  settings: Partial<SceneSettings> = {},
+  before: Readonly<Record<string, Offered>> = {},
+) {
+  const scene = await MirrorScene.prepare(settings);
+  const { registry, clock } = scene;
+  for (const [version, other] of Object.entries(before))
+    registry.offer(version, other);
+  registry.offer("1.0.0", offered);
+  const mirror = scene.start();
+  expect(await mirror.version("1.0.0")).toBe("linux=a");
+  scene.store("a");
+  const ask = (changes?: Partial<Offered>, of = mirror) => {
+    if (changes) registry.offer("1.0.0", { ...offered, ...changes });
+    clock.pass(freshness);
+    return of.version("1.0.0");
+  };
+  return { scene, registry, mirror, ask };
+}
+
 const armor = (body: string) =>
   `-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n${body}\n-----END PGP PUBLIC KEY BLOCK-----\n`;
 
-/** Key blocks that say nothing of what the first one signed. */
-const unreadable: readonly [string, (key: string) => string][] = [
+it.each<readonly [string, (key: string) => string]>([
   ["no armor at all", () => "not a key"],
   ["nothing", () => ""],
   ["an empty block", () => armor("")],
@@ -25,54 +48,47 @@ const unreadable: readonly [string, (key: string) => string][] = [
   ["a block that is cut", (key) => key.slice(0, key.length / 2)],
   ["another kind of block", (key) => key.replaceAll("PUBLIC KEY", "MESSAGE")],
   ["a key of an unknown algorithm", () => armor("xgUEZgAAAGM=")],
-  ["a block that is too large", (key) => `${key}${"\n".repeat(3_000_000)}`],
-  ["another key", () => stranger.armoredPublicKey],
-];
+  ["another key", () => L.armoredPublicKey],
+])(
+  "a release is served on while its registry publishes %s, also after a restart and with the registry gone",
+  async (_, spoil) => {
+    const { scene, registry, ask } = await serve({ content: "linux=a", by: K });
+    const keys = [spoil(K.armoredPublicKey)];
+    expect(await ask({ keys })).toBe("linux=a");
+    expect(await ask({ keys }, scene.start())).toBe("linux=a");
+    registry.fail("");
+    expect(await ask({ keys }, scene.start())).toBe("linux=a");
+  },
+);
 
-describe("a stored release whose registry publishes", () => {
-  it("a key block that says nothing keeps serving, also after a restart and with the registry gone", async () => {
-    const namespaces = unreadable.map((_, index) => `unreadable-${index}`);
-    const outcomes = () =>
-      Promise.all(
-        namespaces.flatMap((namespace) => [
-          scene.ask(namespace).version("1.0.0").then(outcomeOf),
-          scene.ask(namespace).archive("1.0.0").then(outcomeOf),
-        ]),
-      );
-    const served = namespaces.flatMap(() => ["200", "200"]);
-    const owner = await signer("Owner");
-    const releases = await Promise.all(
-      namespaces.map((name) => scene.publish(name, "1.0.0", owner)),
-    );
-    expect(await outcomes()).toEqual(served);
-    for (const [index, release] of releases.entries()) {
-      const spoil = unreadable[index]?.[1] ?? (() => "");
-      const armoredPublicKey = spoil(owner.armoredPublicKey);
-      const signingKeys: Signer[] = [{ ...owner, armoredPublicKey }];
-      scene.registry.offer(release, { signingKeys });
-    }
-    expect(await outcomes()).toEqual(served);
-    await scene.revive();
-    expect(await outcomes()).toEqual(served);
-    await scene.registry.stop();
-    expect(await outcomes()).toEqual(served);
-    await scene.registry.restart();
-  });
+it("a release is served on while its registry offers one that does not verify, which is told once, and cannot be approved", async () => {
+  const { scene, mirror, ask } = await serve({ content: "linux=a", by: K });
+  const told = () =>
+    scene.audited().filter((line) => line === "replaced refused 1.0.0");
+  const forged = { content: "linux=e", by: L, keys: [K.armoredPublicKey] };
+  for (const one of [mirror, mirror]) {
+    expect(await ask(forged, one)).toBe("linux=a");
+    expect(told()).toHaveLength(1);
+  }
+  expect(mirror.alarmed()).toEqual(["release-replaced 1.0.0"]);
+  expect(await ask({ content: "linux=f", keys: [] })).toBe("linux=a");
+  expect(told()).toHaveLength(2);
+  expect(await mirror.candidates()).toEqual([]);
 });
 
-it("a release whose key its owner revokes is out of service, with other keys, another origin or none, until that is taken back", async () => {
-  const owner = await createCertifiedSigner("Owner");
-  await scene.publish("fallen", "0.9.0", await signer("Still good"));
-  const release = await scene.publish("fallen", "1.0.0", owner);
-  const delivery = () => scene.ask("fallen").delivery("1.0.0");
-  expect(await scene.ask("fallen").outcome("0.9.0")).toBe("200");
-  expect(await delivery()).toBe("200");
-  scene.registry.offer(release, { signingKeys: [await owner.revoked()] });
-  const refused = "451 signature-refused";
-  expect(await scene.ask("fallen").outcome("1.0.0")).toBe(refused);
-  expect(await delivery()).toBe(refused);
-  expect(await scene.ask("fallen").listed()).toEqual(["0.9.0"]);
-  expect(scene.auditOf("fallen", "judged-again")).toMatchObject([
+it("a release whose key its owner revokes is out of service, with other keys or without its registry, until that is taken back", async () => {
+  const { scene, registry, mirror, ask } = await serve(
+    { content: "linux=a", by: owner },
+    {},
+    { "0.9.0": { content: "linux=b", by: L } },
+  );
+  const { armoredPublicKey } = await owner.revoked();
+  expect(await ask({ keys: [armoredPublicKey] })).toBe(revoked);
+  expect(await mirror.index()).toBe("0.9.0");
+  const lost = scene
+    .readAudit()
+    .filter(({ event }) => event === "judged-again");
+  expect(lost).toMatchObject([
     {
       ...{ verdict: "refused", reason: "signature-refused" },
       ...{ version: "1.0.0", fingerprint: owner.fingerprint },
@@ -80,38 +96,30 @@ it("a release whose key its owner revokes is out of service, with other keys, an
     },
   ]);
   // Operators can do nothing about it.
-  expect(await scene.candidatesOf("fallen")).toEqual([]);
-  scene.registry.offer(release, { signingKeys: [stranger] });
-  expect(await delivery()).toBe(refused);
-  await scene.registry.stop();
-  expect(await delivery()).toBe(refused);
-  await scene.revive({ offline: true });
-  expect(await delivery()).toBe(refused);
-  await scene.registry.restart();
-  await scene.revive();
-  scene.registry.offer(release);
-  expect(await scene.ask("fallen").outcome("1.0.0")).toBe("200");
-  expect(await scene.ask("fallen").listed()).toEqual(["0.9.0", "1.0.0"]);
+  expect(await mirror.candidates()).toEqual([]);
+  expect(await ask({ keys: [L.armoredPublicKey] })).toBe(revoked);
+  registry.fail("");
+  expect(await ask()).toBe(revoked);
+  expect(await ask({}, scene.start({ offline: true }))).toBe(revoked);
+  registry.heal();
+  expect(await ask({}, scene.start())).toBe("linux=a");
+  expect(await mirror.index()).toBe("1.0.0 0.9.0");
 });
 
 describe("other terms decide again at the next start, also on what is stored, and are undone by those of before", () => {
   const stored = async (
     settings: Partial<SceneSettings>,
-    offered: Parameters<MirrorScene["registry"]["offer"]>[1],
+    offered: Offered,
     terms: Partial<SceneSettings>,
   ) => {
-    const own = await MirrorScene.prepare(settings);
-    own.registry.offer("1.0.0", offered);
-    expect(await own.start().version("1.0.0")).toBe("linux=a");
-    own.store("a");
+    const { scene } = await serve(offered, settings);
     const answers = [];
     for (const change of [terms, { ...terms, offline: true }, {}])
-      answers.push(await own.start(change).version("1.0.0"));
+      answers.push(await scene.start(change).version("1.0.0"));
     return answers;
   };
 
   it("of the profile", async () => {
-    const owner = await createCertifiedSigner("Owner");
     const keys = [(await owner.expired()).armoredPublicKey];
     const offered = { content: "linux=a", by: owner, keys };
     const refused = "signature-refused: key-expired";
@@ -131,29 +139,25 @@ describe("other terms decide again at the next start, also on what is stored, an
   });
 });
 
-describe("a release that was held back when its registry revoked the key", () => {
-  it("stays down, also once the registry publishes other keys, and after a restart", async () => {
-    const owner = await createCertifiedSigner("Owner");
-    const { L } = await makeSigners();
-    const day = 86_400_000;
-    const stolen = await MirrorScene.prepare({ minimumAge: 7 * day });
-    const { registry, clock } = stolen;
-    const signedAt = new Date("2021-01-01T00:00:00Z");
-    registry.offer("1.0.0", { content: "linux=a", by: owner, signedAt });
-    const mirror = stolen.start();
-    expect(await mirror.version("1.0.0")).toBe("linux=a");
-    registry.offer("2.0.0", { content: "linux=e", by: owner });
+it("a release that was held back when its registry revoked the key stays down, also once the registry publishes other keys, and after a restart", async () => {
+  const day = 86_400_000;
+  const scene = await MirrorScene.prepare({ minimumAge: 7 * day });
+  const { registry, clock } = scene;
+  const signedAt = new Date("2021-01-01T00:00:00Z");
+  registry.offer("1.0.0", { content: "linux=a", by: owner, signedAt });
+  const mirror = scene.start();
+  expect(await mirror.version("1.0.0")).toBe("linux=a");
+  const ask = (content: string, by = owner, keys = [by.armoredPublicKey]) => {
+    registry.offer("2.0.0", { content, by, keys });
     clock.pass(freshness);
-    expect(await mirror.version("2.0.0")).toBe("too-young");
-    const { armoredPublicKey } = await owner.revoked();
-    const keys = [armoredPublicKey];
-    registry.offer("2.0.0", { content: "linux=e", by: owner, keys });
-    clock.pass(freshness);
-    expect(await mirror.version("2.0.0")).toBe("signature-refused: revoked");
-    registry.offer("2.0.0", { content: "linux=b", by: L });
-    clock.pass(8 * day);
-    for (const one of [stolen.start(), mirror, stolen.start()])
-      expect(await one.version("2.0.0")).toBe("key-refused: unknown");
-    expect(await mirror.index()).toBe("1.0.0");
-  });
+    return mirror.version("2.0.0");
+  };
+  expect(await ask("linux=e")).toBe("too-young");
+  const { armoredPublicKey } = await owner.revoked();
+  expect(await ask("linux=e", owner, [armoredPublicKey])).toBe(revoked);
+  registry.offer("2.0.0", { content: "linux=b", by: L });
+  clock.pass(8 * day);
+  for (const one of [mirror, scene.start(), scene.start()])
+    expect(await one.version("2.0.0")).toBe("key-refused: unknown");
+  expect(await mirror.index()).toBe("1.0.0");
 });

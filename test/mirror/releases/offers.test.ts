@@ -8,14 +8,12 @@ import {
   takeOffer,
   verifyOffer,
 } from "../../../src/mirror/releases/known-release.ts";
-import { failing } from "../../scenes/failing.ts";
 import { createSigner } from "../../fakes/signing.ts";
 import { createCertifiedSigner } from "../../scenes/certified-signers.ts";
 import { sha256Of, TestRegistry } from "../../scenes/test-registry.ts";
 import type { ReleaseOrigin } from "../../../src/mirror/releases/evidence.ts";
 import { decideSignature } from "../../../src/verification/signature-worker.ts";
 import { parsePlatform } from "../../../src/address/platform.ts";
-import type { OriginPackage } from "../../../src/origin/registries/registry-answers.ts";
 import { address } from "../../scenes/release-sketches.ts";
 
 const make = (name: string) => createSigner({ name, algorithm: "ed25519" });
@@ -44,11 +42,8 @@ async function ask(offered: Offered) {
   const { provider, version } = address;
   const found = await registry.findAnyPackage(provider, version);
   const fetched = await registry.fetchChecksums(found, signal, provider);
-  return {
-    found,
-    verify: (changes: Partial<OriginPackage> = {}) =>
-      verifyOffer(origin, address, { ...found, ...changes }, fetched),
-  };
+  const verify = () => verifyOffer(origin, address, found, fetched);
+  return { found, verify };
 }
 
 /** A release of which the registry offered all these, one after the other. */
@@ -84,65 +79,29 @@ describe("an offer", () => {
   });
 
   it.each([
-    [
-      "names another digest than was signed",
-      { shasum: sha256Of("z") },
-      "checksum-conflict",
-    ],
-    ["publishes no key", { signingKeys: [] }, "signature-missing"],
-    [
-      "publishes an unreadable key",
-      { signingKeys: ["garbage"] },
-      "signature-refused",
-    ],
-  ] as const)("is refused where the registry %s", async (_, changes, code) => {
-    const { verify } = await ask({ content: both, by: K });
-    await expect(verify(changes)).rejects.toThrow(failing(code));
-  });
-
-  it.each([
-    failure("signature-refused", "it", "revoked", "it is revoked"),
-    failure("checksums-malformed", "it", 1, "nonsense"),
-    failure("not-found", "it"),
-  ])("is a refusal for $code", (refused) => {
-    expect(asRefusal(refused)).toBe(refused);
-  });
-
-  it.each([
-    failure("origin-timeout", "https://registry.example.com/", "headers"),
-    failure("signature-undecided", "it", "too slow"),
-    new Error("a fault"),
-  ])("is none where nothing is known for %s", async (failure) => {
-    await expect(Promise.reject(failure).catch(asRefusal)).rejects.toBe(
-      failure,
-    );
+    [failure("signature-refused", "it", "revoked", "it is revoked"), true],
+    [failure("checksums-malformed", "it", 1, "nonsense"), true],
+    [failure("not-found", "it"), true],
+    [failure("origin-timeout", "https://registry.example.com/", "body"), false],
+    [failure("signature-undecided", "it", "too slow"), false],
+    [new Error("a fault"), false],
+  ])("is refused for %s: %s", (error, isRefused) => {
+    if (isRefused) expect(asRefusal(error)).toBe(error);
+    else expect(() => asRefusal(error)).toThrow(error);
   });
 });
 
 describe("what is known after an offer", () => {
-  it.each([
-    [
-      "every key that is published",
-      () => [K.armoredPublicKey, L.armoredPublicKey],
-      () => [K.fingerprint, L.fingerprint],
-    ],
-    [
-      "the signer's, of two blocks of which one is unreadable",
-      () => [K.armoredPublicKey, "garbage"],
-      () => [K.fingerprint],
-    ],
-  ])("publishes %s", async (_, keys, fingerprints) => {
-    const { trust } = await know({ content: both, by: K, keys: keys() });
-    expect([...trust.published].toSorted()).toEqual(fingerprints().toSorted());
-  });
-
-  it("publishes only what the registry publishes now", async () => {
-    const keys = [K.armoredPublicKey, L.armoredPublicKey];
-    const { trust } = await know(
-      { content: both, by: K, keys },
-      { content: both, by: L },
-    );
-    expect([...trust.published]).toEqual([L.fingerprint]);
+  it("publishes what the registry publishes now, as far as that can be read", async () => {
+    const publishedBy = async (...offers: readonly Offered[]) => [
+      ...(await know(...offers)).trust.published,
+    ];
+    const offered = { content: both, by: K };
+    const keys = [K.armoredPublicKey, "garbage"];
+    expect(await publishedBy({ ...offered, keys })).toEqual([K.fingerprint]);
+    expect(await publishedBy(offered, { content: both, by: L })).toEqual([
+      L.fingerprint,
+    ]);
   });
 
   it("has every platform that was offered once, and none where the origin never said", async () => {

@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import { parseVersion } from "../../../src/address/version.ts";
+import { listVanished } from "../../../src/mirror/standings/refusals.ts";
 import { prepareMet } from "../../scenes/met-provider.ts";
 import {
   acme,
@@ -25,3 +27,20 @@ it("what is noted as refused is what a list has, until it is served: nothing tha
   await mirror.version("3.0.0");
   expect(await refused()).toEqual([]);
 });
+
+it.each([
+  ["all at once", "3@0 2@1 1@59", "3.0.0 2.0.0 1.0.0"],
+  ["within more than an hour", "3@0 2@1 1@61", ""],
+  ["but for one", "3@0 1@0", ""],
+])(
+  "versions whose documents are gone vanished together: %s",
+  (_, gone, told) => {
+    const newest = ["3.0.0", "2.0.0", "1.0.0", "0.9.0"].map(parseVersion);
+    const refusals = gone.split(" ").map((one) => {
+      const [major, minute] = one.split("@").map(Number);
+      const since = new Date(Date.UTC(2026, 0, 1, 0, minute));
+      return [`${major}.0.0`, { code: "not-found", since }] as const;
+    });
+    expect(listVanished(newest, new Map(refusals)).join(" ")).toBe(told);
+  },
+);

@@ -161,6 +161,22 @@ it("what no rule allows is denied without asking the origin for it, and what is 
   expect(scene.registry.requests.count()).toBe(0);
 });
 
+it("trust.newKeys: refuse serves nothing but what pinned keys signed", async () => {
+  await publish("closed", old, "1.0.0");
+  await scene.publish("closed", "1.1.0", other);
+  await publish("unpinned", old, "1.0.0");
+  const keys = [{ match: `${host}/closed/*`, fingerprints: [own.fingerprint] }];
+  const trust = { newKeys: "refuse", keys };
+  const mirror = await scene.startMirror({ trust });
+  const closed = scene.ask("closed", mirror);
+  expect(await closed.listed()).toEqual(["1.0.0"]);
+  expect(await closed.delivery("1.0.0")).toBe("200");
+  expect(await closed.outcome("1.1.0")).toBe("451 key-refused");
+  const unpinned = scene.ask("unpinned", mirror);
+  expect(await unpinned.listed()).toBe("nothing-admitted");
+  expect(await unpinned.outcome("1.0.0")).toBe("451 key-refused");
+});
+
 it.each([
   // 2.1.0, 2.0.2, 2.0.1, 1.1.1 and 1.0.2.
   [

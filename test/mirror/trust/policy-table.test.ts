@@ -89,6 +89,10 @@ for (const type of ["partly", "wholly", "young", "newborn", "held", "pinned"])
   expect(await requestsFor(mirror, type).delivery("1.0.0")).toBe("200");
 await publish("young", "1.2.0");
 await publish("pinned", "2.0.0", { signer: other });
+// A third key, which nothing was accepted under.
+await publish("held", "2.0.0", { signer: await createSigner() });
+const held = requestsFor(mirror, "held");
+expect(await held.delivery("2.0.0")).toBe("451 key-refused");
 // Only what was held back can be approved.
 await requestsFor(mirror, "pinned").version("2.0.0");
 const approve = ["trust", "approve", "acme/pinned@2.0.0"];
@@ -102,9 +106,6 @@ await restart(lasting);
 
 describe("what the rules, its age or its key keep out", () => {
   it("is refused after SIGHUP, though it was served from the store before", async () => {
-    // A key that no release was accepted under: `other` was approved for "pinned", so this one is a third.
-    const stranger = await createSigner({ name: "Stranger" });
-    await publish("held", "2.0.0", { signer: stranger });
     for (const [, type, version] of subjects)
       await askEveryFace(mirror, version, type);
     reconfigure(mirror, rules);

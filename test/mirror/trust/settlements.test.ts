@@ -1,10 +1,18 @@
 import { describe, expect, it } from "vitest";
+import { parseVersion } from "../../../src/address/version.ts";
+import { digestOf } from "../../../src/mirror/releases/evidence.ts";
+import { decide } from "../../../src/trust/decisions.ts";
 import type { Fate } from "../../scenes/failing-writes.ts";
-import { prepareUnasked } from "../../scenes/met-provider.ts";
-import { freshness, makeSigners } from "../../scenes/mirror-in-process.ts";
-import { TestRegistry } from "../../scenes/test-registry.ts";
+import { prepareMet, prepareUnasked } from "../../scenes/met-provider.ts";
+import {
+  acme,
+  freshness,
+  makeSigners,
+  MirrorScene,
+} from "../../scenes/mirror-in-process.ts";
+import { TestRegistry, writeChecksums } from "../../scenes/test-registry.ts";
 
-const { K } = await makeSigners();
+const { K, E } = await makeSigners();
 
 const isOfRelease = (name: string) =>
   name.startsWith("releases/") && name.endsWith("/2.0.0");
@@ -146,3 +154,87 @@ describe("two processes that meet a release at once", () => {
     },
   );
 });
+
+it("a version that no list ever showed, while none can be had, is too young for any date of its signature", async () => {
+  const day = 86_400_000;
+  const scene = await MirrorScene.prepare({ minimumAge: 7 * day });
+  const { registry, clock } = scene;
+  const signedAt = new Date("2021-01-01T00:00:00Z");
+  const offered = { content: "linux=a", by: K, signedAt };
+  registry.offer("1.0.0", offered);
+  const mirror = scene.start();
+  expect(await mirror.version("1.0.0")).toBe("linux=a");
+  registry.offer("1.1.0", offered);
+  registry.fail("list");
+  // The provider is old enough, and its version may have come out this minute.
+  clock.pass(8 * day);
+  expect(await mirror.version("1.1.0")).toBe("too-young");
+  registry.heal();
+  clock.pass(freshness);
+  expect(await mirror.index()).toBe("1.0.0");
+  expect(await mirror.version("1.1.0")).toBe("too-young");
+  clock.pass(7 * day);
+  expect(await mirror.index()).toBe("1.1.0 1.0.0");
+});
+
+it("under newKeys: accept a new key is taken, with one alarm for each release", async () => {
+  const newKeys = { newKeys: "accept" } as const;
+  const { scene, registry, clock } = await prepareUnasked(K, newKeys);
+  for (const version of ["3.0.0", "4.0.0"])
+    registry.offer(version, { content: "linux=c", by: E });
+  clock.pass(freshness);
+  const mirror = scene.start();
+  expect(await mirror.index()).toBe("4.0.0 3.0.0 2.0.0 1.0.0");
+  const alarms = ["key-new 3.0.0", "key-new 4.0.0"];
+  expect(mirror.alarmed().toSorted()).toEqual(alarms);
+});
+
+it.each(["unknown", "revoked", "revoked-content"] as const)(
+  "a version that is held back as %s is told once, with a command only where no decision is against it",
+  async (reason) => {
+    const { registry, clock, mirror, scene } = await prepareMet(K);
+    const by = reason === "revoked-content" ? K : E;
+    const version = parseVersion("3.0.0");
+    const content = { content: "linux=c" };
+    const sha256sums = digestOf(writeChecksums(acme, version, content));
+    const key = { fingerprint: by.fingerprint, type: null, version: null };
+    const subject = {
+      unknown: undefined,
+      revoked: key,
+      "revoked-content": { type: "thing", version, sha256sums },
+    }[reason];
+    const made = {
+      decision: "revoked",
+      at: clock.now().toISOString(),
+    } as const;
+    await mirror.trust.decide(acme, (decisions) =>
+      subject ? decide(decisions, { ...subject, ...made }) : decisions,
+    );
+    registry.offer(version, { ...content, by });
+    for (let times = 0; times < 2; times++) {
+      clock.pass(freshness);
+      await mirror.version(version);
+      expect(await mirror.index()).toBe("2.0.0 1.0.0");
+    }
+    const { fingerprint } = by;
+    const lines = scene
+      .readAudit()
+      .filter(({ event }) => event === "quarantined");
+    expect(lines).toMatchObject([
+      {
+        ...{ verdict: "refused", rule: `trust: ${reason}`, version },
+        ...{ fingerprint, detail: `SHA256SUMS ${sha256sums}` },
+      },
+    ]);
+    const short = sha256sums.slice(0, 16);
+    const approve = `provender trust approve registry.terraform.io/acme/thing@3.0.0 ${short}`;
+    const told = mirror.alarmLines().map((one) => [one.alarm, one.approve]);
+    expect(told).toEqual(
+      {
+        unknown: [["key-refused", approve]],
+        revoked: [["key-refused", undefined]],
+        "revoked-content": [],
+      }[reason],
+    );
+  },
+);

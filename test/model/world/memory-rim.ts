@@ -140,7 +140,7 @@ export class MemoryRim {
     return {
       ...composeTrust(this.machine, life),
       admission: { rules: rulesOf(this.#settings) },
-      catalog: { peekRelease: () => Promise.resolve(undefined) },
+      catalog: { releases: { peek: () => Promise.resolve(undefined) } },
       providers: {
         findRelease: () => Promise.reject(failure("not-found", "a release")),
       },
