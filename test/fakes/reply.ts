@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 
 /** Something that happens before the headers, or after n bytes of the body. */
@@ -44,6 +44,41 @@ export function reply(
 
 export function jsonReply(status: number, document: unknown): Reply {
   return reply(status, "application/json", JSON.stringify(document));
+}
+
+export interface ServedFile {
+  readonly contentType: string;
+  readonly bytes: Uint8Array;
+  readonly sha256: string;
+}
+
+/** The whole file, or the one range that was asked for (RFC 9110, 14.2 and 13.1.5). */
+export function fileReply(
+  { contentType, bytes, sha256 }: ServedFile,
+  headers: IncomingHttpHeaders,
+  { ranges, etags }: { readonly ranges: boolean; readonly etags: boolean },
+): Reply {
+  const tag = `"${sha256}"`;
+  const known = {
+    ...(etags && { ETag: tag }),
+    ...(ranges && { "Accept-Ranges": "bytes" }),
+  };
+  const condition = headers["if-range"];
+  const isMet = condition === undefined || (etags && condition === tag);
+  const [, from = "", to = ""] =
+    /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? "") ?? [];
+  if (!ranges || !isMet || from + to === "")
+    return reply(200, contentType, bytes, known);
+  const size = bytes.length;
+  const first = from === "" ? Math.max(0, size - Number(to)) : Number(from);
+  const last = from === "" || to === "" ? size - 1 : Number(to);
+  if (first >= size || first > last)
+    return reply(416, "text/plain", "", { "Content-Range": `bytes */${size}` });
+  const part = bytes.subarray(first, last + 1);
+  return reply(206, contentType, part, {
+    ...known,
+    "Content-Range": `bytes ${first}-${first + part.length - 1}/${size}`,
+  });
 }
 
 /** Sends it. Resolves when all is said. */

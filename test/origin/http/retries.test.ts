@@ -45,7 +45,7 @@ it.each<[string, Fault]>([
       faults.header("Content-Encoding", "gzip, gzip"),
     ),
   ],
-  ["what is no JSON", faults.notJson()],
+  ["what is no JSON", faults.notJson],
   ["too much", faults.body("x".repeat(200_000))],
   ["a redirect to where it may not go", faults.redirect("https://10.0.0.1/")],
 ])("never asks again after %s", async (_, fault) => {
