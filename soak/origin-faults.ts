@@ -38,7 +38,7 @@ const any: readonly Fault[] = [
   delayed(800),
   excess(10),
 ];
-const documents = [...any, notJson()];
+const documents = [...any, notJson];
 const archives = [...any, alteredByte(1000), cut(200_000), slow(200_000)];
 
 /** Breaks the origin now and then, for one kind of request or all, until `end`. */

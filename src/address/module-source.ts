@@ -1,4 +1,5 @@
 import { failure } from "../errors/index.ts";
+import { isSha256, type Sha256 } from "./hash.ts";
 import {
   type ArchiveFormat,
   findArchiveFormat,
@@ -17,13 +18,7 @@ export interface ArchiveSource extends PackagePlace {
   readonly kind: "archive";
   readonly url: URL;
   readonly format: ArchiveFormat;
-  readonly checksum: Checksum | undefined;
-}
-
-export interface Checksum {
-  readonly algorithm: "sha256";
-  /** Lower-case hexadecimal digits. */
-  readonly digest: string;
+  readonly checksum: Sha256 | undefined;
 }
 
 export interface GitSource extends PackagePlace {
@@ -198,21 +193,14 @@ function parseArchive(
   const format =
     named === null ? findFormatOfPath(url.pathname) : findArchiveFormat(named);
   if (format === undefined) return foreign("http without a known archive");
-  const written = searchParams.get("checksum");
-  const checksum = written === null ? undefined : parseChecksum(written);
-  if (written !== null && checksum === undefined)
+  // `sha256:HEX`, or HEX alone (go-getter, "Checksumming"); what another algorithm says is left to clients.
+  const written = searchParams.get("checksum")?.toLowerCase();
+  const checksum = written?.replace(/^sha256:/, "");
+  if (checksum !== undefined && !isSha256(checksum))
     return foreign("http with an unknown checksum");
   for (const known of ["archive", "checksum"])
     if (searchParams.has(known)) searchParams.delete(known);
   return { kind: "archive", url, format, checksum };
-}
-
-/** `sha256:HEX`, or HEX alone (go-getter, "Checksumming"); what another algorithm says is left to clients. */
-function parseChecksum(text: string): Checksum | undefined {
-  const [, hex] = /^(?:sha256:)?([0-9a-fA-F]{64})$/.exec(text) ?? [];
-  return hex === undefined
-    ? undefined
-    : { algorithm: "sha256", digest: hex.toLowerCase() };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { failure, type Failure } from "../errors/index.ts";
+import { failure } from "../errors/index.ts";
 import { findNearest } from "../errors/nearest.ts";
 import { hostnameAsWritten, type Hostname } from "./hostname.ts";
 import {
@@ -50,33 +50,21 @@ export interface TrustScope {
   readonly version: Version | null;
 }
 
-/** Form of the SPECs that a command takes. */
-interface SpecForm {
-  readonly what: string;
-  readonly expected: string;
-  /** Numbers of parts behind the hostname. */
-  readonly counts: readonly number[];
-}
+const provider = "[HOSTNAME/]NAMESPACE/TYPE";
+const module = "[HOSTNAME/]NAMESPACE/NAME/SYSTEM";
 
-const provider: SpecForm = {
-  what: "provider",
-  expected: "[HOSTNAME/]NAMESPACE/TYPE",
-  counts: [2],
-};
-const module: SpecForm = {
-  what: "module",
-  expected: "[HOSTNAME/]NAMESPACE/NAME/SYSTEM",
-  counts: [3],
-};
-const either: SpecForm = {
-  what: "provider or module",
-  expected: `${provider.expected} or ${module.expected}`,
-  counts: [2, 3],
-};
-const trustScope: SpecForm = {
-  what: "namespace, provider or release",
-  expected: `[HOSTNAME/]NAMESPACE, ${provider.expected} or ${provider.expected}@VERSION`,
-  counts: [1, 2],
+/** What the SPECs of a command name, with the numbers of their parts behind the hostname. */
+const forms = {
+  provider: { expected: provider, counts: [2] },
+  module: { expected: module, counts: [3] },
+  "provider or module": {
+    expected: `${provider} or ${module}`,
+    counts: [2, 3],
+  },
+  "namespace, provider or release": {
+    expected: `[HOSTNAME/]NAMESPACE, ${provider} or ${provider}@VERSION`,
+    counts: [1, 2],
+  },
 };
 
 /**
@@ -84,21 +72,21 @@ const trustScope: SpecForm = {
  * one the latest version is meant.
  */
 export function parseProviderSpec(text: string, hosts: SpecHosts) {
-  const spec = readSpec(text, hosts, provider);
+  const spec = readSpec(text, hosts, "provider");
   const selection = parseSelection(spec.chosen, "provider");
   return { address: nameProvider(spec), selection };
 }
 
 /** `[HOSTNAME/]NAMESPACE/NAME/SYSTEM[@CONSTRAINT]`, with the CONSTRAINT of a `module` block. */
 export function parseModuleSpec(text: string, hosts: SpecHosts) {
-  const spec = readSpec(text, hosts, module);
+  const spec = readSpec(text, hosts, "module");
   const selection = parseSelection(spec.chosen, "module");
   return { address: nameModule(spec), selection };
 }
 
 /** A SPEC of a provider, or of a module where it has a part more; `chosen` is the text behind its `@`. */
 export function readEitherSpec(text: string, hosts: SpecHosts) {
-  const spec = readSpec(text, hosts, either);
+  const spec = readSpec(text, hosts, "provider or module");
   const { parts, chosen } = spec;
   return parts.length === 3
     ? { module: nameModule(spec), chosen }
@@ -113,7 +101,7 @@ export function parseReleaseSpec(text: string, hosts: SpecHosts) {
       "malformed-address",
       "release",
       text,
-      `${provider.expected}@VERSION or ${module.expected}@VERSION`,
+      `${provider}@VERSION or ${module}@VERSION`,
     );
   const release =
     "module" in named ? typeOfModule(named.module) : named.provider;
@@ -122,7 +110,8 @@ export function parseReleaseSpec(text: string, hosts: SpecHosts) {
 
 /** Reads a scope from the number of its parts. */
 export function parseTrustScope(text: string, hosts: SpecHosts): TrustScope {
-  const spec = readSpec(text, hosts, trustScope);
+  const what = "namespace, provider or release";
+  const spec = readSpec(text, hosts, what);
   const { hostname, parts, chosen } = spec;
   if (parts.length > 1) {
     const version = chosen === undefined ? null : parseVersion(chosen);
@@ -130,12 +119,7 @@ export function parseTrustScope(text: string, hosts: SpecHosts): TrustScope {
   }
   const namespace = (parts[0] ?? "").toLowerCase();
   if (chosen !== undefined || !isNamespace(namespace))
-    throw failure(
-      "malformed-address",
-      trustScope.what,
-      text,
-      trustScope.expected,
-    );
+    throw failure("malformed-address", what, text, forms[what].expected);
   return { hostname, namespace, type: null, version: null };
 }
 
@@ -226,8 +210,9 @@ const mostNamed = 5;
 function readSpec(
   text: string,
   { configured, allowsOthers }: SpecHosts,
-  { what, expected, counts }: SpecForm,
+  what: keyof typeof forms,
 ): Spec {
+  const { expected, counts } = forms[what];
   const at = text.indexOf("@");
   const chosen = at < 0 ? undefined : text.slice(at + 1);
   const written = (at < 0 ? text : text.slice(0, at)).split("/");
@@ -240,8 +225,17 @@ function readSpec(
   const parts = isNamed ? written.slice(1) : written;
   if (!counts.includes(parts.length))
     throw failure("malformed-address", what, text, expected);
-  if (!allowsOthers && !configured.has(hostname))
-    throw unknownHostname(hostname, [...configured]);
+  if (!allowsOthers && !configured.has(hostname)) {
+    const nearest = findNearest(hostname, [...configured]);
+    throw failure(
+      "malformed-address",
+      `hostname that "origins" configures`,
+      hostname,
+      nearest === undefined
+        ? `one of ${[...configured].slice(0, mostNamed).join(", ")}`
+        : `${nearest}, which is the nearest one`,
+    );
+  }
   return { hostname, parts, chosen };
 }
 
@@ -254,19 +248,4 @@ function nameProvider({ hostname, parts }: Spec): ProviderAddress {
 function nameModule({ hostname, parts }: Spec): ModuleAddress {
   const [namespace = "", name = "", system = ""] = parts;
   return moduleAddress(hostname, namespace, name, system);
-}
-
-function unknownHostname(
-  hostname: string,
-  configured: readonly string[],
-): Failure<"malformed-address"> {
-  const nearest = findNearest(hostname, configured);
-  return failure(
-    "malformed-address",
-    `hostname that "origins" configures`,
-    hostname,
-    nearest === undefined
-      ? `one of ${configured.slice(0, mostNamed).join(", ")}`
-      : `${nearest}, which is the nearest one`,
-  );
 }

@@ -9,8 +9,8 @@
 // 4. waiters: each reader goes at its own pace, and the download waits for
 //    none of them (mirror/archives/download.ts);
 // 5. the disk: hashing of stored files, and writes (store/blobs/verified-blobs.ts,
-//    store/durable-file.ts), changes of one record one after the other
-//    (store/database/database-records.ts);
+//    store/durable-file.ts), transactions one after the other
+//    (store/database/transactions.ts);
 // 6. threads: signatures, packages and modules, each kind with a pool and a
 //    queue of its own, which wait for nothing.
 

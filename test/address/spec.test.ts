@@ -1,17 +1,17 @@
-import { parseVersion } from "../../src/address/version.ts";
-import {
-  parseProviderSpec,
-  selectVersions,
-  anyHost,
-  readEitherSpec,
-  type SpecHosts,
-  formatTrustScope,
-  parseReleaseSpec,
-  parseTrustScope,
-} from "../../src/address/spec.ts";
 import { describe, expect, it } from "vitest";
 import { formatModuleAddress } from "../../src/address/module-address.ts";
 import { formatProviderAddress } from "../../src/address/provider-address.ts";
+import {
+  anyHost,
+  formatTrustScope,
+  parseProviderSpec,
+  parseReleaseSpec,
+  parseTrustScope,
+  readEitherSpec,
+  selectVersions,
+  type SpecHosts,
+} from "../../src/address/spec.ts";
+import { parseVersion } from "../../src/address/version.ts";
 import { failing } from "../scenes/failing.ts";
 
 const hosts = {
@@ -39,7 +39,6 @@ describe("a SPEC", () => {
   it.each([
     ["acme/net", `provider ${tf}/acme/net`],
     ["acme/net@~> 1.0", `provider ${tf}/acme/net ~> 1.0`],
-    [`${tf}/acme/net`, `provider ${tf}/acme/net`],
     ["Registry.Terraform.IO/acme/net", `provider ${tf}/acme/net`],
     ["DataDog/datadog", `provider ${tf}/datadog/datadog`],
     ["ACME/Net@~> 1.0", `provider ${tf}/acme/net ~> 1.0`],
@@ -54,12 +53,8 @@ describe("a SPEC", () => {
       "registry.opentofu.org:443/acme/net",
       "provider registry.opentofu.org/acme/net",
     ],
-    ["a.example:8443/acme/net", "provider a.example:8443/acme/net"],
-    ["intranet/acme/net", "provider intranet/acme/net"],
-    ["acme/net/aws", `module ${tf}/acme/net/aws`],
     ["acme/net/aws@1.0.0", `module ${tf}/acme/net/aws 1.0.0`],
     ["intranet/acme/net/aws", "module intranet/acme/net/aws"],
-    [`${tf}/acme/net/aws`, `module ${tf}/acme/net/aws`],
   ])("%s names %s", (spec, expected) => {
     expect(nameOf(spec)).toBe(expected);
   });
@@ -108,12 +103,9 @@ describe("a scope", () => {
   it.each([
     ["acme", `${tf}/acme`],
     ["acme/net", `${tf}/acme/net`],
-    ["acme/net@1.0.0", `${tf}/acme/net@1.0.0`],
     ["DataDog", `${tf}/datadog`],
     ["DataDog/Datadog@1.0.0", `${tf}/datadog/datadog@1.0.0`],
-    [`${tf}/acme`, `${tf}/acme`],
     ["intranet/acme", "intranet/acme"],
-    ["intranet/acme/net", "intranet/acme/net"],
     ["a.example:8443/acme/net@1.0.0", "a.example:8443/acme/net@1.0.0"],
   ])("%s is %s", (text, expected) => {
     expect(formatTrustScope(parseTrustScope(text, hosts))).toBe(expected);
@@ -139,18 +131,12 @@ it("a release is a provider with one version", () => {
   );
 });
 
-const published = [
-  "1.0.0",
-  "2.0.0",
-  "10.0.0-rc1",
-  "1.9.0",
-  "1.10.0",
-  "0.9.0",
-].map(parseVersion);
+const published = "1.0.0 2.0.0 10.0.0-rc1 1.9.0 1.10.0 0.9.0"
+  .split(" ")
+  .map(parseVersion);
 
 it.each([
   ["hashicorp/null", "2.0.0"],
-  ["hashicorp/null@latest:1", "2.0.0"],
   ["hashicorp/null@latest:3", "2.0.0 1.10.0 1.9.0"],
   ["hashicorp/null@latest:99", "2.0.0 1.10.0 1.9.0 1.0.0 0.9.0"],
   ["hashicorp/null@all", "2.0.0 1.10.0 1.9.0 1.0.0 0.9.0"],
@@ -162,12 +148,6 @@ it.each([
 ])("%s selects, newest first: %s", (spec, expected) => {
   const { selection } = parseProviderSpec(spec, hosts);
   expect(selectVersions(selection, published).join(" ")).toBe(expected);
-});
-
-it("leaves the list of versions as it was", () => {
-  const list = [...published];
-  selectVersions({ kind: "all" }, list);
-  expect(list).toEqual(published);
 });
 
 it.each([

@@ -51,15 +51,10 @@ async function zip(
   { content, beside = [] }: ArchiveOptions,
 ): Promise<Buffer> {
   const file = new yazl.ZipFile();
-  const dated = {
-    mtime: new Date("2024-01-01T00:00:00Z"),
-    forceDosTimestamp: true,
-  };
-  file.addBuffer(executable, name, {
-    ...dated,
-    mode: 0o100755,
-    compress: content === "half",
-  });
+  const mtime = new Date("2024-01-01T00:00:00Z");
+  const dated = { mtime, forceDosTimestamp: true };
+  const packed = { ...dated, mode: 0o100755, compress: content === "half" };
+  file.addBuffer(executable, name, packed);
   for (const entry of beside)
     if (entry.endsWith("/")) file.addEmptyDirectory(entry, dated);
     else file.addBuffer(Buffer.alloc(0), entry, { ...dated, compress: false });

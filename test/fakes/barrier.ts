@@ -1,5 +1,4 @@
-import type { Fault } from "./faults.ts";
-import type { Wait } from "./reply.ts";
+import { waiting } from "./faults.ts";
 
 export type Arrivals = ReturnType<typeof arrivals>;
 
@@ -31,9 +30,6 @@ export function barrier() {
     seen.arrive();
     return gate.promise;
   };
-  const waitingAt =
-    (at: Wait["at"]): Fault =>
-    (reply) => ({ ...reply, waits: [...reply.waits, { at, until }] });
   return {
     /** Resolves when the first answer waits here. */
     reached: seen.reach(1),
@@ -41,8 +37,8 @@ export function barrier() {
     arrived: (count: number) => seen.reach(count),
     /** Lets everyone go, those who wait and those who come. */
     release: () => gate.resolve(undefined),
-    beforeHeaders: waitingAt("headers"),
+    beforeHeaders: waiting("headers", until),
     /** Waits when `bytes` of the body are sent; 0 is after the headers. */
-    afterBytes: (bytes: number) => waitingAt(bytes),
+    afterBytes: (bytes: number) => waiting(bytes, until),
   };
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { jsonReply, reply as makeReply, type Reply } from "./reply.ts";
+import { reply as makeReply, type Reply, type Wait } from "./reply.ts";
 import type { LoggedRequest } from "./request-log.ts";
 
 /**
@@ -26,39 +26,26 @@ export function onlyFor(path: RegExp, fault: Fault): Fault {
 /** A status with a JSON error body as registries send it, or another body. */
 export function status(
   code: number,
-  options: {
+  {
+    headers = {},
+    body = JSON.stringify({ errors: [`Status ${code}`] }),
+  }: {
     readonly headers?: Readonly<Record<string, string>>;
     readonly body?: string;
   } = {},
 ): Fault {
-  const errors = { errors: [`Status ${code}`] };
-  return () => {
-    const bad = jsonReply(code, errors);
-    const { headers = {}, body } = options;
-    return {
-      ...bad,
-      headers: { ...bad.headers, ...headers },
-      body: body === undefined ? bad.body : Buffer.from(body),
-    };
-  };
-}
-
-/** Status 401 for requests without this bearer token. */
-export function tokenRequired(token: string): Fault {
-  return (reply, request) =>
-    request.headers.authorization === `Bearer ${token}`
-      ? reply
-      : status(401)(reply, request);
+  return () => makeReply(code, "application/json", body, headers);
 }
 
 /** A page for people with status 200, as captive portals send it. */
 export const html: Fault = () =>
   makeReply(200, "text/html; charset=utf-8", "<html><p>Please sign in</html>");
 
-/** `text` with the right status and media type. */
-export function notJson(text = '{"versions": ['): Fault {
-  return (reply) => ({ ...reply, body: Buffer.from(text) });
-}
+/** A document that is cut, with the right status and media type. */
+export const notJson: Fault = (reply) => ({
+  ...reply,
+  body: Buffer.from('{"versions": ['),
+});
 
 /** The right body under another Content-Type. */
 export function mediaType(type: string): Fault {
@@ -86,11 +73,9 @@ export function json(
   edit: (document: Readonly<Record<string, unknown>>) => unknown,
 ): Fault {
   return (reply) => {
-    const document = JSON.parse(Buffer.from(reply.body).toString()) as Record<
-      string,
-      unknown
-    >;
-    return { ...reply, body: Buffer.from(JSON.stringify(edit(document))) };
+    const text = Buffer.from(reply.body).toString();
+    const edited = edit(JSON.parse(text) as Record<string, unknown>);
+    return { ...reply, body: Buffer.from(JSON.stringify(edited)) };
   };
 }
 
@@ -106,10 +91,10 @@ export function alteredByte(offset = 0): Fault {
 
 /** `count` bytes more than Content-Length announces. */
 export function excess(count: number): Fault {
-  return (reply, request) => ({
-    ...grown(count)(reply, request),
-    announced: reply.body.length,
-  });
+  return all(
+    (reply) => ({ ...reply, announced: reply.body.length }),
+    grown(count),
+  );
 }
 
 /** `count` bytes more than were published, honestly announced. */
@@ -124,13 +109,10 @@ export function grown(count: number): Fault {
 export const close: Fault = (reply) => ({ ...reply, cut: "before-headers" });
 
 /** Headers never come, until the client goes or the registry stops. */
-export const hang: Fault = (reply) => ({
-  ...reply,
-  waits: [
-    ...reply.waits,
-    { at: "headers", until: () => new Promise(() => undefined) },
-  ],
-});
+export const hang: Fault = waiting(
+  "headers",
+  () => new Promise(() => undefined),
+);
 
 /** The connection ends after `bytes` of the body that Content-Length announces. */
 export function cut(bytes: number): Fault {
@@ -156,14 +138,12 @@ export function slow(bytesPerSecond: number): Fault {
 
 /** Headers come `milliseconds` later. */
 export function delayed(milliseconds: number): Fault {
-  return (reply) => ({
-    ...reply,
-    waits: [
-      ...reply.waits,
-      {
-        at: "headers",
-        until: (signal) => delay(milliseconds, undefined, { signal }),
-      },
-    ],
-  });
+  return waiting("headers", (signal) =>
+    delay(milliseconds, undefined, { signal }),
+  );
+}
+
+/** What happens at one place of the answer, or of its body. */
+export function waiting(at: Wait["at"], until: Wait["until"]): Fault {
+  return (reply) => ({ ...reply, waits: [...reply.waits, { at, until }] });
 }

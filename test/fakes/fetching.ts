@@ -1,20 +1,14 @@
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
-import { request, type Agent } from "node:https";
+import { request, type RequestOptions } from "node:https";
 
-export interface FetchOptions {
-  readonly ca: string;
-  readonly method?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly signal?: AbortSignal;
-  /** Without one, each request has a connection of its own. */
-  readonly agent?: Agent;
-}
-
-/** One request over HTTPS with its body still to be read, nothing followed or retried; rejects where no answer began. */
+/**
+ * One request over HTTPS with its body still to be read, nothing followed or retried; rejects where no answer began.
+ * Without an agent, each has a connection of its own.
+ */
 export async function openOnce(
   url: string,
-  options: FetchOptions,
+  options: RequestOptions,
 ): Promise<IncomingMessage> {
   const sent = request(url, { agent: false, ...options });
   // The response reports a connection that breaks after the head.

@@ -3,8 +3,6 @@ import {
   exportSPKI,
   generateKeyPair,
   SignJWT,
-  type CryptoKey,
-  type JWK,
   type JWTHeaderParameters,
   type JWTPayload,
 } from "jose";
@@ -14,35 +12,22 @@ import { text } from "node:stream/consumers";
 import type { Authority } from "./authority.ts";
 import { startListener, type Listener } from "./listener.ts";
 
-/** A key pair of an issuer; published or not. */
-export interface IssuerKey {
-  readonly kid: string;
-  readonly alg: string;
-  readonly privateKey: CryptoKey;
-  readonly publicJwk: JWK;
-  /** SubjectPublicKeyInfo. */
-  readonly publicPem: string;
-}
-
 interface TokenOptions {
   readonly claims?: JWTPayload;
   readonly header?: Partial<JWTHeaderParameters>;
   readonly key?: IssuerKey;
 }
 
-export async function createIssuerKey(
-  kid: string,
-  alg = "ES256",
-): Promise<IssuerKey> {
-  const pair = await generateKeyPair(alg, { extractable: true });
-  const publicJwk = { ...(await exportJWK(pair.publicKey)), kid, alg };
-  return {
-    kid,
-    alg,
-    privateKey: pair.privateKey,
-    publicJwk,
-    publicPem: await exportSPKI(pair.publicKey),
-  };
+export type IssuerKey = Awaited<ReturnType<typeof createIssuerKey>>;
+
+/** A key pair of an issuer; published or not. */
+export async function createIssuerKey(kid: string, alg = "ES256") {
+  const { privateKey, publicKey } = await generateKeyPair(alg, {
+    extractable: true,
+  });
+  const publicJwk = { ...(await exportJWK(publicKey)), kid, alg };
+  const publicPem = await exportSPKI(publicKey);
+  return { kid, alg, privateKey, publicJwk, publicPem };
 }
 
 /** An OpenID provider over HTTPS: its documents, the tokens that it signs, and a login that asks nobody anything. */
@@ -79,11 +64,8 @@ export class Issuer {
     if (key === undefined) throw new Error("no key");
     const now = Math.floor(Date.now() / 1000);
     const claims = {
-      iss: this.url,
-      aud: "provender",
-      sub: "someone",
-      exp: now + 300,
-      iat: now,
+      ...{ iss: this.url, aud: "provender", sub: "someone" },
+      ...{ exp: now + 300, iat: now },
       ...options.claims,
     };
     const { alg, kid } = key;
@@ -106,11 +88,9 @@ export class Issuer {
     if (pathname === "/realm/authorize") {
       // The code is the challenge (RFC 7636), so that nothing has to be kept.
       const location = new URL(searchParams.get("redirect_uri") ?? "");
-      location.searchParams.set(
-        "code",
-        searchParams.get("code_challenge") ?? "",
-      );
-      location.searchParams.set("state", searchParams.get("state") ?? "");
+      const code = searchParams.get("code_challenge") ?? "";
+      const state = searchParams.get("state") ?? "";
+      location.search = String(new URLSearchParams({ code, state }));
       res.writeHead(302, { location: location.href }).end();
       return;
     }

@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { buffer } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { pack, type Header } from "tar-stream";
 import yazl from "yazl";
@@ -13,9 +13,7 @@ export async function tar(members: readonly Member[]): Promise<Buffer> {
     if (typeof content === "string") packing.entry({ name }, content);
     else packing.entry({ name, ...content });
   packing.finalize();
-  const chunks: Buffer[] = [];
-  for await (const chunk of packing) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
+  return buffer(packing);
 }
 
 export async function tarGz(members: readonly Member[]): Promise<Buffer> {
@@ -38,10 +36,7 @@ export async function zip(
     return { name: Buffer.from(name), substitute: Buffer.from(substitute) };
   });
   file.end();
-  const chunks: Buffer[] = [];
-  file.outputStream.on("data", (chunk: Buffer) => chunks.push(chunk));
-  await once(file.outputStream, "end");
-  const bytes = Buffer.concat(chunks);
+  const bytes = await buffer(file.outputStream);
   for (const { name, substitute } of substitutes)
     for (let at = bytes.indexOf(substitute); at >= 0;) {
       name.copy(bytes, at);

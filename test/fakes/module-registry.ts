@@ -22,8 +22,6 @@ export class FakeModuleRegistry {
     readonly path: string;
     readonly authorization: string | undefined;
   }[] = [];
-  /** Instead of everything, while it is set: the status of each answer. */
-  failing: number | undefined;
   readonly #locations = new Map<string, string>();
   readonly #answers = new Map<string, Answer>();
   readonly #git: GitBackend | undefined;
@@ -67,10 +65,6 @@ export class FakeModuleRegistry {
     this.#locations.set(`${module}/${version}`, location);
   }
 
-  withdraw(module: string, version: string): void {
-    this.#locations.delete(`${module}/${version}`);
-  }
-
   /** Returns the URL. */
   serve(path: string, bytes: Buffer): string {
     const type = { "Content-Type": "application/octet-stream" };
@@ -106,15 +100,9 @@ export class FakeModuleRegistry {
     this.requests.push({ path, authorization: headers.authorization });
     const [name = ""] = path.split("?");
     const known = this.#answers.get(name);
-    if (this.failing === undefined && known === undefined && this.#git)
-      if (name.startsWith("/git/")) {
-        await this.#git(req, res).catch(() => res.destroy());
-        return;
-      }
-    const [status, more, body = ""] =
-      this.failing === undefined
-        ? (known ?? this.#answerRegistry(name))
-        : ([this.failing] as const);
+    if (known === undefined && this.#git && name.startsWith("/git/"))
+      return this.#git(req, res).catch(() => void res.destroy());
+    const [status, more, body = ""] = known ?? this.#answerRegistry(name);
     const length = { "Content-Length": Buffer.byteLength(body) };
     res.writeHead(status, { ...more, ...(status !== 204 && length) }).end(body);
   }

@@ -1,43 +1,59 @@
+import { hash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Authority } from "./authority.ts";
-import { Catalog, type Listing } from "./catalog.ts";
-import { delayed, type Fault } from "./faults.ts";
-import { fileReply } from "./file-reply.ts";
+import { delayed, slow, type Fault } from "./faults.ts";
 import { startListener, type Listener } from "./listener.ts";
-import { makeRelease, type Release, type ReleaseOptions } from "./release.ts";
-import { jsonReply, sendReply, type Reply } from "./reply.ts";
 import {
-  RequestLog,
-  type LoggedRequest,
-  type RequestKind,
-} from "./request-log.ts";
+  makeRelease,
+  type Release,
+  type ReleaseArchive,
+  type ReleaseOptions,
+} from "./release.ts";
+import { fileReply, jsonReply, sendReply, type ServedFile } from "./reply.ts";
+import { RequestLog, type RequestKind } from "./request-log.ts";
+import type { Signer } from "./signing.ts";
 
 export interface RegistryOptions {
   readonly authority: Authority;
   /** Another name in the certificate, beside localhost and 127.0.0.1. */
   readonly hostname?: string;
-  readonly host?: string;
-  readonly port?: number;
   /** Before the headers of every answer. */
   readonly latencyMs?: number;
   /** Bandwidth of every connection. */
   readonly bytesPerSecond?: number;
 }
 
+/** Listing of a release in a registry, which the release itself does not decide. */
+interface Listing {
+  /** The keys that the registry lists, `[signer]` by default; `[]`: none. */
+  readonly signingKeys?: readonly Signer[];
+  /** `missing`: its URL answers 404. `unlisted`: it has no URL. */
+  readonly signature?: "published" | "missing" | "unlisted";
+  /** Adds registry.opentofu.org's `packages`: hashes and sizes of all platforms. */
+  readonly packages?: boolean;
+  /** Whether the URLs in package documents are absolute (the default). */
+  readonly urls?: "absolute" | "relative";
+}
+
 /** A release to be made and how it is listed. */
 export type PublishOptions = ReleaseOptions & Listing;
+
+/** A release as one registry lists it. */
+interface Publication {
+  readonly release: Release;
+  readonly listing: Listing;
+  /** URL of the server that has the files, ending in a slash. */
+  readonly filesUrl: string;
+}
 
 export async function startRegistry(
   options: RegistryOptions,
 ): Promise<Registry> {
-  const { authority, hostname, host = "127.0.0.1", port = 0 } = options;
-  const names = new Set([host, "127.0.0.1", "localhost"]);
-  if (hostname !== undefined) names.add(hostname);
-  const certificate = await authority.issue([...names]);
+  const { authority, hostname = "localhost" } = options;
+  const names = new Set(["127.0.0.1", "localhost", hostname]);
   const listener = await startListener(
-    certificate,
+    await authority.issue([...names]),
     (...asked) => void registry.answer(...asked),
-    { host, port },
   );
   const registry = new Registry(options, listener);
   return registry;
@@ -45,7 +61,6 @@ export async function startRegistry(
 
 /** An origin registry over HTTPS: discovery, `providers.v1`, and the files it names. */
 export class Registry {
-  readonly host: string;
   readonly requests = new RequestLog();
   /** Services of the discovery document; may be changed. */
   services: Record<string, unknown> = { "providers.v1": "/v1/providers/" };
@@ -53,15 +68,15 @@ export class Registry {
   ranges = true;
   etags = true;
   latencyMs: number | undefined;
-  bytesPerSecond: number | undefined;
+  readonly #bytesPerSecond: number | undefined;
   readonly #script = new Map<RequestKind, Fault | Fault[]>();
-  readonly #catalog = new Catalog();
+  readonly #publications = new Map<string, Publication>();
+  readonly #files = new Map<string, ServedFile>();
   readonly #listener: Listener;
 
   constructor(options: RegistryOptions, listener: Listener) {
-    this.host = options.host ?? "127.0.0.1";
     this.latencyMs = options.latencyMs;
-    this.bytesPerSecond = options.bytesPerSecond;
+    this.#bytesPerSecond = options.bytesPerSecond;
     this.#listener = listener;
   }
 
@@ -71,7 +86,7 @@ export class Registry {
 
   /** `https://HOST:PORT/`. */
   get url(): string {
-    return `https://${this.host}:${this.port}/`;
+    return `https://127.0.0.1:${this.port}/`;
   }
 
   /** The base of `providers.v1`, for a `host` block. */
@@ -97,8 +112,16 @@ export class Registry {
   /** Lists a release that was made before, such as one that tests share. */
   offer(release: Release, listing: Listing = {}, files: Registry = this): void {
     const publication = { release, listing, filesUrl: files.url };
-    this.#catalog.list(publication);
-    files.#catalog.addFiles(publication);
+    this.#publications.set(keyOf(release), publication);
+    const folder = `/${filesPath(release)}`;
+    const sums = `${folder}${checksumsName(release)}`;
+    files.serve(sums, release.checksums, "text/plain");
+    if ((listing.signature ?? "published") === "published")
+      files.serve(`${sums}.sig`, release.signature, "application/octet-stream");
+    for (const { filename, bytes, sha256 } of release.archives) {
+      const file = { bytes, contentType: "application/zip", sha256 };
+      files.#files.set(`${folder}${filename}`, file);
+    }
   }
 
   /** The same version again with other archive bytes, validly signed. */
@@ -107,7 +130,7 @@ export class Registry {
     changes: Partial<PublishOptions> = {},
   ): Promise<Release> {
     return this.publish({
-      ...this.#catalog.find(release)?.listing,
+      ...this.#publications.get(keyOf(release))?.listing,
       ...release.options,
       seed: `after ${release.checksums}`,
       ...changes,
@@ -116,7 +139,9 @@ export class Registry {
 
   /** Everything of the release is not found from now on. */
   withdraw(release: Release): void {
-    this.#catalog.remove(release);
+    this.#publications.delete(keyOf(release));
+    for (const path of this.#files.keys())
+      if (path.startsWith(`/${filesPath(release)}`)) this.#files.delete(path);
   }
 
   /** Serves any other document, such as those of `modules.v1`. */
@@ -125,7 +150,9 @@ export class Registry {
     body: Uint8Array | string,
     contentType = "application/json",
   ): void {
-    this.#catalog.addFile(path, Buffer.from(body), contentType);
+    const bytes = Buffer.from(body);
+    const sha256 = hash("sha256", bytes);
+    this.#files.set(path, { bytes, contentType, sha256 });
   }
 
   /** One fault for all answers of a kind until replaced, or a list for the next ones. */
@@ -151,47 +178,107 @@ export class Registry {
     response: ServerResponse,
   ): Promise<void> {
     const { method = "GET", url: path = "/", headers } = request;
-    const kind = kindOf(path);
-    const open = this.requests.open({ kind, method, path, headers });
+    const [name = ""] = path.split("?");
+    const kind = kindOf(name);
+    const { logged, end } = this.requests.open({ kind, method, path, headers });
     response.once("close", () =>
-      open.end(response.writableFinished ? "complete" : "cut"),
+      end(response.writableFinished ? "complete" : "cut"),
     );
-    const reply = this.#paced(this.#replyTo(open.logged), open.logged);
+    const file = this.#files.get(name);
+    const document = this.#document(kind, name);
+    let reply = jsonReply(404, { errors: ["Not Found"] });
+    if (document !== undefined) reply = jsonReply(200, document);
+    if (file !== undefined) reply = fileReply(file, headers, this);
     const script = this.#script.get(kind);
-    const fault = Array.isArray(script) ? script.shift() : script;
-    await sendReply(fault?.(reply, open.logged) ?? reply, response);
+    for (const fault of [
+      this.#bytesPerSecond && slow(this.#bytesPerSecond),
+      this.latencyMs && delayed(this.latencyMs),
+      Array.isArray(script) ? script.shift() : script,
+    ])
+      if (fault) reply = fault(reply, logged);
+    await sendReply(reply, response);
   }
 
-  #replyTo(request: LoggedRequest): Reply {
-    const path = request.path.replace(/\?.*$/, "");
-    if (request.method !== "GET" && request.method !== "HEAD")
-      return jsonReply(405, { errors: ["Method Not Allowed"] });
-    const file = this.#catalog.file(path);
-    if (file !== undefined) return fileReply(file, request.headers, this);
-    const document =
-      request.kind === "discovery"
-        ? this.services
-        : this.#catalog.document(path);
-    return document === undefined
-      ? jsonReply(404, { errors: ["Not Found"] })
-      : jsonReply(200, document);
+  /** A document of the protocol; undefined where there is none. */
+  #document(kind: RequestKind, path: string): unknown {
+    if (kind === "discovery") return this.services;
+    const [, id = "", rest = ""] =
+      /^\/v1\/providers\/([^/]+\/[^/]+)\/(.+)$/.exec(path) ?? [];
+    if (rest === "versions") return this.#versions(id);
+    const [version = "", , os = "", arch = ""] = rest.split("/");
+    const publication = this.#publications.get(`${id}/${version}`);
+    const archive = publication?.release.archives.find(
+      ({ platform }) => platform === `${os}_${arch}`,
+    );
+    return publication && archive && packageDocument(publication, archive);
   }
 
-  #paced(reply: Reply, request: LoggedRequest): Reply {
-    const { latencyMs, bytesPerSecond } = this;
-    const paced =
-      bytesPerSecond === undefined ? reply : { ...reply, bytesPerSecond };
-    return latencyMs === undefined ? paced : delayed(latencyMs)(paced, request);
+  /** `GET :namespace/:type/versions` of the provider registry protocol. */
+  #versions(id: string): unknown {
+    const versions = [...this.#publications.values()]
+      .filter(({ release }) => `${release.namespace}/${release.type}` === id)
+      .map(({ release: { version, protocols, archives } }) => {
+        const platforms = archives.map(({ os, arch }) => ({ os, arch }));
+        return { version, protocols, platforms };
+      });
+    return versions.length > 0 ? { id, versions, warnings: null } : undefined;
   }
 }
 
 function kindOf(path: string): RequestKind {
-  const [name = ""] = path.split("?");
-  if (name === "/.well-known/terraform.json") return "discovery";
-  if (/^\/v1\/providers\/[^/]+\/[^/]+\/versions$/.test(name)) return "versions";
-  if (/^\/v1\/providers\/.*\/download\//.test(name)) return "package";
-  if (name.endsWith("_SHA256SUMS")) return "checksums";
-  if (name.endsWith("_SHA256SUMS.sig")) return "signature";
-  if (/^\/archives\/.*\.zip$/.test(name)) return "archive";
+  if (path === "/.well-known/terraform.json") return "discovery";
+  if (/^\/v1\/providers\/[^/]+\/[^/]+\/versions$/.test(path)) return "versions";
+  if (/^\/v1\/providers\/.*\/download\//.test(path)) return "package";
+  if (path.endsWith("_SHA256SUMS")) return "checksums";
+  if (path.endsWith("_SHA256SUMS.sig")) return "signature";
+  if (/^\/archives\/.*\.zip$/.test(path)) return "archive";
   return "other";
+}
+
+function keyOf({ namespace, type, version }: Release): string {
+  return `${namespace}/${type}/${version}`;
+}
+
+/** Where the files of a release are, without a leading slash. */
+function filesPath(release: Release): string {
+  return `archives/${keyOf(release)}/`;
+}
+
+function checksumsName({ type, version }: Release): string {
+  return `terraform-provider-${type}_${version}_SHA256SUMS`;
+}
+
+/** `GET :namespace/:type/:version/download/:os/:arch` of the same. */
+function packageDocument(
+  { release, listing, filesUrl }: Publication,
+  { os, arch, filename, sha256 }: ReleaseArchive,
+): unknown {
+  // Package documents are seven folders deep.
+  const base = listing.urls === "relative" ? "../".repeat(7) : filesUrl;
+  const urlOf = (name: string) => `${base}${filesPath(release)}${name}`;
+  const sums = urlOf(checksumsName(release));
+  const keys = listing.signingKeys ?? [release.signer];
+  const { protocols } = release;
+  return {
+    ...{ protocols, os, arch, filename, shasum: sha256 },
+    download_url: urlOf(filename),
+    shasums_url: sums,
+    ...(listing.signature !== "unlisted" && {
+      shasums_signature_url: `${sums}.sig`,
+    }),
+    signing_keys: {
+      gpg_public_keys: keys.map(({ keyId, armoredPublicKey, name }) => ({
+        ...{ key_id: keyId, ascii_armor: armoredPublicKey, source: name },
+        ...{ trust_signature: "", source_url: null },
+      })),
+    },
+    ...(listing.packages === true && {
+      packages: Object.fromEntries(
+        release.archives.map(({ platform, sha256, h1, bytes }) => [
+          platform,
+          { hashes: [`zh:${sha256}`, h1], package_size: bytes.length },
+        ]),
+      ),
+    }),
+  };
 }

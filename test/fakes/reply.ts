@@ -1,6 +1,7 @@
 import { once } from "node:events";
-import type { ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
+import { untilAborted } from "../../src/concurrency/in-time.ts";
 
 /** Something that happens before the headers, or after n bytes of the body. */
 export interface Wait {
@@ -18,10 +19,7 @@ export interface Reply {
   readonly framing: "content-length" | "chunked" | "close";
   /** The Content-Length to announce instead of the body's. */
   readonly announced?: number;
-  /**
-   * Position where the connection ends early: n bytes of the body are still
-   * sent.
-   */
+  /** Where the connection ends early: n bytes of the body are still sent. */
   readonly cut?: "before-headers" | number;
   readonly bytesPerSecond?: number;
   readonly waits: readonly Wait[];
@@ -44,6 +42,41 @@ export function reply(
 
 export function jsonReply(status: number, document: unknown): Reply {
   return reply(status, "application/json", JSON.stringify(document));
+}
+
+export interface ServedFile {
+  readonly contentType: string;
+  readonly bytes: Uint8Array;
+  readonly sha256: string;
+}
+
+/** The whole file, or the one range that was asked for (RFC 9110, 14.2 and 13.1.5). */
+export function fileReply(
+  { contentType, bytes, sha256 }: ServedFile,
+  headers: IncomingHttpHeaders,
+  { ranges, etags }: { readonly ranges: boolean; readonly etags: boolean },
+): Reply {
+  const tag = `"${sha256}"`;
+  const known = {
+    ...(etags && { ETag: tag }),
+    ...(ranges && { "Accept-Ranges": "bytes" }),
+  };
+  const condition = headers["if-range"];
+  const isMet = condition === undefined || (etags && condition === tag);
+  const [, from = "", to = ""] =
+    /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? "") ?? [];
+  if (!ranges || !isMet || from + to === "")
+    return reply(200, contentType, bytes, known);
+  const size = bytes.length;
+  const first = from === "" ? Math.max(0, size - Number(to)) : Number(from);
+  const last = from === "" || to === "" ? size - 1 : Number(to);
+  if (first >= size || first > last)
+    return reply(416, "text/plain", "", { "Content-Range": `bytes */${size}` });
+  const part = bytes.subarray(first, last + 1);
+  return reply(206, contentType, part, {
+    ...known,
+    "Content-Range": `bytes ${first}-${first + part.length - 1}/${size}`,
+  });
 }
 
 /** Sends it. Resolves when all is said. */
@@ -86,58 +119,35 @@ async function sendBody(
   response: ServerResponse,
   gone: AbortSignal,
 ): Promise<void> {
+  const { body, bytesPerSecond: rate } = reply;
   const cut = typeof reply.cut === "number" ? reply.cut : undefined;
-  const end = Math.min(cut ?? Infinity, reply.body.length);
+  const end = Math.min(cut ?? Infinity, body.length);
+  // Pieces end where something waits, and are small where a rate is kept.
+  const most = Math.max(1, Math.min((rate ?? Infinity) / 100, 64 * 1024));
+  const stops = reply.waits.map(({ at }) => (at === "headers" ? 0 : at));
   const started = performance.now();
   for (let at = 0; ;) {
     await waitAt(at, reply, gone);
     if (at >= end) break;
-    const next = pieceEnd(at, end, reply);
-    if (!response.write(reply.body.subarray(at, next)))
+    const next = stops.filter((stop) => stop > at);
+    const until = Math.min(at + Math.ceil(most), end, ...next);
+    if (!response.write(body.subarray(at, until)))
       await once(response, "drain", { signal: gone });
-    at = next;
-    await keepPace(at, started, reply.bytesPerSecond, gone);
+    at = until;
+    if (rate === undefined) continue;
+    const ahead = started + (1000 * at) / rate - performance.now();
+    if (ahead >= 1) await delay(ahead, undefined, { signal: gone });
   }
   // destroySoon and not destroy: what was written arrives before the end.
   if (cut === undefined) response.end();
   else response.socket?.destroySoon();
 }
 
-/** Pieces end where something waits, and are small where a rate is kept. */
-function pieceEnd(at: number, end: number, reply: Reply): number {
-  const piece =
-    reply.bytesPerSecond === undefined
-      ? 256 * 1024
-      : Math.max(1, Math.min(64 * 1024, Math.ceil(reply.bytesPerSecond / 100)));
-  const waits = reply.waits.map((wait) =>
-    wait.at !== "headers" && wait.at > at ? wait.at : Infinity,
-  );
-  return Math.min(at + piece, end, ...waits);
-}
-
-/** Waits until the time at which `bytes` are due since `started`. */
-async function keepPace(
-  bytes: number,
-  started: number,
-  bytesPerSecond: number | undefined,
-  signal: AbortSignal,
-): Promise<void> {
-  if (bytesPerSecond === undefined) return;
-  const due = started + (1000 * bytes) / bytesPerSecond;
-  const ahead = due - performance.now();
-  if (ahead >= 1) await delay(ahead, undefined, { signal });
-}
-
 async function waitAt(
   at: Wait["at"],
-  reply: Reply,
+  { waits }: Reply,
   gone: AbortSignal,
 ): Promise<void> {
-  for (const wait of reply.waits)
-    if (wait.at === at) await Promise.race([wait.until(gone), aborted(gone)]);
-}
-
-async function aborted(signal: AbortSignal): Promise<never> {
-  if (!signal.aborted) await once(signal, "abort");
-  throw signal.reason;
+  for (const wait of waits)
+    if (wait.at === at) await untilAborted(wait.until(gone), gone);
 }

@@ -23,12 +23,6 @@ export interface LoggedRequest {
   readonly ended: Promise<"complete" | "cut">;
 }
 
-/** The server's side of a logged request. */
-export interface OpenRequest {
-  readonly logged: LoggedRequest;
-  readonly end: (how: "complete" | "cut") => void;
-}
-
 export class RequestLog implements Iterable<LoggedRequest> {
   #requests: LoggedRequest[] = [];
   #arrivals = new Map<RequestKind, Arrivals>();
@@ -58,9 +52,8 @@ export class RequestLog implements Iterable<LoggedRequest> {
     this.#arrivals.clear();
   }
 
-  open(
-    facts: Pick<LoggedRequest, "kind" | "method" | "path" | "headers">,
-  ): OpenRequest {
+  /** Notes a request; `end` tells how its answer ended. */
+  open(facts: Pick<LoggedRequest, "kind" | "method" | "path" | "headers">) {
     const { promise, resolve } = Promise.withResolvers<"complete" | "cut">();
     const logged = { ...facts, at: performance.now(), ended: promise };
     this.#requests.push(logged);

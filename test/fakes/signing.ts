@@ -17,8 +17,6 @@ export interface SignerOptions {
   /** `rsa` is RSA 2048, `ed25519` is EdDSA in the form of version 4 keys. */
   readonly algorithm?: "rsa" | "ed25519";
   readonly createdAt?: Date;
-  /** Seconds from `createdAt` until the key expires; 0 is never. */
-  readonly expiresAfter?: number;
 }
 
 /** Deterministic signatures of a hash that every client accepts. */
@@ -44,7 +42,6 @@ export async function createSigner(
     userIDs: [{ name, email: "publisher@example.com" }],
     subkeys: [],
     date: options.createdAt ?? keyCreated,
-    keyExpirationTime: options.expiresAfter ?? 0,
     format: "object",
     config,
   });

@@ -99,8 +99,7 @@ export class FolderProviders implements ProviderOrigin {
     const url = folder.urlOf(parts);
     const named = newestFirst(entries.map((one) => one.name).filter(isVersion));
     checkCount(url, named.length, limits.versions, "versions");
-    const known = this.#complete.get(name);
-    const found = new Map(known);
+    const found = new Map(this.#complete.get(name));
     const unknown = named.filter((version) => !found.has(version));
     await pLimit(atOnce).map(unknown, async (version) => {
       if (signal.aborted) return;
@@ -111,8 +110,10 @@ export class FolderProviders implements ProviderOrigin {
       found.set(version, { version, protocols, platforms });
     });
     const versions = named.flatMap((version) => found.get(version) ?? []);
-    const complete = versions.map((one) => [one.version, one] as const);
-    this.#complete.set(name, new Map(complete));
+    this.#complete.set(
+      name,
+      new Map(versions.map((one) => [one.version, one])),
+    );
     if (signal.aborted)
       throw failure(
         "origin-timeout",
@@ -122,35 +123,48 @@ export class FolderProviders implements ProviderOrigin {
     return { versions, warnings: [] };
   }
 
-  async findPackage(
+  findPackage(
     provider: ProviderAddress,
     version: Version,
     platform: Platform,
   ): Promise<OriginPackage> {
+    return this.#find(provider, version, formatPlatform(platform));
+  }
+
+  findAnyPackage(
+    provider: ProviderAddress,
+    version: Version,
+  ): Promise<OriginPackage> {
+    return this.#find(provider, version);
+  }
+
+  /** Without a platform, the package of any. */
+  async #find(
+    provider: ProviderAddress,
+    version: Version,
+    platform?: string,
+  ): Promise<OriginPackage> {
+    const { folder, limits } = this.#parts;
+    const { namespace, type } = provider;
     const release = await this.#read(provider, version);
-    const found = release?.packages.get(formatPlatform(platform));
     const name = `${formatProviderAddress(provider)} ${version}`;
     if (release === undefined) throw failure("not-found", name);
-    if (found === undefined)
-      throw failure("not-found", `${name} for ${formatPlatform(platform)}`);
-    const { folder, limits } = this.#parts;
-    const urlOf = (file: string) =>
-      folder.urlOf([...placeOf(provider, version), file]);
     const { checksums, signature, protocols, packages } = release;
-    const signingKeys = await readNamespaceKeys(
-      folder,
-      provider.namespace,
-      limits,
-    );
+    const [any] = packages.values();
+    const found = platform === undefined ? any : packages.get(platform);
+    if (found === undefined)
+      throw failure("not-found", `${name} for ${platform}`);
+    const urlOf = (file: string) =>
+      folder.urlOf([namespace, type, version, file]);
+    const signingKeys = await readNamespaceKeys(folder, namespace, limits);
+    const places = packages
+      .values()
+      .map((one) => [one.sha256, urlOf(one.filename)] as const);
     return {
       filename: found.filename,
       downloadUrl: urlOf(found.filename),
       shasum: found.sha256,
-      places: new Map(
-        packages
-          .values()
-          .map((one) => [one.sha256, urlOf(one.filename)] as const),
-      ),
+      places: new Map(places),
       checksums: {
         url: urlOf(checksums),
         signatureUrl: signature === undefined ? undefined : urlOf(signature),
@@ -159,20 +173,6 @@ export class FolderProviders implements ProviderOrigin {
       keyLabels: signingKeys.map(() => unlabelled),
       protocols,
     };
-  }
-
-  async findAnyPackage(
-    provider: ProviderAddress,
-    version: Version,
-  ): Promise<OriginPackage> {
-    const release = await this.#read(provider, version);
-    const [found] = release?.packages.values() ?? [];
-    if (found === undefined)
-      throw failure(
-        "not-found",
-        `${formatProviderAddress(provider)} ${version}`,
-      );
-    return this.findPackage(provider, version, found.platform);
   }
 
   async fetchChecksums({ checksums }: OriginPackage): Promise<OriginChecksums> {
@@ -206,7 +206,7 @@ export class FolderProviders implements ProviderOrigin {
     version: Version,
   ): Promise<FolderRelease | undefined> {
     const { folder, limits, signed, onUnfit } = this.#parts;
-    const parts = placeOf(provider, version);
+    const parts = [provider.namespace, provider.type, version];
     const unfit = (reason: string): FolderRelease | undefined => {
       onUnfit(folder.show(parts), reason);
       return undefined;
@@ -266,13 +266,6 @@ export class FolderProviders implements ProviderOrigin {
       throw failure("not-found", folder.urlOf(parts).href);
     return bytes;
   }
-}
-
-function placeOf(
-  { namespace, type }: ProviderAddress,
-  version: Version,
-): readonly string[] {
-  return [namespace, type, version];
 }
 
 /** Digests by file name, as its lines look; verification reads them strictly. */

@@ -8,16 +8,9 @@ import {
   tooLarge,
   type Answer,
 } from "./http-answer.ts";
-import { unusable } from "./http-failure.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
 
-/** Asks for the same archive again with these headers. */
-type AskAgain = (headers: Readonly<Record<string, string>>) => Promise<Answer>;
-
-/**
- * Resumes of one archive that are allowed before another `farEnough` bytes have
- * come.
- */
+/** Resumes of one archive that are allowed before another `farEnough` bytes have come. */
 const mostResumes = 3;
 const farEnough = 8 * 1024 * 1024;
 
@@ -31,9 +24,11 @@ const farEnough = 8 * 1024 * 1024;
 export async function* receiveArchive(
   first: Answer,
   limits: OriginLimits,
-  askAgain: AskAgain,
+  askAgain: (headers: Readonly<Record<string, string>>) => Promise<Answer>,
 ): AsyncGenerator<Uint8Array> {
-  const tag = strongTag(first);
+  // A strong one promises the same bytes (RFC 9110, 8.8.1).
+  const { etag = "" } = first.headers;
+  const tag = /^"[\x21\x23-\x7e]{1,200}"$/.test(etag) ? etag : undefined;
   let answer = first;
   let position = 0;
   let size = announcedSize(first);
@@ -61,7 +56,13 @@ export async function* receiveArchive(
       if (position - before >= farEnough) left = mostResumes;
       if (tag === undefined || left === 0 || !isBroken) throw error;
       answer = await askAgain({ range: `bytes=${position}-`, "if-range": tag });
-      expectSame(answer, tag);
+      const { status, headers } = answer;
+      // The whole once more is as good as its rest, unless it is another one.
+      if (
+        headers.etag !== tag &&
+        (status !== 206 || headers.etag !== undefined)
+      )
+        throw refuse(answer, "it changed while it was fetched");
     }
   }
 }
@@ -86,13 +87,6 @@ function sizeWithRest(
   return size;
 }
 
-/** The whole once more is as good as its rest, unless it is another one. */
-function expectSame(answer: Answer, tag: string): void {
-  const { etag } = answer.headers;
-  if (etag === tag || (answer.status === 206 && etag === undefined)) return;
-  throw refuse(answer, "it changed while it was fetched");
-}
-
 /**
  * Passes the body on while it keeps to the least rate over each window, and
  * brings something within `patience` milliseconds; the time that the reader
@@ -114,10 +108,7 @@ async function* limitBody(
       window.waited += performance.now() - asked;
       if (window.waited >= limits.rateWindow) {
         if (window.size * 1000 < limits.rate * window.waited)
-          throw unusable(
-            answer.url,
-            "it arrives more slowly than 64 KiB a second",
-          );
+          throw refuse(answer, "it arrives more slowly than 64 KiB a second");
         window = { waited: 0, size: 0 };
       }
       yield chunk;
@@ -127,12 +118,4 @@ async function* limitBody(
   } finally {
     clearTimeout(stall);
   }
-}
-
-/** An entity tag that promises the same bytes (RFC 9110, 8.8.1). */
-function strongTag({ headers }: Answer): string | undefined {
-  const { etag } = headers;
-  return etag !== undefined && /^"[\x21\x23-\x7e]{1,200}"$/.test(etag)
-    ? etag
-    : undefined;
 }

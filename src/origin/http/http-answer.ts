@@ -72,14 +72,7 @@ export async function peek(
 }
 
 /** Content codings (RFC 9110, 8.4.1, and later registrations) that one program or another uses unasked. */
-const codings = new Set([
-  "gzip",
-  "x-gzip",
-  "compress",
-  "deflate",
-  "br",
-  "zstd",
-]);
+const coding = /^(?:(?:x-)?gzip|compress|deflate|br|zstd)$/;
 
 /**
  * The codings of a body; none was asked for. Some stores name how an upload was
@@ -92,7 +85,7 @@ function contentCodings({ headers }: Answer): readonly string[] {
     .toLowerCase()
     .split(",")
     .map((name) => name.trim())
-    .filter((name) => codings.has(name));
+    .filter((name) => coding.test(name));
 }
 
 /** True for an archive in a coding. Some servers say `x-gzip` or `br` of one that is as it was, which clients take. */

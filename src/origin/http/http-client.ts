@@ -395,10 +395,7 @@ function makeDispatcher(
   });
 }
 
-/**
- * Limit of `[`, `{` and `:` together; a list of 5,000 versions for 25 platforms
- * has fewer.
- */
+/** Limit of `[`, `{` and `:` together; a list of 5,000 versions for 25 platforms has fewer. */
 const mostMarks = 400_000;
 const [bracket, brace, colon] = Buffer.from("[{:");
 
@@ -408,18 +405,15 @@ const [bracket, brace, colon] = Buffer.from("[{:");
  * than its size.
  */
 export function parseJsonText(url: URL, bytes: Uint8Array): unknown {
-  if (bytes.length > mostMarks && hasMoreMarks(bytes))
+  let count = 0;
+  if (bytes.length > mostMarks)
+    for (const byte of bytes)
+      if (byte === bracket || byte === brace || byte === colon) count++;
+  if (count > mostMarks)
     throw unusable(url, "it has too many objects, arrays and keys");
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (error) {
     throw unusable(url, "it is not JSON", { cause: error });
   }
-}
-
-function hasMoreMarks(bytes: Uint8Array): boolean {
-  let count = 0;
-  for (const byte of bytes)
-    if (byte === bracket || byte === brace || byte === colon) count++;
-  return count > mostMarks;
 }

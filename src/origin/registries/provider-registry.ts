@@ -1,4 +1,8 @@
-import { formatPlatform, type Platform } from "../../address/platform.ts";
+import {
+  formatPlatform,
+  parsePlatform,
+  type Platform,
+} from "../../address/platform.ts";
 import {
   formatProviderAddress,
   type ProviderAddress,
@@ -18,17 +22,10 @@ import {
 import type { ServiceDiscovery } from "./service-discovery.ts";
 
 /** Platforms to try, in this order, when the registry lists none. */
-const commonPlatforms: readonly Platform[] = [
-  { os: "linux", arch: "amd64" },
-  { os: "darwin", arch: "arm64" },
-  { os: "windows", arch: "amd64" },
-  { os: "linux", arch: "arm64" },
-  { os: "darwin", arch: "amd64" },
-  { os: "linux", arch: "386" },
-  { os: "linux", arch: "arm" },
-  { os: "windows", arch: "386" },
-  { os: "windows", arch: "arm64" },
-  { os: "freebsd", arch: "amd64" },
+const commonPlatforms = [
+  ...["linux_amd64", "darwin_arm64", "windows_amd64", "linux_arm64"],
+  ...["darwin_amd64", "linux_386", "linux_arm", "windows_386"],
+  ...["windows_arm64", "freebsd_amd64"],
 ];
 
 /** An origin that speaks the provider registry protocol. */
@@ -47,7 +44,7 @@ export class ProviderRegistry implements ProviderOrigin {
     this.#limits = limits;
   }
 
-  /** Lists versions ("List Available Versions"). */
+  /** "List Available Versions". */
   async listVersions(
     address: ProviderAddress,
     signal: AbortSignal,
@@ -61,7 +58,7 @@ export class ProviderRegistry implements ProviderOrigin {
     return parseVersions(url, value, this.#limits.versions);
   }
 
-  /** Finds a package ("Find a Provider Package"). */
+  /** "Find a Provider Package". */
   async findPackage(
     address: ProviderAddress,
     version: Version,
@@ -84,9 +81,12 @@ export class ProviderRegistry implements ProviderOrigin {
     offered: readonly Platform[] | undefined,
     signal: AbortSignal,
   ): Promise<OriginPackage> {
-    const candidates = preferCommon(offered ?? commonPlatforms);
-    for (const platform of candidates.slice(0, commonPlatforms.length))
+    const names = offered?.map(formatPlatform) ?? commonPlatforms;
+    const rankOf = (name: string) => [...commonPlatforms, name].indexOf(name);
+    const candidates = names.toSorted((a, b) => rankOf(a) - rankOf(b));
+    for (const name of candidates.slice(0, commonPlatforms.length))
       try {
+        const platform = parsePlatform(name);
         return await this.findPackage(address, version, platform, signal);
       } catch (error) {
         if (!isAbsence(error)) throw error;
@@ -119,22 +119,11 @@ export class ProviderRegistry implements ProviderOrigin {
   }
 }
 
-function preferCommon(offered: readonly Platform[]): readonly Platform[] {
-  const rank = new Map(
-    commonPlatforms.map((platform, index) => [formatPlatform(platform), index]),
-  );
-  const rankOf = (platform: Platform) =>
-    rank.get(formatPlatform(platform)) ?? commonPlatforms.length;
-  return offered.toSorted((a, b) => rankOf(a) - rankOf(b));
-}
-
-/** Statuses of what is not there. */
-const gone: ReadonlySet<number> = new Set([404, 410]);
-
 /** Takes 404 and 410 on the thing itself for its absence; elsewhere, as in discovery, they are an origin's failure. */
 export function absentOn404(subject: string): (error: unknown) => never {
   return (cause) => {
-    const isGone = isFailure(cause, "origin-status") && gone.has(cause.status);
+    const isGone =
+      isFailure(cause, "origin-status") && [404, 410].includes(cause.status);
     throw isGone ? failure("not-found", subject, { cause }) : cause;
   };
 }

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { parseSha256, type Sha256 } from "../../address/hash.ts";
+import { isSha256, type Sha256 } from "../../address/hash.ts";
 import {
   findArchivePlatform,
   formatArchiveName,
@@ -93,13 +93,14 @@ const platformEntry = z.object({ os: z.string(), arch: z.string() });
 
 /** Protocols of a version; there are six. */
 const mostProtocols = 16;
-/** UTF-16 code units of their list. */
-const longestProtocols = 256;
-/** Names in lists that differ, of all versions together; publishers have a handful of lists. */
-const mostNames = { protocols: 1_000, platforms: 50_000 };
+/** Protocols and platforms in lists that differ, of all versions together; publishers have a handful of lists. */
+const mostNames = 50_000;
 
 /** A version of the plugin protocol, as clients read it. */
-const protocolVersion = z.string().regex(/^\d+(?:\.\d+){0,2}$/);
+const protocolVersion = z
+  .string()
+  .max(16)
+  .regex(/^\d+(?:\.\d+){0,2}$/);
 
 const packageAnswer = z.object({
   os: z.string(),
@@ -154,10 +155,12 @@ export function parseVersions(
   checkCount(url, warnings.length, mostWarnings, "warnings");
   const letters = warnings.reduce((sum, { length }) => sum + length, 0);
   checkCount(url, letters, mostWarningLetters, "letters of warnings");
-  const shareProtocols = shareLists(url, "protocols", (name) => [name]);
-  const sharePlatforms = shareLists(url, "platforms", (name) => {
-    return findPlatform(name) ?? [];
-  });
+  // Equal lists of versions are one, so that a long answer is small once it is read.
+  const lists = new Map<
+    string,
+    Pick<OriginVersion, "protocols" | "platforms">
+  >();
+  let names = 0;
   const versions = new Map<Version, OriginVersion>();
   let malformed = 0;
   const readEach = <T>(shape: z.ZodType<T>, values: unknown): readonly T[] => {
@@ -175,41 +178,26 @@ export function parseVersions(
     if (!isVersion(version) || versions.has(version)) continue;
     const spoken = readEach(protocolVersion, protocols);
     checkCount(url, spoken.length, mostProtocols, "protocols");
-    const { length } = spoken.join();
-    checkCount(url, length, longestProtocols, "letters of protocols");
     const built = readEach(platformEntry, platforms).map(formatPlatform);
-    const readable = sharePlatforms(built);
-    versions.set(version, {
-      version,
-      protocols: shareProtocols(spoken),
-      platforms: readable.length === 0 ? undefined : readable,
-    });
+    const key = `${spoken.join()} ${built.join()}`;
+    let shared = lists.get(key);
+    if (shared === undefined) {
+      names += spoken.length + built.length;
+      checkCount(url, names, mostNames, "protocols and platforms that differ");
+      const readable = built.flatMap((name) => findPlatform(name) ?? []);
+      shared = {
+        protocols: spoken,
+        platforms: readable.length === 0 ? undefined : readable,
+      };
+      lists.set(key, shared);
+    }
+    versions.set(version, { version, ...shared });
   }
   const sorted = newestFirst(versions.keys());
   return {
     versions: sorted.flatMap((version) => versions.get(version) ?? []),
     warnings,
     malformed,
-  };
-}
-
-/** Equal lists of versions are one, so that a long answer is small once it is read. */
-function shareLists<T>(
-  url: URL,
-  what: keyof typeof mostNames,
-  parse: (name: string) => T | readonly T[],
-): (names: readonly string[]) => readonly T[] {
-  const shared = new Map<string, readonly T[]>();
-  let count = 0;
-  return (names) => {
-    const key = names.join();
-    const known = shared.get(key);
-    if (known !== undefined) return known;
-    count += names.length;
-    checkCount(url, count, mostNames[what], `${what} that differ`);
-    const list = names.flatMap(parse);
-    shared.set(key, list);
-    return list;
   };
 }
 
@@ -239,7 +227,9 @@ export function parsePackage(
     expectSame(url, "filename", usual, filename);
   const keys = answer.signing_keys?.gpg_public_keys ?? [];
   const downloadUrl = resolve(url, answer.download_url);
-  const shasum = readDigest(url, answer.shasum);
+  const shasum = answer.shasum.toLowerCase();
+  if (!isSha256(shasum))
+    throw unusable(url, "its shasum is not 64 hexadecimal digits");
   return {
     filename,
     downloadUrl,
@@ -260,16 +250,6 @@ export function parsePackage(
     })),
     protocols: answer.protocols ?? [],
   };
-}
-
-function readDigest(url: URL, text: string): Sha256 {
-  try {
-    return parseSha256(text);
-  } catch (error) {
-    throw unusable(url, "its shasum is not 64 hexadecimal digits", {
-      cause: error,
-    });
-  }
 }
 
 function expectSame(url: URL, what: string, expected: string, got: string) {

@@ -78,7 +78,7 @@ const tooLarge = faults.body(
 
 /** Faults of a JSON document. */
 const json: Faults = {
-  "is not JSON": [faults.notJson()],
+  "is not JSON": [faults.notJson],
   "has another shape": [faults.body('["providers.v1"]')],
   "is null": [faults.body("null")],
   "alters one byte": [faults.alteredByte(0)],

@@ -16,15 +16,6 @@ const linux = { os: "linux", arch: "amd64" };
 
 const parse = (text: string) => parseJsonText(url, Buffer.from(text));
 
-function listOf(count: number): string {
-  const versions = Array.from({ length: count }, (_, patch) => ({
-    version: `1.0.${patch}`,
-    protocols: ["5.0"],
-    platforms: [linux],
-  }));
-  return JSON.stringify({ versions });
-}
-
 describe("a JSON text", () => {
   it.each([
     ["nested arrays", "[".repeat(limit / 2) + "]".repeat(limit / 2)],
@@ -54,12 +45,16 @@ describe("a JSON text", () => {
 });
 
 describe("a list of versions", () => {
-  it("of 40 000 is refused, and the largest that may be is read", () => {
-    const read = (count: number) =>
-      parseVersions(url, parse(listOf(count)), 10_000).versions.length;
+  it("may be as long as its limit and no longer", () => {
+    const read = (count: number) => {
+      const versions = Array.from({ length: count }, (_, patch) => ({
+        ...{ version: `1.0.${patch}`, protocols: ["5.0"], platforms: [linux] },
+      }));
+      const text = JSON.stringify({ versions });
+      return parseVersions(url, parse(text), 10_000).versions.length;
+    };
     expect(read(10_000)).toBe(10_000);
     expect(() => read(10_001)).toThrow(/more than 10000 versions/);
-    expect(() => read(40_000)).toThrow(/more than 10000 versions/);
   });
 
   it.each([
@@ -122,17 +117,14 @@ describe("a package", () => {
 
 const { home, clientOf, urlOf } = await startHome({ "/document": "{}" });
 
-describe("an answer", () => {
-  it("without an end is cut at its limit, however it is sent", async () => {
-    const endless = faults.body(Buffer.alloc(8 * 1024 * 1024, " "));
-    for (const framing of [faults.chunked, faults.cutUnannounced(limit)]) {
-      home.requests.clear();
-      home.script("other", faults.all(endless, framing));
-      const asked = clientOf().fetchJson(urlOf("/document"), never);
-      await expect(asked).rejects.toThrow(/larger than 100000 bytes/);
-      const [request] = home.requests.list();
-      expect(await request?.ended).toBe("cut");
-      expect(home.requests.count()).toBe(1);
-    }
-  });
-});
+it.each([faults.chunked, faults.cutUnannounced(limit)])(
+  "an answer without an end is cut at its limit, however it is sent",
+  async (framing) => {
+    const endless = faults.body(Buffer.alloc(limit, " "));
+    home.script("other", faults.all(endless, framing));
+    const asked = clientOf().fetchJson(urlOf("/document"), never);
+    await expect(asked).rejects.toThrow(/larger than 100000 bytes/);
+    expect(await home.requests.list()[0]?.ended).toBe("cut");
+    expect(home.requests.count()).toBe(1);
+  },
+);

@@ -70,17 +70,18 @@ describe("a document", () => {
 });
 
 describe("an archive", () => {
+  const open = (changed?: Parameters<typeof clientOf>[1]) =>
+    clientOf({}, changed).openArchive(urlOf("/large"), never);
+
   it("is refused before its body when it announces more than the limit", async () => {
-    const client = clientOf({}, { archive: 499_999 });
-    await expect(client.openArchive(urlOf("/large"), never)).rejects.toThrow(
+    await expect(open({ archive: 499_999 })).rejects.toThrow(
       /larger than 499999/,
     );
   });
 
   it("is cut at the limit when it announces nothing", async () => {
     home.script("other", faults.chunked);
-    const client = clientOf({}, { archive: 499_999 });
-    const archive = await client.openArchive(urlOf("/large"), never);
+    const archive = await open({ archive: 499_999 });
     expect(archive.size).toBeUndefined();
     await expect(readAll(archive.body)).rejects.toThrow(/larger than 499999/);
     expect(await home.requests.list()[0]?.ended).toBeDefined();
@@ -88,33 +89,27 @@ describe("an archive", () => {
 
   it("fails when its first byte is late", async () => {
     home.script("other", faults.hang);
-    const client = clientOf({}, { firstByte: 200 });
-    await expect(client.openArchive(urlOf("/large"), never)).rejects.toThrow(
-      /no first byte/,
-    );
+    await expect(open({ firstByte: 200 })).rejects.toThrow(/no first byte/);
   });
 
   it("fails when it stands still", async () => {
     const stuck = barrier();
     home.script("other", stuck.afterBytes(100_000));
-    const client = clientOf({}, { idle: 200 });
-    const archive = await client.openArchive(urlOf("/large"), never);
-    await expect(readAll(archive.body)).rejects.toThrow(/stood still/);
+    const { body } = await open({ idle: 200 });
+    await expect(readAll(body)).rejects.toThrow(/stood still/);
     stuck.release();
   });
 
   it("fails when it is slower than the least rate, though it never stands still", async () => {
     home.script("other", faults.slow(100_000));
-    const client = clientOf({}, { rate: 400_000, rateWindow: 300 });
-    const archive = await client.openArchive(urlOf("/large"), never);
-    await expect(readAll(archive.body)).rejects.toThrow(/64 KiB a second/);
+    const { body } = await open({ rate: 400_000, rateWindow: 300 });
+    await expect(readAll(body)).rejects.toThrow(/64 KiB a second/);
   });
 
   it("ends its connection when no client wants the rest", async () => {
     const held = barrier();
     home.script("other", held.afterBytes(100_000));
-    const client = clientOf();
-    const archive = await client.openArchive(urlOf("/large"), never);
+    const archive = await open();
     for await (const piece of archive.body) if (piece.length > 0) break;
     expect(await home.requests.list()[0]?.ended).toBe("cut");
   });

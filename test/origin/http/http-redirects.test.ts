@@ -55,20 +55,17 @@ describe("a redirect", () => {
     },
   );
 
-  it("to another port of the same host is not followed, and that port hears nothing", async () => {
-    const before = other.connections;
-    const client = clientOf();
-    for (const location of [
-      urlOf("/document", other).href,
-      `https://localhost:${other.port}/document`,
-    ]) {
+  it.each(["127.0.0.1", "localhost"])(
+    "to another port of %s is not followed, and that port hears nothing",
+    async (host) => {
+      const before = other.connections;
+      const location = `https://${host}:${other.port}/document`;
       home.script("other", [faults.redirect(location)]);
-      await expect(client.openArchive(urlOf("/old"), never)).rejects.toThrow(
-        failing("origin-address-refused"),
-      );
-    }
-    expect(other.connections).toBe(before);
-  });
+      const opened = clientOf().openArchive(urlOf("/old"), never);
+      await expect(opened).rejects.toThrow(failing("origin-address-refused"));
+      expect(other.connections).toBe(before);
+    },
+  );
 
   it("to a name that leads to the loopback is not followed", async () => {
     const configured = new Set([`127.0.0.1:${home.port}`]);
@@ -90,11 +87,8 @@ describe("the origin's token", () => {
 
   it("goes to the origin's own scheme, host and port, redirected or not", async () => {
     await follow("/document", settings);
-    const sent = home.requests.list().map(({ headers }) => headers);
-    expect(sent.map(({ authorization }) => authorization)).toEqual([
-      "Bearer sesame",
-      "Bearer sesame",
-    ]);
+    const sent = home.requests.list().map((one) => one.headers.authorization);
+    expect(sent).toEqual(["Bearer sesame", "Bearer sesame"]);
   });
 
   it.each([
@@ -107,15 +101,15 @@ describe("the origin's token", () => {
   ])("does not go to %s, asked or redirected", async (_, target, reached) => {
     await clientOf(settings).fetchJson(new URL(target()), never);
     await follow(target(), settings);
-    const last = reached().requests.list("other").at(-1);
-    const first = reached().requests.list("other")[0];
-    expect(last?.path).toBe("/document");
-    expect(last?.headers.authorization).toBeUndefined();
-    expect(first?.headers.authorization).toBeUndefined();
+    const asked = reached().requests.list("other");
+    for (const one of [asked.at(0), asked.at(-1)]) {
+      expect(one?.path).toMatch(/document$/);
+      expect(one?.headers.authorization).toBeUndefined();
+    }
   });
 
   it("is in no error", async () => {
-    home.script("other", faults.tokenRequired("another"));
+    home.script("other", faults.status(401));
     const client = clientOf(settings);
     const asked = client.fetchJson(urlOf("/document?sig=hush"), never);
     await expect(asked).rejects.toThrow(/^[^?]*status 401: check the "token"/);
