@@ -168,7 +168,7 @@ async function readZipMembers(
   const entries = await readZipDirectory(archive, limits);
   for (const entry of entries) {
     const member = {
-      name: entry.name.toString("utf8"),
+      name: entry.fileNameRaw.toString("utf8"),
       kind: kindOf(entry),
     };
     if (member.kind === "symbolic link")
@@ -179,7 +179,10 @@ async function readZipMembers(
 }
 
 /** The mode of Unix, the attribute of DOS or the name's end make a directory. */
-function kindOf({ name, attributes }: ZipEntry): ArchiveMember["kind"] {
+function kindOf({
+  fileNameRaw: name,
+  externalFileAttributes: attributes,
+}: ZipEntry): ArchiveMember["kind"] {
   const type = attributes >>> 28;
   if (![0, 4, 8, 10].includes(type))
     throw new ArchiveRefused("it has a device or a pipe");
@@ -193,7 +196,7 @@ async function readTarget(
   archive: OpenArchive,
   entry: ZipEntry,
 ): Promise<string> {
-  if (entry.size > longestTarget)
+  if (entry.uncompressedSize > longestTarget)
     throw new ArchiveRefused("a link has a target that is too long");
   const pieces: Buffer[] = [];
   await readZipContent(archive, entry, (bytes) =>

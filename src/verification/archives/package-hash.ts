@@ -17,8 +17,12 @@ export async function hashPackage(
   try {
     const entries = await readZipDirectory(archive, limits);
     entries.forEach(refuseUnhashable);
-    const sorted = entries.toSorted((a, b) => a.name.compare(b.name));
-    if (sorted.some(({ name }, at) => sorted[at + 1]?.name.equals(name)))
+    const sorted = entries.toSorted((a, b) =>
+      a.fileNameRaw.compare(b.fileNameRaw),
+    );
+    const isTwice = ({ fileNameRaw: name }: ZipEntry, at: number) =>
+      sorted[at + 1]?.fileNameRaw.equals(name);
+    if (sorted.some(isTwice))
       throw new ArchiveRefused("two entries have one name");
     const sum = createHash("sha256");
     for (const entry of sorted) {
@@ -26,7 +30,7 @@ export async function hashPackage(
       await readZipContent(archive, entry, (bytes) => sha256.update(bytes));
       sum
         .update(`${sha256.digest("hex")}  `)
-        .update(entry.name)
+        .update(entry.fileNameRaw)
         .update("\n");
     }
     return parsePackageHash(`h1:${sum.digest("base64")}`);
@@ -35,7 +39,8 @@ export async function hashPackage(
   }
 }
 
-function refuseUnhashable({ name, attributes }: ZipEntry): void {
+function refuseUnhashable(entry: ZipEntry): void {
+  const { fileNameRaw: name, externalFileAttributes: attributes } = entry;
   // Unpacked directories have no line in h1, and DOS and Unix attributes can make one without a slash.
   const unixDirectory = attributes >>> 28 === 4;
   const dosDirectory = (attributes & 0x10) !== 0;
