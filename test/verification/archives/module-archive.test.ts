@@ -16,7 +16,7 @@ import {
   tarGzBytes,
   type TarPart,
 } from "./tar-bytes.ts";
-import { zip64Bytes, zipBytes, type ZipPart } from "./zip-bytes.ts";
+import { le, zip64Bytes, zipBytes, type ZipPart } from "./zip-bytes.ts";
 
 /** The members with what they hold, or why the archive is refused. */
 function read(format: ArchiveFormat, bytes: Buffer): Promise<string> {
@@ -208,15 +208,12 @@ const one = (lie: Partial<ZipPart>) => zipBytes([{ ...zipped, ...lie }]);
 const folder = { content: "", deflate: false };
 const link = { attributes: 0xa1ff0000 };
 
-/** A data descriptor of what `zipped` holds, without its signature. */
-function described(): Buffer {
-  const { content } = zipped;
-  const bytes = Buffer.alloc(12);
-  bytes.writeUInt32LE(crc32(content), 0);
-  bytes.writeUInt32LE(deflateRawSync(content).length, 4);
-  bytes.writeUInt32LE(content.length, 8);
-  return one({ flags: 8, described: bytes });
-}
+/** Of what `zipped` holds, without a signature. */
+const described = le(
+  ...([4, crc32(zipped.content)] as const),
+  deflateRawSync(zipped.content).length,
+  zipped.content.length,
+);
 
 it.each<[string, Buffer | Partial<ZipPart>, string]>([
   ["no entries", zipBytes([]), "refused: it is empty"],
@@ -240,7 +237,7 @@ it.each<[string, Buffer | Partial<ZipPart>, string]>([
     `symbolic link main.tf -> ${"./".repeat(2044)}main.tf`,
   ],
   ["a data descriptor", { flags: 8 }, plain],
-  ["a descriptor without a signature", described(), plain],
+  ["a descriptor without a signature", { flags: 8, described }, plain],
   ["a directory of 64 bits", zip64Bytes([zipped]), plain],
   [
     "a device",
