@@ -1,7 +1,6 @@
 import { pipeline } from "node:stream/promises";
 import { extract, type Extract, type Header } from "tar-stream";
 import type { ArchiveFormat } from "../../address/module-archive-name.ts";
-import { failure } from "../../errors/index.ts";
 import { type ArchiveLimits, ArchiveRefused, refuseBomb } from "./limits.ts";
 import { type ArchiveMember, findEscape, type Visit } from "./members.ts";
 import { gunzip } from "./gunzip.ts";
@@ -21,23 +20,10 @@ const beginnings: Readonly<Record<Exclude<ArchiveFormat, "zip">, string>> = {
 const mostNameBytes = 512;
 const mostLinkParts = 32;
 
-/** Nothing is unpacked. Of `tar.xz` and `tar.bz2` only the beginning is looked at, for want of a decompressor. */
-export async function verifyModuleArchive(
-  module: string,
-  format: ArchiveFormat,
-  archive: OpenArchive,
-  limits: ArchiveLimits,
-): Promise<void> {
-  try {
-    await readMembers(format, archive, limits);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EIO") throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw failure("module-archive-refused", module, reason, { cause: error });
-  }
-}
-
-/** Reads an archive to its end and returns its members; none for a format that is not inspected. */
+/**
+ * Reads an archive to its end and returns its members; nothing is unpacked. Of `tar.xz` and `tar.bz2` only the beginning is
+ * looked at, for want of a decompressor, and there are none.
+ */
 export async function readMembers(
   format: ArchiveFormat,
   archive: OpenArchive,
