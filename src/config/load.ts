@@ -1,5 +1,4 @@
 import { dirname } from "node:path";
-import { isDeepStrictEqual } from "node:util";
 import type * as z from "zod";
 import { failure, type Failure } from "../errors/index.ts";
 import { findNearest } from "../errors/nearest.ts";
@@ -208,20 +207,6 @@ function matches(pattern: readonly string[], path: Path): boolean {
   return (
     pattern.length === path.length &&
     pattern.every((step, at) => step === "*" || step === path[at])
-  );
-}
-
-const surrounding = new Set(["proxy", "notify", "searchPath", "source"]);
-
-export function listChangedKeys(
-  before: Configuration,
-  after: Configuration,
-): readonly string[] {
-  const now = new Map<string, unknown>(Object.entries(after));
-  return Object.entries(before).flatMap(([name, value]) =>
-    surrounding.has(name) || isDeepStrictEqual(value, now.get(name))
-      ? []
-      : [name],
   );
 }
 

@@ -20,17 +20,15 @@ export interface PolicySettings {
   readonly minimumAge: number;
   /** Where people who are refused may ask. */
   readonly contact?: string | undefined;
-  readonly rules: readonly PolicyRuleSettings[];
-}
-
-interface PolicyRuleSettings {
-  /** HOSTNAME/NAMESPACE/TYPE, or HOSTNAME/NAMESPACE/NAME/SYSTEM, with `*` as a wildcard inside each part. */
-  readonly match: string;
-  readonly action: "allow" | "deny";
-  readonly versions?: VersionConstraint | undefined;
-  readonly minimumAge?: number | undefined;
-  /** The operator's reason, for people who are refused. */
-  readonly because?: string | undefined;
+  readonly rules: readonly {
+    /** HOSTNAME/NAMESPACE/TYPE, or HOSTNAME/NAMESPACE/NAME/SYSTEM, with `*` as a wildcard inside each part. */
+    readonly match: string;
+    readonly action: "allow" | "deny";
+    readonly versions?: VersionConstraint | undefined;
+    readonly minimumAge?: number | undefined;
+    /** The operator's reason, for people who are refused. */
+    readonly because?: string | undefined;
+  }[];
 }
 
 /** The rules, ready to be asked. */
@@ -60,24 +58,27 @@ export interface PolicyDecision {
   };
 }
 
-/**
- * Reading of a rule for a version: nothing (`other-…`), the decision (`decides`), or
- * its minimum age alone (`age-only`). The last is a range that covers the version in
- * the wide reading, and not in Terraform's.
- */
-type RuleReading = "other-provider" | "other-version" | "age-only" | "decides";
-
 export function parsePolicy(settings: PolicySettings): Policy {
-  const { contact } = settings;
+  const { contact, minimumAge } = settings;
+  const minimumAgeRule = "policy.minimumAge";
   return {
-    rules: settings.rules.map((rule, index) =>
-      parseRule(rule, `policy.rules[${index}]`, settings),
-    ),
+    rules: settings.rules.map((written, index) => {
+      const { action, versions, because } = written;
+      const rule = `policy.rules[${index}]`;
+      const pattern = parsePattern(written.match);
+      const inherited = isOfModules(pattern) ? 0 : minimumAge;
+      const hasOwn = written.minimumAge !== undefined;
+      return {
+        ...{ pattern, action, versions, rule },
+        minimumAge: written.minimumAge ?? inherited,
+        minimumAgeRule: hasOwn ? `${rule}.minimumAge` : minimumAgeRule,
+        guidance: { because, contact },
+      };
+    }),
     otherwise: {
       action: settings.default,
       rule: "policy.default",
-      minimumAge: settings.minimumAge,
-      minimumAgeRule: "policy.minimumAge",
+      ...{ minimumAge, minimumAgeRule },
       guidance: { because: undefined, contact },
     },
   };
@@ -94,28 +95,19 @@ export function decideByRules(
 ): PolicyDecision {
   let oldest: PolicyDecision | undefined;
   for (const rule of policy.rules) {
-    const reading = readRule(rule, provider, version);
-    if (reading === "decides") return withMinimumAge(rule, oldest);
-    if (reading === "age-only") oldest = withMinimumAge(rule, oldest);
+    const { pattern, versions, action } = rule;
+    if (!isMatch(pattern, provider)) continue;
+    if (versions && !isCovered(versions, version)) continue;
+    const decision = withMinimumAge(rule, oldest);
+    const isWhole = action === "deny" || versions === undefined;
+    if (isWhole || isAdmitted(versions, version)) return decision;
+    oldest = decision;
   }
   const { otherwise } = policy;
   // Most registries say nothing of when modules were published: only a rule that names modules gives them an age.
   const last =
     "system" in provider ? { ...otherwise, minimumAge: 0 } : otherwise;
   return withMinimumAge(last, oldest);
-}
-
-export function readRule(
-  { pattern, versions, action }: PolicyRule,
-  provider: ProviderAddress | ModuleAddress,
-  version: Version,
-): RuleReading {
-  if (!isMatch(pattern, provider)) return "other-provider";
-  if (versions === undefined) return "decides";
-  if (!isCovered(versions, version)) return "other-version";
-  return action === "deny" || isAdmitted(versions, version)
-    ? "decides"
-    : "age-only";
 }
 
 /** The decision that denies every version of the provider; undefined when some version could be allowed. */
@@ -132,24 +124,6 @@ export function findProviderDenial(
   return decision.action === "deny" ? decision : undefined;
 }
 
-function parseRule(
-  settings: PolicyRuleSettings,
-  rule: string,
-  { minimumAge, contact }: PolicySettings,
-): PolicyRule {
-  const ownAge = settings.minimumAge !== undefined;
-  const pattern = parsePattern(settings.match);
-  return {
-    pattern,
-    action: settings.action,
-    versions: settings.versions,
-    rule,
-    minimumAge: settings.minimumAge ?? (isOfModules(pattern) ? 0 : minimumAge),
-    minimumAgeRule: ownAge ? `${rule}.minimumAge` : "policy.minimumAge",
-    guidance: { because: settings.because, contact },
-  };
-}
-
 function withMinimumAge(
   decision: PolicyDecision,
   other: PolicyDecision | undefined,
@@ -159,8 +133,6 @@ function withMinimumAge(
   const { minimumAge, minimumAgeRule } = other;
   return { ...decision, minimumAge, minimumAgeRule };
 }
-
-type Term = VersionConstraint[number];
 
 /**
  * Terraform's reading, for rules that let something in, with one thing less: `!= 1.5.0` keeps out `1.5.0+build` too.
@@ -181,29 +153,24 @@ function isAdmitted(constraint: VersionConstraint, version: Version): boolean {
  * to, and `1.5.0` is also `1.5.0+build`. Everything admitted is covered.
  */
 function isCovered(constraint: VersionConstraint, version: Version): boolean {
-  return constraint.every((term) => isCoveredBy(term, version));
-}
-
-function isCoveredBy(term: Term, version: Version): boolean {
-  const { operator, boundary } = term;
-  if (holds(term, version)) return true;
-  if (operator === "!=") return false;
-  if (operator === "=") return isSameRelease(boundary, version);
-  // A boundary that is a prerelease itself was meant exactly.
-  return !isPrerelease(boundary) && holds(term, releaseOf(version));
+  const { major, minor, patch } = new semver.SemVer(version);
+  const release = `${major}.${minor}.${patch}` as Version;
+  return constraint.every((term) => {
+    const { operator, boundary } = term;
+    if (holds(term, version)) return true;
+    if (operator === "!=") return false;
+    if (operator === "=") return isSameRelease(boundary, version);
+    // A boundary that is a prerelease itself was meant exactly.
+    return !isPrerelease(boundary) && holds(term, release);
+  });
 }
 
 /** The comparison alone: a term that names the version lifts the rule that prereleases have to be named. */
-function holds(term: Term, version: Version): boolean {
+function holds(term: VersionConstraint[number], version: Version): boolean {
   return isAllowed([term, { operator: "=", boundary: version }], version);
 }
 
 /** Equal but for build metadata, unless the boundary names some. */
 function isSameRelease(boundary: Version, version: Version): boolean {
   return !boundary.includes("+") && semver.eq(boundary, version);
-}
-
-function releaseOf(version: Version): Version {
-  const { major, minor, patch } = new semver.SemVer(version);
-  return `${major}.${minor}.${patch}` as Version;
 }

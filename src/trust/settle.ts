@@ -54,16 +54,29 @@ const mostEvidence = 8;
  * pin, answer (docs/trust.md, rule 2). An offer that is not admitted changes nothing.
  */
 export function settle<E extends Evidence>(
-  question: ReleaseQuestion<E>,
+  asked: ReleaseQuestion<E>,
 ): Settled<E> {
-  const pinned = pinFirst(question);
-  const settled = widenPinned(pinned);
-  // By what was pinned before: evidence is no witness of platforms that it added.
-  const { release, events } = noteVerdicts(pinned, settled.release);
+  const first = findFirst(asked);
+  const question = first === undefined ? asked : pin(asked, first);
+  const settled = widenPinned(question);
+  const events: TrustEvent<E>[] = [];
+  if (first !== undefined) events.push({ kind: "pinned", evidence: first });
+  const kept = dropSettled(question);
+  const evidence = kept.map((one) => {
+    // By what was pinned before: evidence is no witness of platforms that it added.
+    const verdict = verdictOn(question, one);
+    if (verdict === undefined || verdict.noted === one.noted) return one;
+    events.push(verdict.event);
+    return { ...one, noted: verdict.noted };
+  });
+  const newest = kept.at(-1);
+  if (newest !== undefined && kept.length < question.release.evidence.length)
+    events.push({ kind: "healed", evidence: newest });
   return {
-    firstSigner: findFirstSigner(pinned),
-    release,
-    events: [...pinned.events, ...events],
+    firstSigner: findFirstSigner(question),
+    release:
+      events.length === 0 ? settled.release : { ...settled.release, evidence },
+    events,
     standing: standingOf(settled),
   };
 }
@@ -113,23 +126,27 @@ function findDropped<E extends Evidence>(
   );
 }
 
-/** Pins the content of the newest evidence that is good, acceptable and old enough, where nothing is pinned yet. */
-function pinFirst<E extends Evidence>(
+/** Finds what is to be pinned: the newest evidence that is good, acceptable and old enough, where nothing is pinned yet. */
+function findFirst<E extends Evidence>(
   question: ReleaseQuestion<E>,
-): ReleaseQuestion<E> & { readonly events: readonly TrustEvent<E>[] } {
-  const { release, age, enforcesAge } = question;
-  if (release.pinned !== undefined) return { ...question, events: [] };
-  const first = release.evidence.findLast(
+): E | undefined {
+  const { release, enforcesAge } = question;
+  if (release.pinned !== undefined) return undefined;
+  return release.evidence.findLast(
     (one) =>
       one.isGood &&
       judgeKey(question, one).accepted &&
       (!enforcesAge || ageOf(question, [one], undefined).old),
   );
-  if (first === undefined) return { ...question, events: [] };
-  const { content, sha256sums, signedBy } = first;
+}
+
+function pin<E extends Evidence>(
+  question: ReleaseQuestion<E>,
+  { content, sha256sums, signedBy }: Evidence,
+): ReleaseQuestion<E> {
+  const { release, age } = question;
   const pinned = { content, sha256sums, signedBy, at: age.now };
-  const events = [{ kind: "pinned", evidence: first }] as const;
-  return { ...question, release: { ...release, pinned }, events };
+  return { ...question, release: { ...release, pinned } };
 }
 
 /** Platforms beside the pinned ones are added by acceptable evidence that agrees (docs/trust.md, rule 1). */
@@ -139,7 +156,7 @@ function widenPinned<E extends Evidence>(
   const { release } = question;
   const { pinned } = release;
   if (pinned === undefined) return question;
-  let content = pinned.content;
+  let { content } = pinned;
   for (const one of release.evidence)
     if (
       one.isGood &&
@@ -147,35 +164,9 @@ function widenPinned<E extends Evidence>(
       judgeKey(question, one).accepted
     )
       content = widen(content, one.content);
-  if (content === pinned.content) return question;
-  return {
-    ...question,
-    release: { ...release, pinned: { ...pinned, content } },
-  };
-}
-
-/** Notes each verdict that changed; what is noted already is not reported again. */
-function noteVerdicts<E extends Evidence>(
-  question: ReleaseQuestion<E>,
-  release: ReleaseTrust<E>,
-): {
-  readonly release: ReleaseTrust<E>;
-  readonly events: readonly TrustEvent<E>[];
-} {
-  const kept = dropSettled(question);
-  const events: TrustEvent<E>[] = [];
-  const evidence = kept.map((one) => {
-    const verdict = verdictOn(question, one);
-    if (verdict === undefined || verdict.noted === one.noted) return one;
-    events.push(verdict.event);
-    return { ...one, noted: verdict.noted };
-  });
-  const newest = kept.at(-1);
-  if (newest !== undefined && kept.length < release.evidence.length)
-    events.push({ kind: "healed", evidence: newest });
-  return events.length === 0
-    ? { release, events }
-    : { release: { ...release, evidence }, events };
+  return content === pinned.content
+    ? question
+    : { ...question, release: { ...release, pinned: { ...pinned, content } } };
 }
 
 /** Once the newest offer is the pinned content, candidates of other content go. */

@@ -155,7 +155,14 @@ export function wireCore(
   metrics?.watchStore(() => retention.readFigures());
   listen(() => retention.forget());
   const reserve: Reserve = (...asked) => retention.reserve(...asked);
-  const bucket = openBucket(storage.s3, telemetry);
+  const bucket =
+    storage.s3 &&
+    wireBucket(storage.s3, (problem) => {
+      if (problem === undefined) logger.info("the bucket is well again");
+      else alarms.raise("bucket-failing", { problem });
+    });
+  // One that does not answer has no archives until it does.
+  void bucket?.look();
   const nearest =
     bucket &&
     new SharedArchives(
@@ -174,7 +181,9 @@ export function wireCore(
     );
     metrics.watch(metrics.bucketOutbox, () => nearest.size);
   }
-  const hashing = wireHashing();
+  const hashing = new ArchiveThreads({
+    ...{ threads: 2, deadlineMs: archiveDeadline, limits: packageLimits },
+  });
   const hashes = new PackageHashes(blobs, records, hashing, (sha256, err) => {
     if (!hashing.isClosed)
       logger.error({ sha256, err }, "an archive could not be hashed");
@@ -339,20 +348,6 @@ function wireRecords({ database, logger, alarms }: Telemetry): DatabaseRecords {
   });
 }
 
-/** One that does not answer has no archives until it does. */
-function openBucket(
-  s3: S3Configuration | undefined,
-  { logger, alarms }: Telemetry,
-): Bucket | undefined {
-  if (s3 === undefined) return undefined;
-  const bucket = wireBucket(s3, (problem) => {
-    if (problem === undefined) logger.info("the bucket is well again");
-    else alarms.raise("bucket-failing", { problem });
-  });
-  void bucket.look();
-  return bucket;
-}
-
 /** Milliseconds: an archive comes from its origin where the bucket is slower. */
 const bucketLimits = { connect: 1_000, firstByte: 2_000, idle: 8_000 };
 
@@ -369,14 +364,6 @@ export function wireBucket(
       : undefined,
   };
   return new Bucket(settings, bucketLimits, onProblem);
-}
-
-function wireHashing(): ArchiveThreads {
-  return new ArchiveThreads({
-    threads: 2,
-    deadlineMs: archiveDeadline,
-    limits: packageLimits,
-  });
 }
 
 /** True where records of one of these tables may be among those that changed. */

@@ -2,7 +2,8 @@ import { hash, randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { hostname as machineName } from "node:os";
 import { getCACertificates } from "node:tls";
-import { type Configuration, listChangedKeys } from "../config/load.ts";
+import { isDeepStrictEqual } from "node:util";
+import type { Configuration } from "../config/load.ts";
 import { isUnread } from "../errors/index.ts";
 import { PlatformArchives } from "../mirror/providers/ensured-archive.ts";
 import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
@@ -153,11 +154,18 @@ async function tellUndone(
   }
 }
 
+/** What a reload takes, and what no file says. */
+const reloaded = new Set([
+  ...["policy", "trust", "auth"],
+  ...["proxy", "notify", "searchPath", "source"],
+]);
+
 /** Lists changed keys that wait for the next start. */
 function listWaitingKeys(before: Configuration, next: Configuration) {
-  return listChangedKeys(before, next).filter(
-    (key) => !/^(?:policy|trust|auth)\b/.test(key),
-  );
+  const now = new Map<string, unknown>(Object.entries(next));
+  return Object.entries(before)
+    .filter(([key, value]) => !isDeepStrictEqual(value, now.get(key)))
+    .flatMap(([key]) => (reloaded.has(key) ? [] : key));
 }
 
 /** Every URL that the daemon answers. */

@@ -27,16 +27,7 @@ export async function openMirror(
     await core.close();
     await telemetry.close();
   };
-  return closing({ ...core, configuration, layout, telemetry, close });
-}
-
-/** Closed at the end of the block that uses it. */
-function closing<T extends { close(): Promise<unknown> }>(
-  one: T,
-): T & AsyncDisposable {
-  return Object.assign(one, {
-    [Symbol.asyncDispose]: async () => {
-      await one.close();
-    },
-  });
+  const mirror = { ...core, configuration, layout, telemetry, close };
+  // Closed at the end of the block that uses it.
+  return Object.assign(mirror, { [Symbol.asyncDispose]: close });
 }

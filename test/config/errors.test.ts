@@ -54,14 +54,8 @@ describe("a bad value", () => {
         ':3: "platforms[1]" is "linux-arm64": expected OS_ARCH such as linux_amd64.',
       "limits: { connections: 1.5 }":
         "is 1.5: expected a whole number of at least 1 such as 4096.",
-      "limits:\n  connectionsPerClient: 5":
-        ':2: there is no key "limits.connectionsPerClient" any longer: use "limits.connections"',
-      "limits: { metadataPerClient: 5 }":
-        'there is no key "limits.metadataPerClient" any longer: leave it out',
       "limits: { firstByte: 9s }":
         'there is no key "limits.firstByte" any longer: leave it out; it is fixed: 10 s',
-      "discovery: { origin: a.example }":
-        'there is no key "discovery" any longer: leave it out; the first of',
       "limits: { archive: 0 }": '"limits.archive" is 0: expected a size',
       "policy: { minimumAge: -3d }": '"policy.minimumAge" is "-3d": expected',
       "policy: { rules: [{ match: 'hashicorp/*', action: allow }] }":

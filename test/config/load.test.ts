@@ -3,8 +3,7 @@ import { describe, expect, it } from "vitest";
 import { parseVersionConstraint } from "../../src/address/version-constraint.ts";
 import { load, temporaryFolder } from "./written.ts";
 
-/** JSON is YAML. */
-const loadValue = (value: object) => load(JSON.stringify(value));
+const day = 86_400_000;
 
 describe("the configuration", () => {
   // config.example.yaml has the other defaults.
@@ -71,71 +70,27 @@ describe("the configuration", () => {
   });
 });
 
-it("parses rules with patterns, constraints and ages", () => {
-  const rules = [
-    { match: "registry.terraform.io/hashicorp/*", action: "allow" },
-    {
-      match: "*.example.com/*/*",
-      action: "deny",
-      versions: ">= 3.0, < 4",
-      minimumAge: "7d",
-    },
-  ];
-  expect(loadValue({ policy: { minimumAge: "3d", rules } }).policy).toEqual({
-    mode: "enforce",
-    default: "allow",
-    minimumAge: 259_200_000,
-    rules: [
-      rules[0],
-      {
-        ...rules[1],
-        versions: parseVersionConstraint(">= 3.0, < 4"),
-        minimumAge: 604_800_000,
-      },
-    ],
-  });
-});
-
-it("parses pinned keys as upper-case fingerprints of either length", () => {
-  const keys = [
-    {
-      match: "registry.terraform.io/hashicorp/aws",
-      fingerprints: [
-        "c874011f0ab405110d02105534365d9472d7468f",
-        "A".repeat(64),
-      ],
-    },
-  ];
-  expect(loadValue({ trust: { newKeys: "refuse", keys } }).trust).toEqual({
-    newKeys: "refuse",
-    keys: [
-      {
-        match: "registry.terraform.io/hashicorp/aws",
-        fingerprints: [
-          "C874011F0AB405110D02105534365D9472D7468F",
-          "A".repeat(64),
-        ],
-      },
-    ],
-  });
-});
-
-it("parses client tokens, whose dates are moments in UTC, and the identity provider", () => {
+it("has rules, keys and tokens as they are compared", () => {
   const sha256 = "AB".repeat(32);
-  const { auth } = loadValue({
-    auth: {
-      tokens: [
-        { name: "ci", sha256, expires: "2027-01-31" },
-        { name: "cd", sha256, expires: "2027-01-31T12:00:00+02:00" },
-        { name: "old", sha256 },
-      ],
-      oidc: {
-        issuer: "https://login.example.com/realm",
-        audience: "provender",
-        clientId: "p",
-      },
-    },
+  const { policy, trust, auth } = load(`
+policy:
+  minimumAge: 3d
+  rules: [{ match: "*.example.com/*/*", action: deny, versions: ">= 3.0, < 4", minimumAge: 7d }]
+trust: { keys: [{ match: a.example/b/c, fingerprints: [${"ab".repeat(20)}, ${"A".repeat(64)}] }] }
+auth:
+  tokens:
+    - { name: ci, sha256: ${sha256}, expires: 2027-01-31 }
+    - { name: cd, sha256: ${sha256}, expires: "2027-01-31T12:00:00+02:00" }
+    - { name: old, sha256: ${sha256} }
+  oidc: { issuer: https://login.example.com/realm, audience: provender }
+`);
+  expect(policy).toMatchObject({ minimumAge: 3 * day });
+  expect(policy.rules[0]).toEqual({
+    ...{ match: "*.example.com/*/*", action: "deny", minimumAge: 7 * day },
+    versions: parseVersionConstraint(">= 3.0, < 4"),
   });
+  const [{ fingerprints } = {}] = trust.keys;
+  expect(fingerprints).toEqual(["AB".repeat(20), "A".repeat(64)]);
   expect(auth.tokens.map(({ expires }) => expires)).toEqual([
     Date.UTC(2027, 0, 31),
     Date.UTC(2027, 0, 31, 10),

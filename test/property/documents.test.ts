@@ -103,11 +103,7 @@ it(
           const bytes = Buffer.from(zip.subarray(0, zip.length - cut));
           for (const [at, value] of changes)
             bytes[Math.floor(at * bytes.length)] = value;
-          const hashed = await hashBytes(bytes).catch((error: unknown) => {
-            expect(error).toEqual(failing("archive-unhashable"));
-            return "h1:refused";
-          });
-          expect(hashed).toMatch(/^h1:/);
+          expect(await hashBytes(bytes)).toMatch(/^(?:h1|refused):/);
         },
       ),
       tries,

@@ -92,6 +92,8 @@ describe("the numbers of a running daemon", () => {
     });
     registry.heal();
     expect(risen(seconds('kind="archive",outcome="fetched"'))).toBe(1);
+    const counted = 'provender_requests_total{outcome="fetched",status="200"}';
+    expect(risen(counted)).toBe(1);
     expect(
       risen('provender_sent_bytes_total{outcome="fetched"}'),
     ).toBeGreaterThan(200_000);

@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
 import { answeredCodes } from "../../src/server/http/error-response.ts";
 import { requestKind } from "../../src/server/requests/request-log.ts";
-import { parseSamples } from "../../src/telemetry/samples.ts";
 import { Metrics } from "../../src/telemetry/metrics.ts";
 import { alarms } from "../../src/telemetry/definitions.ts";
 
@@ -28,14 +27,6 @@ it("takes no word of a registry for a label", async () => {
   expect(labels.toSorted()).toEqual(
     ["git", "gcs", "hg", "http", "other", "s3"].toSorted(),
   );
-});
-
-it("names every metric after the conventions", () => {
-  for (const { name, type } of new Metrics("").described) {
-    if (type === "counter") expect(name).toMatch(/_total$/);
-    else expect(name).not.toMatch(/_total$|_(?:ms|kb|percent)\b/);
-    if (type === "histogram") expect(name).toMatch(/_(?:seconds|bytes)$/);
-  }
 });
 
 it("sorts requests into few kinds, for any path", () => {
@@ -78,35 +69,4 @@ it("counts refusals and failures apart, by codes that are there from the start",
   ])
     expect(text).toContain(`provender_${line}\n`);
   expect(text).not.toContain('code="not-found"');
-});
-
-it("counts every answer once, whenever its numbers are read", async () => {
-  const metrics = new Metrics("");
-  const answer = (outcome: string, status: number) =>
-    metrics.countRequest({
-      ...{ kind: "index", outcome, status, milliseconds: 3, bytes: 10 },
-    });
-  const read = async () => {
-    const samples = parseSamples((await metrics.render()).text);
-    return ["requests_total", "sent_bytes_total"].map((metric) =>
-      samples
-        .filter(({ name }) => name === `provender_${metric}`)
-        .reduce((total, { value }) => total + value, 0),
-    );
-  };
-  for (const status of [200, 200, 304]) answer("hit", status);
-  expect(await read()).toEqual([3, 30]);
-  expect(await read()).toEqual([3, 30]);
-  answer("fetched", 200);
-  answer("hit", 200);
-  const { text } = await metrics.render();
-  for (const line of [
-    'requests_total{outcome="hit",status="200"} 3',
-    'requests_total{outcome="hit",status="304"} 1',
-    'requests_total{outcome="fetched",status="200"} 1',
-    'sent_bytes_total{outcome="hit"} 40',
-    'request_seconds_count{kind="index",outcome="hit"} 4',
-  ])
-    expect(text).toContain(`provender_${line}\n`);
-  expect(await read()).toEqual([5, 50]);
 });

@@ -6,15 +6,23 @@ import {
   noCandidates,
   type Candidate,
 } from "../../src/trust/candidates.ts";
-import { noDecisions, type Decisions } from "../../src/trust/decisions.ts";
+import {
+  noDecisions,
+  type Decision,
+  type Decisions,
+} from "../../src/trust/decisions.ts";
+import type { CandidateReason } from "../../src/trust/state.ts";
 import { E, K, keyDecision, start } from "./releases.ts";
 
-function candidate(with_: Partial<Candidate> = {}): Candidate {
+function candidate({
+  reason = "unknown",
+  ...with_
+}: Partial<Candidate> = {}): Candidate {
   return {
     version: "2.0.0",
     sha256sums: "e".repeat(64),
     fingerprint: E,
-    reason: "unknown",
+    reason,
     since: start.toISOString(),
     ...with_,
   };
@@ -75,63 +83,41 @@ describe("candidates", () => {
   });
 });
 
-describe("a candidate needs a decision", () => {
-  const name = { type: "aws", version: "2.0.0" };
-  const contents = (
-    sha256sums: string,
-    decision: "approved" | "revoked" = "approved",
-  ) => ({
-    keys: [],
-    contents: [{ ...name, sha256sums, decision, at: "2026-01-01" }],
-  });
-  const sha256sums = "e".repeat(64);
-  const content = (said: "approved" | "revoked") => contents(sha256sums, said);
-  const key = (...of: Parameters<typeof keyDecision>) => ({
-    ...{ keys: [keyDecision(...of)], contents: [] },
-  });
-  const revokedKey = { reason: "revoked" } as const;
-  const revokedContent = { reason: "revoked-content" } as const;
-  const other = { reason: "other-content" } as const;
+const digestOf = candidate().sha256sums;
+const content = (decision: Decision, sha256sums = digestOf): Decisions => ({
+  keys: [],
+  contents: [
+    { type: "aws", version: "2.0.0", sha256sums, decision, at: "2026-01-01" },
+  ],
+});
+const key = (...of: Parameters<typeof keyDecision>): Decisions => ({
+  ...{ keys: [keyDecision(...of)], contents: [] },
+});
 
-  it.each<[string, boolean, Decisions, Partial<Candidate>?]>([
-    ["until anything is decided", true, noDecisions],
-    ["no longer once its content is approved", false, content("approved")],
-    ["no longer once its content is revoked", false, content("revoked")],
-    ["although another content is approved", true, contents("f".repeat(64))],
-    ["no longer once its key is approved", false, key(E, "approved")],
-    [
-      "no longer once its key is approved for the release",
-      false,
-      key(E, "approved", { version: "2.0.0" }),
-    ],
-    [
-      "no longer once its revoked key is approved",
-      false,
-      key(E, "approved"),
-      revokedKey,
-    ],
-    [
-      "no longer once the revocation of its key is taken back",
-      false,
-      noDecisions,
-      revokedKey,
-    ],
-    [
-      "no longer once the revocation of its content is taken back",
-      false,
-      noDecisions,
-      revokedContent,
-    ],
-    ["although another key is approved", true, key(K, "approved")],
-    ["no longer once its key is revoked", false, key(E, "revoked")],
-    [
-      "although its key is approved, when its content is other than the pinned one",
-      true,
-      key(E, "approved"),
-      other,
-    ],
-  ])("%s", (_, expected, decisions, with_) => {
-    const one = candidate(with_);
-    expect(needsDecision(decisions, "aws", one)).toBe(expected);
-  });
+type Row = [when: string, decided: Decisions, reason?: CandidateReason];
+
+it.each<Row>([
+  ["until anything is decided", noDecisions],
+  ["although another content is approved", content("approved", digest(1))],
+  ["although another key is approved", key(K, "approved")],
+  ["of other content than is pinned", key(E, "approved"), "other-content"],
+])("a candidate needs a decision %s", (_, decisions, reason) => {
+  expect(needsDecision(decisions, "aws", candidate(reason && { reason }))).toBe(
+    true,
+  );
+});
+
+it.each<Row>([
+  ["its content is approved", content("approved")],
+  ["its content is revoked", content("revoked")],
+  ["its key is approved", key(E, "approved")],
+  ["its key is approved for it", key(E, "approved", { version: "2.0.0" })],
+  ["its key is revoked", key(E, "revoked")],
+  ["its revoked key is approved", key(E, "approved"), "revoked"],
+  ["the revocation of its key is taken back", noDecisions, "revoked"],
+  ["that of its content is taken back", noDecisions, "revoked-content"],
+])("a candidate needs none once %s", (_, decisions, reason) => {
+  expect(needsDecision(decisions, "aws", candidate(reason && { reason }))).toBe(
+    false,
+  );
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { decideByAge, type AgeTerms } from "../../src/trust/age.ts";
 import type { KeyDecision } from "../../src/trust/decisions.ts";
 import { addEvidence, settle } from "../../src/trust/settle.ts";
-import { ageOf, isCandidate } from "../../src/trust/standing.ts";
+import { ageOf } from "../../src/trust/standing.ts";
 import { approve, ask, kindsOf, read, tell } from "./asking.ts";
 import {
   day,
@@ -323,18 +323,6 @@ describe("the age of a release", () => {
     const { age } = young;
     expect(ageAt(age)).toEqual(decideByAge(age, undefined));
   });
-});
-
-it.each([
-  ...[...["revoked", "revoked-content", "not-pinned"], "unknown"].map(
-    (noted) => [noted, true] as const,
-  ),
-  ["other-content", true] as const,
-  ...[undefined, "known", "signature", "approved"].map(
-    (noted) => [noted, false] as const,
-  ),
-])("what was noted as %s was a candidate: %s", (noted, isOne) => {
-  expect(isCandidate(noted as Parameters<typeof isCandidate>[0])).toBe(isOne);
 });
 
 describe("the first key after an unsigned first contact", () => {

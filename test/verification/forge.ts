@@ -12,55 +12,21 @@ interface KeyMaterial {
   readonly material: Buffer;
 }
 
-type KeyKind = "ed25519" | "dsa" | `rsa${number}`;
+type KeyKind = "ed25519" | `rsa${number}`;
 
 function forgeMaterial(kind: KeyKind): KeyMaterial {
-  if (kind === "ed25519") return forgeEd25519();
-  if (kind === "dsa") return forgeDsa();
-  return forgeRsa(Number(kind.slice(3)));
-}
-
-function forgeEd25519(): KeyMaterial {
-  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
-  const spki = publicKey.export({ format: "der", type: "spki" });
-  return { algorithm: 27, privateKey, material: spki.subarray(-32) };
-}
-
-function forgeDsa(): KeyMaterial {
-  const { privateKey, publicKey } = generateKeyPairSync("dsa", {
-    modulusLength: 1024,
-    divisorLength: 160,
-  });
-  const numbers = integersIn(publicKey.export({ format: "der", type: "spki" }));
-  const material = Buffer.concat(numbers.map(mpi));
-  return { algorithm: 17, privateKey, material };
-}
-
-/** Those of DER, in order: past the tag and length of everything that holds others. */
-function integersIn(der: Buffer): readonly Buffer[] {
-  const found: Buffer[] = [];
-  for (let at = 0; at < der.length;) {
-    const tag = der[at];
-    const long = (der[at + 1] ?? 0) - 0x80;
-    const header = long > 0 ? 2 + long : 2;
-    const length = long > 0 ? der.readUIntBE(at + 2, long) : der[at + 1];
-    const content = der.subarray(at + header, at + header + (length ?? 0));
-    if (tag === 2) found.push(content);
-    const isOuter = tag === 0x30 || tag === 3;
-    at += header + (isOuter ? Number(tag === 3) : content.length);
+  if (kind === "ed25519") {
+    const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+    const spki = publicKey.export({ format: "der", type: "spki" });
+    return { algorithm: 27, privateKey, material: spki.subarray(-32) };
   }
-  return found;
-}
-
-function forgeRsa(modulusLength: number): KeyMaterial {
+  const modulusLength = Number(kind.slice(3));
   const { privateKey, publicKey } = generateKeyPairSync("rsa", {
     modulusLength,
   });
   const { n = "", e = "" } = publicKey.export({ format: "jwk" });
-  const material = Buffer.concat(
-    [n, e].map((field) => mpi(Buffer.from(field, "base64url"))),
-  );
-  return { algorithm: 1, privateKey, material };
+  const fields = [n, e].map((field) => mpi(Buffer.from(field, "base64url")));
+  return { algorithm: 1, privateKey, material: Buffer.concat(fields) };
 }
 
 /** A number as OpenPGP writes it (RFC 9580, 3.2). */
@@ -186,9 +152,9 @@ function computeSignature(
   hash: string,
 ): Buffer {
   if (algorithm >= 27) return sign(null, digest, privateKey);
-  const key = { key: privateKey, dsaEncoding: "ieee-p1363" as const };
-  const raw = sign(hash, signed, key);
+  const raw = sign(hash, signed, privateKey);
   if (algorithm <= 3) return mpi(raw);
+  // DSA has two numbers, which nobody computes with where only their form counts.
   const half = raw.length / 2;
   return Buffer.concat([mpi(raw.subarray(0, half)), mpi(raw.subarray(half))]);
 }

@@ -35,12 +35,14 @@ const good: SignatureQuestion = {
   now,
 };
 
+const [rsa, dsa] = [1, 17];
+const { privateKey } = forgeKey(lastYear, { kind: "rsa2048" });
+
 /** A key of numbers that its private key does not compute with; a signature by it is well-formed. */
 function askHostile(
-  kind: "rsa2048" | "dsa",
+  algorithm: number,
   numbers: readonly Buffer[],
 ): SignatureQuestion {
-  const { algorithm, privateKey } = forgeKey(lastYear, { kind });
   const material = Buffer.concat(numbers.map(mpi));
   const parts = { createdAt: lastYear, algorithm, material, privateKey };
   const key = wrapKey({ version: 4, ...parts });
@@ -49,13 +51,13 @@ function askHostile(
 }
 
 const numberOf = (bits: number, octet: number) => Buffer.alloc(bits / 8, octet);
-const hugeRsa = askHostile("rsa2048", [
+const hugeRsa = askHostile(rsa, [
   ...[numberOf(32_768, 255), numberOf(32_768, 255)],
 ]);
 // A prime, 2^44497 - 1: it has no divisor in common with any signature, which would end the arithmetic early.
 const prime = Buffer.concat([Buffer.of(1), Buffer.alloc(5562, 255)]);
 /** Within all limits, and minutes of arithmetic on any machine. */
-const slow = askHostile("dsa", [
+const slow = askHostile(dsa, [
   ...[numberOf(65_528, 255), prime, numberOf(65_528, 3), numberOf(65_528, 5)],
 ]);
 

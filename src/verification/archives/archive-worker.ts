@@ -1,16 +1,15 @@
 import type { PackageHash } from "../../address/hash.ts";
 import type { ArchiveFormat } from "../../address/module-archive-name.ts";
-import { isFailure } from "../../errors/index.ts";
-import type { ArchiveLimits } from "./limits.ts";
-import { verifyModuleArchive } from "./module-archive.ts";
+import { type ArchiveLimits, ArchiveRefused } from "./limits.ts";
+import { readMembers } from "./module-archive.ts";
 import type { OpenArchive } from "./open-archive.ts";
 import { hashPackage } from "./package-hash.ts";
 
-/** An archive to hash as a package, or to look through as that of a module. */
+/** An archive to hash as a package or, where its format is given, to look through as that of a module. */
 export interface ArchiveTask {
   readonly archive: OpenArchive;
   readonly limits: ArchiveLimits;
-  readonly module?: { readonly name: string; readonly format: ArchiveFormat };
+  readonly format?: ArchiveFormat;
 }
 
 /** Errors lose their class between threads, so that a verdict crosses as a value. */
@@ -22,16 +21,24 @@ export interface ArchiveAnswer {
 export default async function answer({
   archive,
   limits,
-  module,
+  format,
 }: ArchiveTask): Promise<ArchiveAnswer> {
   try {
-    if (module === undefined)
+    if (format === undefined)
       return { hash: await hashPackage(archive, limits) };
-    await verifyModuleArchive(module.name, module.format, archive, limits);
+    await readMembers(format, archive, limits);
     return {};
   } catch (error) {
-    if (isFailure(error, "archive-unhashable", "module-archive-refused"))
-      return { refused: error.reason };
-    throw error;
+    if (error instanceof ArchiveRefused) return { refused: error.message };
+    if (!(error instanceof Error) || isFault(error, format)) throw error;
+    return { refused: error.message.split(/[.?](?: |$)/)[0] ?? "" };
   }
+}
+
+/** Errors of zlib, yauzl and tar-stream are about the archive; those of the system and of the program are not. */
+function isFault(error: Error, format: ArchiveFormat | undefined): boolean {
+  const code = "code" in error ? String(error.code) : "Z_";
+  // What tar-stream throws at hostile numbers is of any class.
+  if (format !== undefined) return code === "EIO";
+  return error.constructor !== Error || !code.startsWith("Z_");
 }

@@ -1,7 +1,6 @@
 import { pipeline } from "node:stream/promises";
 import { extract, type Extract, type Header } from "tar-stream";
 import type { ArchiveFormat } from "../../address/module-archive-name.ts";
-import { failure } from "../../errors/index.ts";
 import { type ArchiveLimits, ArchiveRefused, refuseBomb } from "./limits.ts";
 import { type ArchiveMember, findEscape, type Visit } from "./members.ts";
 import { gunzip } from "./gunzip.ts";
@@ -21,23 +20,10 @@ const beginnings: Readonly<Record<Exclude<ArchiveFormat, "zip">, string>> = {
 const mostNameBytes = 512;
 const mostLinkParts = 32;
 
-/** Nothing is unpacked. Of `tar.xz` and `tar.bz2` only the beginning is looked at, for want of a decompressor. */
-export async function verifyModuleArchive(
-  module: string,
-  format: ArchiveFormat,
-  archive: OpenArchive,
-  limits: ArchiveLimits,
-): Promise<void> {
-  try {
-    await readMembers(format, archive, limits);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EIO") throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw failure("module-archive-refused", module, reason, { cause: error });
-  }
-}
-
-/** Reads an archive to its end and returns its members; none for a format that is not inspected. */
+/**
+ * Reads an archive to its end and returns its members; nothing is unpacked. Of `tar.xz` and `tar.bz2` only the beginning is
+ * looked at, for want of a decompressor, and there are none.
+ */
 export async function readMembers(
   format: ArchiveFormat,
   archive: OpenArchive,
@@ -168,7 +154,7 @@ async function readZipMembers(
   const entries = await readZipDirectory(archive, limits);
   for (const entry of entries) {
     const member = {
-      name: entry.name.toString("utf8"),
+      name: entry.fileNameRaw.toString("utf8"),
       kind: kindOf(entry),
     };
     if (member.kind === "symbolic link")
@@ -179,7 +165,10 @@ async function readZipMembers(
 }
 
 /** The mode of Unix, the attribute of DOS or the name's end make a directory. */
-function kindOf({ name, attributes }: ZipEntry): ArchiveMember["kind"] {
+function kindOf({
+  fileNameRaw: name,
+  externalFileAttributes: attributes,
+}: ZipEntry): ArchiveMember["kind"] {
   const type = attributes >>> 28;
   if (![0, 4, 8, 10].includes(type))
     throw new ArchiveRefused("it has a device or a pipe");
@@ -193,7 +182,7 @@ async function readTarget(
   archive: OpenArchive,
   entry: ZipEntry,
 ): Promise<string> {
-  if (entry.size > longestTarget)
+  if (entry.uncompressedSize > longestTarget)
     throw new ArchiveRefused("a link has a target that is too long");
   const pieces: Buffer[] = [];
   await readZipContent(archive, entry, (bytes) =>

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { failure } from "../../errors/index.ts";
 import { parsePackageHash, type PackageHash } from "../../address/hash.ts";
 import { ArchiveRefused, type ArchiveLimits } from "./limits.ts";
 import type { OpenArchive } from "./open-archive.ts";
@@ -14,28 +13,29 @@ export async function hashPackage(
   archive: OpenArchive,
   limits: ArchiveLimits,
 ): Promise<PackageHash> {
-  try {
-    const entries = await readZipDirectory(archive, limits);
-    entries.forEach(refuseUnhashable);
-    const sorted = entries.toSorted((a, b) => a.name.compare(b.name));
-    if (sorted.some(({ name }, at) => sorted[at + 1]?.name.equals(name)))
-      throw new ArchiveRefused("two entries have one name");
-    const sum = createHash("sha256");
-    for (const entry of sorted) {
-      const sha256 = createHash("sha256");
-      await readZipContent(archive, entry, (bytes) => sha256.update(bytes));
-      sum
-        .update(`${sha256.digest("hex")}  `)
-        .update(entry.name)
-        .update("\n");
-    }
-    return parsePackageHash(`h1:${sum.digest("base64")}`);
-  } catch (error) {
-    throw asVerdict(error);
+  const entries = await readZipDirectory(archive, limits);
+  entries.forEach(refuseUnhashable);
+  const sorted = entries.toSorted((a, b) =>
+    a.fileNameRaw.compare(b.fileNameRaw),
+  );
+  const isTwice = ({ fileNameRaw: name }: ZipEntry, at: number) =>
+    sorted[at + 1]?.fileNameRaw.equals(name);
+  if (sorted.some(isTwice))
+    throw new ArchiveRefused("two entries have one name");
+  const sum = createHash("sha256");
+  for (const entry of sorted) {
+    const sha256 = createHash("sha256");
+    await readZipContent(archive, entry, (bytes) => sha256.update(bytes));
+    sum
+      .update(`${sha256.digest("hex")}  `)
+      .update(entry.fileNameRaw)
+      .update("\n");
   }
+  return parsePackageHash(`h1:${sum.digest("base64")}`);
 }
 
-function refuseUnhashable({ name, attributes }: ZipEntry): void {
+function refuseUnhashable(entry: ZipEntry): void {
+  const { fileNameRaw: name, externalFileAttributes: attributes } = entry;
   // Unpacked directories have no line in h1, and DOS and Unix attributes can make one without a slash.
   const unixDirectory = attributes >>> 28 === 4;
   const dosDirectory = (attributes & 0x10) !== 0;
@@ -47,15 +47,4 @@ function refuseUnhashable({ name, attributes }: ZipEntry): void {
     throw new ArchiveRefused(
       "the name of an entry is not where it is unpacked",
     );
-}
-
-/** Errors of zlib and yauzl are about the archive; those of the system are not. */
-function asVerdict(error: unknown): unknown {
-  if (error instanceof ArchiveRefused)
-    return failure("archive-unhashable", "The archive", error.message);
-  if (!(error instanceof Error) || error.constructor !== Error) return error;
-  const code = "code" in error ? String(error.code) : "Z_";
-  if (!code.startsWith("Z_")) return error;
-  const reason = error.message.split(/[.?](?: |$)/)[0] ?? "";
-  return failure("archive-unhashable", "The archive", reason, { cause: error });
 }

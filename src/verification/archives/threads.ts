@@ -36,25 +36,28 @@ export class ArchiveThreads {
     this.#pool = makeThreads(import.meta.url, "./archive-worker", heaps);
   }
 
-  /** Like hashPackage; an overrun ends its thread and is an archive-unhashable with a cause. */
+  /** Throws archive-unhashable; with a cause where an overrun ended its thread. */
   async hash(archive: OpenArchive): Promise<PackageHash> {
-    const { hash } = await this.#run(archive, {}, (reason, options) =>
-      failure("archive-unhashable", "The archive", reason, options),
-    );
-    if (hash === undefined) throw new Error("it was not hashed");
-    return hash;
+    const {
+      hash,
+      refused = "it was not hashed",
+      ...why
+    } = await this.#run({
+      archive,
+    });
+    if (hash !== undefined) return hash;
+    throw failure("archive-unhashable", "The archive", refused, why);
   }
 
-  /** Like verifyModuleArchive; an overrun is a module-archive-refused too. */
+  /** Looks through the archive of a module; throws module-archive-refused. */
   async verify(
-    name: string,
+    module: string,
     format: ArchiveFormat,
     archive: OpenArchive,
   ): Promise<void> {
-    const module = { name, format };
-    await this.#run(archive, { module }, (reason, options) =>
-      failure("module-archive-refused", name, reason, options),
-    );
+    const { refused, ...why } = await this.#run({ archive, format });
+    if (refused !== undefined)
+      throw failure("module-archive-refused", module, refused, why);
   }
 
   /** True once what waits or is under way is ended on purpose. */
@@ -69,21 +72,18 @@ export class ArchiveThreads {
     await this.#pool.destroy();
   }
 
-  async #run(
-    { fd, size }: OpenArchive,
-    of: Pick<ArchiveTask, "module">,
-    refuse: (reason: string, options?: ErrorOptions) => Error,
-  ): Promise<ArchiveAnswer> {
+  #run({ archive: { fd, size }, ...of }: Omit<ArchiveTask, "limits">) {
     const { deadlineMs, limits } = this.#settings;
-    const answer = await this.#turn(async () => {
+    return this.#turn(async (): Promise<ArchiveAnswer & ErrorOptions> => {
       const signal = AbortSignal.timeout(deadlineMs);
       const task = { archive: { fd, size }, limits, ...of };
-      return await this.#pool.run(task, { signal }).catch((cause: unknown) => {
+      try {
+        return await this.#pool.run(task, { signal });
+      } catch (cause) {
         if (!signal.aborted) throw cause;
-        throw refuse(`it could not be read within ${deadlineMs} ms`, { cause });
-      });
+        const refused = `it could not be read within ${deadlineMs} ms`;
+        return { refused, cause };
+      }
     });
-    if (answer.refused !== undefined) throw refuse(answer.refused);
-    return answer;
   }
 }

@@ -14,11 +14,11 @@ export async function readZipContent(
   let size = 0;
   await expand(archive, entry, (bytes) => {
     size += bytes.length;
-    if (size > entry.size) throw lyingSize();
+    if (size > entry.uncompressedSize) throw lyingSize();
     checksum = crc32(bytes, checksum);
     use(bytes);
   });
-  if (size !== entry.size) throw lyingSize();
+  if (size !== entry.uncompressedSize) throw lyingSize();
   if (checksum !== entry.crc32 || !(await isDescribed(archive, entry)))
     throw new ArchiveRefused("the CRC of an entry is wrong");
 }
@@ -29,8 +29,8 @@ async function expand(
   entry: ZipEntry,
   use: (bytes: Buffer) => void,
 ): Promise<void> {
-  const pieces = readPieces(archive, entry.contentStart, entry.contentBytes);
-  if (!entry.deflated) {
+  const pieces = readPieces(archive, entry.contentStart, entry.compressedSize);
+  if (entry.compressionMethod === 0) {
     for await (const bytes of pieces) use(bytes);
     return;
   }
@@ -39,7 +39,7 @@ async function expand(
   await pipeline(pieces, inflate, async (expanded) => {
     for await (const bytes of expanded as AsyncIterable<Buffer>) use(bytes);
   });
-  if (inflate.bytesWritten !== entry.contentBytes) throw lyingSize();
+  if (inflate.bytesWritten !== entry.compressedSize) throw lyingSize();
 }
 
 /**
@@ -50,8 +50,8 @@ async function isDescribed(
   archive: OpenArchive,
   entry: ZipEntry,
 ): Promise<boolean> {
-  if (!entry.hasDescriptor) return true;
-  const end = entry.contentStart + entry.contentBytes;
+  if ((entry.generalPurposeBitFlag & 8) === 0) return true;
+  const end = entry.contentStart + entry.compressedSize;
   const descriptor = await readBytes(archive, end, 8);
   const signed = descriptor.readUInt32LE(0) === 0x08074b50;
   return descriptor.readUInt32LE(signed ? 4 : 0) === entry.crc32;

@@ -2,27 +2,16 @@ import {
   type Entry,
   fromRandomAccessReaderPromise,
   RandomAccessReader,
-  type ZipFile,
 } from "yauzl";
 import { type ArchiveLimits, ArchiveRefused, refuseBomb } from "./limits.ts";
 import { type OpenArchive, readBytes } from "./open-archive.ts";
 
+/** Bytes of an entry of the central directory: without its texts, and with generous ones. */
+const [headerBytes, generousBytes] = [46, 4096] as const;
 const windowBytes = 1 << 16;
 
-/** One entry of the central directory, with the place of its content. */
-export interface ZipEntry {
-  /** Name as stored in the archive: no decoding, no cleaning. */
-  readonly name: Buffer;
-  readonly deflated: boolean;
-  /** External ones, of DOS and of Unix. */
-  readonly attributes: number;
-  readonly crc32: number;
-  readonly size: number;
-  readonly headerStart: number;
-  readonly contentStart: number;
-  readonly contentBytes: number;
-  readonly hasDescriptor: boolean;
-}
+/** One entry of the central directory, with the place of its content. `fileNameRaw` is its name as it is stored, neither decoded nor cleaned. */
+export type ZipEntry = Entry & { readonly contentStart: number };
 
 /** Lists the entries of the central directory, in its order. Errors of yauzl itself are plain errors. */
 export async function readZipDirectory(
@@ -37,41 +26,31 @@ export async function readZipDirectory(
   if (zip.entryCount > limits.entries)
     throw new ArchiveRefused(`it has more than ${limits.entries} entries`);
   const place = await locateDirectory(archive, Buffer.byteLength(zip.comment));
-  const found = await readDirectory(zip, place, limits);
-  found.forEach(refuseUnreadable);
-  const expanded = found.reduce((sum, e) => sum + e.uncompressedSize, 0);
-  refuseBomb(expanded, archive.size, limits);
-  const entries: ZipEntry[] = [];
-  for (const entry of found) entries.push(await locateContent(zip, entry));
-  refuseOverlap(entries, place);
-  return entries;
-}
-
-async function readDirectory(
-  zip: ZipFile,
-  place: DirectoryPlace,
-  limits: ArchiveLimits,
-): Promise<readonly Entry[]> {
-  const headerBytes = 46;
-  const generousBytes = 4096;
   if (place.end - place.start > limits.entries * generousBytes)
     throw new ArchiveRefused("its central directory is too large");
-  const entries: Entry[] = [];
-  let bytes = 0;
+  const found: Entry[] = [];
+  let [bytes, expanded] = [0, 0];
   for await (const entry of zip.eachEntry()) {
-    entries.push(entry);
+    refuseUnreadable(entry);
+    const { fileNameLength, extraFieldLength, fileCommentLength } = entry;
     bytes +=
-      headerBytes +
-      entry.fileNameLength +
-      entry.extraFieldLength +
-      entry.fileCommentLength;
+      headerBytes + fileNameLength + extraFieldLength + fileCommentLength;
+    expanded += entry.uncompressedSize;
+    refuseBomb(expanded, archive.size, limits);
+    found.push(entry);
   }
-  // Go reads entries until another signature follows, and ignores the announced
-  // number.
+  // Go reads entries until another signature follows, and ignores the announced number.
   if (bytes !== place.end - place.start)
     throw new ArchiveRefused(
       "its central directory does not hold what it announces",
     );
+  const entries: ZipEntry[] = [];
+  for (const entry of found) {
+    const local = await zip.readLocalFileHeaderPromise(entry);
+    const contentStart = local.fileDataStart;
+    entries.push(Object.assign(entry, { contentStart }));
+  }
+  refuseOverlap(entries, place);
   return entries;
 }
 
@@ -83,38 +62,21 @@ function refuseUnreadable(entry: Entry): void {
     );
 }
 
-async function locateContent(zip: ZipFile, entry: Entry): Promise<ZipEntry> {
-  const local = await zip.readLocalFileHeaderPromise(entry);
-  return {
-    name: entry.fileNameRaw,
-    attributes: entry.externalFileAttributes,
-    deflated: entry.compressionMethod === 8,
-    crc32: entry.crc32,
-    size: entry.uncompressedSize,
-    headerStart: entry.relativeOffsetOfLocalHeader,
-    contentStart: local.fileDataStart,
-    contentBytes: entry.compressedSize,
-    hasDescriptor: (entry.generalPurposeBitFlag & 8) !== 0,
-  };
-}
-
 /** Entries that share bytes make a small archive expand without bound ("A better zip bomb", D. Fifield, 2019). */
 function refuseOverlap(
   entries: readonly ZipEntry[],
   place: DirectoryPlace,
 ): void {
+  const start = (entry: ZipEntry) => entry.relativeOffsetOfLocalHeader;
   let free = 0;
-  for (const entry of entries.toSorted(
-    (a, b) => a.headerStart - b.headerStart,
-  )) {
-    if (entry.headerStart < free)
-      throw new ArchiveRefused("its entries overlap");
-    free = entry.contentStart + entry.contentBytes;
+  for (const entry of entries.toSorted((a, b) => start(a) - start(b))) {
+    if (start(entry) < free) throw new ArchiveRefused("its entries overlap");
+    free = entry.contentStart + entry.compressedSize;
   }
   if (free > place.start) throw new ArchiveRefused("its entries overlap");
 }
 
-/** Serves yauzl's many small reads from windows of 64 KiB. */
+/** Serves yauzl's many small reads from windows of 64 KiB. Its own readers throw where nobody catches for a place that is no safe integer. */
 class ArchiveReader extends RandomAccessReader {
   readonly #archive: OpenArchive;
   #window: Buffer = Buffer.alloc(0);
@@ -132,25 +94,21 @@ class ArchiveReader extends RandomAccessReader {
     position: number,
     callback: (error: Error | null) => void,
   ): void {
-    this.#range(position, length).then(
-      (bytes) => {
-        bytes.copy(target, offset);
-        callback(null);
-      },
-      (error: unknown) => callback(error as Error),
-    );
+    this.#load(position, length).then(() => {
+      const from = position - this.#start;
+      this.#window.copy(target, offset, from, from + length);
+      callback(null);
+    }, callback);
   }
 
-  async #range(position: number, length: number): Promise<Buffer> {
+  async #load(position: number, length: number): Promise<void> {
     const left = this.#archive.size - position;
     if (length > left) throw new ArchiveRefused("it points past its own end");
     const from = position - this.#start;
-    if (from >= 0 && from + length <= this.#window.length)
-      return this.#window.subarray(from, from + length);
+    if (from >= 0 && from + length <= this.#window.length) return;
     const bytes = Math.min(left, Math.max(length, windowBytes));
     this.#window = await readBytes(this.#archive, position, bytes);
     this.#start = position;
-    return this.#window.subarray(0, length);
   }
 }
 

@@ -132,7 +132,7 @@ export const mutants: readonly Mutant[] = [
       (!enforcesAge`,
     ],
     "what is pinned stays pinned": [
-      "if (release.pinned !== undefined) return { ...question, events: [] };",
+      "if (release.pinned !== undefined) return undefined;",
       "",
     ],
     "only an acceptable signer adds platforms": [

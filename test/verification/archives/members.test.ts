@@ -55,95 +55,50 @@ it.each<[string, string, string | undefined]>([
   );
 });
 
-const file = (name: string): ArchiveMember => ({ name, kind: "file" });
-const folder = (name: string): ArchiveMember => ({ name, kind: "directory" });
-const link = (name: string, target?: string): ArchiveMember => ({
-  ...{ name, kind: "symbolic link", target },
-});
-const hard = (name: string, target?: string): ArchiveMember => ({
-  ...{ name, kind: "hard link", target },
-});
+const kinds: Readonly<Record<string, ArchiveMember["kind"]>> = {
+  ...{ f: "file", d: "directory", l: "symbolic link", h: "hard link" },
+};
+
+/** Members as `f NAME`, `d NAME`, and links as `l NAME -> TARGET` and `h NAME -> TARGET`. */
+function read(text: string): readonly ArchiveMember[] {
+  return text.split("; ").map((member) => {
+    const [name = "", target] = member.slice(2).split(" -> ");
+    return { name, kind: kinds[member[0] ?? ""] ?? "file", target };
+  });
+}
 
 const named = (name: string) => `a member is named ${JSON.stringify(name)}`;
 const linked = (name: string, target: string) =>
   `${JSON.stringify(name)} is a link to ${JSON.stringify(target)}`;
+const below = (name: string) => `${JSON.stringify(name)} lies below a link`;
 
-it.each<[string, readonly ArchiveMember[], string | undefined]>([
-  ["nothing", [], undefined],
-  ["files", [file("a"), file("b/c")], undefined],
-  ["the folder itself", [folder("./")], undefined],
-  ["a file for the folder", [file("./")], 'a member is named "./"'],
-  ["a link for the folder", [link("./", "a")], 'a member is named "./"'],
-  ["no name", [folder("")], 'a member is named ""'],
-  ["a folder above", [folder("../")], 'a member is named "../"'],
-  [
-    "a long name",
-    [file("x".repeat(4097))],
-    `a member is named "${"x".repeat(100)}"`,
-  ],
-  ["a link beside itself", [link("a", "b"), file("b")], undefined],
-  ["a link to its parent", [link("d/a", "..")], undefined],
-  ["a link above", [link("d/a", "../..")], '"d/a" is a link to "../.."'],
-  ["a link to nothing", [link("a")], '"a" is a link to ""'],
-  [
-    "a file below a link",
-    [link("a", "b"), file("a/x")],
-    '"a/x" lies below a link',
-  ],
-  [
-    "a file below a link that comes later",
-    [file("d/a/b/x"), link("d/a", "c")],
-    '"d/a/b/x" lies below a link',
-  ],
-  [
-    "a file below the second link of a folder",
-    [link("d/a", "c"), link("d/b", "c"), file("d/a/x")],
-    '"d/a/x" lies below a link',
-  ],
-  [
-    "a file below a link in another case",
-    [link("d/a", "c"), file("D/A. /x")],
-    '"D/A. /x" lies below a link',
-  ],
-  ["a hard link", [file("a"), hard("b", "a")], undefined],
-  [
-    "a backslash",
-    [file("units/dev-disk-by\\x2dlabel-data.mount"), file("a\\b\\c")],
-    undefined,
-  ],
-  [
-    "a folder above, by a backslash",
-    [file("a\\..\\..\\b")],
-    named("a\\..\\..\\b"),
-  ],
-  ["a folder above, by both", [file("a/..\\..\\b")], named("a/..\\..\\b")],
-  [
-    "a link above, by a backslash",
-    [link("d\\a", "..\\..\\b")],
-    linked("d\\a", "..\\..\\b"),
-  ],
-  ["a link inside, by a backslash", [link("d/a", "..\\b")], undefined],
-  [
-    "a file below a link, by a backslash",
-    [link("d/a", "c"), file("d\\a\\x")],
-    `${JSON.stringify("d\\a\\x")} lies below a link`,
-  ],
-  [
-    "a hard link above, by a backslash",
-    [hard("b", "..\\a")],
-    linked("b", "..\\a"),
-  ],
-  ["a hard link above", [hard("b", "../a")], '"b" is a link to "../a"'],
-  [
-    "a hard link to a link",
-    [link("a", "c"), hard("b", "a")],
-    '"b" is a link to "a"',
-  ],
-  [
-    "a hard link through a link",
-    [link("a", "c"), hard("b", "a/x")],
-    '"b" is a link to "a/x"',
-  ],
-])("of an archive with %s escapes: %#", (_what, members, reason) => {
-  expect(findEscape(members)).toBe(reason);
+it.each<[string, string | undefined]>([
+  ["f a; f b/c", undefined],
+  ["d ./", undefined],
+  ["f ./", named("./")],
+  ["l ./ -> a", named("./")],
+  ["d ", named("")],
+  ["d ../", named("../")],
+  [`f ${"x".repeat(4097)}`, named("x".repeat(100))],
+  ["l a -> b; f b", undefined],
+  ["l d/a -> ..", undefined],
+  ["l d/a -> ../..", linked("d/a", "../..")],
+  ["l a", linked("a", "")],
+  ["l a -> b; f a/x", below("a/x")],
+  ["f d/a/b/x; l d/a -> c", below("d/a/b/x")],
+  ["l d/a -> c; l d/b -> c; f d/a/x", below("d/a/x")],
+  ["l d/a -> c; f D/A. /x", below("D/A. /x")],
+  ["f a; h b -> a", undefined],
+  [String.raw`f dev-disk-by\x2dlabel-data.mount; f a\b\c`, undefined],
+  ["f a\\..\\..\\b", named("a\\..\\..\\b")],
+  ["f a/..\\..\\b", named("a/..\\..\\b")],
+  ["l d\\a -> ..\\..\\b", linked("d\\a", "..\\..\\b")],
+  ["l d/a -> ..\\b", undefined],
+  ["l d/a -> c; f d\\a\\x", below("d\\a\\x")],
+  ["h b -> ..\\a", linked("b", "..\\a")],
+  ["h b -> ../a", linked("b", "../a")],
+  ["l a -> c; h b -> a", linked("b", "a")],
+  ["l a -> c; h b -> a/x", linked("b", "a/x")],
+])("an archive with %j escapes: %s", (members, reason) => {
+  expect(findEscape(read(members))).toBe(reason);
 });

@@ -1,7 +1,7 @@
 import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { hashPackage } from "../../../src/verification/archives/package-hash.ts";
+import answer from "../../../src/verification/archives/archive-worker.ts";
 import type { OpenArchive } from "../../../src/verification/archives/open-archive.ts";
 
 export const limits = { entries: 1000, expandedBytes: 1 << 24, ratio: 200 };
@@ -26,10 +26,13 @@ export const packageLimits = {
   ratio: 2000,
 };
 
-/** The h1 of an archive with these bytes, read from a file as everywhere. */
+/** The h1 of an archive with these bytes, read from a file as everywhere, or why it has none. */
 export function hashBytes(
   bytes: Buffer,
-  within = packageLimits,
+  limits = packageLimits,
 ): Promise<string> {
-  return withArchive(bytes, (archive) => hashPackage(archive, within));
+  return withArchive(bytes, async (archive) => {
+    const { hash, refused } = await answer({ archive, limits });
+    return hash ?? `refused: ${refused}`;
+  });
 }

@@ -41,15 +41,21 @@ test("gives each of many archives the h1 that hashPackage gives it", async () =>
   expect(new Set(hashes).size).toBe(archives.length);
 });
 
-test("an unhashable archive stays one across the threads, with its reason", async () => {
+test("what is refused stays so across the threads, with its reason", async () => {
   const threads = start();
   const archive = await opened(
     "directory",
-    zipBytes([{ name: "a/", content: "" }]),
+    zipBytes([{ name: "../a/", content: "" }]),
   );
-  const refusal = await threads.hash(archive).catch((error: unknown) => error);
-  expect(refusal).toEqual(failing("archive-unhashable"));
-  expect(refusal).toMatchObject({ reason: "it has an entry for a directory" });
+  await expect(threads.hash(archive)).rejects.toMatchObject({
+    ...{ code: "archive-unhashable", cause: undefined },
+    reason: "it has an entry for a directory",
+  });
+  const verified = threads.verify("a module", "zip", archive);
+  await expect(verified).rejects.toMatchObject({
+    ...{ code: "module-archive-refused", module: "a module" },
+    reason: 'a member is named "../a/"',
+  });
 });
 
 test("a fault of the disk stays one across the threads", async () => {
