@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, writeFileSync } from "node:fs";
 import type { RequestListener } from "node:http";
+import { createSecureServer } from "node:http2";
 import { createServer as createTlsServer } from "node:https";
 import { createServer, type AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
@@ -137,6 +138,25 @@ const answering =
     });
   };
 
+/** Looks through a proxy that speaks HTTP/2 with clients, which has no reasons. */
+async function throughHttp2(): Promise<readonly string[]> {
+  const { certificate, key } = await authority.issue(["127.0.0.1"]);
+  const front = createSecureServer({ cert: certificate, key });
+  front.on("request", ({ url, headers: { authorization = "" } }, res) => {
+    const passOn = async () => {
+      const answer = await mirror.get(url, { headers: { authorization } });
+      res.writeHead(answer.status).end(answer.body);
+    };
+    void passOn();
+  });
+  front.listen(0, "127.0.0.1");
+  await once(front, "listening");
+  const { port } = front.address() as AddressInfo;
+  const url = `https://127.0.0.1:${port}/`;
+  const faults = client(url, { ca: ownCa }, /drops the reasons of refusals/);
+  return faults.finally(() => front.close());
+}
+
 /** By what is wrong: the name of the fault, and what looks at it. */
 const broken: Readonly<Record<string, readonly [string, Look]>> = {
   "an unknown key": ["configuration", () => server({ lisen: {} })],
@@ -200,6 +220,7 @@ const broken: Readonly<Record<string, readonly [string, Look]>> = {
     "mirror",
     async () => client(`https://127.0.0.1:${await freePort()}/`),
   ],
+  "a proxy that speaks HTTP/2 in front of a mirror": ["mirror", throughHttp2],
   "a page in place of a mirror": [
     "mirror",
     answering((_, res) => res.end("<h1>It works!</h1>"), /is not provender's/),
