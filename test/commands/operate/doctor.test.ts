@@ -4,10 +4,10 @@ import { chmodSync, writeFileSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { createSecureServer } from "node:http2";
 import { createServer as createTlsServer } from "node:https";
-import { createServer, type AddressInfo } from "node:net";
+import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { startServer } from "../../acceptance/nginx.ts";
+import { findFreePort, startNginx } from "../../acceptance/servers.ts";
 import { issueToken } from "../../client-token.ts";
 import { json } from "../../fakes/faults.ts";
 import { startLooseBucket } from "../../fakes/loose-bucket.ts";
@@ -67,15 +67,6 @@ function keep(name: string, text: string): string {
   const file = join(scratch("kept"), name);
   writeFileSync(file, text, { mode: 0o600 });
   return file;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** As the daemon's machine is looked at, with this beside a good configuration. */
@@ -185,7 +176,7 @@ const broken: Readonly<Record<string, readonly [string, Look]>> = {
   "an origin that is not there": [
     "origin",
     async () => {
-      const url = `https://127.0.0.1:${await freePort()}/`;
+      const url = `https://127.0.0.1:${await findFreePort()}/`;
       return server(originsOf(authority, registry, { url }));
     },
   ],
@@ -218,7 +209,7 @@ const broken: Readonly<Record<string, readonly [string, Look]>> = {
   ],
   "a closed port in place of a mirror": [
     "mirror",
-    async () => client(`https://127.0.0.1:${await freePort()}/`),
+    async () => client(`https://127.0.0.1:${await findFreePort()}/`),
   ],
   "a proxy that speaks HTTP/2 in front of a mirror": ["mirror", throughHttp2],
   "a page in place of a mirror": [
@@ -254,7 +245,7 @@ const sound: Readonly<Record<string, Look>> = {
     const nginx = findOnPath("nginx", "a mirror behind nginx");
     if (nginx === undefined) return [];
     const directives = `location / { proxy_pass ${mirror.url}; proxy_http_version 1.1; proxy_set_header Host $host; proxy_set_header Connection ""; proxy_buffering off; }`;
-    const front = await startServer(nginx, authority, directives);
+    const front = await startNginx(nginx, authority, directives);
     return client(front.url, { ca: ownCa }).finally(() => front.stop());
   },
 };
