@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { prepareMet } from "../../scenes/met-provider.ts";
 import {
   acme,
   freshness,
   makeSigners,
+  prepareMet,
 } from "../../scenes/mirror-in-process.ts";
 
 const { K, E } = await makeSigners();

@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Fate } from "../../scenes/failing-writes.ts";
-import { prepareUnasked } from "../../scenes/met-provider.ts";
-import { freshness, makeSigners } from "../../scenes/mirror-in-process.ts";
+import {
+  freshness,
+  makeSigners,
+  prepareUnasked,
+} from "../../scenes/mirror-in-process.ts";
 import { TestRegistry } from "../../scenes/test-registry.ts";
 
 const { K } = await makeSigners();

@@ -40,8 +40,10 @@ import type { AuditLog } from "../../../src/store/database/audit-log.ts";
 import type { AuditEntry } from "../../../src/telemetry/audit-entry.ts";
 import type { Alarms } from "../../../src/telemetry/alarms.ts";
 import { TestClock } from "../../fakes/clock.ts";
-import { composeProviders } from "../../scenes/composed-mirror.ts";
-import { makeAddresses } from "../../scenes/same-addresses.ts";
+import {
+  composeProviders,
+  makeAddresses,
+} from "../../scenes/composed-mirror.ts";
 import { readFailure, type Answer, type Face } from "./answers.ts";
 import {
   digestOfDocument,
