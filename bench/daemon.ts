@@ -1,9 +1,12 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { scratch } from "./scratch.ts";
-import { endChild } from "./child.ts";
+import { startNginx } from "../test/acceptance/servers.ts";
+import { createAuthority } from "../test/fakes/authority.ts";
+import { programPath } from "./programs.ts";
 import { readUnitEnvironment } from "../test/scenes/unit-environment.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -40,9 +43,14 @@ export async function startDaemon(
     },
   );
   closeSync(log);
+  const exit = once(child, "exit");
+  const stop = async () => {
+    child.kill("SIGTERM");
+    await exit;
+  };
   const url = await readUrl(child.stdout ?? []);
   if (url === undefined) {
-    await endChild(child);
+    await stop();
     throw new Error(readFileSync(join(folder, "log"), "utf8"));
   }
   return {
@@ -51,7 +59,7 @@ export async function startDaemon(
     directory,
     pid: child.pid ?? 0,
     readyAfter: performance.now() - start,
-    stop: () => endChild(child),
+    stop,
   };
 }
 
@@ -66,4 +74,12 @@ async function readUrl(
     if (url !== undefined) return url;
   }
   return undefined;
+}
+
+/** nginx with one worker; what lies in `root` is served. */
+export async function startStaticServer() {
+  const authority = await createAuthority();
+  const nginx = programPath("nginx");
+  const server = await startNginx(nginx, authority, "root root;");
+  return { ...server, ca: authority.caPem };
 }

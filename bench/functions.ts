@@ -1,7 +1,7 @@
-import { createServer } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import { once } from "node:events";
 import { parseArgs } from "node:util";
+import { findFreePort } from "../test/acceptance/servers.ts";
 import { startDaemon } from "./daemon.ts";
 import { fetchDocument } from "./fetch-document.ts";
 import { mirrorPath, publishManyVersions, startOrigin } from "./origin.ts";
@@ -34,7 +34,7 @@ await origin.registry.publish({
   ...{ namespace: "other", type: "fresh", version: "1.0.0" },
 });
 await publishManyVersions(origin.registry);
-const inspector = `127.0.0.1:${await freePort()}`;
+const inspector = `127.0.0.1:${await findFreePort()}`;
 const flags = [`--inspect=${inspector}`];
 const daemon = scene.add(await startDaemon(origin.config, undefined, flags));
 const profiler = await attach(inspector);
@@ -80,15 +80,6 @@ async function trace(name: string, path: string): Promise<void> {
     `${name.padEnd(20)}${String(entered.length).padStart(4)} functions in ${String(files.size).padStart(3)} files`,
   );
   if (values.list === name) console.log(entered.toSorted().join("\n"));
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" ? (address?.port ?? 0) : 0;
 }
 
 /** The inspector of a process that listens there, as far as this needs it. */

@@ -1,5 +1,4 @@
-import { startBalancer } from "../test/acceptance/haproxy.ts";
-import { findFreePort } from "../test/acceptance/nginx.ts";
+import { findFreePort, startBalancer } from "../test/acceptance/servers.ts";
 import type { Release } from "../test/fakes/release.ts";
 import { has } from "../test/packaging/release.ts";
 import { eventually, requestsFor } from "../test/scenes/provider-requests.ts";

@@ -137,16 +137,29 @@ function expectNames({ inputs }: Metafile): void {
 
 const loadedForEffect = "/reflect-metadata/";
 
-/** A package that openpgp.js looks for when it is run, where a bundle has none. */
-const readsCurves = "util.nodeRequire('eckey-utils')";
+/** Code of packages, by their files, and what the bundle has in its place. */
+const replaced: readonly (readonly [RegExp, string, string])[] = [
+  // A package that is looked for when it is run, where a bundle has none.
+  [
+    /\/openpgp\/dist\/node\/openpgp\.mjs$/,
+    "util.nodeRequire('eckey-utils')",
+    'require("eckey-utils")',
+  ],
+  [
+    /\/hcl2json\/build\/bridge\.js$/,
+    'await fs.readFile((0, path_1.join)(__dirname, "..", "main.wasm.gz"))',
+    'require("../main.wasm.gz")',
+  ],
+  // HTTP/2 is spoken by `doctor --mirror` alone: the daemon is spared its memory.
+  [
+    /\/undici\/lib\/dispatcher\/client\.js$/,
+    "const connectH2 = require('./client-h2.js')",
+    "const connectH2 = (...all) => require('./client-h2.js')(...all)",
+  ],
+];
 
-/** Code of hcl2json that the bundle replaces with its own file. */
-const readsWasm =
-  'await fs.readFile((0, path_1.join)(__dirname, "..", "main.wasm.gz"))';
-
-/** Modules that packages load at once for what the program never does: HTTP/2 to origins, metrics of a cluster, pushed ones, and traces. */
+/** Modules that packages load at once for what the program never does: metrics of a cluster, pushed ones, and traces. */
 const neverRun = [
-  /\/undici\/lib\/dispatcher\/client-h2\.js$/,
   /\/prom-client\/lib\/(?:cluster|pushgateway)\.js$/,
   /\/@opentelemetry\/api\/.*\/index\.cjs$/,
 ];
@@ -212,26 +225,12 @@ function onlyOneFolder(version: string): Plugin {
         contents: 'export { default as en } from "./en.js";',
         resolveDir: join(root, "node_modules/zod/v4/locales"),
       }));
-      build.onLoad(
-        { filter: /\/openpgp\/dist\/node\/openpgp\.mjs$/ },
-        async ({ path }) => {
+      for (const [filter, own, ours] of replaced)
+        build.onLoad({ filter }, async ({ path }) => {
           const text = await readFile(path, "utf8");
-          if (!text.includes(readsCurves))
-            throw new Error(`${path} does not say ${readsCurves}.`);
-          const bundled = 'require("eckey-utils")';
-          return { contents: text.replaceAll(readsCurves, bundled) };
-        },
-      );
-      build.onLoad(
-        { filter: /\/hcl2json\/build\/bridge\.js$/ },
-        async ({ path }) => {
-          const text = await readFile(path, "utf8");
-          if (!text.includes(readsWasm))
-            throw new Error(`${path} does not say ${readsWasm}.`);
-          const embedded = 'require("../main.wasm.gz")';
-          return { contents: text.replace(readsWasm, embedded) };
-        },
-      );
+          if (!text.includes(own)) throw new Error(`${path} has no ${own}`);
+          return { contents: text.replaceAll(own, ours) };
+        });
     },
   };
 }

@@ -2,9 +2,7 @@ import { existsSync } from "node:fs";
 
 const setpriv = ["/usr/bin/setpriv", "/bin/setpriv"].find(existsSync);
 
-/** Says on standard error when this machine cannot. */
-export const bindsChildren = setpriv !== undefined;
-if (!bindsChildren && process.platform === "linux")
+if (setpriv === undefined && process.platform === "linux")
   console.error("Processes of tests may outlive them: install util-linux.");
 
 /**

@@ -70,7 +70,6 @@ export const groups: Readonly<Record<string, Group>> = {
     files: [
       "test/store/killed.test.ts",
       "test/mirror/bundles/import-killed.test.ts",
-      "test/child-process.test.ts",
       "test/soak.test.ts",
     ],
   },

@@ -7,9 +7,8 @@ import {
 } from "../../test/acceptance/clients.ts";
 import { hang } from "../../test/fakes/faults.ts";
 import { prepareWork } from "../client.ts";
-import { startDaemon } from "../daemon.ts";
+import { startDaemon, startStaticServer } from "../daemon.ts";
 import { type Figure, interleave, median, ratioOf } from "../figure.ts";
-import { startNginx } from "../nginx.ts";
 import { startOrigin } from "../origin.ts";
 import type { Effort, Row, Scene } from "../row.ts";
 import { scratch } from "../scratch.ts";
@@ -34,7 +33,7 @@ async function measure(
   scene.remark(`executables of ${size / 1e6} MB, of which half is zipped`);
   // Executables compress, and are deflated.
   const work = await prepareWork(origin, types, [platform], size, "half");
-  const nginx = scene.add(await startNginx());
+  const nginx = scene.add(await startStaticServer());
   await work.terraform(
     "providers",
     "mirror",

@@ -1,7 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { measureHealth } from "../../test/scenes/health-client.ts";
-import { fillChecksums } from "../../test/scenes/large-checksums.ts";
 import { startDaemon } from "../daemon.ts";
 import { fetchDocument } from "../fetch-document.ts";
 import { median } from "../figure.ts";
@@ -60,3 +59,18 @@ export const largeChecksums: Row = {
     ];
   },
 };
+
+/** Bytes that SHA256SUMS may have. */
+const largest = 256 * 1024;
+const mostLines = 2_000;
+
+/** Lengthens the text of SHA256SUMS to the largest that is read, by names that begin with `prefix`. */
+function fillChecksums(text: string, prefix: string): string {
+  const lines = mostLines - (text.match(/\n/g)?.length ?? 0);
+  const length = Math.floor((largest - text.length) / lines);
+  const filled = Array.from({ length: lines }, (_, n) => {
+    const begin = `${n.toString(16).padStart(64, "0")}  ${prefix}`;
+    return `${begin}${String(n).padEnd(length - 1 - begin.length, "x")}\n`;
+  });
+  return `${text}${filled.join("")}`;
+}

@@ -3,10 +3,9 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Sha256 } from "../../src/address/hash.ts";
 import { blobPath, layOutStore } from "../../src/store/layout.ts";
-import { startDaemon } from "../daemon.ts";
+import { startDaemon, startStaticServer } from "../daemon.ts";
 import { download } from "../download.ts";
 import { interleave, ratioOf } from "../figure.ts";
-import { startNginx } from "../nginx.ts";
 import { mirrorPath, startOrigin } from "../origin.ts";
 import type { Row } from "../row.ts";
 
@@ -24,7 +23,7 @@ export const warmArchive: Row = {
     });
     const { filename, bytes, sha256 } = release.archive("linux_amd64");
     const daemon = scene.add(await startDaemon(origin.config));
-    const nginx = scene.add(await startNginx());
+    const nginx = scene.add(await startStaticServer());
     const ours = `${daemon.url}${mirrorPath("demo")}${filename}`;
     await download(ours, daemon.ca, bytes.length);
     const stored = blobPath(layOutStore(daemon.directory), sha256 as Sha256);

@@ -1,9 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startDaemon } from "../daemon.ts";
+import { startDaemon, startStaticServer } from "../daemon.ts";
 import { fetchDocument } from "../fetch-document.ts";
 import { interleave, median, ratioOf, type Figure } from "../figure.ts";
-import { startNginx } from "../nginx.ts";
 import { publishManyVersions, mirrorPath, startOrigin } from "../origin.ts";
 import { measureRate, type Rate } from "../request-rate.ts";
 import type { Effort, Row, Scene } from "../row.ts";
@@ -23,7 +22,7 @@ async function measure(
   const origin = scene.add(await startOrigin());
   await publishManyVersions(origin.registry);
   const daemon = scene.add(await startDaemon(origin.config));
-  const nginx = scene.add(await startNginx());
+  const nginx = scene.add(await startStaticServer());
   const url = `${daemon.url}${mirrorPath("demo")}index.json`;
   const body = await fetchDocument(url, daemon.ca);
   writeFileSync(join(nginx.root, "index.json"), body);

@@ -1,17 +1,14 @@
-import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFile } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { stringify } from "yaml";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { endingWithTests } from "../child-process.ts";
-import { createAuthority, type Authority } from "../fakes/authority.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { siteOf } from "../mirror/bundles/bundles.ts";
 import { findOnPath } from "../on-path.ts";
 import { originsOf } from "../origins.ts";
-import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
+import { scratch, startMirror } from "../running-mirror.ts";
+import { startOrigin } from "../scenes/world.ts";
 import {
   findClients,
   init,
@@ -20,7 +17,7 @@ import {
   readLockFile,
   type Client,
 } from "./clients.ts";
-import { findFreePort, untilListening } from "./nginx.ts";
+import { findFreePort, startServer } from "./servers.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 
@@ -43,60 +40,35 @@ if (missing.length > 0) {
   it.skip(title, () => undefined);
 }
 
-let authority: Authority;
-let caFile: string;
-let registry: Registry;
-let mirror: RunningMirror;
-let images: { readonly name: string; stop(): Promise<unknown> };
-
-beforeAll(async () => {
-  if (missing.length > 0) return;
-  authority = await createAuthority();
-  caFile = join(scratch("ca"), "ca.pem");
-  writeFileSync(caFile, authority.caPem);
-  registry = await startRegistry({ authority });
-  for (const version of Object.keys(versions))
-    await registry.publish({ version, platforms, size: 20_000 });
-  const config = originsOf(authority, registry, {}, host);
-  mirror = await startMirror({ config });
-  images = await startImageRegistry();
-  await fillImageRegistry(config);
-});
-
-afterAll(async () => {
-  if (missing.length > 0) return;
-  for (const one of [mirror, registry, images]) await one.stop();
-});
+const { authority, registry, ca } = await startOrigin();
+for (const version of Object.keys(versions))
+  await registry.publish({ version, platforms, size: 20_000 });
+const config = originsOf(authority, registry, {}, host);
+const mirror = await startMirror({ config });
+const images = missing.length > 0 ? undefined : await startImageRegistry();
+if (images !== undefined) await fillImageRegistry(images.name);
+afterAll(() => images?.stop());
 
 /** The registry of Debian, which keeps what it is sent as it is. */
 async function startImageRegistry() {
   const directory = scratch("images");
-  const { certificate, key } = await authority.issue(["localhost"]);
-  const tls = { certificate: join(directory, "site.pem"), key: "" };
-  tls.key = join(directory, "key.pem");
-  writeFileSync(tls.certificate, certificate);
-  writeFileSync(tls.key, key);
+  const issued = await authority.issue(["localhost"]);
+  const certificate = join(directory, "site.pem");
+  const key = join(directory, "key.pem");
+  writeFileSync(certificate, issued.certificate);
+  writeFileSync(key, issued.key);
   const port = await findFreePort();
   const file = join(directory, "config.yml");
   const storage = { filesystem: { rootdirectory: join(directory, "data") } };
-  const http = { addr: `127.0.0.1:${port}`, tls };
+  const http = { addr: `127.0.0.1:${port}`, tls: { certificate, key } };
   writeFileSync(file, stringify({ version: "0.1", storage, http }));
-  const child = spawn(...endingWithTests("docker-registry", ["serve", file]), {
-    stdio: "ignore",
-  });
-  await untilListening(port, child);
-  const stop = () => {
-    const exit = once(child, "exit");
-    child.kill();
-    return exit;
-  };
+  const args = ["serve", file];
+  const { stop } = await startServer(port, "docker-registry", args);
   return { name: `localhost:${port}`, stop };
 }
 
 /** As docs/air-gap.md says. */
-async function fillImageRegistry(
-  config: Readonly<Record<string, unknown>>,
-): Promise<void> {
+async function fillImageRegistry(name: string): Promise<void> {
   const directory = join(scratch("oci"), "layouts.oci");
   const flags = platforms.flatMap((platform) => ["--platform", platform]);
   const specs = Object.keys(versions).map((one) => `${address}@${one}`);
@@ -105,9 +77,9 @@ async function fillImageRegistry(
   expect(ran.status, ran.stderr).toBe(0);
   for (const tag of Object.values(versions)) {
     const from = `${join(directory, address)}:${tag}`;
-    const to = `${images.name}/providers/acme/widget:${tag}`;
+    const to = `${name}/providers/acme/widget:${tag}`;
     // It takes localhost for one without TLS.
-    const tls = ["--to-plain-http=false", "--to-ca-file", caFile];
+    const tls = ["--to-plain-http=false", "--to-ca-file", ca];
     const args = ["cp", "--from-oci-layout", from, to, ...tls];
     await promisify(execFile)("oras", args);
   }
@@ -131,7 +103,7 @@ describe.each(missing.length > 0 ? [] : clients)(
     it.each(Object.keys(versions))(
       "installs %s, and locks what it locks behind the mirror",
       async (version) => {
-        const fromImages = `provider_installation {\n  oci_mirror {\n    repository_template = "${images.name}/providers/$\{namespace}/$\{type}"\n    include = ["${host}/*/*"]\n  }\n}\n`;
+        const fromImages = `provider_installation {\n  oci_mirror {\n    repository_template = "${images?.name}/providers/$\{namespace}/$\{type}"\n    include = ["${host}/*/*"]\n  }\n}\n`;
         const ours = await install(client, version, fromImages);
         expect(ours.locks.get(address)?.version).toBe(version);
         const through = networkMirrorConfig(`${mirror.url}providers/`);

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { globSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { issueToken } from "../client-token.ts";
@@ -8,7 +8,20 @@ import { scratch, startMirror } from "../running-mirror.ts";
 import { calling } from "../scenes/module-calls.ts";
 import { moduleHost, startOrigins } from "../scenes/world.ts";
 import { execute, readLockFile, writeConfiguration } from "./clients.ts";
-import { checkovPython, renovate, tfupdate } from "./programs.ts";
+
+/** What build-clients.sh installed; says on standard error what is not there. */
+function find(name: string, pattern: string): string | undefined {
+  const folder = process.env.PROVENDER_CLIENTS;
+  const [found] = folder === undefined ? [] : globSync(join(folder, pattern));
+  if (found === undefined)
+    console.error(`NOT TESTED with ${name}: it is not built.`);
+  return found;
+}
+
+/** The folder of its package. */
+const renovate = find("Renovate", "renovate/node_modules/renovate");
+const checkovPython = find("Checkov", "checkov/bin/python");
+const tfupdate = find("tfupdate", "tfupdate-*");
 
 const host = "registry.terraform.io";
 const platforms = ["linux_amd64", "darwin_arm64"];

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { bearer, issueToken } from "../client-token.ts";
 import { tarGz } from "../fakes/module-archive.ts";
 import { startRegistry, type PublishOptions } from "../fakes/registry.ts";
@@ -14,15 +14,16 @@ import {
   runCommand,
   type ProviderRequests,
 } from "../scenes/provider-requests.ts";
-import {
-  sha256Of,
-  startReplicaScene,
-  type ReplicaScene,
-} from "../scenes/replica-scene.ts";
+import { sha256Of, startReplicaScene } from "../scenes/replica-scene.ts";
 import { moduleHost } from "../scenes/world.ts";
 
 const ci = issueToken("ci");
-let scene: ReplicaScene;
+const scene = await startReplicaScene();
+afterEach(async () => {
+  scene.bucket.intercept = () => undefined;
+  await scene.stopReplicas();
+});
+afterAll(() => scene.stop());
 
 async function startPair() {
   const pair = await scene.start({ count: 2 });
@@ -52,17 +53,6 @@ const untilOutcome = (
   );
 
 describe("replicas on one PostgreSQL", () => {
-  beforeAll(async () => {
-    scene = await startReplicaScene();
-  });
-  afterEach(async () => {
-    scene.bucket.intercept = () => undefined;
-    await scene.stopReplicas();
-  });
-  afterAll(async () => {
-    await scene.stop();
-  });
-
   it("have from the bucket what another one fetched, also when the origin is gone and offers another content", async () => {
     const [one, other] = await startPair();
     const release = await publish("shared", { size: 300_000 });

@@ -1,6 +1,8 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { originsOf } from "../origins.ts";
-import { startMirror, type RunningMirror } from "../running-mirror.ts";
+import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import { requestsFor, runCommand } from "../scenes/provider-requests.ts";
 import { cases, host, onFullDisk, startWhyScene } from "../scenes/why-scene.ts";
 import {
@@ -21,6 +23,10 @@ const offline = await startMirror({
   config: { offline: true, ...originsOf(scene.authority, scene.registry) },
 });
 
+/** Where the registry's services are, and the methods of installation, of which `direct` asks it. */
+const beside = (hostname: string, methods: string) =>
+  `${hostConfig(hostname, { "providers.v1": scene.registry.providersUrl })}provider_installation {\n${methods}  direct {}\n}\n`;
+
 const ways = {
   "a network mirror": ({ url }: RunningMirror) =>
     networkMirrorConfig(`${url}providers/`),
@@ -28,14 +34,28 @@ const ways = {
     hostConfig(hostname, {
       "providers.v1": `${url}v1/providers/${hostname}/`,
     }),
+  "the registry alone": (_: RunningMirror, hostname: string) =>
+    beside(hostname, ""),
+  "a network mirror, and then the registry": (
+    { url }: RunningMirror,
+    hostname: string,
+  ) =>
+    beside(hostname, `  network_mirror {\n    url = "${url}providers/"\n  }\n`),
 } as const;
 
-type Way = keyof typeof ways;
+const throughMirror = ["a network mirror", "a host block"] as const;
+
+// A client trusts one file.
+const caFile = join(scratch("ca"), "all.pem");
+const cas = [scene.mirror, scene.full, offline].map((mirror) =>
+  readFileSync(mirror.caFile, "utf8"),
+);
+writeFileSync(caFile, [...cas, scene.authority.caPem].join("\n"));
 
 /** What `init` ends with for `HOSTNAME/NAMESPACE/TYPE[/VERSION]`. */
 async function install(
   client: Client,
-  way: Way,
+  way: keyof typeof ways,
   path: string,
   mirror = scene.mirror,
 ) {
@@ -43,7 +63,9 @@ async function install(
   const source = `${hostname}/${namespace}/${type}`;
   const wanted = version === undefined ? { source } : { source, version };
   const cliConfig = ways[way](mirror, hostname);
-  return init(client, { wanted }, { cliConfig, caFile: mirror.caFile });
+  const ran = await init(client, { wanted }, { cliConfig, caFile });
+  const folder = join(ran.directory, ".terraform", "providers", source);
+  return { ...ran, installed: existsSync(folder) };
 }
 
 async function explain(path: string, mirror = scene.mirror) {
@@ -63,6 +85,12 @@ const ofProviders = [
   { ...onFullDisk, mirror: scene.full },
 ].filter(({ path }) => !path.includes("modules."));
 
+/** What may not be had, of a registry that has it all. */
+const refused = ofProviders.filter(
+  ({ path, code = "" }) =>
+    path.startsWith(`${host}/`) &&
+    /^(?:content-revoked|policy-denied|too-young|key-refused)$/.test(code),
+);
 /** What clients print themselves, by the verdict of `explain`. */
 const printed = {
   served: /Installed/,
@@ -80,34 +108,31 @@ async function followed(mirror: RunningMirror, output: string) {
 }
 
 describe.each(clients)("$name $version gets what explain says", (client) => {
-  it.each(Object.keys(ways) as Way[])(
-    "of every state of a release, by %s",
-    async (way) => {
-      const rows = [];
-      for (const { title, path, code, headline = /./, mirror } of ofProviders) {
-        const { status, output } = await install(client, way, path, mirror);
-        const told = await explain(path, mirror);
-        rows.push({ title, client: status, explain: told.status });
-        expect.soft({ title, status: told.status }).toEqual({
-          ...{ title, status: code === undefined ? 0 : 1 },
-        });
-        expect.soft(told.headline, title).toMatch(headline);
-        expect.soft({ title, status, told }).toMatchObject({
-          status: told.verdict === "served" ? 0 : 1,
-        });
-        expect.soft(output, title).toMatch(printed[told.verdict]);
-        const page = await followed(mirror, output);
-        // By network mirror terraform goes on with a hint of its own.
-        if (/451 (?!To see)[A-Z]/.test(output))
-          expect.soft(page, title).toBeDefined();
-        if (page !== undefined)
-          expect.soft(page, title).not.toContain("Clients get it.");
-      }
-      expect(rows).toHaveLength(ofProviders.length);
-    },
-  );
+  it.each(throughMirror)("of every state of a release, by %s", async (way) => {
+    const rows = [];
+    for (const { title, path, code, headline = /./, mirror } of ofProviders) {
+      const { status, output } = await install(client, way, path, mirror);
+      const told = await explain(path, mirror);
+      rows.push({ title, client: status, explain: told.status });
+      expect.soft({ title, status: told.status }).toEqual({
+        ...{ title, status: code === undefined ? 0 : 1 },
+      });
+      expect.soft(told.headline, title).toMatch(headline);
+      expect.soft({ title, status, told }).toMatchObject({
+        status: told.verdict === "served" ? 0 : 1,
+      });
+      expect.soft(output, title).toMatch(printed[told.verdict]);
+      const page = await followed(mirror, output);
+      // By network mirror terraform goes on with a hint of its own.
+      if (/451 (?!To see)[A-Z]/.test(output))
+        expect.soft(page, title).toBeDefined();
+      if (page !== undefined)
+        expect.soft(page, title).not.toContain("Clients get it.");
+    }
+    expect(rows).toHaveLength(ofProviders.length);
+  });
 
-  it.each(Object.keys(ways) as Way[])(
+  it.each(throughMirror)(
     "of what is stored and what is not, while no origin is asked, by %s",
     async (way) => {
       for (const [path, status] of [
@@ -123,7 +148,7 @@ describe.each(clients)("$name $version gets what explain says", (client) => {
     },
   );
 
-  it.each(Object.keys(ways) as Way[])(
+  it.each(throughMirror)(
     "of one that vanished, was never stored and came out this minute, by %s",
     async (way) => {
       const type = `gone-${client.name}-${way.length}`;
@@ -148,3 +173,27 @@ describe.each(clients)("$name $version gets what explain says", (client) => {
     },
   );
 });
+
+const both = "a network mirror, and then the registry";
+
+describe.each(clients)(
+  "$name $version with direct after the mirror",
+  (client) => {
+    it.each(refused)(
+      "does not install $title, which the registry has",
+      async ({ path }) => {
+        const directly = await install(client, "the registry alone", path);
+        expect([directly.status, directly.installed]).toEqual([0, true]);
+        const ran = await install(client, both, path);
+        expect(ran.output).toContain("451");
+        expect([ran.status, ran.installed]).toEqual([1, false]);
+      },
+    );
+
+    it("installs what is allowed beside what is not", async () => {
+      const path = `${host}/acme/partly/1.0.0`;
+      const ran = await install(client, both, path);
+      expect([ran.status, ran.installed]).toEqual([0, true]);
+    });
+  },
+);

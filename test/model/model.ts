@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { explain, findSequence, play, playBatch } from "./play/play.ts";
-import { worldNames } from "./play/worlds.ts";
+import { worldNames } from "./world/settings.ts";
 
 // npm run model -- --sequences N --seed S [--world W] [--steps K] [--threads T]
 //   [--until-broken] | --exhaustive LETTERS [--world W] | --replay S [--world W]

@@ -1,4 +1,9 @@
 import type { Hostname } from "../../src/address/hostname.ts";
+import {
+  type ProviderAddress,
+  providerAddress,
+} from "../../src/address/provider-address.ts";
+import { parseVersion } from "../../src/address/version.ts";
 import type { Archives } from "../../src/mirror/archives/archives.ts";
 import { WrongArchives } from "../../src/mirror/archives/wrong-archives.ts";
 import {
@@ -11,6 +16,7 @@ import { ProviderMirror } from "../../src/mirror/providers/provider-mirror.ts";
 import type { ReleaseOrigin } from "../../src/mirror/releases/evidence.ts";
 import type { PackageHashes } from "../../src/mirror/releases/package-hashes.ts";
 import { ReleaseRecords } from "../../src/mirror/releases/records.ts";
+import type { ReleaseAddress } from "../../src/mirror/releases/release.ts";
 import { FirstContacts } from "../../src/mirror/standings/first-contacts.ts";
 import { ProviderCatalog } from "../../src/mirror/standings/provider-catalog.ts";
 import { RefusedVersions } from "../../src/mirror/standings/refusals.ts";
@@ -116,3 +122,24 @@ const noHashes = {
   revision: 0,
   find: () => Promise.resolve(undefined),
 } as unknown as PackageHashes;
+
+/** Makes addresses in a namespace: the same object for the same name, as the protocols have it. */
+export function makeAddresses(hostname: string, namespace: string) {
+  const providers = new Map<string, ProviderAddress>();
+  const releases = new Map<string, ReleaseAddress>();
+  const providerOf = (type: string) => {
+    const known = providers.get(type);
+    const provider = known ?? providerAddress(hostname, namespace, type);
+    providers.set(type, provider);
+    return provider;
+  };
+  const releaseOf = (type: string, version: string) => {
+    const name = `${type} ${version}`;
+    const provider = providerOf(type);
+    const known = releases.get(name);
+    const address = known ?? { provider, version: parseVersion(version) };
+    releases.set(name, address);
+    return address;
+  };
+  return { providerOf, releaseOf };
+}

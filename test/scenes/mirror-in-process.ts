@@ -1,4 +1,5 @@
 import { pino } from "pino";
+import { expect } from "vitest";
 import type { Sha256 } from "../../src/address/hash.ts";
 import { isFailure, ProvenderError } from "../../src/errors/index.ts";
 import { Archives } from "../../src/mirror/archives/archives.ts";
@@ -25,9 +26,8 @@ import {
 import { reserveAll } from "../mirror/archives/archives.ts";
 import { TestClock } from "../fakes/clock.ts";
 import { createSigner, type Signer } from "../fakes/signing.ts";
-import { composeProviders } from "./composed-mirror.ts";
+import { composeProviders, makeAddresses } from "./composed-mirror.ts";
 import { address } from "./release-sketches.ts";
-import { makeAddresses } from "./same-addresses.ts";
 import { FailingAudit, FailingRecords, Writes } from "./failing-writes.ts";
 import { sha256Of, TestRegistry } from "./test-registry.ts";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -188,6 +188,31 @@ export class MirrorScene {
       },
     };
   }
+}
+
+/** A provider of which 1.0.0 was met and served; 2.0.0 came later, and no process looked at it. */
+export async function prepareUnasked(
+  K: Signer,
+  settings: Partial<SceneSettings> = {},
+) {
+  const scene = await MirrorScene.prepare(settings);
+  const { registry, clock } = scene;
+  registry.offer("1.0.0", { content: "linux=a", by: K });
+  expect(await scene.start().version("1.0.0")).toBe("linux=a");
+  registry.offer("2.0.0", { content: "linux=b", by: K });
+  clock.pass(freshness);
+  return { scene, registry, clock };
+}
+
+/** The same where 2.0.0 is listed, with a process that knows it. */
+export async function prepareMet(
+  K: Signer,
+  settings: Partial<SceneSettings> = {},
+) {
+  const prepared = await prepareUnasked(K, settings);
+  const mirror = prepared.scene.start();
+  expect(await mirror.index()).toBe("2.0.0 1.0.0");
+  return { ...prepared, mirror };
 }
 
 const reasoned = ["signature-refused", "origin-answer", "store-full"] as const;

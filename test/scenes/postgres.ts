@@ -4,7 +4,7 @@ import { chmodSync, chownSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
-import { findFreePort } from "../acceptance/nginx.ts";
+import { findFreePort } from "../acceptance/servers.ts";
 import { endingWithTests } from "../child-process.ts";
 
 /** PostgreSQL refuses to run as root. */

@@ -6,7 +6,7 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { findFreePort, startServer } from "../../acceptance/nginx.ts";
+import { findFreePort, startNginx } from "../../acceptance/servers.ts";
 import { issueToken } from "../../client-token.ts";
 import { json } from "../../fakes/faults.ts";
 import { startLooseBucket } from "../../fakes/loose-bucket.ts";
@@ -180,7 +180,7 @@ const sound: Readonly<Record<string, Look>> = {
     const nginx = findOnPath("nginx", "a mirror behind nginx");
     if (nginx === undefined) return [];
     const directives = `location / { proxy_pass ${mirror.url}; proxy_http_version 1.1; proxy_set_header Host $host; proxy_set_header Connection ""; proxy_buffering off; }`;
-    const front = await startServer(nginx, authority, directives);
+    const front = await startNginx(nginx, authority, directives);
     return client(front.url, { ca: ownCa }).finally(() => front.stop());
   },
 };

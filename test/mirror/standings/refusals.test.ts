@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
 import { parseVersion } from "../../../src/address/version.ts";
 import { listVanished } from "../../../src/mirror/standings/refusals.ts";
-import { prepareMet } from "../../scenes/met-provider.ts";
 import {
   acme,
   freshness,
   makeSigners,
+  prepareMet,
 } from "../../scenes/mirror-in-process.ts";
 
 const { K, E } = await makeSigners();

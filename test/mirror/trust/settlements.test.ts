@@ -3,12 +3,13 @@ import { parseVersion } from "../../../src/address/version.ts";
 import { digestOf } from "../../../src/mirror/releases/evidence.ts";
 import { decide } from "../../../src/trust/decisions.ts";
 import type { Fate } from "../../scenes/failing-writes.ts";
-import { prepareMet, prepareUnasked } from "../../scenes/met-provider.ts";
 import {
   acme,
   freshness,
   makeSigners,
   MirrorScene,
+  prepareMet,
+  prepareUnasked,
 } from "../../scenes/mirror-in-process.ts";
 import { TestRegistry, writeChecksums } from "../../scenes/test-registry.ts";
 

@@ -3,8 +3,7 @@ import type { Settings } from "../world/settings.ts";
 import type { KeyName } from "../world/toy-keys.ts";
 import type { Contacts, Contact } from "./contacts.ts";
 import type { Decided } from "./decided.ts";
-import type { FirstServed } from "./first-served.ts";
-import type { Shown, ShownText } from "./shown.ts";
+import type { FirstServed, Shown, ShownText } from "./history.ts";
 
 /** Why a signer may count for a release. */
 export type Reason =
@@ -88,7 +87,7 @@ function isSurelyExcused(known: Known, signed: SignedText): boolean {
   const texts = shown.of(signed).filter(({ wasAcceptable }) => wasAcceptable);
   return (
     texts.every(({ signed: { signer } }) => signer === undefined) &&
-    !first.isSigned(signed) &&
+    !first.wasBy("signers", signed) &&
     possible.every(({ versions }) => versions.has(signed.version))
   );
 }
@@ -99,7 +98,7 @@ export function isKeptUnsigned(
   { digests, ...name }: SignedText,
 ): boolean {
   return (
-    first.isUnsigned(name) &&
+    first.wasBy("nobody", name) &&
     contacts
       .of(name.type)
       .every(
@@ -152,7 +151,7 @@ function findUnsigned(known: Known, signed: SignedText): Reason | undefined {
   const { type, version } = signed;
   if (settings.signatures === "off") return "signatures-off";
   if (settings.signatures === "required") return undefined;
-  if (first.isSigned(signed)) return undefined;
+  if (first.wasBy("signers", signed)) return undefined;
   const possible = contacts.of(type);
   const wasThere = possible.some(({ versions }) => versions.has(version));
   const isUnsigned =

@@ -1,4 +1,14 @@
-import type { KeyName } from "../world/toy-keys.ts";
+import { newestFirst, parseVersion } from "../../../src/address/version.ts";
+import { isPrerelease } from "../../../src/address/version-constraint.ts";
+import type { SignedText } from "../world/documents.ts";
+import type { Offer, Registry } from "../world/registry.ts";
+import type { Settings } from "../world/settings.ts";
+import {
+  decideToySignature,
+  isStrict,
+  readKeyBlock,
+  type KeyName,
+} from "../world/toy-keys.ts";
 
 /** Provider as a registry or a bundle showed it at one moment. */
 export interface Contact {
@@ -22,12 +32,8 @@ export class Contacts {
   readonly #certain = new Set<string>();
   readonly #firstKeys = new Set<KeyName | undefined>();
   #isKnown = false;
-  #revision = 0;
-
   /** Differs after each change of what is certain. */
-  get revision(): number {
-    return this.#revision;
-  }
+  revision = 0;
 
   /** Notes what the mirror may have made contact by. */
   note(type: string, contact: Contact | undefined, hasApproved: boolean): void {
@@ -40,7 +46,7 @@ export class Contacts {
 
   /** Notes that the mirror answered for a provider, so that contact was made. */
   settle(type: string): void {
-    if (!this.#certain.has(type)) this.#revision++;
+    if (!this.#certain.has(type)) this.revision++;
     this.#certain.add(type);
     this.#isKnown = true;
   }
@@ -68,4 +74,114 @@ export class Contacts {
   mayBeFirst(key: KeyName): boolean {
     return this.#firstKeys.has(key);
   }
+}
+
+/** Offer as a client of the registry sees it. */
+export interface ShownOffer {
+  readonly signed: SignedText;
+  readonly isVerified: boolean;
+  /** Signers that the blocks take back. */
+  readonly takenBack: readonly (KeyName | undefined)[];
+  /** Signers whose blocks are good. */
+  readonly good: readonly (KeyName | undefined)[];
+}
+
+export function showOffer(
+  { signed, blocks }: Offer,
+  { signatures, profile }: Settings,
+  now: Date,
+): ShownOffer {
+  const { signature, sha256sums } = signed;
+  const isExcused =
+    signatures === "off" ||
+    (signatures === "when-published" && blocks.length === 0);
+  const isSigned =
+    signature !== undefined &&
+    decideToySignature(Buffer.from(signature).toString(), sha256sums, blocks, {
+      profile,
+      now,
+    }).accepted;
+  const keys = blocks.flatMap((block) => readKeyBlock(block) ?? []);
+  /** Signatures of a revoked key, and where it counts of an expired one, no longer hold. */
+  const listed = (isBack: boolean) =>
+    keys
+      .filter(({ state }) => {
+        const isExpired = state === "expired" && isStrict(profile);
+        return (state === "revoked" || isExpired) === isBack;
+      })
+      .map(({ name }) => name);
+  return {
+    // An exemption takes the document alone.
+    signed: isExcused
+      ? { ...signed, signer: undefined, signature: undefined }
+      : signed,
+    isVerified: isExcused || isSigned,
+    takenBack: listed(true),
+    good: listed(false),
+  };
+}
+
+/** Finds what first contact would see now; a failing list is replaced by the last one. */
+export function showContact(
+  registry: Registry,
+  type: string,
+  settings: Settings,
+  now: Date,
+  remembered: readonly string[],
+): Contact | undefined {
+  const isGuess = registry.findFault("list", { type, version: "" });
+  const listed = isGuess ? remembered : registry.listVersions(type);
+  for (const version of orderReleases(listed)) {
+    const name = { type, version };
+    const offer = registry.findOffer(name);
+    const fault =
+      registry.findFault("release", name) ?? registry.findFault("sums", name);
+    const shown = offer && showOffer(offer, settings, now);
+    if (fault !== undefined || !offer || !shown?.isVerified) continue;
+    return {
+      versions: new Set(listed),
+      published: new Set(listKeys(offer)),
+      key: shown.signed.signer,
+      at: now.getTime(),
+      isGuess: isGuess !== undefined,
+    };
+  }
+  return undefined;
+}
+
+/** Shows what first contact by a bundle finds of a provider in it; undefined where nothing verifies. */
+export function showBundle(
+  offers: readonly Offer[],
+  type: string,
+  settings: Settings,
+  now: Date,
+): Contact | undefined {
+  const verified = offers.filter(
+    (offer) =>
+      offer.signed.type === type && showOffer(offer, settings, now).isVerified,
+  );
+  const versions = verified.map(({ signed }) => signed.version);
+  const [version] = orderReleases(versions);
+  const newest = verified.find(({ signed }) => signed.version === version);
+  return (
+    newest && {
+      versions: new Set(versions),
+      published: new Set(verified.flatMap(listKeys)),
+      key: showOffer(newest, settings, now).signed.signer,
+      at: now.getTime(),
+    }
+  );
+}
+
+function listKeys({ blocks }: Offer): readonly KeyName[] {
+  return blocks.flatMap((block) => readKeyBlock(block)?.name ?? []);
+}
+
+/** Releases before prereleases, newest first. */
+function orderReleases(versions: readonly string[]): readonly string[] {
+  const ordered = newestFirst(versions.map(parseVersion));
+  return [
+    ...ordered.filter((version) => !isPrerelease(version)),
+    ...ordered.filter(isPrerelease),
+  ];
 }

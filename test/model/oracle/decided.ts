@@ -1,15 +1,13 @@
-import type { ReleaseName } from "../world/documents.ts";
+import { nameOfRelease, type ReleaseName } from "../world/documents.ts";
 import type { KeyName } from "../world/toy-keys.ts";
 
-/** Scope of a key decision, as operators name it. */
+/** Scope of a key decision, as operators name it; undefined: the whole namespace, every version. */
 export interface Scope {
-  /** Undefined: the whole namespace. */
   readonly type: string | undefined;
-  /** Undefined: every version. */
   readonly version: string | undefined;
 }
 
-export type KeyState = "approved" | "revoked" | "undecided";
+type KeyState = "approved" | "revoked" | "undecided";
 
 interface DecidedKey extends Scope {
   readonly key: KeyName;
@@ -17,21 +15,13 @@ interface DecidedKey extends Scope {
   readonly possible: ReadonlySet<KeyState>;
 }
 
-interface DecidedContent extends ReleaseName {
-  readonly sha256sums: string;
-  readonly possible: ReadonlySet<boolean>;
-}
-
 /** Decisions of operators as the commands confirmed them. */
 export class Decided {
-  #keys: readonly DecidedKey[] = [];
-  #contents: readonly DecidedContent[] = [];
-  #revision = 0;
-
+  readonly #keys = new Map<string, DecidedKey>();
+  /** Whether contents may be approved, by release and SHA-256 of SHA256SUMS. */
+  readonly #contents = new Map<string, Map<string, ReadonlySet<boolean>>>();
   /** Differs after each decision. */
-  get revision(): number {
-    return this.#revision;
-  }
+  revision = 0;
 
   /** `isCertain` is false where the command died before it could confirm. */
   decideKey(
@@ -40,32 +30,28 @@ export class Decided {
     state: KeyState,
     isCertain: boolean,
   ): void {
-    this.#revision++;
-    const isSame = (one: DecidedKey) =>
-      one.key === key && one.type === type && one.version === version;
-    const before = this.#keys.find(isSame)?.possible ?? new Set(["undecided"]);
+    this.revision++;
+    const id = `${key} ${type} ${version}`;
+    const before = this.#keys.get(id)?.possible ?? ["undecided" as const];
     const possible = new Set(isCertain ? [state] : [...before, state]);
-    const decided = { key, type, version, possible } as DecidedKey;
-    this.#keys = [...this.#keys.filter((one) => !isSame(one)), decided];
+    this.#keys.set(id, { key, type, version, possible });
   }
 
   decideContent(
-    { type, version }: ReleaseName,
+    name: ReleaseName,
     sha256sums: string,
     isApproved: boolean,
     isCertain: boolean,
   ): void {
-    this.#revision++;
-    const isSame = (one: DecidedContent) =>
-      one.type === type &&
-      one.version === version &&
-      one.sha256sums === sha256sums;
-    const before = this.#contents.find(isSame)?.possible ?? new Set([false]);
-    const possible = new Set(
-      isCertain ? [isApproved] : [...before, isApproved],
-    );
-    const decided = { type, version, sha256sums, possible };
-    this.#contents = [...this.#contents.filter((one) => !isSame(one)), decided];
+    this.revision++;
+    const id = nameOfRelease(name);
+    const contents =
+      this.#contents.get(id) ?? new Map<string, ReadonlySet<boolean>>();
+    const before = contents.get(sha256sums) ?? [false];
+    const possible = isCertain ? [isApproved] : [...before, isApproved];
+    contents.delete(sha256sums);
+    contents.set(sha256sums, new Set(possible));
+    this.#contents.set(id, contents);
   }
 
   /** True where the key may be in this state for the release. */
@@ -83,20 +69,19 @@ export class Decided {
   }
 
   /** Lists the digests of contents that may be approved for a release. */
-  listApproved({ type, version }: ReleaseName): readonly string[] {
-    return this.#contents
-      .filter((one) => one.type === type && one.version === version)
-      .filter(({ possible }) => possible.has(true))
-      .map(({ sha256sums }) => sha256sums);
+  listApproved(name: ReleaseName): readonly string[] {
+    return [...(this.#contents.get(nameOfRelease(name)) ?? [])]
+      .filter(([, possible]) => possible.has(true))
+      .map(([sha256sums]) => sha256sums);
   }
 
   /** True when any key of the namespace may have been approved. */
   get hasApproved(): boolean {
-    return this.#keys.some(({ possible }) => possible.has("approved"));
+    return this.#keys.values().some(({ possible }) => possible.has("approved"));
   }
 
   #covering(key: KeyName, name: ReleaseName): readonly DecidedKey[] {
-    return this.#keys.filter(
+    return [...this.#keys.values()].filter(
       (one) =>
         one.key === key &&
         (one.type === undefined || one.type === name.type) &&

@@ -1,16 +1,21 @@
-import { Contacts, type Contact } from "./contacts.ts";
-import { Decided } from "./decided.ts";
-import { Doubts } from "./doubts.ts";
 import { findReason, type Known, type Reason } from "./acceptance.ts";
-import { FirstServed, type ServedArchive } from "./first-served.ts";
-import { Shown, type ShownText } from "./shown.ts";
-import { showBundle, showContact, showOffer } from "./snapshot.ts";
-import { TakenBack } from "./taken-back.ts";
+import {
+  Contacts,
+  showBundle,
+  showContact,
+  showOffer,
+  type Contact,
+} from "./contacts.ts";
+import { Decided } from "./decided.ts";
+import { FirstServed, Shown, type ShownText, TakenBack } from "./history.ts";
 import { Violation } from "./violation.ts";
 import type { Face } from "../world/answers.ts";
-import { versions, type ReleaseName } from "../world/documents.ts";
-import type { MemoryMachine } from "../world/memory-machine.ts";
-import { nameOfRelease } from "../world/publisher.ts";
+import {
+  nameOfRelease,
+  versions,
+  type ReleaseName,
+} from "../world/documents.ts";
+import type { MemoryMachine } from "../world/mirror-process.ts";
 import type { Offer } from "../world/registry.ts";
 import { modelTimes, type Settings } from "../world/settings.ts";
 import {
@@ -19,6 +24,13 @@ import {
   keyNames,
   type KeyName,
 } from "../world/toy-keys.ts";
+
+/** Something that a client was given. */
+interface ServedArchive extends ReleaseName {
+  readonly face: Face;
+  readonly platform: string;
+  readonly sha256: string;
+}
 
 /** Acceptances that operators hear of, unless the key was published at first contact. */
 const alarming: ReadonlySet<Reason> = new Set([
@@ -35,7 +47,6 @@ export class Oracle implements Known {
   readonly contacts = new Contacts();
   readonly shown = new Shown();
   readonly first = new FirstServed();
-  readonly doubts = new Doubts();
   readonly firstSigners = new Map<string, KeyName>();
   readonly signedBefore = new Set<string>();
   readonly #machine: MemoryMachine;
@@ -50,12 +61,26 @@ export class Oracle implements Known {
     { readonly noted: string; readonly settings: Settings }
   >();
   #failedAt = -Infinity;
+  /** Until when a process cannot know how old its records are: it was started after the wall clock was set back, and takes them for younger by that much. */
+  #inDoubtUntil = -Infinity;
+  #steppedUntil = -Infinity;
   /** True once a process died, which may have cost an alarm. */
   hasCrashed = false;
 
   constructor(machine: MemoryMachine, settings: Settings) {
     this.#machine = machine;
     this.settings = settings;
+  }
+
+  /** Notes that the wall clock was set. */
+  noteStep(milliseconds: number): void {
+    const now = Math.max(this.#steppedUntil, this.#machine.clock.monotonic());
+    if (milliseconds < 0) this.#steppedUntil = now - milliseconds;
+  }
+
+  /** Notes that a process was started again. */
+  noteStart(): void {
+    this.#inDoubtUntil = this.#steppedUntil;
   }
 
   /** Notes what the registry shows of a provider to a client that asks now. */
@@ -103,11 +128,12 @@ export class Oracle implements Known {
     const shown = offer && showOffer(offer, this.settings, wall);
     if (shown !== undefined) this.shown.note(shown.signed, shown.isVerified);
     for (const { signed } of this.shown.of(name)) {
+      const signer = this.#takenBack.of(name, signed.signer);
       const isTakenBack = shown?.takenBack.includes(signed.signer) ?? false;
-      const now = clock.monotonic();
-      this.#takenBack.note(name, signed.signer, isTakenBack, now);
-      if (shown?.good.includes(signed.signer))
-        this.#takenBack.noteGood(name, signed.signer);
+      const since = signer.since ?? clock.monotonic();
+      signer.since = isTakenBack ? since : undefined;
+      signer.wasEver ||= isTakenBack;
+      if (shown?.good.includes(signed.signer)) signer.isKnown = false;
     }
   }
 
@@ -115,7 +141,7 @@ export class Oracle implements Known {
     for (const text of this.shown.of(name))
       text.wasAcceptable ||=
         findReason(this, text) !== undefined &&
-        !this.#takenBack.isKnown(name, text.signed.signer);
+        !this.#takenBack.of(name, text.signed.signer).isKnown;
   }
 
   /** Notes that a mirror that asked for a release at `since` has answered: it knows what is taken back. */
@@ -124,7 +150,7 @@ export class Oracle implements Known {
     if (isStrict(this.settings.profile)) return;
     for (const text of this.shown.of(name))
       if (this.isTakenBack(text, since))
-        this.#takenBack.noteKnown(name, text.signed.signer);
+        this.#takenBack.of(name, text.signed.signer).isKnown = true;
   }
 
   /** True where the registry publishes the signer as good now, or never took it back. */
@@ -133,16 +159,16 @@ export class Oracle implements Known {
     const { keys } = this.#machine.registry.publisher;
     return (
       (signer !== undefined && keys.includes(signer)) ||
-      !this.#takenBack.wasEver(signed, signer)
+      !this.#takenBack.of(signed, signer).wasEver
     );
   }
 
   /** True while the registry takes back what this signer signed of a release, for long enough that a mirror that asks now knows. */
   isTakenBack({ signed }: ShownText, now: number): boolean {
-    const since = this.#takenBack.findSince(signed, signed.signer);
+    const { since } = this.#takenBack.of(signed, signed.signer);
     return (
       since !== undefined &&
-      now - Math.max(since, this.doubts.until) > modelTimes.noticed &&
+      now - Math.max(since, this.#inDoubtUntil) > modelTimes.noticed &&
       this.isAnswering(signed.type)
     );
   }
@@ -220,7 +246,7 @@ export class Oracle implements Known {
       const { signed } = text;
       const holds =
         !(asksNow && this.isTakenBack(text, since)) &&
-        !this.#takenBack.isKnown(signed, signed.signer);
+        !this.#takenBack.of(signed, signed.signer).isKnown;
       return reason && holds ? [{ reason, text }] : [];
     });
   }

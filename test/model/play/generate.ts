@@ -2,10 +2,9 @@ import { randomFrom } from "../random.ts";
 import type { Action, Lie, LyingContent, OfferLie } from "../world/actions.ts";
 import { platforms, types, versions } from "../world/documents.ts";
 import type { Ask } from "../world/mirror-process.ts";
-import { modelTimes } from "../world/settings.ts";
+import { modelTimes, type WorldName } from "../world/settings.ts";
 import { attackers, type KeyName, type KeyState } from "../world/toy-keys.ts";
 import { prepare } from "./prepared.ts";
-import type { WorldName } from "./worlds.ts";
 
 const contents: readonly LyingContent[] = [
   ...(["other", "same", "wider", "narrower", "mixed"] as const),

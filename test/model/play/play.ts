@@ -5,7 +5,8 @@ import { formatAction, type Action } from "../world/actions.ts";
 import { listWords, spell } from "./exhaustive.ts";
 import { generate } from "./generate.ts";
 import { perform } from "./perform.ts";
-import { openWorld, worldOf, type WorldName } from "./worlds.ts";
+import { worldNames, type WorldName } from "../world/settings.ts";
+import { World } from "../world/world.ts";
 
 /** Something to play, and what `--replay` calls it. */
 interface Sequence {
@@ -111,7 +112,7 @@ function makeSequence(
   asked: WorldName | undefined,
   steps: number,
 ): Sequence {
-  const world = asked ?? worldOf(seed);
+  const world = asked ?? worldNames[seed % worldNames.length] ?? "online";
   return { name: `${seed}`, world, actions: generate(seed, world, steps) };
 }
 
@@ -172,7 +173,7 @@ export async function play(
   actions: readonly Action[],
   log?: (line: string) => void,
 ) {
-  const world = openWorld(name);
+  const world = new World(name);
   const { stackTraceLimit } = Error;
   // Traces are a tenth of the cost; what is shown has them.
   if (log === undefined) Error.stackTraceLimit = 0;
@@ -190,7 +191,7 @@ export async function play(
       }
     return undefined;
   } finally {
-    world.rim.close();
+    world.close();
     Error.stackTraceLimit = stackTraceLimit;
   }
 }

@@ -1,8 +1,7 @@
-import type { CrashPoint } from "./life.ts";
 import type { Ask } from "./mirror-process.ts";
-import type { FaultPlace, Fault } from "./registry.ts";
+import type { CrashPoint } from "./records.ts";
+import type { Fault, FaultPlace, Making } from "./registry.ts";
 import type { ReleaseName } from "./documents.ts";
-import type { Making } from "./publisher.ts";
 import type { KeyName, KeyState } from "./toy-keys.ts";
 import type { Settings } from "./settings.ts";
 

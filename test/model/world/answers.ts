@@ -1,5 +1,5 @@
 import { Violation } from "../oracle/violation.ts";
-import { DiskFull } from "./memory-records.ts";
+import { DiskFull } from "./records.ts";
 import {
   isFailure,
   isOriginFailure,

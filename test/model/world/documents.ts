@@ -8,6 +8,10 @@ export interface ReleaseName {
   readonly version: string;
 }
 
+export function nameOfRelease({ type, version }: ReleaseName): string {
+  return `${type}@${version}`;
+}
+
 /** SHA-256 of each archive, by OS_ARCH. */
 export type Digests = Readonly<Record<string, string>>;
 

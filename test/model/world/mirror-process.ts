@@ -1,35 +1,57 @@
 import { hash } from "node:crypto";
+import { formatArchiveName } from "../../../src/address/archive-name.ts";
 import { isSha256, type Sha256 } from "../../../src/address/hash.ts";
 import type { Hostname } from "../../../src/address/hostname.ts";
-import { parsePlatform } from "../../../src/address/platform.ts";
-import { providerAddress } from "../../../src/address/provider-address.ts";
-import { parseVersion } from "../../../src/address/version.ts";
+import {
+  formatPlatform,
+  parsePlatform,
+  type Platform,
+} from "../../../src/address/platform.ts";
+import {
+  type ProviderAddress,
+  providerAddress,
+} from "../../../src/address/provider-address.ts";
+import { parseVersion, type Version } from "../../../src/address/version.ts";
 import { failure } from "../../../src/errors/index.ts";
 import type { Archives } from "../../../src/mirror/archives/archives.ts";
-import type { BundleFile } from "../../../src/mirror/bundles/bundle-file.ts";
+import {
+  type BundledRelease,
+  type BundleFile,
+  formatProof,
+} from "../../../src/mirror/bundles/bundle-file.ts";
 import {
   importBundle,
   type ImportParts,
 } from "../../../src/mirror/bundles/import-bundle.ts";
-import {
-  formatProof,
-  type BundledRelease,
-} from "../../../src/mirror/bundles/bundle-file.ts";
 import { ProviderChanges } from "../../../src/mirror/cache/provider-changes.ts";
 import type { AdmittedRelease } from "../../../src/mirror/providers/provider-mirror.ts";
 import type { Notebook } from "../../../src/mirror/trust/trust-events.ts";
 import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
+import type {
+  OriginChecksums,
+  ProviderOrigin,
+} from "../../../src/origin/registries/provider-origin.ts";
+import {
+  unlabelled,
+  type OriginPackage,
+  type OriginVersions,
+} from "../../../src/origin/registries/registry-answers.ts";
 import type { AuditLog } from "../../../src/store/database/audit-log.ts";
+import type { AuditEntry } from "../../../src/telemetry/audit-entry.ts";
 import type { Alarms } from "../../../src/telemetry/alarms.ts";
-import { composeProviders } from "../../scenes/composed-mirror.ts";
-import { makeAddresses } from "../../scenes/same-addresses.ts";
+import { TestClock } from "../../fakes/clock.ts";
+import {
+  composeProviders,
+  makeAddresses,
+} from "../../scenes/composed-mirror.ts";
 import { readFailure, type Answer, type Face } from "./answers.ts";
-import { digestOfDocument, type ReleaseName } from "./documents.ts";
-import { Life } from "./life.ts";
-import type { MemoryMachine } from "./memory-machine.ts";
-import { MemoryRecords } from "./memory-records.ts";
-import type { Offer } from "./registry.ts";
-import { ScriptedOrigin } from "./scripted-origin.ts";
+import {
+  digestOfDocument,
+  type ReleaseName,
+  type SignedText,
+} from "./documents.ts";
+import { Life, MemoryDisk, MemoryRecords } from "./records.ts";
+import type { FaultPlace, Offer, Registry } from "./registry.ts";
 import {
   hostname,
   modelTimes,
@@ -38,6 +60,23 @@ import {
   type Settings,
 } from "./settings.ts";
 import { toyJudge } from "./toy-keys.ts";
+
+/** A machine that is modelled whole. */
+export class MemoryMachine {
+  readonly clock = new TestClock();
+  readonly disk = new MemoryDisk();
+  /** Alarms as they were raised. */
+  readonly alarms: {
+    readonly kind: string;
+    readonly facts: Readonly<Record<string, unknown>>;
+  }[] = [];
+  readonly audit: AuditEntry[] = [];
+  readonly registry: Registry;
+
+  constructor(registry: Registry) {
+    this.registry = registry;
+  }
+}
 
 /** Request of a client. */
 export interface Ask extends ReleaseName {
@@ -151,7 +190,7 @@ export function composeTrust(machine: MemoryMachine, life: Life) {
   records.listen(() => trust.forget());
   const audit = {
     record: async (
-      entry: (typeof machine.audit)[number],
+      entry: AuditEntry,
       { durable }: { readonly durable: boolean },
     ) => {
       if (machine.disk.isFull && durable)
@@ -204,4 +243,104 @@ function makeBundle(offers: readonly Offer[]): BundleFile {
     readProof: (sha256: string) => Promise.resolve(proofs.get(sha256)),
   };
   return bundle as unknown as BundleFile;
+}
+
+/** Turns that an answer takes at most in a burst. */
+const slowest = 24;
+
+const base = "https://registry.example/";
+
+/** A registry as one process asks it. */
+class ScriptedOrigin implements ProviderOrigin {
+  readonly #registry: Registry;
+  readonly #life: Life;
+  readonly #named = new Map<string, SignedText>();
+
+  constructor(registry: Registry, life: Life) {
+    this.#registry = registry;
+    this.#life = life;
+  }
+
+  async listVersions({ type }: ProviderAddress): Promise<OriginVersions> {
+    await this.#life.wait(slowest);
+    this.#expect("list", type, "");
+    const versions = this.#registry.listVersions(type).map((version) => {
+      const offer = this.#registry.findOffer({ type, version });
+      return {
+        version: parseVersion(version),
+        protocols: ["5.0"],
+        platforms:
+          offer && Object.keys(offer.signed.digests).map(parsePlatform),
+      };
+    });
+    if (versions.length === 0) throw failure("not-found", type);
+    return { versions, warnings: [] };
+  }
+
+  async findPackage(
+    address: ProviderAddress,
+    version: Version,
+    platform: Platform,
+  ): Promise<OriginPackage> {
+    await this.#life.wait(slowest);
+    const { type } = address;
+    this.#expect("release", type, version);
+    const offer = this.#registry.findOffer({ type, version });
+    const sha256 = offer?.signed.digests[formatPlatform(platform)];
+    if (offer === undefined || sha256 === undefined)
+      throw failure("not-found", `${type} ${version}`);
+    const { signed, blocks } = offer;
+    const { sha256sums, signer, signedAt, signature } = signed;
+    const url = new URL(`${sha256sums}-${signer}-${signedAt}`, base);
+    this.#named.set(url.href, signed);
+    const shasum = sha256 as Sha256;
+    const downloadUrl = new URL(shasum, base);
+    return {
+      filename: formatArchiveName(address, version, platform),
+      ...{ downloadUrl, shasum, places: new Map([[shasum, downloadUrl]]) },
+      checksums: {
+        url,
+        signatureUrl: signature && new URL(`${url.href}.sig`),
+      },
+      signingKeys: blocks,
+      keyLabels: blocks.map(() => unlabelled),
+      protocols: ["5.0"],
+    };
+  }
+
+  async findAnyPackage(
+    address: ProviderAddress,
+    version: Version,
+  ): Promise<OriginPackage> {
+    const { type } = address;
+    const offer = this.#registry.findOffer({ type, version });
+    const [platform = "linux_amd64"] = Object.keys(offer?.signed.digests ?? {});
+    return this.findPackage(address, version, parsePlatform(platform));
+  }
+
+  /** Answers with the document that the look-up named, even if the offer has changed. */
+  async fetchChecksums({ checksums }: OriginPackage): Promise<OriginChecksums> {
+    await this.#life.wait(slowest);
+    const signed = this.#named.get(checksums.url.href);
+    if (signed === undefined) throw failure("origin-status", base, 404);
+    this.#expect("sums", signed.type, signed.version);
+    const { text, signature } = signed;
+    return { document: Buffer.from(text), signature };
+  }
+
+  openArchive(): Promise<never> {
+    return Promise.reject(
+      failure("origin-unreachable", base, "no bytes are modelled"),
+    );
+  }
+
+  /** Throws as a client of a real registry does where this one fails. */
+  #expect(place: FaultPlace, type: string, version: string): void {
+    const fault = this.#registry.findFault(place, { type, version });
+    if (fault === "down")
+      throw failure("origin-unreachable", base, "ECONNREFUSED");
+    if (fault === "gone" && place === "sums")
+      throw failure("origin-status", base, 404);
+    if (fault === "gone") throw failure("not-found", `${type} ${version}`);
+  }
 }

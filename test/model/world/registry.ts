@@ -1,19 +1,103 @@
 import { parseVersion, newestFirst } from "../../../src/address/version.ts";
-import type { ReleaseName, SignedText } from "./documents.ts";
-import { nameOfRelease, type Publisher } from "./publisher.ts";
+import type { Lie, OfferLie } from "./actions.ts";
+import {
+  digestOfArchive,
+  digestOfDocument,
+  nameOfRelease,
+  platforms,
+  sign,
+  versions,
+  writeChecksums,
+  type Digests,
+  type ReleaseName,
+  type SignedText,
+} from "./documents.ts";
 import { formatKeyBlock, type KeyName, type KeyState } from "./toy-keys.ts";
+
+const [linux, windows, darwin] = platforms;
+const month = 30 * 86_400_000;
+
+/** What a publisher does with a release. */
+export type Making = "publish" | "recreate" | "widen" | "sign-again";
+
+/** The honest side: what a publisher made, with its own keys, in the order in which it was made. */
+export class Publisher {
+  readonly #releases = new Map<string, readonly SignedText[]>();
+  /** Key that signs now; undefined while the publisher does not sign. */
+  signer: KeyName | undefined;
+  /** Keys that the publisher has the registry publish. */
+  keys: readonly KeyName[];
+  /** Differs after each change. */
+  revision = 0;
+
+  constructor(signer: KeyName | undefined) {
+    this.signer = signer;
+    this.keys = signer === undefined ? [] : [signer];
+  }
+
+  /** Lists everything that was made of a release, the current one last. */
+  listMade(name: ReleaseName): readonly SignedText[] {
+    return this.#releases.get(nameOfRelease(name)) ?? [];
+  }
+
+  /** Finds what the publisher wants the registry to offer. */
+  findCurrent(name: ReleaseName): SignedText | undefined {
+    return this.listMade(name).at(-1);
+  }
+
+  listVersions(type: string): readonly string[] {
+    return [...this.#releases.values()]
+      .flatMap((made) => made.at(-1) ?? [])
+      .filter((signed) => signed.type === type)
+      .map(({ version }) => version);
+  }
+
+  /**
+   * Makes a release that does not exist yet, or of one that exists other archives, one more, or another signature with the key of today;
+   * `extra` makes that another text.
+   */
+  make(kind: Making, name: ReleaseName, now: number, extra = ""): void {
+    const current = this.findCurrent(name);
+    if ((current === undefined) !== (kind === "publish")) return;
+    this.revision++;
+    const made = this.listMade(name);
+    const label = `K ${nameOfRelease(name)}`;
+    const isNew = kind === "publish" || kind === "recreate";
+    const digests: Digests = {
+      ...(isNew
+        ? {
+            [linux]: digestOfArchive(`${label} ${linux} ${made.length}`),
+            [windows]: digestOfArchive(`${label} ${windows} ${made.length}`),
+          }
+        : current?.digests),
+      ...(kind === "widen" && {
+        [darwin]: digestOfArchive(`${label} ${darwin}`),
+      }),
+    };
+    const again = kind === "sign-again" ? extra : "";
+    const checksums = writeChecksums(name, digests, again);
+    const signed = sign(checksums, this.signer, now);
+    this.#releases.set(nameOfRelease(name), [...made, signed]);
+  }
+
+  /** Signs with another key from now on, and publishes it beside the others. */
+  rotate(key: KeyName): void {
+    this.revision++;
+    this.signer = key;
+    this.keys = [...new Set([...this.keys, key])];
+  }
+
+  /** Publishes only the key that signs now. */
+  retireOldKeys(): void {
+    this.revision++;
+    if (this.signer !== undefined) this.keys = [this.signer];
+  }
+}
 
 /** A document that the registry offers, with the key blocks that it publishes for it. */
 export interface Offer {
   readonly signed: SignedText;
   readonly blocks: readonly string[];
-}
-
-/** Something else than the publisher made, under the name of a release. */
-export interface LyingOffer {
-  readonly signed: SignedText;
-  /** Blocks of the publisher's keys are published beside it, or not. */
-  readonly keys: "beside" | "instead";
 }
 
 /** Fault of an origin: 404 or no answer. */
@@ -25,12 +109,12 @@ export type FaultPlace = "list" | "release" | "sums";
 /** Answers with the publisher's releases, or with lies in their place. */
 export class Registry {
   readonly publisher: Publisher;
-  readonly #offers = new Map<string, LyingOffer>();
+  /** What else than the publisher made is offered; blocks of the publisher's keys are published beside it, or not. */
+  readonly #offers = new Map<string, readonly [SignedText, OfferLie["keys"]]>();
   readonly #hidden = new Set<string>();
   readonly #keys = new Map<KeyName, KeyState | "absent">();
   readonly #faults = new Map<string, Fault>();
-  /** True while nothing answers. */
-  isDown = false;
+  #isDown = false;
   /** Counted up with each lie, and where one ends. */
   changes = 0;
 
@@ -38,8 +122,35 @@ export class Registry {
     this.publisher = publisher;
   }
 
-  offer(name: ReleaseName, offer: LyingOffer): void {
-    this.#offers.set(nameOfRelease(name), offer);
+  /** Lies to its clients, or stops; `now` is the wall clock. */
+  lie(lie: Lie, now: number): void {
+    this.changes++;
+    switch (lie.kind) {
+      case "offer":
+        this.#offers.set(nameOfRelease(lie), [this.forge(lie, now), lie.keys]);
+        break;
+      case "replay": {
+        const made = this.publisher.listMade(lie);
+        const earlier = made[lie.which % Math.max(1, made.length)];
+        if (earlier !== undefined)
+          this.#offers.set(nameOfRelease(lie), [earlier, "beside"]);
+        break;
+      }
+      case "keys":
+        this.#keys.set(lie.key, lie.state);
+        break;
+      case "hide":
+        this.#hidden.add(nameOfRelease(lie));
+        break;
+      case "fail":
+        this.#faults.set(placeOf(lie.place, lie), lie.fault);
+        break;
+      case "down":
+        this.#isDown = true;
+        break;
+      case "heal":
+        this.heal();
+    }
   }
 
   withdraw(name: ReleaseName): void {
@@ -47,36 +158,22 @@ export class Registry {
     this.#offers.delete(nameOfRelease(name));
   }
 
-  hide(name: ReleaseName): void {
-    this.#hidden.add(nameOfRelease(name));
-  }
-
-  publishKey(key: KeyName, state: KeyState | "absent"): void {
-    this.#keys.set(key, state);
-  }
-
-  fail(place: FaultPlace, name: ReleaseName, fault: Fault): void {
-    this.#faults.set(placeOf(place, name), fault);
-  }
-
   /** Ends all lies and faults: what is offered is what the publisher made. */
   heal(): void {
     this.changes++;
-    this.#offers.clear();
-    this.#hidden.clear();
-    this.#keys.clear();
-    this.#faults.clear();
-    this.isDown = false;
+    for (const lies of [this.#offers, this.#hidden, this.#keys, this.#faults])
+      lies.clear();
+    this.#isDown = false;
   }
 
   findFault(place: FaultPlace, name: ReleaseName): Fault | undefined {
-    return this.isDown ? "down" : this.#faults.get(placeOf(place, name));
+    return this.#isDown ? "down" : this.#faults.get(placeOf(place, name));
   }
 
   /** True while all answers about a provider can be had. */
   answers(type: string): boolean {
     return (
-      !this.isDown &&
+      !this.#isDown &&
       this.#faults.keys().every((key) => !key.includes(` ${type}@`))
     );
   }
@@ -84,8 +181,8 @@ export class Registry {
   /** Lists the versions that are offered, newest first. */
   listVersions(type: string): readonly string[] {
     const lying = [...this.#offers.values()]
-      .filter(({ signed }) => signed.type === type)
-      .map(({ signed }) => signed.version);
+      .filter(([signed]) => signed.type === type)
+      .map(([signed]) => signed.version);
     const all = new Set([...this.publisher.listVersions(type), ...lying]);
     const shown = [...all].filter(
       (version) => !this.#hidden.has(nameOfRelease({ type, version })),
@@ -96,28 +193,70 @@ export class Registry {
   findOffer(name: ReleaseName): Offer | undefined {
     const key = nameOfRelease(name);
     if (this.#hidden.has(key)) return undefined;
-    const lie = this.#offers.get(key);
-    if (lie !== undefined)
-      return { signed: lie.signed, blocks: this.#blocksOf(lie) };
-    const signed = this.publisher.findCurrent(name);
-    return signed && { signed, blocks: this.#ownBlocks() };
-  }
-
-  #ownBlocks(): readonly string[] {
-    return this.publisher.keys.flatMap((name) => {
+    const own = this.publisher.keys.flatMap((name) => {
       const state = this.#keys.get(name) ?? "valid";
       return state === "absent" ? [] : [formatKeyBlock({ name, state })];
     });
+    const [signed, keys] = this.#offers.get(key) ?? [
+      this.publisher.findCurrent(name),
+      "own",
+    ];
+    if (signed === undefined) return undefined;
+    const { signer } = signed;
+    if (keys === "own") return { signed, blocks: own };
+    const blocks = keys === "beside" ? own : [];
+    const isPublished =
+      keys === "beside" && signer && this.publisher.keys.includes(signer);
+    return signer === undefined || isPublished
+      ? { signed, blocks }
+      : { signed, blocks: [...blocks, validBlock(signer)] };
   }
 
-  #blocksOf({ signed: { signer }, keys }: LyingOffer): readonly string[] {
-    const own = keys === "beside" ? this.#ownBlocks() : [];
-    if (signer === undefined || this.publisher.keys.includes(signer))
-      return keys === "beside" || signer === undefined
-        ? own
-        : [formatKeyBlock({ name: signer, state: "valid" })];
-    return [...own, formatKeyBlock({ name: signer, state: "valid" })];
+  /** Makes a document that the publisher did not make. */
+  forge(lie: OfferLie, now: number): SignedText {
+    const { type, version, content, signer, dated } = lie;
+    const checksums = writeChecksums(lie, this.#forgeDigests(lie));
+    const signedAt = dated === "now" ? now : now - month;
+    if (content !== "shared") return sign(checksums, signer, signedAt);
+    // One document over every version of a provider.
+    const parts = versions.map((version) => {
+      const one: OfferLie = { ...lie, version, content: "other" };
+      return writeChecksums(one, this.#forgeDigests(one)).text;
+    });
+    const text = parts.join("");
+    const sha256sums = digestOfDocument(Buffer.from(text));
+    const { digests } = checksums;
+    const shared = { type, version, digests, text, sha256sums };
+    return sign(shared, signer, signedAt);
   }
+
+  #forgeDigests(lie: OfferLie): Digests {
+    const evil = (platform: string) => {
+      const label = `E ${nameOfRelease(lie)} ${platform} ${lie.variant}`;
+      return digestOfArchive(label);
+    };
+    const honest = this.publisher.findCurrent(lie)?.digests;
+    const other = { [linux]: evil(linux), [windows]: evil(windows) };
+    if (honest === undefined) return other;
+    switch (lie.content) {
+      case "other":
+      case "shared":
+        return other;
+      // The publisher's archives, under a key that is not its own.
+      case "same":
+        return honest;
+      case "wider":
+        return { ...honest, [darwin]: evil(darwin) };
+      case "narrower":
+        return { [linux]: honest[linux] ?? evil(linux) };
+      case "mixed":
+        return { ...honest, [windows]: evil(windows) };
+    }
+  }
+}
+
+export function validBlock(name: KeyName): string {
+  return formatKeyBlock({ name, state: "valid" });
 }
 
 function placeOf(place: FaultPlace, { type, version }: ReleaseName): string {

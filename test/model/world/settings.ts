@@ -39,3 +39,37 @@ export function rulesOf({ offline, newKeys, pins }: Settings): AdmissionRules {
     pins: pins ? [{ pattern, fingerprints: pins.map(fingerprintOf) }] : [],
   };
 }
+
+const online = {
+  offline: false,
+  signatures: "required",
+  profile: "terraform",
+  newKeys: "accept-first",
+  pins: undefined,
+  signer: "K1",
+  processes: 1,
+} as const;
+
+/** Ways to run a mirror, in which sequences are played. */
+export const plans = {
+  online,
+  pins: { ...online, pins: ["K1"] },
+  accept: { ...online, newKeys: "accept" },
+  offline: { ...online, offline: true },
+  replicas: { ...online, processes: 2 },
+  unsigned: { ...online, signatures: "when-published", signer: undefined },
+} as const satisfies Readonly<
+  Record<
+    string,
+    Settings & {
+      /** Key that the publisher signs with at first; undefined: none. */
+      readonly signer: KeyName | undefined;
+      /** Processes that share one store. */
+      readonly processes: number;
+    }
+  >
+>;
+
+export type WorldName = keyof typeof plans;
+
+export const worldNames = Object.keys(plans) as readonly WorldName[];

@@ -1,65 +1,136 @@
+import { parseArgs } from "node:util";
+import { parseHostname } from "../../../src/address/hostname.ts";
+import {
+  parseReleaseSpec,
+  parseTrustScope,
+} from "../../../src/address/spec.ts";
+import {
+  decideContent,
+  decideKey,
+  type Deed,
+} from "../../../src/commands/trust/decide.ts";
+import { failure } from "../../../src/errors/index.ts";
+import { readPending } from "../../../src/mirror/trust/pending-decisions.ts";
 import type { RecordKey } from "../../../src/store/records/record-tables.ts";
+import { parseFingerprint } from "../../../src/verification/fingerprints.ts";
 import { Oracle } from "../oracle/oracle.ts";
-import type { Answer } from "./answers.ts";
-import { applyLie } from "./lies.ts";
-import type { Lie } from "./actions.ts";
+import { Violation } from "../oracle/violation.ts";
+import type { Action, Lie } from "./actions.ts";
+import { readFailure, readUnforeseen, type Answer } from "./answers.ts";
 import { types, versions, type ReleaseName } from "./documents.ts";
-import type { MemoryMachine } from "./memory-machine.ts";
-import type { MemoryRim } from "./memory-rim.ts";
-import type { Ask } from "./mirror-process.ts";
-import type { Publisher } from "./publisher.ts";
-import type { Registry } from "./registry.ts";
-import { modelTimes, namespace, type Settings } from "./settings.ts";
+import {
+  composeTrust,
+  type Imported,
+  MemoryMachine,
+  MirrorProcess,
+  type Ask,
+} from "./mirror-process.ts";
+import { type CrashPoint, Life } from "./records.ts";
+import { type Offer, Publisher, Registry } from "./registry.ts";
+import {
+  hostname,
+  modelTimes,
+  namespace,
+  plans,
+  rulesOf,
+  type Settings,
+  type WorldName,
+} from "./settings.ts";
 
-/** Everything that a sequence is played against. */
+/** Result of a `trust` command. */
+export interface Ran {
+  readonly answer: Answer;
+  readonly stdout: string;
+}
+
+/** What a sequence is played against: the real core and its rim in this process, over modelled storage, origins and clocks. */
 export class World {
-  readonly rim: MemoryRim;
+  readonly machine: MemoryMachine;
+  readonly registry: Registry;
+  readonly publisher: Publisher;
   readonly oracle: Oracle;
   readonly #spoilt: RecordKey[] = [];
+  readonly #processes: MirrorProcess[];
+  readonly #realNow = performance.now.bind(performance);
+  #commandCrash: CrashPoint | undefined;
   settings: Settings;
 
-  constructor(rim: MemoryRim, settings: Settings) {
-    this.rim = rim;
+  /** Opens it with an empty store. */
+  constructor(name: WorldName) {
+    const { signer, processes, ...settings } = plans[name];
     this.settings = settings;
-    this.oracle = new Oracle(rim.machine, settings);
-    rim.onStart = () => this.oracle.doubts.noteStart();
+    this.publisher = new Publisher(signer);
+    this.registry = new Registry(this.publisher);
+    this.machine = new MemoryMachine(this.registry);
+    this.oracle = new Oracle(this.machine, settings);
+    // Some parts of the mirror take this clock for the monotonic one.
+    performance.now = () => this.machine.clock.monotonic();
+    const start = () => new MirrorProcess(this.machine, settings);
+    this.#processes = Array.from({ length: processes }, start);
   }
 
-  get machine(): MemoryMachine {
-    return this.rim.machine;
+  close(): void {
+    performance.now = this.#realNow;
   }
 
-  get registry(): Registry {
-    return this.machine.registry;
+  /** Number of processes that share the store. */
+  get size(): number {
+    return this.#processes.length;
   }
 
-  get publisher(): Publisher {
-    return this.registry.publisher;
+  /** The wall clock. */
+  get now(): number {
+    return this.machine.clock.now().getTime();
+  }
+
+  /** Waits until the mirror asks the registry again. */
+  outlast(): void {
+    this.machine.clock.pass(modelTimes.outlast);
+  }
+
+  lie(lie: Lie): void {
+    this.registry.lie(lie, this.now);
+  }
+
+  configure(change: Partial<Settings>): void {
+    this.settings = { ...this.settings, ...change };
+    this.oracle.settings = this.settings;
+    if (change.profile === undefined)
+      for (const one of this.#processes) one.configure(this.settings);
+    else for (const index of this.#processes.keys()) this.restart(index);
+  }
+
+  restart(index: number): void {
+    this.#processes[index % this.size]?.life.end();
+  }
+
+  crash(index: number, point: CrashPoint): void {
+    if (index < this.size) this.#process(index).life.crash = point;
+    else this.#commandCrash = point;
   }
 
   /** Loses or damages a record, after which what depends on it may be refused. */
   spoil(which: number, how: "lose" | "damage"): string {
-    const { disk } = this.rim;
+    const { disk } = this.machine;
     const keys = disk.list();
     const key = keys[which % Math.max(1, keys.length)];
     if (key === undefined) return "nothing to spoil";
-    if (
-      how === "lose" &&
-      ["namespaces", "first_contacts", "candidates"].includes(key[0])
-    )
+    const record = key.join("/");
+    const found = disk.records.get(record);
+    const isOfTrust = ["namespaces", "first_contacts", "candidates"];
+    if (how === "lose" && isOfTrust.includes(key[0]))
       return "a row of trust, which is not lost alone";
-    if (how === "lose") disk.remove(key);
-    else disk.damage(key);
+    if (how === "lose") disk.records.delete(record);
+    else if (found !== undefined) {
+      const revision = ++disk.revision;
+      disk.records.set(record, { ...found, revision, isDamaged: true });
+    }
     this.#spoilt.push(key);
     for (const type of types)
       for (const version of versions)
-        if (
-          key.includes("releases") &&
-          key.includes(type) &&
-          key.includes(version)
-        )
+        if (["releases", type, version].every((part) => key.includes(part)))
           this.oracle.first.forget({ type, version });
-    return key.join("/");
+    return record;
   }
 
   /** True when something that a provider depends on may be unknown. */
@@ -69,42 +140,55 @@ export class World {
     );
   }
 
-  /** The wall clock. */
-  get now(): number {
-    return this.machine.clock.now().getTime();
-  }
-
-  /** Number of processes that share the store. */
-  get size(): number {
-    return this.rim.size;
-  }
-
-  /** Waits until the mirror asks the registry again. */
-  outlast(): void {
-    this.machine.clock.pass(modelTimes.outlast);
-  }
-
-  lie(lie: Lie): void {
-    applyLie(this.registry, lie, this.now);
-  }
-
-  configure(change: Partial<Settings>): void {
-    this.settings = { ...this.settings, ...change };
-    this.oracle.settings = this.settings;
-    this.rim.configure(change, this.settings);
-  }
-
   /** Asks, and has the oracle judge the answer. */
   async ask(index: number, asked: Ask): Promise<Answer> {
     this.oracle.noteAsked(asked.type, versions);
     const since = this.machine.clock.monotonic();
-    const answer = await this.rim.ask(index, asked);
-    this.judge(asked, answer, since);
-    return answer;
+    const answer = this.#process(index).ask(asked).catch(readUnforeseen);
+    return this.#judge(asked, await settle(answer), since);
+  }
+
+  /** Asks a face for everything that it has of a release. */
+  askFor(
+    index: number,
+    face: Ask["face"],
+    { type, version }: ReleaseName,
+    platform = "linux_amd64",
+  ): Promise<Answer> {
+    return this.ask(index, { face, type, version, platform });
+  }
+
+  /** Has clients ask at once, while storage and origins take their time and the registry may change its mind. */
+  async burst({
+    asks,
+    pace,
+    midway,
+  }: Action & { readonly kind: "burst" }): Promise<readonly Answer[]> {
+    const noteAsked = () => {
+      for (const { type } of asks) this.oracle.noteAsked(type, versions);
+    };
+    noteAsked();
+    const since = this.machine.clock.monotonic();
+    for (const [at, { process }] of asks.entries())
+      this.#process(process).life.paceBy(pace + at);
+    const answers = asks.map((asked) =>
+      this.#process(asked.process).ask(asked).catch(readUnforeseen),
+    );
+    for (let turn = 0; turn < pace % 60; turn++) await Promise.resolve();
+    if (midway !== undefined) this.lie(midway);
+    noteAsked();
+    const all = await settle(Promise.all(answers));
+    for (const { process } of asks)
+      this.#process(process).life.paceBy(undefined);
+    for (const [at, asked] of asks.entries()) {
+      const answer = all[at];
+      if (answer !== undefined) this.#judge(asked, answer, since);
+    }
+    return all;
   }
 
   /** Judges an answer to what was asked at a moment of the monotonic clock. */
-  judge(asked: Ask, answer: Answer, since: number): void {
+  #judge(asked: Ask, answer: Answer, since: number): Answer {
     const { oracle } = this;
     oracle.hasCrashed ||= answer.kind === "dead";
     if (answer.kind === "versions" && answer.versions.length > 0)
@@ -112,20 +196,99 @@ export class World {
     const isDecided = answer.kind === "packages" || answer.kind === "refused";
     if (asked.face === "version" && isDecided)
       oracle.noteAnswered(asked, since);
-    if (answer.kind !== "packages") return;
+    if (answer.kind !== "packages") return answer;
     oracle.contacts.settle(asked.type);
     for (const [platform, sha256] of answer.packages)
       oracle.expectServable({ ...asked, platform, sha256 }, since);
+    return answer;
   }
 
-  /** Asks a face for everything that it has of a release. */
-  async askFor(
-    index: number,
-    face: Ask["face"],
-    name: ReleaseName,
-    platform = "linux_amd64",
-  ): Promise<Answer> {
-    const { type, version } = name;
-    return this.ask(index, { face, type, version, platform });
+  importOffers(index: number, offers: readonly Offer[]): Promise<Imported> {
+    return settle(this.#process(index).import(offers));
   }
+
+  /** Runs `provender trust` with these arguments. */
+  async runTrust(args: readonly string[]): Promise<Ran> {
+    const life = new Life();
+    life.crash = this.#commandCrash;
+    this.#commandCrash = undefined;
+    // As a command has it that reaches no origin.
+    const mirror: Parameters<typeof decideContent>[0] = {
+      ...composeTrust(this.machine, life),
+      admission: { rules: rulesOf(this.settings) },
+      catalog: { releases: { peek: () => Promise.resolve(undefined) } },
+      providers: {
+        findRelease: () => Promise.reject(failure("not-found", "a release")),
+      },
+    };
+    let stdout = "";
+    const done = runTrustCommand(mirror, args).then(({ text }): Answer => {
+      stdout = text;
+      return { kind: "done" };
+    });
+    const dead = life.died.then((): Answer => ({ kind: "dead" }));
+    const first = Promise.race([done.catch(readFailure), dead]);
+    const answer = await settle(first.catch(readUnforeseen));
+    return { answer, stdout };
+  }
+
+  /** What `trust list` says of a release that needs a decision. */
+  async listPending({ type, version }: ReleaseName) {
+    const { trust } = composeTrust(this.machine, new Life());
+    const provider = { hostname: parseHostname(hostname), namespace, type };
+    const listed = readPending(trust, provider, rulesOf(this.settings)).catch(
+      (error: unknown) => {
+        readFailure(error);
+        return [];
+      },
+    );
+    const pending = await settle(listed.catch(readUnforeseen));
+    return pending.filter((one) => one.version === version);
+  }
+
+  /** Finds a process, which is started again if it died. */
+  #process(index: number): MirrorProcess {
+    const at = index % this.size;
+    const found = this.#processes[at];
+    if (found !== undefined && !found.life.isDead) return found;
+    this.oracle.noteStart();
+    const started = new MirrorProcess(this.machine, this.settings);
+    return (this.#processes[at] = started);
+  }
+}
+
+/** Turns of the event loop in which every answer comes: nothing in a sequence waits for time. */
+const patience = 200;
+
+/** Waits for an answer and for what goes on after it. Throws Violation when it never comes. */
+async function settle<T>(answer: Promise<T>): Promise<T> {
+  let isDone = false as boolean;
+  const done = () => {
+    isDone = true;
+  };
+  answer.then(done, done);
+  for (let turn = 0; turn < patience && !isDone; turn++)
+    await new Promise((resolve) => setImmediate(resolve));
+  if (!isDone) throw new Violation(0, "a question was never answered");
+  return answer;
+}
+
+async function runTrustCommand(
+  mirror: Parameters<typeof decideContent>[0],
+  args: readonly string[],
+): ReturnType<typeof decideContent> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { key: { type: "string" }, for: { type: "string" } },
+  });
+  const [verb, spec = "", digest] = positionals;
+  const { key, for: scope = "" } = values;
+  const deed = verb as Deed;
+  const configured = new Set([parseHostname(hostname)]);
+  const hosts = { configured, allowsOthers: false };
+  if (key === undefined)
+    return decideContent(mirror, parseReleaseSpec(spec, hosts), digest, deed);
+  const about = parseTrustScope(scope, hosts);
+  return decideKey(mirror, about, parseFingerprint(key), deed);
 }

@@ -9,8 +9,84 @@ import type {
   RecordStore,
 } from "../../../src/store/records/record-store.ts";
 import type { Clock } from "../../../src/mirror/cache/clock.ts";
-import type { Life } from "./life.ts";
-import type { MemoryDisk, StoredRecord } from "./memory-machine.ts";
+import { randomFrom } from "../random.ts";
+
+/** A write at which a process dies. */
+export interface CrashPoint {
+  /** Writes that still succeed. */
+  readonly writes: number;
+  readonly when: "before" | "after";
+}
+
+const never = new Promise<void>(() => undefined);
+
+/** One run of a modelled process: everything that it waits for ends with it. */
+export class Life {
+  readonly #died = Promise.withResolvers<"dead">();
+  /** Resolves when the process has died. */
+  readonly died = this.#died.promise;
+  isDead = false;
+  /** Has the process die at one of its next writes. */
+  crash: CrashPoint | undefined;
+  /** Turns that a wait takes, of at most so many; undefined: none. */
+  #turns: ((most: number) => number) | undefined;
+
+  end(): void {
+    this.isDead = true;
+    this.#died.resolve("dead");
+  }
+
+  /** Has every wait take a random number of turns from now on; undefined: none. */
+  paceBy(seed: number | undefined): void {
+    this.#turns = seed === undefined ? undefined : randomFrom(seed).below;
+  }
+
+  /** Waits as long as storage or an origin takes; never ends for a dead process. */
+  async wait(most: number): Promise<void> {
+    if (this.isDead) await never;
+    const turns = this.#turns?.(most) ?? 0;
+    for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+    if (this.isDead) await never;
+  }
+
+  /** Carries out a write, unless the process dies before it; never ends where it dies after it. */
+  async write(apply: () => void): Promise<void> {
+    const { writes, when } = this.crash ?? { writes: Infinity, when: "after" };
+    const isLast = writes <= 0;
+    if (!isLast || when === "after") apply();
+    if (isLast) {
+      this.end();
+      await never;
+    }
+    if (this.crash !== undefined) this.crash = { writes: writes - 1, when };
+  }
+}
+
+/** One record as it is stored. */
+interface StoredRecord {
+  readonly key: RecordKey;
+  readonly text: string;
+  /** Differs after each write. */
+  readonly revision: number;
+  readonly isDamaged?: boolean;
+}
+
+/** Records that outlive the processes of a sequence. */
+export class MemoryDisk {
+  readonly records = new Map<string, StoredRecord>();
+  /** Writes of processes, in order; `at` is the time on the monotonic clock. */
+  readonly changes: { record: string; by: object; at: number }[] = [];
+  revision = 0;
+  /** True while nothing can be written. */
+  isFull = false;
+
+  /** Lists the keys of all records, sorted. */
+  list(): readonly RecordKey[] {
+    return [...this.records]
+      .toSorted(([one], [other]) => (one < other ? -1 : 1))
+      .map(([, { key }]) => key);
+  }
+}
 
 /** Turns that a look at the disk takes at most in a burst. */
 const slowest = 4;
@@ -33,28 +109,9 @@ class Draft {
   readonly effects: (() => void)[] = [];
   /** What is called behind it. */
   readonly then: (() => void)[] = [];
-  readonly #revisions = new Map<string, number | undefined>();
-  readonly #written = new Map<string, StoredRecord | undefined>();
-
-  find(disk: MemoryDisk, key: RecordKey): StoredRecord | undefined {
-    const name = key.join("/");
-    if (this.#written.has(name)) return this.#written.get(name);
-    const found = disk.find(name);
-    this.#revisions.set(name, found?.revision);
-    return found;
-  }
-
-  put(name: string, record: StoredRecord | undefined, effect: () => void) {
-    this.#written.set(name, record);
-    this.effects.push(effect);
-  }
-
-  /** True where what was read, and what is written, is something else by now. */
-  isOutdated(disk: MemoryDisk): boolean {
-    return this.#revisions
-      .entries()
-      .some(([name, seen]) => disk.find(name)?.revision !== seen);
-  }
+  /** Revisions of what was read. */
+  readonly seen = new Map<string, number | undefined>();
+  readonly written = new Map<string, StoredRecord | undefined>();
 }
 
 /** The records of a disk as one process sees them. */
@@ -64,13 +121,13 @@ export class MemoryRecords implements RecordStore {
   readonly #clock: Clock;
   readonly #listeners: ((changed: ReadonlySet<string>) => void)[] = [];
   readonly #drafts = new AsyncLocalStorage<Draft>();
-  #seen: number;
+  #told: number;
 
   constructor(disk: MemoryDisk, life: Life, clock: Clock) {
     this.#disk = disk;
     this.#life = life;
     this.#clock = clock;
-    this.#seen = disk.changes.length;
+    this.#told = disk.changes.length;
   }
 
   listen(listener: (changed: ReadonlySet<string>) => void): void {
@@ -82,9 +139,9 @@ export class MemoryRecords implements RecordStore {
     const due = this.#clock.monotonic() - untold;
     const changed = new Set<string>();
     for (;;) {
-      const next = this.#disk.changes[this.#seen];
+      const next = this.#disk.changes[this.#told];
       if (next === undefined || next.at > due) break;
-      this.#seen++;
+      this.#told++;
       if (next.by !== this.#life) changed.add(next.record);
     }
     if (changed.size > 0)
@@ -103,7 +160,10 @@ export class MemoryRecords implements RecordStore {
       const result = await this.#drafts.run(draft, work);
       if (draft.effects.length === 0) return result;
       await this.#life.wait(slowest);
-      if (draft.isOutdated(this.#disk)) continue;
+      const isOutdated = draft.seen
+        .entries()
+        .some(([name, at]) => this.#disk.records.get(name)?.revision !== at);
+      if (isOutdated) continue;
       if (this.#disk.isFull) throw new DiskFull();
       await this.#life.write(() => {
         for (const effect of draft.effects) effect();
@@ -133,7 +193,7 @@ export class MemoryRecords implements RecordStore {
 
   async read<T>(key: RecordKey, readBody: ReadBody<T>): Promise<T | undefined> {
     await this.#life.wait(slowest);
-    return this.#open(key, this.#find(key), readBody);
+    return this.#open(key, readBody);
   }
 
   swap(
@@ -157,19 +217,15 @@ export class MemoryRecords implements RecordStore {
   ): Promise<void> {
     return this.transact(async () => {
       await this.#life.wait(slowest);
-      const before = this.#open(key, this.#find(key), readBody);
+      const before = this.#open(key, readBody);
       const after = change(before);
       if (after !== before) this.#put(key, JSON.stringify(after));
     });
   }
 
   refuse(key: RecordKey, problem: string): never {
-    throw failure(
-      "record-unreadable",
-      `records/${key.join("/")}.json`,
-      problem,
-      "restore it",
-    );
+    const record = `records/${key.join("/")}.json`;
+    throw failure("record-unreadable", record, problem, "restore it");
   }
 
   async remove(key: RecordKey): Promise<void> {
@@ -186,7 +242,7 @@ export class MemoryRecords implements RecordStore {
 
   async measure(): Promise<number> {
     await this.#life.wait(slowest);
-    return this.#disk.list().length;
+    return this.#disk.records.size;
   }
 
   async list(
@@ -202,35 +258,36 @@ export class MemoryRecords implements RecordStore {
   }
 
   #find(key: RecordKey): StoredRecord | undefined {
+    const name = key.join("/");
     const draft = this.#drafts.getStore();
-    return draft ? draft.find(this.#disk, key) : this.#disk.find(key.join("/"));
+    if (draft?.written.has(name)) return draft.written.get(name);
+    const found = this.#disk.records.get(name);
+    draft?.seen.set(name, found?.revision);
+    return found;
   }
 
   /** Undefined removes it. Returns its new revision. */
   #put(key: RecordKey, text: string | undefined): number {
-    const revision = this.#disk.nextRevision();
-    const record =
-      text === undefined
-        ? undefined
-        : { key, text, revision, isDamaged: false };
+    const revision = ++this.#disk.revision;
+    const record = text === undefined ? undefined : { key, text, revision };
     const name = key.join("/");
-    this.#drafts.getStore()?.put(name, record, () => {
-      if (record === undefined) this.#disk.remove(key);
-      else this.#disk.put(record);
+    const draft = this.#drafts.getStore();
+    draft?.written.set(name, record);
+    draft?.effects.push(() => {
+      const { records, changes } = this.#disk;
+      if (record === undefined) records.delete(name);
+      else records.set(name, record);
       const at = this.#clock.monotonic();
-      this.#disk.changes.push({ record: name, by: this.#life, at });
+      changes.push({ record: name, by: this.#life, at });
     });
     return revision;
   }
 
-  #open<T>(
-    key: RecordKey,
-    stored: StoredRecord | undefined,
-    readBody: ReadBody<T>,
-  ): T | undefined {
+  #open<T>(key: RecordKey, readBody: ReadBody<T>): T | undefined {
+    const stored = this.#find(key);
     if (stored === undefined) return undefined;
     try {
-      if (!stored.isDamaged)
+      if (stored.isDamaged !== true)
         return readBody(JSON.parse(stored.text), stored.revision);
     } catch {
       // Such a body is refused below like a damaged one.
