@@ -100,7 +100,7 @@ const archives = {
 const storedBlobs = {
   blobs: {
     size: () => Promise.resolve(1),
-    usage: { begin: () => () => undefined },
+    usage: { begin: () => () => undefined, flush: () => Promise.resolve() },
   },
   reserve: () => Promise.resolve({ release: () => undefined }),
 };
