@@ -227,9 +227,8 @@ async function judgeRelease(
 ): Promise<JudgedRelease> {
   const { catalog, admission } = parts;
   const address = { provider, version };
-  const { rules } = admission;
   const origin = catalog.originOf(provider);
-  const request = await admission.openVersion(address, { origin, rules });
+  const request = await admission.openVersion(address, origin);
   const known = await catalog.releases.peek(address);
   const evidence = await verify(request, bundle, proof, known);
   const packages: ReleasePackage[] = [];

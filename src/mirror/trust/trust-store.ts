@@ -107,7 +107,7 @@ export class TrustStore {
   }
 
   async readCandidates(provider: ProviderName): Promise<Candidates> {
-    const key = candidatesKey(provider);
+    const key = keyIn("candidates", provider);
     return (await this.#records.read(key, readCandidates)) ?? noCandidates;
   }
 
@@ -116,7 +116,7 @@ export class TrustStore {
     provider: ProviderName,
     change: (candidates: Candidates) => Candidates,
   ): Promise<void> {
-    const key = candidatesKey(provider);
+    const key = keyIn("candidates", provider);
     await this.#records.change(key, readCandidates, (before) => {
       const after = change(before ?? noCandidates);
       return after === noCandidates ? before && after : after;
@@ -246,7 +246,7 @@ export class TrustEntry {
     const known = this.#contacts.get(type);
     if (known !== undefined) return known;
     const writes = this.#writes;
-    const key = contactKey({ ...this.#namespace, type });
+    const key = keyIn("first_contacts", { ...this.#namespace, type });
     const contact = await this.#records.read(key, readContact);
     if (contact !== undefined && writes === this.#writes)
       this.#contacts.set(type, contact);
@@ -263,7 +263,7 @@ export class TrustEntry {
     teach: (namespace: NamespaceTrust) => NamespaceTrust,
     beside: () => Promise<void>,
   ): Promise<FirstContact> {
-    const key = contactKey({ ...this.#namespace, type });
+    const key = keyIn("first_contacts", { ...this.#namespace, type });
     const body = writeContact(contact);
     let first = contact;
     await this.#transact(async () => {
@@ -365,14 +365,11 @@ export function namespaceKey({ hostname, namespace }: Namespace): RecordKey {
   return ["namespaces", hostname, namespace];
 }
 
-function contactKey(provider: ProviderName): RecordKey {
-  const { hostname, namespace, type } = provider;
-  return ["first_contacts", hostname, namespace, type];
-}
-
-function candidatesKey(provider: ProviderName): RecordKey {
-  const { hostname, namespace, type } = provider;
-  return ["candidates", hostname, namespace, type];
+function keyIn(
+  table: "first_contacts" | "candidates",
+  { hostname, namespace, type }: ProviderName,
+): RecordKey {
+  return [table, hostname, namespace, type];
 }
 
 const moment = z.iso.datetime();
