@@ -264,7 +264,8 @@ export class TrustEntry {
     beside: () => Promise<void>,
   ): Promise<FirstContact> {
     const key = keyIn("first_contacts", { ...this.#namespace, type });
-    const body = writeContact(contact);
+    const versions = [...contact.versions];
+    const body = { ...contact, versions, published: [...contact.published] };
     let first = contact;
     await this.#transact(async () => {
       first = contact;
@@ -405,9 +406,8 @@ const namespaceShape = z.object({
   }),
 });
 
-export function readNamespace(body: unknown): NamespaceTrust {
-  return namespaceShape.parse(body);
-}
+const readNamespace = (body: unknown): NamespaceTrust =>
+  namespaceShape.parse(body);
 
 const contactShape = z.object({
   id: text,
@@ -419,14 +419,7 @@ const contactShape = z.object({
   newest: text,
 });
 
-function readContact(body: unknown): FirstContact {
-  return contactShape.parse(body);
-}
-
-export function writeContact(contact: FirstContact) {
-  const { versions, published } = contact;
-  return { ...contact, versions: [...versions], published: [...published] };
-}
+const readContact = (body: unknown): FirstContact => contactShape.parse(body);
 
 const candidatesShape = z.object({
   list: z.array(
@@ -441,6 +434,5 @@ const candidatesShape = z.object({
   dropped: z.int(),
 });
 
-function readCandidates(body: unknown): Candidates {
-  return candidatesShape.parse(body);
-}
+const readCandidates = (body: unknown): Candidates =>
+  candidatesShape.parse(body);
