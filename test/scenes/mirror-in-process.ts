@@ -156,10 +156,7 @@ export class MirrorScene {
       version: string,
       type = "thing",
     ): Promise<ReleaseRequest> =>
-      admission.openVersion(releaseOf(type, version), {
-        origin,
-        rules: admission.rules,
-      });
+      admission.openVersion(releaseOf(type, version), origin);
     return {
       ...composed,
       ...{ records, writes, alarms, trust, notebook, origin, request },

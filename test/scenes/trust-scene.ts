@@ -7,7 +7,6 @@ import {
   type MirrorOptions,
   type RunningMirror,
 } from "../running-mirror.ts";
-import { originsOf } from "../origins.ts";
 import {
   eventually,
   outcomeOf,
@@ -39,7 +38,6 @@ export interface ListedTrust {
   }[];
 }
 
-export const unsignedHost = "registry.opentofu.org";
 /** A decision works beside a running daemon within about a second. */
 export const soon = 1_500;
 
@@ -69,26 +67,14 @@ export class TrustScene {
   static async start(
     options: Pick<MirrorOptions, "user"> = {},
   ): Promise<TrustScene> {
-    const { authority, registry } = await startOrigin();
-    const unsigned = { signatures: "when-published" };
-    const config = {
-      origins: {
-        ...originsOf(authority, registry).origins,
-        ...originsOf(authority, registry, unsigned, unsignedHost).origins,
-      },
-      freshness: { versions: "0" },
-    };
+    const { registry, config: origin } = await startOrigin();
+    const config = { ...origin, freshness: { versions: "0" } };
     return new TrustScene(
       registry,
       config,
       await startMirror({ config, ...options }),
       options,
     );
-  }
-
-  async stop(): Promise<void> {
-    await this.mirror.stop();
-    await this.registry.stop();
   }
 
   /** The mirror dies and comes back on its store, with these settings beside its own, after `meanwhile`. */

@@ -229,9 +229,8 @@ async function judgeRelease(
 ): Promise<JudgedRelease> {
   const { catalog, admission } = parts;
   const address = { provider, version };
-  const { rules } = admission;
   const origin = catalog.originOf(provider);
-  const request = await admission.openVersion(address, { origin, rules });
+  const request = await admission.openVersion(address, origin);
   const known = await catalog.releases.peek(address);
   // A proof that was left out has to be known.
   let evidence = known?.trust.evidence.findLast(({ isGood }) => isGood);

@@ -126,6 +126,8 @@ export class Listings {
     request: ProviderRequest,
     kept: readonly Version[],
   ): Promise<Listing> {
+    // A first contact that cannot be read is no absence.
+    await this.#parts.standings.meet(request);
     const { allowed, denied } = requestVersions(request, newestFirst(kept));
     const verdicts = new Map<Version, Verdict>();
     await pLimit(ofOneProvider).map(allowed, async (one) => {

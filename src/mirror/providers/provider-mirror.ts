@@ -15,6 +15,7 @@ import { type Answer, asHit, type Within } from "../cache/metadata-cache.ts";
 import type { OpenArchive } from "../archives/archives.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { WrongArchives } from "../archives/wrong-archives.ts";
+import type { ReleaseOrigin } from "../releases/evidence.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
 import {
   formatRelease,
@@ -34,7 +35,6 @@ import type {
   Admission,
   ProviderRequest,
   ReleaseRequest,
-  Served,
 } from "../trust/admission.ts";
 import type { VersionList } from "../versions/version-list.ts";
 import type { MirroredPackage } from "./package-description.ts";
@@ -147,9 +147,9 @@ export class ProviderMirror {
     const change = await changes.numberOf(provider);
     const held = this.#recall(this.#lists.get(provider), change, within);
     if (held !== undefined) return held;
-    const served = this.#serve(provider);
-    admitSubject(served.rules, provider);
-    const request = await admission.open(provider, served);
+    const origin = this.#originOf(provider);
+    admitSubject(admission.rules, provider);
+    const request = await admission.open(provider, origin);
     if (offline) return this.#listStored(request);
     try {
       const answer = await catalog.listVersions(request, within);
@@ -359,8 +359,8 @@ export class ProviderMirror {
   }
 
   #open(address: ReleaseAddress): Promise<ReleaseRequest> {
-    const served = this.#serve(address.provider);
-    return this.#parts.admission.openVersion(address, served);
+    const origin = this.#originOf(address.provider);
+    return this.#parts.admission.openVersion(address, origin);
   }
 
   /** A release outlives its removal as far as it is stored, as lists have it. Throws not-found and not-stored. */
@@ -383,14 +383,13 @@ export class ProviderMirror {
     throw failure(offline ? "not-stored" : "not-found", formatRelease(address));
   }
 
-  /** The origin of a provider and the rules of this moment. Throws origin-not-served; a rule that denies the provider comes first, so that clients never look for it elsewhere. */
-  #serve(provider: ProviderAddress): Served {
+  /** The origin of a provider. Throws origin-not-served; a rule that denies the provider comes first, so that clients never look for it elsewhere. */
+  #originOf(provider: ProviderAddress): ReleaseOrigin {
     const { catalog, admission } = this.#parts;
-    const { rules } = admission;
     try {
-      return { origin: catalog.originOf(provider), rules };
+      return catalog.originOf(provider);
     } catch (error) {
-      admitElsewhere(rules, provider);
+      admitElsewhere(admission.rules, provider);
       throw error;
     }
   }

@@ -119,20 +119,25 @@ export class FirstContacts {
     const errors: ProvenderError[] = [];
     const skipped = new Map<Version, string>();
     let failures = 0;
-    for (const candidate of listCandidates(request, list, wanted)) {
+    const versions = orderCandidates(listedIn(list));
+    const { allowed } = requestVersions(request, versions);
+    const candidates = allowed.slice(0, mostTried);
+    if (allowed.length > mostTried && wanted !== undefined)
+      candidates.push(wanted);
+    for (const candidate of candidates) {
+      const { version } = candidate.address;
       const find = () => catalog.findRelease(candidate);
       try {
         const { value } = await find().catch((error: unknown) =>
           saysNothing(error) ? find() : Promise.reject(error as Error),
         );
         const fault = value.trust.evidence.at(-1)?.fault;
-        const { version } = candidate.address;
         if (fault === undefined) return { version, known: value, skipped };
         errors.push(fault);
       } catch (error) {
         if (!(error instanceof ProvenderError)) throw error;
         const code = refusalOf(error);
-        if (code !== undefined) skipped.set(candidate.address.version, code);
+        if (code !== undefined) skipped.set(version, code);
         const isFailure = saysNothing(error);
         // A failure outweighs a refusal: an older release proves nothing then.
         errors[isFailure ? "unshift" : "push"](error);
@@ -171,28 +176,13 @@ export async function writeContact(
   );
 }
 
-/** Releases before prereleases, newest first, as far as the rules allow them. */
-function* listCandidates(
-  request: ProviderRequest,
-  list: VersionList,
-  wanted: ReleaseRequest | undefined,
-): Generator<ReleaseRequest> {
-  let left = mostTried;
-  for (const version of orderCandidates(listedIn(list))) {
-    const [one] = requestVersions(request, [version]).allowed;
-    if (one === undefined) continue;
-    if (left-- === 0) break;
-    yield one;
-  }
-  if (left < 0 && wanted !== undefined) yield wanted;
-}
-
 /** A version that was delisted before exists no longer. */
 function listedIn({ versions }: VersionList): readonly Version[] {
   const listed = [...versions.values()].filter((entry) => entry.listed);
   return listed.map(({ version }) => version);
 }
 
+/** Releases before prereleases, newest first. */
 export function orderCandidates(
   versions: readonly Version[],
 ): readonly Version[] {

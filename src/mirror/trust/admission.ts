@@ -22,15 +22,12 @@ import type { TrustEntry, TrustStore } from "./trust-store.ts";
 /** Providers in memory; bounded because clients may request any. */
 const providersInMemory = 1_000;
 
-/** Origin of a provider, and the rules at the time of the request. */
-export interface Served {
-  readonly origin: ReleaseOrigin;
-  readonly rules: AdmissionRules;
-}
-
 /** Inputs of the decision on one request; each is looked up once and handed down. */
-export interface ProviderRequest extends Served {
+export interface ProviderRequest {
   readonly provider: ProviderAddress;
+  readonly origin: ReleaseOrigin;
+  /** As they were at the time of the request. */
+  readonly rules: AdmissionRules;
   /** Trust entry of its namespace. */
   readonly entry: TrustEntry;
 }
@@ -71,20 +68,21 @@ export class Admission {
   /** Looks up the trust of a provider's namespace, for one request. */
   async open(
     provider: ProviderAddress,
-    served: Served,
+    origin: ReleaseOrigin,
   ): Promise<ProviderRequest> {
+    const rules = this.#rules;
     const entry = await this.#store.open(provider);
-    return { ...served, provider, entry };
+    return { provider, origin, rules, entry };
   }
 
   /** The same for one version, which the rules alone decide on first. */
   async openVersion(
     address: ReleaseAddress,
-    served: Served,
+    origin: ReleaseOrigin,
   ): Promise<ReleaseRequest> {
     const { provider, version } = address;
-    const decision = admitVersion(served.rules, provider, version);
-    const request = await this.open(provider, served);
+    const decision = admitVersion(this.#rules, provider, version);
+    const request = await this.open(provider, origin);
     return { ...request, address, decision };
   }
 

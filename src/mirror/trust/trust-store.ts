@@ -107,7 +107,7 @@ export class TrustStore {
   }
 
   async readCandidates(provider: ProviderName): Promise<Candidates> {
-    const key = candidatesKey(provider);
+    const key = keyIn("candidates", provider);
     return (await this.#records.read(key, readCandidates)) ?? noCandidates;
   }
 
@@ -116,7 +116,7 @@ export class TrustStore {
     provider: ProviderName,
     change: (candidates: Candidates) => Candidates,
   ): Promise<void> {
-    const key = candidatesKey(provider);
+    const key = keyIn("candidates", provider);
     await this.#records.change(key, readCandidates, (before) => {
       const after = change(before ?? noCandidates);
       return after === noCandidates ? before && after : after;
@@ -246,7 +246,7 @@ export class TrustEntry {
     const known = this.#contacts.get(type);
     if (known !== undefined) return known;
     const writes = this.#writes;
-    const key = contactKey({ ...this.#namespace, type });
+    const key = keyIn("first_contacts", { ...this.#namespace, type });
     const contact = await this.#records.read(key, readContact);
     if (contact !== undefined && writes === this.#writes)
       this.#contacts.set(type, contact);
@@ -263,8 +263,9 @@ export class TrustEntry {
     teach: (namespace: NamespaceTrust) => NamespaceTrust,
     beside: () => Promise<void>,
   ): Promise<FirstContact> {
-    const key = contactKey({ ...this.#namespace, type });
-    const body = writeContact(contact);
+    const key = keyIn("first_contacts", { ...this.#namespace, type });
+    const versions = [...contact.versions];
+    const body = { ...contact, versions, published: [...contact.published] };
     let first = contact;
     await this.#transact(async () => {
       first = contact;
@@ -365,14 +366,11 @@ export function namespaceKey({ hostname, namespace }: Namespace): RecordKey {
   return ["namespaces", hostname, namespace];
 }
 
-function contactKey(provider: ProviderName): RecordKey {
-  const { hostname, namespace, type } = provider;
-  return ["first_contacts", hostname, namespace, type];
-}
-
-function candidatesKey(provider: ProviderName): RecordKey {
-  const { hostname, namespace, type } = provider;
-  return ["candidates", hostname, namespace, type];
+function keyIn(
+  table: "first_contacts" | "candidates",
+  { hostname, namespace, type }: ProviderName,
+): RecordKey {
+  return [table, hostname, namespace, type];
 }
 
 const moment = z.iso.datetime();
@@ -408,9 +406,8 @@ const namespaceShape = z.object({
   }),
 });
 
-export function readNamespace(body: unknown): NamespaceTrust {
-  return namespaceShape.parse(body);
-}
+const readNamespace = (body: unknown): NamespaceTrust =>
+  namespaceShape.parse(body);
 
 const contactShape = z.object({
   id: text,
@@ -422,14 +419,7 @@ const contactShape = z.object({
   newest: text,
 });
 
-function readContact(body: unknown): FirstContact {
-  return contactShape.parse(body);
-}
-
-export function writeContact(contact: FirstContact) {
-  const { versions, published } = contact;
-  return { ...contact, versions: [...versions], published: [...published] };
-}
+const readContact = (body: unknown): FirstContact => contactShape.parse(body);
 
 const candidatesShape = z.object({
   list: z.array(
@@ -444,6 +434,5 @@ const candidatesShape = z.object({
   dropped: z.int(),
 });
 
-function readCandidates(body: unknown): Candidates {
-  return candidatesShape.parse(body);
-}
+const readCandidates = (body: unknown): Candidates =>
+  candidatesShape.parse(body);

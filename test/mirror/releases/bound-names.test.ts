@@ -14,12 +14,8 @@ const genuine = {
   beta: { namespace: "real", type: "beta", version: "1.0.0" },
   other: { namespace: "foreign", type: "alpha", version: "1.0.0" },
 } as const;
-type Name = keyof typeof genuine;
 
-/** What the registry tells of alpha 1.0.0 for linux_amd64: of which release each part is genuine, `own` by default. */
-const parts = "sums signature shasum filename archive keys".split(" ");
-
-/** Lies as `PART=RELEASE[/PLATFORM]`; `files` are SHA256SUMS with its signature, `all` also the digest and the archive. */
+/** Lies as `PART=RELEASE[/PLATFORM]`; what is not named is of `own`. */
 const lies: Readonly<Record<string, string>> = {
   "all checksums of another version": "all=newer",
   "all of another version with its name": "all=newer filename=newer",
@@ -55,55 +51,41 @@ const switched: Readonly<Record<string, string>> = {
   "another publisher's archive": "archive=other",
 };
 
-const releases = new Map<Name, Release>();
+const groups: Readonly<Record<string, readonly string[]>> = {
+  all: ["sums", "signature", "shasum", "archive"],
+  files: ["sums", "signature"],
+};
+
+const releases = new Map<string, Release>();
 
 const { registry, mirror } = await startWorld();
 const signers = { real: await createSigner(), foreign: await createSigner() };
-for (const [name, options] of Object.entries(genuine))
-  releases.set(
-    name as Name,
-    await registry.publish({
-      ...options,
-      signer: signers[options.namespace],
-      seed: options.namespace,
-      platforms: [linux, darwin],
-      size: 150_000,
-    }),
-  );
-
-function release(name: string): Release {
-  const found = releases.get(name as Name);
-  if (found === undefined) throw new Error(`no release ${name}`);
-  return found;
+for (const [name, options] of Object.entries(genuine)) {
+  const { namespace: seed } = options;
+  const made = { seed, platforms: [linux, darwin], size: 150_000 };
+  const signer = signers[seed];
+  releases.set(name, await registry.publish({ ...options, ...made, signer }));
 }
 
 let told = 0;
 
 /** Has the registry tell this in a namespace of its own, and asks for it. */
 async function tell(lie: string) {
-  const said = new Map(parts.map((part) => [part, "own"]));
-  for (const claim of lie.split(" ").filter(Boolean)) {
-    const [part = "", value = ""] = claim.split("=");
-    const all = ["sums", "signature", "shasum", "archive"];
-    const files = all.slice(0, 2);
-    const names = { all, files }[part] ?? [part];
-    for (const name of names) said.set(name, value);
-  }
-  const nameOf = (part: string) => (said.get(part) ?? "").split("/")[0] as Name;
-  const archiveOf = (part: string) =>
-    release(nameOf(part)).archive(
-      said.get(part)?.endsWith("/darwin") === true ? darwin : linux,
-    );
-  const filesOf = (part: string) => {
-    const { namespace, type, version } = genuine[nameOf(part)];
-    return `${registry.url}archives/${namespace}/${type}/${version}/`;
-  };
-  const sumsOf = (part: string) => {
-    const { type, version } = genuine[nameOf(part)];
-    return `${filesOf(part)}terraform-provider-${type}_${version}_SHA256SUMS`;
+  const said = new Map<string, string>();
+  for (const [, part = "", value = ""] of lie.matchAll(/(\w+)=(\S+)/g))
+    for (const name of groups[part] ?? [part]) said.set(name, value);
+  const of = (part: string) => {
+    const [name = "", isDarwin] = (said.get(part) ?? "own").split("/");
+    const release = releases.get(name);
+    if (release === undefined) throw new Error(`no release ${name}`);
+    const { namespace, type, version } = genuine[name as keyof typeof genuine];
+    const base = `${registry.url}archives/${namespace}/${type}/${version}/`;
+    const sums = `${base}terraform-provider-${type}_${version}_SHA256SUMS`;
+    const { filename, sha256 } = release.archive(isDarwin ? darwin : linux);
+    return { signer: release.signer, sums, filename, sha256, base };
   };
   const [os, arch] = (said.has("platform") ? darwin : linux).split("_");
-  const keys = said.get("keys") === "none" ? [] : [release(nameOf("keys"))];
+  const keys = said.get("keys") === "none" ? [] : [of("keys").signer];
   const namespace = `told-${told++}`;
   const base = `/v1/providers/${namespace}/alpha`;
   const platforms = [{ os: "linux", arch: "amd64" }];
@@ -112,14 +94,14 @@ async function tell(lie: string) {
   registry.serve(
     `${base}/1.0.0/download/linux/amd64`,
     JSON.stringify({
-      ...{ os, arch, filename: archiveOf("filename").filename },
-      download_url: filesOf("archive") + archiveOf("archive").filename,
-      shasums_url: sumsOf("sums"),
-      shasums_signature_url: `${sumsOf("signature")}.sig`,
-      shasum: archiveOf("shasum").sha256,
+      ...{ os, arch, filename: of("filename").filename },
+      download_url: of("archive").base + of("archive").filename,
+      shasums_url: of("sums").sums,
+      shasums_signature_url: `${of("signature").sums}.sig`,
+      shasum: of("shasum").sha256,
       signing_keys: {
-        gpg_public_keys: keys.map(({ signer }) => ({
-          ascii_armor: signer.armoredPublicKey,
+        gpg_public_keys: keys.map(({ armoredPublicKey: ascii_armor }) => ({
+          ascii_armor,
         })),
       },
     }),
@@ -150,5 +132,6 @@ it("parts that belong together are accepted as told above, so that a lie is the 
   const { document, archive, whole } = await tell("");
   expect(document.status).toBe(200);
   expect(whole).toBe(true);
-  expect(archive.body.equals(release("own").archive(linux).bytes)).toBe(true);
+  const own = releases.get("own")?.archive(linux).bytes;
+  expect(own && archive.body.equals(own)).toBe(true);
 });

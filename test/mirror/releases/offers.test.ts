@@ -10,7 +10,7 @@ import {
 } from "../../../src/mirror/releases/known-release.ts";
 import { createSigner } from "../../fakes/signing.ts";
 import { createCertifiedSigner } from "../../scenes/certified-signers.ts";
-import { sha256Of, TestRegistry } from "../../scenes/test-registry.ts";
+import { TestRegistry } from "../../scenes/test-registry.ts";
 import type { ReleaseOrigin } from "../../../src/mirror/releases/evidence.ts";
 import { decideSignature } from "../../../src/verification/signature-worker.ts";
 import { parsePlatform } from "../../../src/address/platform.ts";
@@ -58,17 +58,6 @@ async function know(...offers: readonly Offered[]): Promise<KnownRelease> {
 }
 
 describe("an offer", () => {
-  it("is evidence of the digests that were signed, by its signer", async () => {
-    const { verify } = await ask({ content: both, by: K });
-    expect(await verify()).toMatchObject({
-      ...{ isGood: true, signedBy: K.fingerprint, noted: undefined },
-      content: new Map([
-        ["linux_amd64", sha256Of("a")],
-        ["darwin_amd64", sha256Of("b")],
-      ]),
-    });
-  });
-
   it("is the same evidence whenever it is made, and another under another signature", async () => {
     const [one, same, byL] = await Promise.all(
       [K, K, L].map(async (by) => (await ask({ content: both, by })).verify()),

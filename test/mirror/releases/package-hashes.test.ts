@@ -94,130 +94,108 @@ function countOpen(path: string): number {
   }).length;
 }
 
-describe("the h1 of an archive", () => {
-  it.each(["find", "wait"] as const)(
-    "is computed from the stored bytes, once, and recorded (%s)",
-    async (ask) => {
-      const { hashes, recordOf, failures, pathOf } = await prepare();
-      expect(await hashes[ask](sha256)).toBe(h1);
-      expect(await recordOf(sha256)).toEqual({ hash: h1 });
-      expect(await hashes[ask](sha256)).toBe(h1);
-      expect(watched.asked).toBe(1);
-      expect(countOpen(pathOf(sha256))).toBe(0);
-      expect(failures).toEqual([]);
-    },
-  );
-
-  it.each(["find", "wait"] as const)(
-    "is read once from what was recorded, also of an archive that is gone (%s)",
-    async (ask) => {
-      const { hashes, open, blobs, records } = await prepare();
-      await hashes.find(sha256);
-      await blobs.delete(sha256);
-      const reopened = open();
-      expect(await reopened[ask](sha256)).toBe(h1);
-      await records.remove(recordKey(sha256));
-      expect(await reopened.find(sha256)).toBe(h1);
-      expect(watched.asked).toBe(1);
-    },
-  );
-
-  it("is computed once for all who ask at once", async () => {
-    const { hashes } = await prepare();
-    const asked = [hashes.find(sha256), hashes.wait(sha256)];
-    hashes.schedule(sha256, Promise.resolve());
-    expect(await Promise.all(asked)).toEqual([h1, h1]);
+describe.each(["find", "wait"] as const)("the h1 of an archive (%s)", (ask) => {
+  it("is computed from the stored bytes, once, and recorded, also for when the archive is gone", async () => {
+    const { hashes, open, blobs, records, recordOf, ...prepared } =
+      await prepare();
+    expect(await hashes[ask](sha256)).toBe(h1);
+    expect(await recordOf(sha256)).toEqual({ hash: h1 });
+    expect(await hashes[ask](sha256)).toBe(h1);
+    expect(countOpen(prepared.pathOf(sha256))).toBe(0);
+    await blobs.delete(sha256);
+    const reopened = open();
+    expect(await reopened[ask](sha256)).toBe(h1);
+    await records.remove(recordKey(sha256));
+    expect(await reopened[ask](sha256)).toBe(h1);
     expect(watched.asked).toBe(1);
+    expect(prepared.failures).toEqual([]);
   });
 
-  it.each(["find", "wait"] as const)(
-    "is undefined for an archive that cannot be hashed, which is read once (%s)",
-    async (ask) => {
-      const { hashes, open, recordOf, failures } = await prepare();
-      const none = unhashable.sha256;
-      expect(await hashes[ask](none)).toBeUndefined();
-      expect(await hashes[ask](none)).toBeUndefined();
-      const recorded = { unhashable: "it has an entry for a directory" };
-      expect(await recordOf(none)).toEqual(recorded);
-      expect(await open()[ask](none)).toBeUndefined();
-      expect(watched.asked).toBe(1);
-      expect(failures).toEqual([]);
-    },
-  );
-
-  it.each([{ hash: "h1:short" }, { unhashable: 1 }, {}, "text"])(
-    "is computed again where its record says %j",
-    async (body) => {
-      const { hashes, writeRecord, recordOf } = await prepare();
-      await writeRecord(sha256, body);
-      expect(await hashes.find(sha256)).toBe(h1);
-      expect(await recordOf(sha256)).toEqual({ hash: h1 });
-    },
-  );
-});
-
-describe("an h1 that cannot be computed now", () => {
-  it.each(["before", "after"] as const)(
-    "is withheld for an archive that was damaged %s it was hashed",
-    async (moment) => {
-      const { hashes, failures, pathOf, recordOf } = await prepare();
-      const damage = () =>
-        writeFileSync(pathOf(sha256), zipOf("provider", "b").bytes);
-      if (moment === "before") damage();
-      else watched.after = damage;
-      const path = pathOf(sha256);
-      expect(await hashes.find(sha256)).toBeUndefined();
-      expect(watched.asked).toBe(moment === "before" ? 0 : 1);
-      const error = failing("stored-archive-damaged") as unknown;
-      expect(failures).toEqual([{ sha256, error }]);
-      expect(await recordOf(sha256)).toBeUndefined();
-      expect(countOpen(path)).toBe(0);
-    },
-  );
-
-  it("says nothing of an archive that took too long, which is hashed when it is asked for again", async () => {
-    const hasty = new WatchedThreads(1);
-    const { hashes, failures } = await prepare(600_000, hasty);
-    expect(await hashes.wait(sha256)).toBeUndefined();
-    expect(failures.map(({ error }) => error)).toEqual([
-      failing("archive-unhashable"),
-    ]);
-    await hashes.wait(sha256);
-    expect(hasty.asked).toBe(2);
-    await hasty.close();
+  it("is undefined for an archive that cannot be hashed, which is read once", async () => {
+    const { hashes, open, recordOf, failures } = await prepare();
+    const none = unhashable.sha256;
+    expect(await hashes[ask](none)).toBeUndefined();
+    expect(await hashes[ask](none)).toBeUndefined();
+    const recorded = { unhashable: "it has an entry for a directory" };
+    expect(await recordOf(none)).toEqual(recorded);
+    expect(await open()[ask](none)).toBeUndefined();
+    expect(watched.asked).toBe(1);
+    expect(failures).toEqual([]);
   });
 });
 
-describe("an h1 that takes its time", () => {
-  it("is waited for as long as it takes, but by no answer for longer than its patience", async () => {
-    const { hashes } = await prepare(10);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    watched.before = () => promise;
-    const waiting = hashes.wait(sha256);
+it("an h1 is computed once for all who ask at once", async () => {
+  const { hashes } = await prepare();
+  const asked = [hashes.find(sha256), hashes.wait(sha256)];
+  hashes.schedule(sha256, Promise.resolve());
+  expect(await Promise.all(asked)).toEqual([h1, h1]);
+  expect(watched.asked).toBe(1);
+});
+
+it.each([{ hash: "h1:short" }, { unhashable: 1 }, {}, "text"])(
+  "an h1 is computed again where its record says %j",
+  async (body) => {
+    const { hashes, writeRecord, recordOf } = await prepare();
+    await writeRecord(sha256, body);
+    expect(await hashes.find(sha256)).toBe(h1);
+    expect(await recordOf(sha256)).toEqual({ hash: h1 });
+  },
+);
+
+it.each(["before", "after"] as const)(
+  "an h1 is withheld for an archive that was damaged %s it was hashed",
+  async (moment) => {
+    const { hashes, failures, pathOf, recordOf } = await prepare();
+    const path = pathOf(sha256);
+    const damage = () => writeFileSync(path, zipOf("provider", "b").bytes);
+    if (moment === "before") damage();
+    else watched.after = damage;
     expect(await hashes.find(sha256)).toBeUndefined();
-    resolve();
-    expect(await waiting).toBe(h1);
-  });
+    expect(watched.asked).toBe(moment === "before" ? 0 : 1);
+    const error = failing("stored-archive-damaged") as unknown;
+    expect(failures).toEqual([{ sha256, error }]);
+    expect(await recordOf(sha256)).toBeUndefined();
+    expect(countOpen(path)).toBe(0);
+  },
+);
+
+it("an archive that took too long is hashed when it is asked for again", async () => {
+  const hasty = new WatchedThreads(1);
+  const { hashes, failures } = await prepare(600_000, hasty);
+  expect(await hashes.wait(sha256)).toBeUndefined();
+  const error = failing("archive-unhashable") as unknown;
+  expect(failures).toEqual([{ sha256, error }]);
+  await hashes.wait(sha256);
+  expect(hasty.asked).toBe(2);
+  await hasty.close();
 });
 
-describe("what another version of the mirror made of the same archive", () => {
-  const other = { hash: `h1:${"x".repeat(43)}=` };
-  const none = { unhashable: "it has an entry for a directory" };
-  const old = { unhashable: "too old" };
-  it.each([
-    ["an h1", "an h1", archive, other, other],
-    ["an h1", "that it has none", archive, old, { hash: h1 }],
-    ["that it has none", "an h1", unhashable, other, other],
-    ["that it has none", "that it has none", unhashable, old, none],
-  ])(
-    "counts, when this one finds %s and the other one %s, as the first h1 of the two",
-    async (_, __, { sha256: digest }, before, kept) => {
-      const { hashes, writeRecord, recordOf } = await prepare();
-      watched.before = () => writeRecord(digest, before);
-      const found = "hash" in kept ? kept.hash : undefined;
-      expect(await hashes.wait(digest)).toBe(found);
-      expect(await recordOf(digest)).toEqual(kept);
-      expect(await hashes.find(digest)).toBe(found);
-    },
-  );
+it("an h1 is waited for as long as it takes, but by no answer for longer than its patience", async () => {
+  const { hashes } = await prepare(10);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  watched.before = () => promise;
+  const waiting = hashes.wait(sha256);
+  expect(await hashes.find(sha256)).toBeUndefined();
+  resolve();
+  expect(await waiting).toBe(h1);
 });
+
+const other = { hash: `h1:${"x".repeat(43)}=` };
+const none = { unhashable: "it has an entry for a directory" };
+const old = { unhashable: "too old" };
+it.each([
+  ["an h1", "an h1", archive, other, other],
+  ["an h1", "that it has none", archive, old, { hash: h1 }],
+  ["that it has none", "an h1", unhashable, other, other],
+  ["that it has none", "that it has none", unhashable, old, none],
+])(
+  "when this mirror finds %s and another version of it %s, the first h1 of the two counts",
+  async (_, __, { sha256: digest }, before, kept) => {
+    const { hashes, writeRecord, recordOf } = await prepare();
+    watched.before = () => writeRecord(digest, before);
+    const found = "hash" in kept ? kept.hash : undefined;
+    expect(await hashes.wait(digest)).toBe(found);
+    expect(await recordOf(digest)).toEqual(kept);
+    expect(await hashes.find(digest)).toBe(found);
+  },
+);

@@ -148,23 +148,6 @@ describe("recorded evidence", () => {
     expect(after?.pinned?.signedBy).toBe("K");
   });
 
-  it("that is unsigned holds while the configuration excuses it, and again when it does again", async () => {
-    const { open } = await prepare();
-    const lenient = open({ signatures: "when-published" });
-    const value = await knownOf({ by: undefined });
-    const [own] = value.trust.evidence;
-    if (own === undefined) throw new Error("it has no evidence");
-    const proof = { ...own.proof, keys: [], signature: undefined };
-    const trust = { ...value.trust, evidence: [{ ...own, proof }] };
-    await lenient.write(address, kept({ ...value, trust }));
-    const goodOf = async (releases: ReleaseRecords) =>
-      (await releases.read(address))?.value.trust.evidence.map(
-        ({ isGood, fault }) => fault?.code ?? isGood,
-      );
-    expect(await goodOf(open())).toEqual(["signature-missing"]);
-    expect(await goodOf(lenient)).toEqual([true]);
-  });
-
   it("is judged as of now, on other terms than it was taken on", async () => {
     const { releases, open } = await prepare();
     await releases.write(address, kept(await knownOf({ by: "K" })));
@@ -228,23 +211,4 @@ it("the providers and all versions are listed, and no other file", async () => {
   expect(found.map((one) => one.type)).toEqual(["a", "b", "c"]);
   const [first] = found;
   expect(first && (await releases.list(first))).toEqual(["1.0.0"]);
-});
-
-it("stays as the process wrote it that was first", async () => {
-  const { releases } = await prepare();
-  const [a, b] = [
-    await knownOf({ by: "K", content: "linux=a" }),
-    await knownOf({ by: "K", content: "linux=b" }),
-  ];
-  const first = await releases.write(address, kept(a));
-  expect(await releases.write(address, kept(b))).toBeUndefined();
-  expect((await releases.read(address))?.value.trust.pinned).toEqual(
-    a.trust.pinned,
-  );
-  const { revision = 0 } = first?.value ?? {};
-  const next = await releases.write(address, kept({ ...b, revision }));
-  expect(next?.value.revision).not.toBe(revision);
-  expect(
-    await releases.write(address, kept({ ...a, revision })),
-  ).toBeUndefined();
 });

@@ -31,87 +31,74 @@ const [old, next] = await Promise.all([
   createCertifiedSigner("new key"),
 ]);
 
+type Rotation = Awaited<ReturnType<typeof startRotation>>;
+
 /** A publisher who changes keys, and a mirror of each profile. */
-class Rotation {
-  readonly #scenes: readonly MirrorScene[];
-  readonly #mirrors: readonly MirrorInProcess[];
-  readonly #signed = new Map<
-    Version,
-    { readonly by: Signer; readonly signedAt?: Date }
-  >();
-  #published: readonly Signer[] = [];
-
-  private constructor(scenes: readonly MirrorScene[]) {
-    this.#scenes = scenes;
-    this.#mirrors = scenes.map((scene) => scene.start());
-  }
-
-  static async start(): Promise<Rotation> {
-    return new Rotation(
-      await Promise.all(
-        profiles.map((profile) => MirrorScene.prepare({ profile })),
-      ),
-    );
-  }
-
-  /** Signs a release, again with the same archives when there was one. */
-  sign(version: Version, by: Signer, isNow = true): void {
-    const [scene] = this.#scenes;
-    const signedAt = scene?.clock.now() ?? new Date();
-    this.#signed.set(version, { by, ...(isNow && { signedAt }) });
-    this.publish(...this.#published);
-  }
+async function startRotation() {
+  const scenes = await Promise.all(
+    profiles.map((profile) => MirrorScene.prepare({ profile })),
+  );
+  const mirrors = scenes.map((scene) => scene.start());
+  const signed = new Map<Version, { by: Signer; signedAt?: Date }>();
+  let published: readonly Signer[] = [];
 
   /** Publishes these keys with every release from now on. */
-  publish(...signers: readonly Signer[]): void {
-    this.#published = signers;
+  const publish = (...signers: readonly Signer[]) => {
+    published = signers;
     const keys = signers.map(({ armoredPublicKey }) => armoredPublicKey);
-    for (const { registry } of this.#scenes)
-      for (const [version, signed] of this.#signed)
-        registry.offer(version, { content: "linux=a", keys, ...signed });
-  }
-
+    for (const { registry } of scenes)
+      for (const [version, offered] of signed)
+        registry.offer(version, { content: "linux=a", keys, ...offered });
+  };
+  /** Signs a release, again with the same archives when there was one. */
+  const sign = (version: Version, by: Signer, isNow = true) => {
+    const signedAt = scenes[0]?.clock.now() ?? new Date();
+    signed.set(version, { by, ...(isNow && { signedAt }) });
+    publish(...published);
+  };
   /** Has the operator of each mirror decide for the provider. */
-  async decide(decision: "approved" | "revoked", by: Signer): Promise<void> {
+  const decideOn = async (decision: "approved" | "revoked", by: Signer) => {
     const { fingerprint } = by;
     const key = { type: "thing", version: null, fingerprint, decision };
-    for (const { trust, notebook } of this.#mirrors)
-      await trust.decide(acme, (decisions) =>
-        decide(decisions, { ...key, at: notebook.clock.now().toISOString() }),
-      );
-  }
+    for (const { trust, notebook } of mirrors) {
+      const at = notebook.clock.now().toISOString();
+      await trust.decide(acme, (before) => decide(before, { ...key, at }));
+    }
+  };
+  return { scenes, mirrors, signed, publish, sign, decideOn };
+}
 
-  /** Takes a step, and tells in a row of the table what clients get then and which alarms were raised. */
-  async take([name, act]: Step): Promise<string> {
-    const before = this.#mirrors.map((mirror) => mirror.alarmed().length);
-    await act(this);
-    for (const { clock } of this.#scenes) clock.pass(freshness);
-    const cells: string[] = [];
-    for (const version of Object.keys(columns))
-      cells.push(await this.#describe(version as Version));
-    const raised = this.#mirrors.flatMap((mirror, at) =>
-      mirror.alarmed().slice(before[at]),
-    );
-    const kinds = raised.map((alarm) => `\`${alarm.split(" ")[0]}\``);
-    const alarms = [...new Set(kinds)].toSorted().join(", ") || "–";
-    return `| ${[name, ...cells, alarms].join(" | ")} |`;
-  }
+/** Takes a step, and tells in a row of the table what clients get then and which alarms were raised. */
+async function take(rotation: Rotation, [name, act]: Step): Promise<string> {
+  const { scenes, mirrors } = rotation;
+  const before = mirrors.map((mirror) => mirror.alarmed().length);
+  await act(rotation);
+  for (const { clock } of scenes) clock.pass(freshness);
+  const cells: string[] = [];
+  for (const version of Object.keys(columns))
+    cells.push(await describe(rotation, version as Version));
+  const raised = mirrors.flatMap((mirror, at) =>
+    mirror.alarmed().slice(before[at]),
+  );
+  const kinds = raised.map((alarm) => `\`${alarm.split(" ")[0]}\``);
+  const alarms = [...new Set(kinds)].toSorted().join(", ") || "–";
+  return `| ${[name, ...cells, alarms].join(" | ")} |`;
+}
 
-  /** The answers to clients of each profile as one cell. */
-  async #describe(version: Version): Promise<string> {
-    if (!this.#signed.has(version)) return "–";
-    const outcomes = await Promise.all(
-      this.#mirrors.map((mirror) => look(mirror, version)),
-    );
-    const groups = Map.groupBy(profiles, (_, at) => outcomes[at] ?? "");
-    if (groups.size === 1) return [...groups.keys()].join();
-    return [...groups]
-      .map(([outcome, own]) => {
-        const names = own.map((profile) => `\`${profile}\``);
-        return `${names.join(", ")}: ${outcome}`;
-      })
-      .join("; ");
-  }
+/** The answers to clients of each profile as one cell. */
+async function describe({ mirrors, signed }: Rotation, version: Version) {
+  if (!signed.has(version)) return "–";
+  const outcomes = await Promise.all(
+    mirrors.map((mirror) => look(mirror, version)),
+  );
+  const groups = Map.groupBy(profiles, (_, at) => outcomes[at] ?? "");
+  if (groups.size === 1) return [...groups.keys()].join();
+  return [...groups]
+    .map(([outcome, own]) => {
+      const names = own.map((profile) => `\`${profile}\``);
+      return `${names.join(", ")}: ${outcome}`;
+    })
+    .join("; ");
 }
 
 /** What clients get of a release, which is listed where it is served and nowhere else. */
@@ -179,12 +166,12 @@ const endings: readonly Step[] = [
     "the registry publishes the old key as revoked",
     async (rotation) => rotation.publish(await old.revoked(), next),
   ],
-  ["you revoke the old key", (rotation) => rotation.decide("revoked", old)],
+  ["you revoke the old key", (rotation) => rotation.decideOn("revoked", old)],
 ];
 
 const approval: Step = [
   "… then you approve the new key",
-  (rotation) => rotation.decide("approved", next),
+  (rotation) => rotation.decideOn("approved", next),
 ];
 
 /** Without what aligns the columns. */
@@ -194,10 +181,10 @@ it("clients get what the table says while a publisher changes keys, and each ver
   const head = ["what happens", ...Object.values(columns), "alarms"];
   const rows: string[] = [];
   for (const [index, ending] of endings.entries()) {
-    const rotation = await Rotation.start();
+    const rotation = await startRotation();
     const all: string[] = [];
     for (const step of [...rotating, ending, approval])
-      all.push(await rotation.take(step));
+      all.push(await take(rotation, step));
     const common = all.splice(0, rotating.length);
     if (index === 0) rows.push(...common);
     expect(common).toEqual(rows.slice(0, rotating.length));

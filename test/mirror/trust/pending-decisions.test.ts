@@ -1,4 +1,3 @@
-import type { RecordKey } from "../../../src/store/records/record-tables.ts";
 import { ProviderChanges } from "../../../src/mirror/cache/provider-changes.ts";
 import { expect, it } from "vitest";
 import type { Hostname } from "../../../src/address/hostname.ts";
@@ -9,22 +8,17 @@ import {
   listPending,
   watchPending,
 } from "../../../src/mirror/trust/pending-decisions.ts";
-import {
-  readNamespace,
-  TrustStore,
-} from "../../../src/mirror/trust/trust-store.ts";
+import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
 import { addCandidate, type Candidate } from "../../../src/trust/candidates.ts";
 import { parsePolicy } from "../../../src/trust/policy.ts";
+import { emptyNamespace } from "../../../src/trust/state.ts";
 import { makeLayout, openRecords } from "../../store/stores.ts";
 
 const hostname = "registry.terraform.io" as Hostname;
 const namespace = "acme";
-const since = "2026-01-01T00:00:00.000Z";
 const sha256sums = "0123456789abcdef".repeat(4);
-const trust = {
-  ...{ firstKey: null, providerKeys: [] },
-  decisions: { keys: [], contents: [] },
-};
+const nothing = { keys: [], contents: [] };
+const trust = { ...emptyNamespace, decisions: nothing };
 const rulesOf = (changes: Partial<AdmissionRules> = {}): AdmissionRules => ({
   ...{ offline: false, newKeys: "accept-first", pins: [] },
   policy: parsePolicy({ default: "allow", minimumAge: 0, rules: [] }),
@@ -32,29 +26,14 @@ const rulesOf = (changes: Partial<AdmissionRules> = {}): AdmissionRules => ({
 });
 const candidate = (changes: Partial<Candidate> = {}): Candidate => ({
   ...{ version: "1.1.0", sha256sums, fingerprint: "S" },
-  ...{ reason: "unknown", since },
+  ...{ reason: "unknown", since: "2026-01-01T00:00:00.000Z" },
   ...changes,
 });
 
-function list(changes: Partial<Candidate>, rules = rulesOf()) {
-  const own = { type: "net", list: [candidate(changes)], dropped: 0 };
-  const read = {
-    namespace: { hostname, namespace },
-    trust: readNamespace(trust),
-    candidates: [own],
-  };
-  return listPending(read, rules);
-}
-
-const pin = (fingerprint: string) =>
-  rulesOf({
-    pins: [
-      {
-        pattern: parseProviderPattern("*/acme/net"),
-        fingerprints: [fingerprint],
-      },
-    ],
-  });
+const pin = (fingerprint: string) => {
+  const pattern = parseProviderPattern("*/acme/net");
+  return rulesOf({ pins: [{ pattern, fingerprints: [fingerprint] }] });
+};
 const command = `provender trust approve ${hostname}/acme/net@1.1.0 0123456789abcdef`;
 
 const unsigned = { fingerprint: undefined };
@@ -70,7 +49,9 @@ it.each([
     "trust.newKeys",
   ],
 ])("the command of a candidate %s", (_, changes, rules, said) => {
-  const [pending] = list(changes, rules);
+  const own = { type: "net", list: [candidate(changes)], dropped: 0 };
+  const known = { namespace: { hostname, namespace }, trust };
+  const [pending] = listPending({ ...known, candidates: [own] }, rules);
   expect(pending).toMatchObject({ version: "1.1.0", sha256sums });
   expect([pending?.command, pending?.setting]).toEqual(
     said === command ? [command, undefined] : [undefined, said],
@@ -94,34 +75,28 @@ it("of every namespace are listed beside those that cannot be read", async () =>
   const records = openRecords(await makeLayout());
   const store = new TrustStore(records, new ProviderChanges(records));
   for (const one of ["acme", "other"]) {
-    await store.decide({ hostname, namespace: one }, ({ keys }) => ({
-      ...{ keys, contents: [] },
+    const name = { hostname, namespace: one };
+    await store.decide(name, ({ keys }) => ({ keys, contents: [] }));
+    await store.changeCandidates({ ...name, type: "net" }, (all) => ({
+      ...addCandidate(all, candidate()),
+      dropped: 3,
     }));
-    await store.changeCandidates(
-      { hostname, namespace: one, type: "net" },
-      (all) => ({ ...addCandidate(all, candidate()), dropped: 3 }),
-    );
   }
-  const create = (key: RecordKey, body: object) => records.swap(key, 0, body);
-  // Well sealed, and of no provider.
-  const forged: readonly (readonly [readonly string[], Candidate])[] = [
-    [["not_a_host", "acme", "net"], candidate()],
-    [["forged.example", "acme", "a_b"], candidate()],
-    [["forged.example:1", "acme", "net"], candidate({ version: "none" })],
-  ];
-  for (const [[host = "", ...rest], one] of forged) {
-    await create(["namespaces", host, "acme"], trust);
-    const body = { list: [one], dropped: 0 };
-    await create(["candidates", host, ...rest], body);
+  // Well formed, and of no provider.
+  for (const [host, type, version] of [
+    ["not_a_host", "net", "1.1.0"],
+    ["forged.example", "a_b", "1.1.0"],
+    ["forged.example:1", "net", "none"],
+  ] as const) {
+    const body = { list: [candidate({ version })], dropped: 0 };
+    await records.swap(["namespaces", host, "acme"], 0, trust);
+    await records.swap(["candidates", host, "acme", type], 0, body);
   }
-  await create(["namespaces", hostname, "broken"], {});
-  const { pending, dropped, unreadable } = await watchPending(store, () =>
-    rulesOf(),
-  )();
-  expect(pending.map(({ provider }) => provider.namespace)).toEqual([
-    "acme",
-    "other",
-  ]);
+  await records.swap(["namespaces", hostname, "broken"], 0, {});
+  const watched = watchPending(store, () => rulesOf());
+  const { pending, dropped, unreadable } = await watched();
+  const listed = pending.map(({ provider }) => provider.namespace);
+  expect(listed).toEqual(["acme", "other"]);
   expect(dropped).toBe(6);
   expect(unreadable.map(({ message }) => message).toSorted()).toEqual(
     [`"a_b"`, `"none"`, `"not_a_host"`, "broken"]

@@ -21,17 +21,6 @@ const isDecisive = (name: string) =>
   isOfRelease(name) || name.startsWith("audit");
 
 describe("a first answer", () => {
-  it("is recorded before it is served: pinned and reported", async () => {
-    const { scene } = await prepareUnasked(K);
-    const mirror = scene.start();
-    expect(await mirror.version("2.0.0")).toBe("linux=b");
-    const written = mirror.writes.names.filter(isDecisive);
-    expect(written.map((name) => name.replace(/.*\/acme\//, ""))).toEqual([
-      "thing/2.0.0",
-      "audit first-seen",
-    ]);
-  });
-
   it.each(["ENOSPC", "EDQUOT", "EACCES", "EROFS", "EIO"])(
     "is not given while the store takes no release (%s), and 503 says why",
     async (code) => {
@@ -47,17 +36,6 @@ describe("a first answer", () => {
       expect(scene.audited()).not.toContain("first-seen accepted 2.0.0");
     },
   );
-
-  it("that was served is what every later process serves, for any later offer", async () => {
-    const { scene, registry, clock } = await prepareUnasked(K);
-    expect(await scene.start().version("2.0.0")).toBe("linux=b");
-    registry.offer("2.0.0", { content: "linux=c", by: K });
-    clock.pass(freshness);
-    const later = scene.start();
-    expect(await later.version("2.0.0")).toBe("linux=b");
-    expect(await later.candidates()).toEqual(["2.0.0 other-content"]);
-    expect(later.alarmed()).toEqual(["release-replaced 2.0.0"]);
-  });
 
   const fates: readonly Fate[] = ["fails", "dies before", "dies after"];
   const steps = [1, 2, 3].flatMap((step) =>

@@ -19,6 +19,8 @@ import {
   prepareTrust,
   revokeK,
 } from "../../scenes/trust-records.ts";
+import { prepareMet } from "../../scenes/met-provider.ts";
+import { makeSigners } from "../../scenes/mirror-in-process.ts";
 import { contact, E, K } from "../../trust/releases.ts";
 
 const { provider } = address;
@@ -150,3 +152,22 @@ describe("the trust store", () => {
     expect(listed.map(({ type }) => type)).toEqual(["thing"]);
   });
 });
+
+it.each(["namespaces", "first_contacts"] as const)(
+  "a provider of which a record cannot be read is refused, and nothing is written in its place (%s)",
+  async (table) => {
+    const { scene, mirror } = await prepareMet((await makeSigners()).K);
+    const { hostname, namespace, type } = provider;
+    const key = [table, hostname, namespace] as const;
+    const record = table === "namespaces" ? key : ([...key, type] as const);
+    const damaged = () => ({ "not as": "it was" });
+    await mirror.records.change(record, asItIs, damaged);
+    const [later, offline] = [scene.start(), scene.start({ offline: true })];
+    const unknown = "record-unreadable";
+    for (const one of [later, later, offline])
+      expect(await one.version("1.0.0")).toBe(unknown);
+    expect(await later.version("2.0.0")).toBe(unknown);
+    for (const one of [later, offline]) expect(await one.index()).toBe(unknown);
+    expect([later, offline].flatMap((one) => one.writes.names)).toEqual([]);
+  },
+);
