@@ -2,7 +2,7 @@ import type { Alarms } from "../telemetry/alarms.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { CertificateSource } from "./tls/certificate-source.ts";
-import { formatMirrorUrl, formatStart } from "./web/client-instructions.ts";
+import { formatMirrorUrl } from "./web/client-instructions.ts";
 import type { SetUpPage } from "./web/set-up-page.ts";
 import { Listener, type Handle, type ListenerLimits } from "./http/listener.ts";
 import type { Readiness } from "./web/operations.ts";
@@ -15,9 +15,6 @@ interface DaemonParts {
   readonly limits: ListenerLimits & { readonly stop: number };
   readonly hostnames: readonly string[];
   readonly machineName: string;
-  /** URL under which clients find the daemon; undefined for the address where it listens. */
-  readonly publicUrl: URL | undefined;
-  readonly needsToken: boolean;
   readonly certificates: CertificateSource;
   readonly readiness: Readiness;
   readonly notification: ServiceNotification;
@@ -71,8 +68,7 @@ export class Daemon {
 
   async #listen(): Promise<Started> {
     const { app, limits, listen, machineName, hostnames } = this.#parts;
-    const { publicUrl, needsToken, setUp } = this.#parts;
-    const { readiness, notification, logger } = this.#parts;
+    const { setUp, readiness, notification, logger } = this.#parts;
     const tls = await this.#loadCertificate();
     this.#listener = new Listener(app, tls, limits, (error, where) =>
       this.alarm(error, where),
@@ -80,10 +76,7 @@ export class Daemon {
     const port = await this.#listener.listen(listen.host, listen.port);
     const secure = tls !== undefined;
     const url = formatMirrorUrl({ ...listen, port, secure }, machineName);
-    const caFile = tls?.caFile;
-    const known = publicUrl?.href ?? url;
-    const clients = formatStart({ url: known, hostnames, needsToken }, caFile);
-    setUp.announce(url, caFile);
+    const clients = setUp.announce(url, tls?.caFile);
     await this.#parts.announce(url);
     readiness.state = "serving";
     this.#renewal = setInterval(() => void this.#reloadCertificate(), day);

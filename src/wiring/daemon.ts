@@ -25,7 +25,7 @@ import { ServiceNotification } from "../server/service-notification.ts";
 import { makeCertificateSource } from "../server/tls/certificate-source.ts";
 import { makeBrowsePage } from "../server/web/browse-page.ts";
 import { Readiness } from "../server/web/operations.ts";
-import { SetUpPage } from "../server/web/set-up-page.ts";
+import { makeSetUpPage } from "../server/web/set-up-page.ts";
 import { writeDurably } from "../store/durable-file.ts";
 import { layOutStore, stagingPath, type StoreLayout } from "../store/layout.ts";
 import {
@@ -46,7 +46,7 @@ export async function wireDaemon(
 ): Promise<Daemon> {
   const configuration = load();
   const rules = wireRules(configuration);
-  const { listen, publicUrl, origins } = configuration;
+  const { listen, origins } = configuration;
   const layout = layOutStore(configuration.storage.directory);
   await prepareStorageDirectory(layout);
   const metrics = new Metrics(version);
@@ -93,10 +93,9 @@ export async function wireDaemon(
   );
   let isAnnounced = false;
   return new Daemon({
-    ...{ ...served, ...telemetry, listen, limits, publicUrl },
+    ...{ ...served, ...telemetry, listen, limits },
     hostnames: [...origins.keys()],
     machineName: listen.names[0] ?? machineName(),
-    needsToken: access.authentication.isOn,
     certificates: makeCertificateSource(listen, layout.tls, machineName()),
     notification: new ServiceNotification({
       ...configuration.notify,
@@ -184,10 +183,12 @@ function wireApp(
     () => blobs.probe(),
     () => database.problem ?? bucket?.problem,
   );
-  const setUp = new SetUpPage({
-    ...{ publicAddress, authentication, hostnames: [...origins.keys()] },
-    isReporting: () => admission.rules.mode === "report",
-  });
+  const setUp = makeSetUpPage(
+    [...origins.keys()],
+    publicAddress,
+    authentication,
+    () => admission.rules.mode === "report",
+  );
   // An offline mirror has nothing to fetch.
   const platforms = new PlatformArchives(offline ? [] : wanted, core);
   const findPending = watchPending(core.trust, () => admission.rules);

@@ -2,7 +2,6 @@ import { afterEach, expect, it } from "vitest";
 import { onlyFor, status, type Fault } from "../fakes/faults.ts";
 import type { RequestKind } from "../fakes/request-log.ts";
 import { createSigner } from "../fakes/signing.ts";
-import { originsOf } from "../origins.ts";
 import { startMirror, type RunningMirror } from "../running-mirror.ts";
 import {
   eventually,
@@ -14,27 +13,16 @@ import { startOrigin } from "../scenes/world.ts";
 
 const host = "registry.terraform.io";
 
-const running: RunningMirror[] = [];
-
-const { authority, registry } = await startOrigin();
+const { registry, config: origins } = await startOrigin();
 const signer = await createSigner({ name: "Known" });
-const config = {
-  ...originsOf(authority, registry),
-  freshness: { versions: "500ms" },
-};
-afterEach(async () => {
-  registry.heal();
-  await Promise.all(running.splice(0).map((one) => one.stop()));
-});
+const config = { ...origins, freshness: { versions: "500ms" } };
+afterEach(() => registry.heal());
 
-const start = async (changes: object = {}, directory?: string) => {
-  const mirror = await startMirror({
+const start = (changes: object = {}, directory?: string) =>
+  startMirror({
     ...{ config: { ...config, ...changes }, limits: { absence: 500 } },
     ...(directory && { directory }),
   });
-  running.push(mirror);
-  return mirror;
-};
 
 /** A provider that lists 1.0.0, 1.1.0 and 2.0.0, of which the last has this fault. */
 async function publish(
@@ -94,7 +82,6 @@ it("a version that came out this minute is found by whoever asks in person, and 
   const mirror = await startMirror({
     config: { ...config, freshness: { versions: "1h" } },
   });
-  running.push(mirror);
   await publish("minute-old", {});
   const ask = requestsFor(mirror, "minute-old");
   const before = ["1.0.0", "1.1.0", "2.0.0"];

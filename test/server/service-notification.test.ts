@@ -81,27 +81,17 @@ describe.skipIf(missing.length > 0)(
   },
 );
 
-it("does nothing where no socket is given", async () => {
-  const systemd = new ServiceNotification({
-    socket: undefined,
-    watchdogMs: 2,
-    onFailure: (error) => expect.unreachable(error.message),
-  });
-  systemd.startWatchdog();
-  await systemd.ready("up");
-  await systemd.stopping();
-  systemd.stopWatchdog();
-});
-
-it("reports a message that cannot be sent and goes on", async () => {
+it.each([
+  ["does nothing where no socket is given", undefined, 0],
+  ["reports messages that cannot be sent", "/nowhere/notify", 2],
+])("%s", async (_, socket, count) => {
   const failures: Error[] = [];
   const systemd = new ServiceNotification({
-    socket: "/nowhere/notify",
-    watchdogMs: undefined,
+    ...{ socket, watchdogMs: undefined },
     onFailure: (error) => failures.push(error),
   });
   await systemd.ready("up");
   await systemd.stopping();
-  expect(failures).toHaveLength(2);
-  expect(failures[0]?.message).toMatch("systemd-notify");
+  expect(failures).toHaveLength(count);
+  for (const { message } of failures) expect(message).toMatch("systemd-notify");
 });

@@ -164,13 +164,11 @@ export class OpenIdIssuer {
 
   /** What it said last; while it fails, for `staleFor`. */
   #findKnown(): Known {
-    const { staleFor } = this.#settings;
-    const { error } = this.#failure ?? {};
-    if (error === undefined && this.#known !== undefined) return this.#known;
-    const until = (this.#known?.at ?? -Infinity) + staleFor;
-    if (this.#known === undefined || Date.now() >= until)
-      throw error ?? new Error("no issuer was asked");
-    return this.#known;
+    const [known, failed] = [this.#known, this.#failure];
+    const isOld = Date.now() >= (known?.at ?? 0) + this.#settings.staleFor;
+    if (known === undefined || (failed && isOld))
+      throw failed?.error ?? new Error("no issuer was asked");
+    return known;
   }
 
   async #fetch(signal: AbortSignal): Promise<Known> {

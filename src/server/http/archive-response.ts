@@ -160,6 +160,8 @@ async function unlessLeft<T>(
   res: ServerResponse,
   awaited: Promise<T>,
 ): Promise<T | undefined> {
+  // What nobody waits for any longer may fail, too.
+  awaited.catch(() => undefined);
   if (res.destroyed) return undefined;
   const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
   const leave = () => resolve(undefined);

@@ -148,7 +148,10 @@ export class Listener {
     res.once("close", () => {
       if (this.#due.get(socket) !== res) return;
       this.#due.delete(socket);
-      if (this.#ending.has(socket)) socket.destroySoon();
+      if (this.#ending.has(socket)) {
+        giveUpLater(socket);
+        socket.destroySoon();
+      }
       // Only a moment later Node counts its connection as idle.
       if (!this.#server.listening)
         setImmediate(() => this.#server.closeIdleConnections());
@@ -248,12 +251,16 @@ function refuse(socket: Socket, status: string, problem: ProvenderError): void {
   // It was refused already: each further chunk of such a connection fails, too.
   if (socket.writableEnded) return;
   const body = formatErrorBody(problem, crypto.randomUUID());
-  // A client whose buffers are full does not even take this.
-  socket.setTimeout(10_000, () => socket.destroy());
+  giveUpLater(socket);
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
     // A client that does not close its own side is not waited for.
     () => socket.destroy(),
   );
+}
+
+/** A client whose buffers are full does not even take a refusal, or the end. */
+function giveUpLater(socket: Socket): void {
+  socket.setTimeout(10_000, () => socket.destroy());
 }

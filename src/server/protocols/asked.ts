@@ -1,6 +1,5 @@
 import { LRUCache } from "lru-cache";
 import { parseArchiveName } from "../../address/archive-name.ts";
-import type { Platform } from "../../address/platform.ts";
 import {
   providerAddress,
   type ProviderAddress,
@@ -33,11 +32,6 @@ export function withinFor({ req }: Pick<RoutedContext, "req">): Within {
 }
 
 type Asked = Pick<RoutedContext, "params">;
-
-interface AskedPackage {
-  readonly address: ReleaseAddress;
-  readonly platform: Platform;
-}
 
 /** Names that were asked for last, each as the same object; bounded because clients may request any. */
 function remembering<T extends object>(
@@ -73,12 +67,10 @@ export const readRelease = remembering(
 
 export const readPackage = remembering(
   [...ofProvider, "archive"],
-  ({ params }): AskedPackage => {
+  ({ params }) => {
+    const provider = readProvider({ params });
     const name = `${params.archive}.zip`;
-    const { version, platform } = parseArchiveName(
-      readProvider({ params }),
-      name,
-    );
+    const { version, platform } = parseArchiveName(provider, name);
     const address = readRelease({ params: { ...params, version } });
     return { address, platform };
   },

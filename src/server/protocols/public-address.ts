@@ -15,11 +15,11 @@ const host = /^(?:[a-z\d.-]+|\[[a-f\d:.]+\])(?::\d+)?$/i;
 const names = /^[\w.:+-]+(?:\/[\w.:+-]+){2,4}$/;
 
 export class PublicAddress {
-  readonly #configured: string | undefined;
+  readonly configured: string | undefined;
   readonly #clients: ClientAddresses;
 
   constructor(configured: URL | undefined, clients: ClientAddresses) {
-    this.#configured = configured?.href;
+    this.configured = configured?.href;
     this.#clients = clients;
   }
 
@@ -50,12 +50,12 @@ export class PublicAddress {
   rootFor(request: IncomingMessage, path: string): string {
     const direct = isDirect(request) ? this.baseOf(request) : undefined;
     const depth = path.split("/").length - 2;
-    return this.#configured ?? direct ?? "../".repeat(depth);
+    return this.configured ?? direct ?? "../".repeat(depth);
   }
 
   /** Returns the configured URL, else the one in the client's request. A trusted proxy adds TLS. */
   baseOf({ socket, headers }: IncomingMessage): string | undefined {
-    if (this.#configured !== undefined) return this.#configured;
+    if (this.configured !== undefined) return this.configured;
     if (headers.host === undefined || !host.test(headers.host))
       return undefined;
     const isSecure =

@@ -4,53 +4,34 @@ import { describe, expect, it } from "vitest";
 import { bearer, issueToken } from "../../client-token.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { Issuer } from "../../fakes/issuer.ts";
-import {
-  scratch,
-  startMirror,
-  type Answer,
-  type RunningMirror,
-} from "../../running-mirror.ts";
-import {
-  awaitLine,
-  awaitLineOf,
-  type LogLine,
-} from "../../scenes/log-lines.ts";
+import { scratch, startMirror } from "../../running-mirror.ts";
+import { awaitLine, awaitLineOf } from "../../scenes/log-lines.ts";
 import { outcomeOf, reconfigure } from "../../scenes/provider-requests.ts";
 
 const ci = issueToken("ci");
-
-let issuer: Issuer;
-let mirror: RunningMirror;
-
 const authority = await createAuthority();
-const caFile = join(scratch("ca"), "ca.pem");
-writeFileSync(caFile, authority.caPem);
-await startAnew();
+const ca = join(scratch("ca"), "ca.pem");
+writeFileSync(ca, authority.caPem);
+const refused = "401 token-refused";
+const discovery = "/.well-known/terraform.json";
 
 /** An issuer that was not asked yet, and a mirror that knows nothing of it. */
-async function startAnew(): Promise<void> {
-  issuer = await Issuer.start(authority);
-  const oidc = {
-    issuer: issuer.url,
-    audience: "provender",
-    clientId: "terraform-cli",
-    ca: caFile,
-  };
+async function startAnew() {
+  const issuer = await Issuer.start(authority);
+  const named = { audience: "provender", clientId: "terraform-cli" };
+  const oidc = { issuer: issuer.url, ...named, ca };
   const auth = { tokens: [ci.configured], oidc };
-  mirror = await startMirror({ config: { auth } });
+  const mirror = await startMirror({ config: { auth } });
+  const ask = (token: string) => mirror.get("/browse", bearer(token));
+  const outcome = async (token: string) => outcomeOf(await ask(token));
+  return { issuer, mirror, ask, outcome };
 }
 
-const ask = (token: string): Promise<Answer> =>
-  mirror.get("/browse", bearer(token));
-const outcome = async (token: string) => outcomeOf(await ask(token));
-
-const refused = "401 token-refused";
+const { issuer, mirror, ask, outcome } = await startAnew();
 
 describe("access tokens of an OpenID provider", () => {
   it("are had by a login at the issuer's own endpoints, which service discovery offers without a token", async () => {
-    const answer = await mirror.get("/.well-known/terraform.json");
-    expect(answer.headers["content-type"]).toBe("application/json");
-    expect(answer.json()).toMatchObject({
+    expect((await mirror.get(discovery)).json()).toMatchObject({
       "login.v1": {
         ...{ client: "terraform-cli", grant_types: ["authz_code"] },
         authz: `${issuer.url}/authorize`,
@@ -77,18 +58,21 @@ describe("access tokens of an OpenID provider", () => {
     const first = await issuer.sign();
     expect(await outcome(first)).toBe("200");
     const other = await Issuer.start(authority);
-    const { audience, clientId } = { audience: "other", clientId: "c" };
-    const oidc = { issuer: other.url, audience, clientId, ca: caFile };
+    const named = { audience: "other", clientId: "c" };
+    const oidc = { issuer: other.url, ...named, ca };
     const tokens = [ci.configured];
     const reload = async (auth: object) => {
       const before = mirror.log.length;
       reconfigure(mirror, { auth });
-      const isDone = ({ msg }: LogLine) => msg === "certificate loaded";
-      await awaitLine(mirror, isDone, before);
+      await awaitLine(
+        mirror,
+        ({ msg }) => msg === "certificate loaded",
+        before,
+      );
     };
 
     await reload({ tokens, oidc });
-    const second = await other.sign({ claims: { aud: audience } });
+    const second = await other.sign({ claims: { aud: "other" } });
     expect(await outcome(second)).toBe("200");
     expect(await outcome(first)).toBe(refused);
     const asked = other.requests.length;
@@ -98,19 +82,17 @@ describe("access tokens of an OpenID provider", () => {
     await reload({ tokens });
     expect(await outcome(second)).toBe(refused);
     expect(await outcome(ci.token)).toBe("200");
-    await other.stop();
   });
 
   it("are undecided without the issuer's keys: that is no 401", async () => {
-    await mirror.stop();
-    await startAnew();
+    const { issuer, mirror, ask, outcome } = await startAnew();
     await issuer.stop();
     const answer = await ask(await issuer.sign());
     expect(outcomeOf(answer)).toMatch(/^50[234] origin-/);
     expect(answer.headers["retry-after"]).toMatch(/^[1-5]$/);
     expect(await outcome("garbage")).toBe(refused);
-    const discovery = await mirror.get("/.well-known/terraform.json");
-    expect(discovery.status).toBe(200);
-    expect(discovery.json()).not.toHaveProperty("login.v1");
+    const offered = await mirror.get(discovery);
+    expect(offered.status).toBe(200);
+    expect(offered.json()).not.toHaveProperty("login.v1");
   });
 });

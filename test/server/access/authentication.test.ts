@@ -36,6 +36,8 @@ const statusFor = (token: string) => statusOf(bearer(token).headers);
 describe("without a token", () => {
   it.each([
     "/browse",
+    "/decisions",
+    "/why/a/b/c",
     "/metrics",
     "/nothing",
     `/v1/providers/${host}/acme/widget/versions`,

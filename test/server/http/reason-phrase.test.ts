@@ -7,16 +7,8 @@ import {
 } from "../../../src/server/http/error-response.ts";
 import { anyError } from "../../scenes/any-error.ts";
 
-const fingerprint = "C874011F0AB405110D02105534365D9472D7468F";
 const plain = { because: undefined, contact: undefined };
 const until = new Date("2026-11-22T10:00:00Z");
-
-const stranger = "E".repeat(40);
-const by = "revoked by root on 2026-11-26 for a.test/b: stolen";
-const release = {
-  provider: { hostname: "a", namespace: "a", type: "a" },
-  version: "a",
-};
 const page = "https://mirror.example.com/why/registry.terraform.io/acme/demo";
 const hostile = [
   "",
@@ -74,29 +66,6 @@ describe("the reason phrase of a refusal", () => {
     [
       failure("too-young", "a/b/c", "1.0.0", "policy.minimumAge", until, plain),
       `Held back by policy.minimumAge of this mirror until 2026-11-22T10:00:00.000Z, see ${page}`,
-    ],
-    [
-      failure(
-        "key-refused",
-        release,
-        fingerprint,
-        "revoked",
-        "d",
-        by,
-        undefined,
-      ),
-      `Held back by this mirror, its signing key ${fingerprint} was revoked by root on 2026-11-26 for a.testb: stolen`,
-    ],
-    [
-      failure(
-        ...(["key-refused", release, stranger, "unknown", "d"] as const),
-        ...[undefined, fingerprint],
-      ),
-      `Held back by this mirror, its signing key ${stranger} is not the publisher's (${fingerprint})`,
-    ],
-    [
-      failure("origin-not-served", "registry.example.com:8443"),
-      `This mirror does not serve registry.example.com:8443, see ${page}`,
     ],
   ])("tells the facts: %s", (error, phrase) => {
     expect(formatReasonPhrase(error, page)).toBe(phrase);

@@ -29,13 +29,8 @@ beforeEach(async () => {
   record = recordRefusals(log, new Alarms(logger, metrics));
 });
 
-const denied = failure(
-  "policy-denied",
-  "acme/demo",
-  undefined,
-  "policy.default",
-  { because: undefined, contact: undefined },
-);
+const guidance = { because: undefined, contact: undefined };
+const denied = failure("policy-denied", "a/b", undefined, "a rule", guidance);
 
 function refuse(client: string, names = {}, error: ProvenderError = denied) {
   record(names, error, { requestId: "an-id", client });

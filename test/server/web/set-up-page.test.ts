@@ -52,6 +52,7 @@ describe("the page for people", () => {
         /^default-src 'none'; style-src 'sha256-[^']+';.*frame-ancestors 'none'/,
       ) as string,
       "x-content-type-options": "nosniff",
+      "cache-control": "no-store",
       "referrer-policy": "no-referrer",
     });
   });
@@ -79,8 +80,6 @@ describe("the page for people", () => {
     expect(text).toContain(`${publicUrl}providers/`);
     expect(text).toContain(`${publicUrl}ca.pem`);
     expect((await own.get("/ca.pem")).status).toBe(200);
-    for (const path of ["/browse", "/decisions", "/why/a/b/c"])
-      expect((await own.get(path)).status).toBe(401);
     await own.stop();
   });
 

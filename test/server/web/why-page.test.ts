@@ -48,13 +48,7 @@ it.each(everyCase)(
     if (headline !== undefined) expect(why.headline).toMatch(headline);
     expect(why.verdict === "served").toBe(code === undefined);
     const page = await mirror.get(`/why/${path}`);
-    expect(page.headers).toMatchObject({
-      "content-type": "text/html; charset=utf-8",
-      "content-security-policy": expect.stringContaining(
-        "default-src 'none'",
-      ) as string,
-      "cache-control": "no-store",
-    });
+    expect(page.headers["content-type"]).toBe("text/html; charset=utf-8");
     const text = unescaped(page.body.toString());
     expect(untimed(text)).toContain(untimed(why.headline));
     if (why.verdict !== "failing")
