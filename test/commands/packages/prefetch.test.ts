@@ -10,6 +10,7 @@ import { FakeModuleRegistry } from "../../fakes/module-registry.ts";
 import { originsOf } from "../../origins.ts";
 import { runCommand, type CommandOptions } from "../../running-command.ts";
 import { runHere } from "../../running-here.ts";
+import { expectDocument } from "../documents.ts";
 import { makeDirectory, makeStorage, type CommandStorage } from "../storage.ts";
 import { startOrigin } from "../../scenes/world.ts";
 
@@ -55,7 +56,8 @@ async function prefetch(
   const all = [...command, ...args];
   const isHere = Object.keys(options).length === 0;
   const run = await (isHere ? runHere(all) : runCommand(all, options));
-  const printed = JSON.parse(run.stdout === "" ? "{}" : run.stdout) as Printed;
+  const kind = run.status === 2 ? "error" : "prefetch";
+  const printed = expectDocument(kind, run.stdout) as Printed;
   return { ...run, storage, printed };
 }
 

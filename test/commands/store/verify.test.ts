@@ -9,6 +9,7 @@ import { sha256Of } from "../../scenes/failing-origin.ts";
 import { startFilledSites, plantOrphan } from "../../scenes/filled-sites.ts";
 import { damages } from "../../store/damage.ts";
 import { openRecords } from "../../store/stores.ts";
+import { expectDocument } from "../documents.ts";
 
 const scene = await startFilledSites(damages.length + 1);
 const [first, ...others] = scene.releases;
@@ -27,7 +28,8 @@ interface Found {
 
 async function verify(site: Site, ...flags: readonly string[]) {
   const run = await site.run("verify", "--json", ...flags);
-  return { status: run.status, ...(JSON.parse(run.stdout) as Found) };
+  const found = expectDocument("verify", run.stdout) as Found;
+  return { status: run.status, ...found };
 }
 
 type Evidence = Readonly<Record<string, string>>;
