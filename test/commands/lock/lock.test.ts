@@ -113,11 +113,9 @@ describe("provender lock", () => {
   });
 
   it("does not complete what is another release than the one that was locked", async () => {
-    const files = ["h1:other=", "zh:0000"].map((hash) =>
-      makeDirectory({ [name]: entry([hash]) }),
-    );
-    for (const directory of files) {
-      const before = readFileSync(join(directory, name), "utf8");
+    for (const hash of ["h1:other=", "zh:0000"]) {
+      const before = entry([hash]);
+      const directory = makeDirectory({ [name]: before });
       const run = await lock(directory);
       expect(run.stderr).toMatch(/widget 1\.2\.3 is not what .*:1 locks/);
       expect(run.status).toBe(1);
@@ -150,15 +148,12 @@ describe("provender lock", () => {
     expect(run.status).toBe(1);
   });
 
-  it.each([
-    ["<<<<", /:1: .*(?:block|token) definition required|:1: .*[Aa]rgument/],
-    [entry([]), /:1: the entry of .*acme\/widget is not as clients write it/],
-    [`${entry(["h1:a="])}other = 1\n`, /: something in it besides/],
-  ])("leaves a file with %j alone", async (text, problem) => {
+  it("leaves a file alone that clients could not read", async () => {
+    const text = `${entry(["h1:a="])}other = 1\n`;
     const directory = makeDirectory({ [name]: text });
     for (const args of [[directory], ["--check", directory]]) {
       const run = await lock(...args);
-      expect(run.stderr).toMatch(problem);
+      expect(run.stderr).toMatch(/: something in it besides/);
       expect(run.status).toBe(1);
     }
     expect(readFileSync(join(directory, name), "utf8")).toBe(text);
