@@ -99,7 +99,6 @@ export const groups: Readonly<Record<string, Group>> = {
       "test/commands/operate/doctor.test.ts",
       "test/commands/store/verify.test.ts",
       "test/commands/packages/prefetch-modules.test.ts",
-      "test/commands/lock/lock-other-mirrors.test.ts",
       "test/mirror/cache/unknown-providers.test.ts",
       "test/mirror/upkeep/retention.test.ts",
       "test/mirror/modules/{stored-modules,damaged-lists,ages}.test.ts",
