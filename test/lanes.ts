@@ -95,7 +95,6 @@ export const groups: Readonly<Record<string, Group>> = {
       "test/commands/operate/doctor.test.ts",
       "test/commands/store/verify.test.ts",
       "test/commands/packages/prefetch-modules.test.ts",
-      "test/commands/lock/lock-other-mirrors.test.ts",
       "test/mirror/cache/unknown-providers.test.ts",
       "test/mirror/upkeep/retention.test.ts",
       "test/mirror/modules/ages.test.ts",

@@ -22,6 +22,7 @@ ajv.addSchema(closed(commandsSchema) as Schema, "commands");
 /** Holds what a command printed against its schema, in which every field must be; `command` is its name in `$defs`. */
 export function expectDocument(command: string, text: string): unknown {
   const document: unknown = JSON.parse(text);
+  expect(text).toMatch(/^\{\s*"version":\s*1\b/);
   const check = ajv.getSchema(`commands#/$defs/${encodeURIComponent(command)}`);
   expect(check, `${command} has no schema`).toBeDefined();
   void check?.(document);

@@ -35,8 +35,8 @@ import { parseHcl } from "./parser.ts";
 const mostDirectories = 50_000;
 
 /**
- * The roots in a directory and below it: where a client is run, with what it locks, and what it and the modules that it
- * calls require together. Hidden directories, `.terraform` among them, and links to directories are not searched. A
+ * The roots in a directory and below it: where a client is run, with what it locks, and what else it and the modules that
+ * it calls require together. Hidden directories, `.terraform` among them, and links to directories are not searched. A
  * directory that another one calls as a module and that has no lock file is no root, unless it was named.
  */
 export async function findRoots(path: string, open: OpenModule) {
@@ -91,7 +91,12 @@ export async function findRoots(path: string, open: OpenModule) {
       client === "tofu" ? "registry.opentofu.org" : "registry.terraform.io";
     const followed = await followModules(module, registry, open, installed);
     problems.push(...(locks?.problems ?? []), ...followed.problems);
-    roots.push({ directory, client, locks, ...followed });
+    const locked = new Set(locks?.locks.map(({ name }) => name));
+    const requirements = followed.requirements.filter(
+      ({ name }) => !locked.has(name),
+    );
+    const { notCarried } = followed;
+    roots.push({ directory, client, locks, requirements, notCarried });
   }
   const nothing = `there is neither a ${lockFileName} nor a configuration here or below`;
   if (roots.length + problems.length === 0)

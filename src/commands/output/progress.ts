@@ -1,8 +1,7 @@
 import { formatAmount } from "./table.ts";
 
-/** Something on its way; the numbers are bytes and change while it is. */
-export interface ProgressItem {
-  readonly label: string;
+/** Bytes of something on its way; they change while it is. */
+interface Amounts {
   readonly size: number | undefined;
   readonly received: number;
 }
@@ -22,7 +21,7 @@ export function showProgress(json = false): Progress {
 /** Progress of a command that works on many items: one changing line on a terminal, elsewhere a line for each item that came or failed. */
 export class Progress {
   readonly #output: ProgressOutput;
-  readonly #running = new Set<ProgressItem>();
+  readonly #running = new Map<string, Amounts>();
   readonly #timer: NodeJS.Timeout | undefined;
   readonly #start = performance.now();
   #total = 0;
@@ -41,18 +40,20 @@ export class Progress {
   }
 
   /** It comes from the origin; things that need not come are only ended. */
-  begin(item: ProgressItem): void {
-    this.#running.add(item);
+  begin(label: string, amounts: Amounts): void {
+    this.#running.set(label, amounts);
   }
 
   /** `outcome` is a word or two, such as "fetched"; the item need not have begun. */
-  end(item: ProgressItem, outcome: string): void {
+  end(label: string, outcome: string): void {
     this.#ended++;
-    if (!this.#running.delete(item)) return;
-    this.#bytes += item.received;
+    const came = this.#running.get(label);
+    if (came === undefined) return;
+    this.#running.delete(label);
+    this.#bytes += came.received;
     if (this.#timer === undefined)
       this.#output.write(
-        `${this.#ended}/${this.#total} ${item.label}: ${outcome}, ${formatAmount(item.received)}\n`,
+        `${this.#ended}/${this.#total} ${label}: ${outcome}, ${formatAmount(came.received)}\n`,
       );
   }
 
@@ -63,10 +64,13 @@ export class Progress {
 
   #redraw(): void {
     const running = [...this.#running];
-    const bytes = running.reduce((sum, one) => sum + one.received, this.#bytes);
+    const bytes = running.reduce(
+      (sum, [, { received }]) => sum + received,
+      this.#bytes,
+    );
     const rate = (bytes * 1000) / (performance.now() - this.#start);
     const labels = running.map(
-      ({ label, size, received }) =>
+      ([label, { size, received }]) =>
         `${label} ${formatAmount(received)}${size === undefined ? "" : ` of ${formatAmount(size)}`}`,
     );
     const line = `${this.#ended}/${this.#total} ${formatAmount(rate)}/s ${labels.join(", ")}`;

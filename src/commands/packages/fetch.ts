@@ -13,11 +13,7 @@ import { ensureArchive } from "../../mirror/providers/ensured-archive.ts";
 import type { AdmittedPackage } from "../../mirror/providers/provider-mirror.ts";
 import type { OpenMirror } from "../../wiring/open-mirror.ts";
 import type { DependencyLockFile } from "../inputs/dependency-lock-file.ts";
-import {
-  type ProgressItem,
-  type Progress,
-  showProgress,
-} from "../output/progress.ts";
+import { type Progress, showProgress } from "../output/progress.ts";
 import {
   type Selection,
   type SelectionFlags,
@@ -125,7 +121,6 @@ async function fetchPackage(
   { signal, inspects = false }: FetchOptions,
 ): Promise<FetchedPackage> {
   const label = formatWanted(wanted);
-  let item: ProgressItem = { label, size: 0, received: 0 };
   const fetchAndCompare = async (): Promise<FetchedPackage> => {
     signal.throwIfAborted();
     const { provider, version, platform, locks } = wanted;
@@ -147,18 +142,7 @@ async function fetchPackage(
     signal.throwIfAborted();
     const archive = await ensureArchive(mirror, admitted, { inspects, signal });
     const outcome = archive.outcome === "hit" ? "stored" : "fetched";
-    if (outcome === "fetched") {
-      item = {
-        label,
-        get size() {
-          return archive.size;
-        },
-        get received() {
-          return archive.received;
-        },
-      };
-      progress.begin(item);
-    }
+    if (outcome === "fetched") progress.begin(label, archive);
     const h1 = await archive.done;
     const known = h1 === undefined ? [zh] : [h1, zh];
     expectLocked(known, (hash) => known.includes(hash));
@@ -178,6 +162,6 @@ async function fetchPackage(
       throw error;
     },
   );
-  progress.end(item, result.outcome);
+  progress.end(label, result.outcome);
   return result;
 }

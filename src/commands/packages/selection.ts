@@ -177,7 +177,7 @@ async function readRequests(
       const selection = { kind: "constraint", constraint } as const;
       return { provider, selection, where, hashes };
     });
-  const required = [...followed.flat(), ...roots.map(withoutLocked)]
+  const required = [...followed.flat(), ...roots]
     .flatMap(({ requirements }) => requirements)
     .map(({ provider, constraint, where }): PackageRequest => {
       const selection = { kind: "constraint", constraint } as const;
@@ -190,11 +190,4 @@ async function readRequests(
     ),
     notCarried: [...followed.flat(), ...roots].flatMap((one) => one.notCarried),
   };
-}
-
-type Root = Awaited<ReturnType<typeof findRoots>>["roots"][number];
-
-function withoutLocked({ locks, requirements }: Root) {
-  const locked = new Set(locks?.locks.map(({ name }) => name));
-  return { requirements: requirements.filter(({ name }) => !locked.has(name)) };
 }

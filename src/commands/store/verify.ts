@@ -15,17 +15,17 @@ export function verify({
 }: Flags & { readonly repair?: boolean }): Promise<number> {
   return onStore(flags, async (mirror, signal) => {
     const progress = showProgress(json);
-    const item = { label: "archives", size: 0, received: 0 };
+    const hashed = { size: 0, received: 0 };
     progress.expect(1);
-    progress.begin(item);
+    progress.begin("archives", hashed);
     try {
       const found = await inspectStore(mirror, {
         repair,
         signal,
-        onSize: (bytes) => (item.size = bytes),
-        onHashed: (bytes) => (item.received += bytes),
+        onSize: (bytes) => (hashed.size = bytes),
+        onHashed: (bytes) => (hashed.received += bytes),
       });
-      progress.end(item, "hashed");
+      progress.end("archives", "hashed");
       progress.close();
       stdout(json ? formatDocument(found) : formatText(found, repair));
       return found.findings.every(({ dropped }) => dropped) ? 0 : 1;

@@ -10,9 +10,11 @@ import {
   findUndone,
   type UndoneDecision,
 } from "../../mirror/trust/undone-decisions.ts";
-import type { ReadContact } from "../../mirror/trust/trust-store.ts";
+import type {
+  KnownNamespace,
+  ReadContact,
+} from "../../mirror/trust/trust-store.ts";
 import { findKnownKey } from "../../trust/key-verdict.ts";
-import type { NamespaceTrust } from "../../trust/state.ts";
 import { type Flags, onStore } from "../command.ts";
 import {
   describeError,
@@ -21,20 +23,6 @@ import {
   stdout,
 } from "../output/report.ts";
 import { formatTable } from "../output/table.ts";
-
-type Contact = Extract<ReadContact, { readonly contact: unknown }>;
-
-/** A namespace as `trust list` shows it. */
-interface ListedNamespace {
-  /** HOSTNAME/NAMESPACE. */
-  readonly namespace: string;
-  /** The key that this program knows; where there is one, no key of a first contact counts. */
-  readonly known: string | undefined;
-  readonly trust: NamespaceTrust;
-  readonly contacts: readonly Contact[];
-  readonly pending: readonly PendingDecision[];
-  readonly dropped: number;
-}
 
 /**
  * `provender trust list`: prints what needs a decision, and which ones an older backup took back; with `--all`, and in
@@ -47,7 +35,8 @@ export function listTrust({
 }: Flags & { readonly all?: boolean }): Promise<number> {
   return onStore(flags, async ({ trust, admission, layout }) => {
     const undone = await findUndone(layout.decisions, trust);
-    const listed: ListedNamespace[] = [];
+    const pending: PendingDecision[] = [];
+    const namespaces: Described[] = [];
     /** Namespaces, or providers of one, with unreadable records. */
     const unknown: {
       subject: string;
@@ -68,17 +57,14 @@ export function listTrust({
             subject: `${name}/${read.type}`,
             problem: read.problem,
           });
-      listed.push({
-        ...{ namespace: name, known: findKnownKey(one.namespace) },
-        ...{ trust: one.trust, contacts },
-        pending: listPending(one, admission.rules),
-        dropped: countDropped(one.candidates),
-      });
+      const own = listPending(one, admission.rules);
+      pending.push(...own);
+      namespaces.push(describe(name, one, contacts, own));
     }
     if (json)
       stdout(
         formatDocument({
-          namespaces: listed.map(describeInJson),
+          namespaces,
           undone: undone.map(({ subject, decision, at, by, repeat }) => ({
             ...{ subject, decision, at, by, command: repeat },
           })),
@@ -88,9 +74,10 @@ export function listTrust({
         }),
       );
     else {
-      stdout(formatPending(listed, undone));
+      const dropped = namespaces.reduce((sum, one) => sum + one.dropped, 0);
+      stdout(formatPending(pending, dropped, undone));
       const tables = [
-        ...listed.map(formatNamespace),
+        ...namespaces.map(formatNamespace),
         ...unknown.map(({ subject }) => `${subject}\n  unknown\n`),
       ];
       if (all)
@@ -103,17 +90,22 @@ export function listTrust({
 
 const nothing = "Nothing has been seen yet.\n";
 
-function describeInJson({
-  namespace,
-  known,
-  trust: { firstKey, providerKeys, decisions },
-  contacts,
-  pending,
-  dropped,
-}: ListedNamespace) {
+type Contact = Extract<ReadContact, { readonly contact: unknown }>;
+type Described = ReturnType<typeof describe>;
+
+/** A namespace as it is in JSON, and in tables but for its candidates. */
+function describe(
+  name: string,
+  { namespace, trust, candidates }: KnownNamespace,
+  contacts: readonly Contact[],
+  pending: readonly PendingDecision[],
+) {
+  const known = findKnownKey(namespace);
+  const { firstKey, providerKeys, decisions } = trust;
+  // Where the program knows a key, none of a first contact counts.
   const counts = known === undefined;
   return {
-    namespace,
+    namespace: name,
     knownKey: known ?? null,
     firstKey:
       firstKey && counts
@@ -122,12 +114,8 @@ function describeInJson({
     providerKeys: counts ? providerKeys : [],
     keys: decisions.keys,
     contents: decisions.contents,
-    contacts: contacts.map(({ type, contact }) => ({
-      type,
-      at: contact.at.toISOString(),
-      by: contact.by,
-      key: contact.key ?? null,
-      newest: contact.newest,
+    contacts: contacts.map(({ type, contact: { at, by, key, newest } }) => ({
+      ...{ type, at: at.toISOString(), by, key: key ?? null, newest },
     })),
     candidates: pending.map((one) => ({
       type: one.provider.type,
@@ -140,66 +128,61 @@ function describeInJson({
       keyCommand: one.keyCommand ?? null,
       setting: one.setting ?? null,
     })),
-    dropped,
+    dropped: countDropped(candidates),
   };
 }
 
 function formatNamespace({
   namespace,
-  known,
-  trust: { firstKey, providerKeys, decisions },
-  contacts,
-}: ListedNamespace): string {
-  const { fingerprint = "none", type } = firstKey ?? {};
-  const met = [
-    ...(type === undefined
+  knownKey,
+  firstKey,
+  ...found
+}: Described): string {
+  const ofAll = ["namespace", "-", "-"];
+  const keys = [
+    ["KEY", "STATE", "FOR", "SINCE", "BY", "BECAUSE"],
+    ...(knownKey === null
+      ? []
+      : [[knownKey, "known", ...ofAll, "this program knows it"]]),
+    ...(firstKey === null
       ? []
       : [
           [
-            ...[fingerprint, "first key", "namespace", "-", "-"],
-            `first contact with ${type}`,
+            ...[firstKey.fingerprint ?? "none", "first key", ...ofAll],
+            `first contact with ${firstKey.type}`,
           ],
         ]),
-    ...providerKeys.map(({ fingerprint, type }) => [
+    ...found.providerKeys.map(({ fingerprint, type }) => [
       ...[fingerprint, "first signer", type, "-", "-"],
       "the first contact was unsigned",
     ]),
+    ...found.keys.map(({ fingerprint, decision, type, version, ...made }) => [
+      ...[fingerprint, decision, nameScope(type, version), dayOf(made.at)],
+      ...[made.by ?? "-", made.why ?? "-"],
+    ]),
   ];
-  const keys = [
-    ["KEY", "STATE", "FOR", "SINCE", "BY", "BECAUSE"],
-    ...(known === undefined
-      ? met
-      : [[known, "known", "namespace", "-", "-", "this program knows it"]]),
-    ...decisions.keys.map(
-      ({ fingerprint, decision, at, by, why, ...scope }) => [
-        ...[fingerprint, decision, nameScope(scope), dayOf(at)],
-        ...[by ?? "-", why ?? "-"],
-      ],
-    ),
-  ];
-  const made = [
+  const contacts = [
     ["FIRST CONTACT", "KEY", "SINCE", "BY", "NEWEST"],
-    ...contacts.map(({ type, contact: { key, at, by, newest } }) => [
-      ...[type, key ?? "none", dayOf(at.toISOString()), by, newest],
+    ...found.contacts.map(({ type, key, at, by, newest }) => [
+      ...[type, key ?? "none", dayOf(at), by, newest],
     ]),
   ];
   const contents = [
     ["RELEASE", "STATE", "CONTENT", "SINCE", "BY", "BECAUSE"],
-    ...decisions.contents.map((one) => [
+    ...found.contents.map((one) => [
       ...[`${one.type}@${one.version}`, one.decision, one.sha256sums],
       ...[dayOf(one.at), one.by ?? "-", one.why ?? "-"],
     ]),
   ];
-  return `${namespace}\n${[keys, made, contents].map(formatTable).join("")}`;
+  return `${namespace}\n${[keys, contacts, contents].map(formatTable).join("")}`;
 }
 
 /** Writes what needs a decision. Commands stand below their row, whole, so that they can be copied. */
 function formatPending(
-  listed: readonly ListedNamespace[],
+  pending: readonly PendingDecision[],
+  dropped: number,
   undone: readonly UndoneDecision[],
 ): string {
-  const pending = listed.flatMap((one) => one.pending);
-  const dropped = listed.reduce((sum, one) => sum + one.dropped, 0);
   const rows = pending.map((one) => {
     const { keyCommand, command, setting } = one;
     const remedy =
@@ -220,13 +203,7 @@ function formatPending(
     : `${lost.join("")}NEEDS A DECISION: clients do not get these; "revoke" in place of "approve" refuses one for good.\n${rows.join("")}${more}`;
 }
 
-function nameScope({
-  type,
-  version,
-}: {
-  readonly type: string | null;
-  readonly version: string | null;
-}): string {
+function nameScope(type: string | null, version: string | null): string {
   if (type === null) return "namespace";
   return version === null ? type : `${type}@${version}`;
 }

@@ -6,6 +6,7 @@ import { endingWithTests } from "../../child-process.ts";
 import { program, startMirror } from "../../running-mirror.ts";
 import { awaitAudit, runCommand } from "../../scenes/provider-requests.ts";
 import { askDatabase } from "../../store/stores.ts";
+import { expectDocument } from "../documents.ts";
 
 const mirror = await startMirror({});
 for (const type of ["one", "two", "three"])
@@ -23,12 +24,10 @@ describe("provender audit", () => {
   async function entries(...args: readonly string[]) {
     const run = await runCommand(mirror, "audit", "--json", ...args);
     expect([run.status, run.stderr]).toEqual([0, ""]);
-    const document = JSON.parse(run.stdout) as {
-      version: number;
-      entries: Record<string, string>[];
+    const { entries } = expectDocument("audit", run.stdout) as {
+      readonly entries: readonly Record<string, string>[];
     };
-    expect(document.version).toBe(1);
-    return document.entries;
+    return entries;
   }
 
   it("prints what was decided, by whom, and asked, by time", async () => {

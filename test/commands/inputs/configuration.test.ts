@@ -29,10 +29,10 @@ const lockOf = (...names: readonly string[]) =>
 
 /** What one directory is as a root. */
 async function readRoot(directory: string) {
-  const { roots } = await findRoots(directory, unread);
+  const { roots, problems } = await findRoots(directory, unread);
   const root = roots.find((one) => one.directory === directory);
   if (root === undefined) throw new Error("it is none");
-  return root;
+  return { ...root, problems };
 }
 
 /** Requirements and problems of a root with these files. */
@@ -123,9 +123,8 @@ describe("the configuration of a directory", () => {
 
   it("is read past folders that are named as files, and comments in any encoding", async () => {
     const directory = makeDirectory({
-      "x.tf/main.tf": "not { ours",
+      "x.tf/main.tf": "",
       "y.tofu.json/a": "not { ours",
-      "tests/z.tftest.hcl/a": "not { ours",
       ".terraform.lock.hcl/a": "not { ours",
       "empty.tf": "",
     });
@@ -156,7 +155,7 @@ describe("the configuration of a directory", () => {
     async (lock, registry) => {
       const files = { "main.tf": aws + nothing, ".terraform.lock.hcl": lock };
       const { names } = await read(files);
-      expect(names).toEqual([`${registry}/aws`, `${registry}/null`]);
+      expect(names).toEqual([`${registry}/null`]);
     },
   );
 
@@ -196,8 +195,8 @@ describe("searching a directory", () => {
     const directory = makeDirectory({
       "prod/main.tf": call("a", "../modules/a"),
       "prod/.terraform/providers/x/main.tf": require("no", "no/no"),
-      "prod/.terraform.lock.hcl": lockOf(`${hashicorp}/aws`),
-      "modules/a/main.tf": aws,
+      "prod/.terraform.lock.hcl": lockOf(`${hashicorp}/null`),
+      "modules/a/main.tf": aws + nothing,
       "modules/unused/main.tf": nothing,
       ".git/main.tf": require("no", "no/no"),
       "locked-only/.terraform.lock.hcl": lockOf(`${hashicorp}/null`),

@@ -9,26 +9,30 @@ import {
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { replaceLockFile } from "../../../src/commands/lock/lock.ts";
+import { makeRelease, type Release } from "../../fakes/release.ts";
 import { runCommand } from "../../running-command.ts";
 import { runHere } from "../../running-here.ts";
 import {
   startAuthenticationScene,
   ci,
 } from "../../scenes/authentication-scene.ts";
+import { awaitLineOf } from "../../scenes/log-lines.ts";
 import { makeDirectory, makeStorage } from "../storage.ts";
 import { startWorld } from "../../scenes/world.ts";
 
-const widget = "registry.terraform.io/acme/widget";
+const acme = "registry.terraform.io/acme";
+const widget = `${acme}/widget`;
+const platforms = ["linux_amd64", "darwin_arm64"] as const;
 const name = ".terraform.lock.hcl";
 
-const { registry, config, mirror } = await startWorld();
+const { registry, config, ca, mirror } = await startWorld();
 const release = await registry.publish({
   version: "1.2.3",
-  platforms: ["linux_amd64", "darwin_arm64", "windows_amd64"],
+  platforms: [...platforms, "windows_amd64"],
 });
 
 const from = ["--mirror", mirror.url, "--ca", mirror.caFile];
-const flags = ["--platform", "linux_amd64", "--platform", "darwin_arm64"];
+const flags = platforms.flatMap((platform) => ["--platform", platform]);
 
 function lock(...args: readonly string[]) {
   return runHere(["lock", ...from, ...flags, ...args]);
@@ -113,11 +117,9 @@ describe("provender lock", () => {
   });
 
   it("does not complete what is another release than the one that was locked", async () => {
-    const files = ["h1:other=", "zh:0000"].map((hash) =>
-      makeDirectory({ [name]: entry([hash]) }),
-    );
-    for (const directory of files) {
-      const before = readFileSync(join(directory, name), "utf8");
+    for (const hash of ["h1:other=", "zh:0000"]) {
+      const before = entry([hash]);
+      const directory = makeDirectory({ [name]: before });
       const run = await lock(directory);
       expect(run.stderr).toMatch(/widget 1\.2\.3 is not what .*:1 locks/);
       expect(run.status).toBe(1);
@@ -150,15 +152,12 @@ describe("provender lock", () => {
     expect(run.status).toBe(1);
   });
 
-  it.each([
-    ["<<<<", /:1: .*(?:block|token) definition required|:1: .*[Aa]rgument/],
-    [entry([]), /:1: the entry of .*acme\/widget is not as clients write it/],
-    [`${entry(["h1:a="])}other = 1\n`, /: something in it besides/],
-  ])("leaves a file with %j alone", async (text, problem) => {
+  it("leaves a file alone that clients could not read", async () => {
+    const text = `${entry(["h1:a="])}other = 1\n`;
     const directory = makeDirectory({ [name]: text });
     for (const args of [[directory], ["--check", directory]]) {
       const run = await lock(...args);
-      expect(run.stderr).toMatch(problem);
+      expect(run.stderr).toMatch(/: something in it besides/);
       expect(run.status).toBe(1);
     }
     expect(readFileSync(join(directory, name), "utf8")).toBe(text);
@@ -226,3 +225,68 @@ it("a lock file that was changed meanwhile is left as it is, and nothing beside 
   expect(readdirSync(directory)).toEqual([name]);
   expect(readFileSync(path, "utf8")).toBe("new");
 });
+
+const h1sOf = ({ archives }: Release) =>
+  archives.map(({ h1 }) => h1).toSorted();
+
+/** What `lock` says, and the h1 that it writes into a file without hashes. */
+async function lockNew({ type }: Release, from: readonly string[]) {
+  const text = bare.replace("widget", type).replace("1.2.3", "1.0.0");
+  const directory = makeDirectory({ [name]: text });
+  const run = await runHere(["lock", ...from, ...flags, directory]);
+  const written = readFileSync(join(directory, name), "utf8");
+  return { ...run, h1s: written.match(/h1:[^"]+/g) ?? [] };
+}
+
+it("what a running mirror computed itself is taken without its archives", async () => {
+  const named = { type: "computed", version: "1.0.0" };
+  const release = await registry.publish({ ...named, platforms });
+  const folder = `/providers/${acme}/computed`;
+  for (const { filename } of release.archives)
+    await mirror.get(`${folder}/${filename}`);
+  expect((await lockNew(release, from)).h1s).toEqual(h1sOf(release));
+  await awaitLineOf(mirror, await mirror.get(`${folder}/1.0.0.json`));
+  const sent = mirror.log.filter(({ path }) =>
+    String(path).startsWith(`${folder}/terraform-provider-`),
+  );
+  expect(sent).toHaveLength(release.archives.length);
+});
+
+const zh = ({ sha256 }: Release["archives"][number]) => `zh:${sha256}`;
+const invented = `h1:${"A".repeat(43)}=`;
+let types = 0;
+
+it.each<
+  [string, RegExp, (one: Release["archives"][number], of: Release) => string[]]
+>([
+  ["a false h1: beside its zh:", /hashes added/, (one) => [invented, zh(one)]],
+  ["h1: alone", /the mirror tells no zh:/, ({ h1 }) => [h1]],
+  [
+    "another archive's zh:",
+    /is refused \(expected SHA-256 [0-9a-f]{64}, the origin/,
+    (one, { archives }) => [
+      one.h1,
+      ...archives.filter((other) => other !== one).map(zh),
+    ],
+  ],
+])(
+  "a mirror of another make that has of an archive %s is taken at its zh: alone",
+  async (_, says, hashesOf) => {
+    const type = `foreign${(types += 1)}`;
+    const release = await makeRelease({ type, version: "1.0.0", platforms });
+    const base = `/tree/${acme}/${type}/`;
+    const archives = release.archives.map((one) => {
+      registry.serve(`${base}${one.filename}`, one.bytes, "application/zip");
+      const hashes = hashesOf(one, release);
+      return [one.platform, { url: one.filename, hashes }] as const;
+    });
+    const document = { archives: Object.fromEntries(archives) };
+    registry.serve(`${base}1.0.0.json`, JSON.stringify(document));
+    const there = ["--mirror", `${registry.url}tree/`, "--ca", ca];
+    const run = await lockNew(release, there);
+    expect(run.stderr).toMatch(says);
+    const isGood = run.status === 0;
+    expect(isGood).toBe(says.source === "hashes added");
+    expect(run.h1s).toEqual(isGood ? h1sOf(release) : []);
+  },
+);

@@ -127,15 +127,13 @@ const broken: Readonly<Record<string, Look>> = {
   "configuration with an unknown key": () => server({ lisen: {} }),
   "storage on a disk without the room that is to stay free": () =>
     server({ storage: { directory: scratch("store"), minFree: "1000TiB" } }),
-  "storage of a newer program": () => {
-    const directory = dirname(keep("store.json", '{"version":99}'));
-    return server({ storage: { directory } });
-  },
   "storage in a bucket that refuses": () => onBucket(403),
-  "certificate that is expired": async () => {
-    const yesterday = new Date(Date.now() - 24 * 3_600_000);
-    const tls = await certificateFor(["127.0.0.1"], yesterday);
-    return server({ listen: { tls } });
+  "certificate for another name, and soon at its end": async () => {
+    const soon = new Date(Date.now() + 24 * 3_600_000);
+    const tls = await certificateFor(["127.0.0.1"], soon);
+    expect(await server({ listen: { tls } })).toEqual(["certificate"]);
+    const listen = { tls, names: ["mirror.example.com"] };
+    return server({ listen });
   },
   "origin that is not there": async () => {
     const url = `https://127.0.0.1:${await findFreePort()}/`;

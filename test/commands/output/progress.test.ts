@@ -10,11 +10,11 @@ it("is a line for each thing that came, away from a terminal", () => {
   const write = (text: string) => shown.push(text);
   const progress = new Progress({ columns: undefined, write });
   progress.expect(3);
-  progress.end({ label: "a", size: 0, received: 0 }, "stored");
-  const item = { label: "b", size: 2 ** 20, received: 0 };
-  progress.begin(item);
-  item.received = item.size;
-  progress.end(item, "fetched");
+  progress.end("a", "stored");
+  const amounts = { size: 2 ** 20, received: 0 };
+  progress.begin("b", amounts);
+  amounts.received = amounts.size;
+  progress.end("b", "fetched");
   progress.close();
   expect(shown).toEqual(["2/3 b: fetched, 1.0 MiB\n"]);
 });
@@ -26,8 +26,8 @@ it("is one changing line on a terminal, which leaves nothing behind", () => {
   const write = (text: string) => shown.push(text);
   const progress = new Progress({ columns: 30, write });
   progress.expect(2);
-  progress.begin({ label: "a", size: 2 ** 21, received: 2 ** 20 });
-  progress.begin({ label: "beyond-the-edge", size: undefined, received: 0 });
+  progress.begin("a", { size: 2 ** 21, received: 2 ** 20 });
+  progress.begin("beyond-the-edge", { size: undefined, received: 0 });
   vi.advanceTimersByTime(1_000);
   progress.close();
   vi.advanceTimersByTime(1_000);

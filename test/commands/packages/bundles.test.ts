@@ -1,5 +1,4 @@
 import {
-  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -54,7 +53,7 @@ describe("export --to a folder", () => {
   const read = (folder: string, name: string): unknown =>
     JSON.parse(readFileSync(join(folder, name), "utf8"));
 
-  it("writes archives and both documents, indented by two and sorted, and nothing else", async () => {
+  it("writes archives, linked to the stored ones and not writable, and both documents, indented by two and sorted, and nothing the second time", async () => {
     const { tree, folder } = newTree();
     expect((await exportTo(tree, "acme/widget@1.0.0")).status).toBe(0);
     const { filename, bytes, h1, sha256 } = release.archive(linux);
@@ -68,6 +67,17 @@ describe("export --to a folder", () => {
     const hashes = [`zh:${sha256}`, h1];
     const archives = { [linux]: { hashes, url: filename } };
     expect(String(document)).toBe(JSON.stringify({ archives }, null, 2));
+    const { mode, nlink } = statSync(join(folder, filename));
+    expect(mode & 0o777).toBe(0o444);
+    expect(nlink).toBeGreaterThan(1);
+    const describe = () =>
+      names.map((name) => {
+        const { ino, mtimeMs } = statSync(join(folder, name));
+        return [name, ino, mtimeMs];
+      });
+    const before = describe();
+    expect((await exportTo(tree, "acme/widget@1.0.0")).status).toBe(0);
+    expect(describe()).toEqual(before);
   });
 
   it("joins versions and platforms to what is there, also to what terraform wrote", async () => {
@@ -92,54 +102,30 @@ describe("export --to a folder", () => {
     });
   });
 
-  it("links the stored archives, readable by all and not writable, and changes nothing the second time", async () => {
-    const { tree, folder } = newTree();
-    await exportTo(tree, "acme/widget@1.0.0");
-    const describe = () =>
-      readdirSync(folder).map((name) => {
-        const stat = statSync(join(folder, name));
-        return [name, stat.ino, stat.mtimeMs];
-      });
-    const before = describe();
-    const { filename } = release.archive(linux);
-    const { mode, nlink } = statSync(join(folder, filename));
-    expect(mode & 0o777).toBe(0o444);
-    expect(nlink).toBeGreaterThan(1);
-    expect((await exportTo(tree, "acme/widget@1.0.0")).status).toBe(0);
-    expect(describe()).toEqual(before);
-  });
-
-  it("never follows a link out of the folder", async () => {
-    const outside = scratch("outside");
-    writeFileSync(join(outside, "index.json"), '{"versions": {"6.6.6": {}}}');
-    const { tree } = newTree();
-    mkdirSync(join(tree, "registry.terraform.io"), { recursive: true });
-    symlinkSync(outside, join(tree, "registry.terraform.io", "acme"));
-    const linked = await exportTo(tree, "acme/widget@1.0.0");
-    expect(linked.stderr).toMatch(
-      /acme\/widget could not be written \(it leads through a link to /,
-    );
-    expect(linked.stderr).toContain("0 packages exported, 1 failed.");
-    expect(linked.status).toBe(1);
-
-    const other = newTree();
-    mkdirSync(other.folder, { recursive: true });
-    const target = join(outside, "target.zip");
-    for (const [name, to] of [
-      ["index.json", join(outside, "index.json")],
-      [release.archive(linux).filename, target],
-    ] as const)
-      symlinkSync(to, join(other.folder, name));
-    const file = await exportTo(other.tree, "acme/widget@1.0.0");
-    expect(file.stderr).toMatch(/index\.json could not be written \(.* a link/);
-    expect(existsSync(target)).toBe(false);
-    expect(readdirSync(outside)).toEqual(["index.json"]);
-  });
+  it.each<[string, string, number, RegExp]>([
+    ["its folder", "..", 1, /acme\/widget .* \(it leads through a link to \//],
+    ["a document", "index.json", 1, /index\.json .* \(.* a link/],
+    ["an archive", release.archive(linux).filename, 0, /^1 packages exported/],
+  ])(
+    "never follows a link out of the folder in the place of %s",
+    async (_, name, expected, says) => {
+      const outside = scratch("outside");
+      writeFileSync(join(outside, "index.json"), '{"versions":{"6.6.6":{}}}');
+      const { tree, folder } = newTree();
+      const link = join(folder, name);
+      mkdirSync(dirname(link), { recursive: true });
+      symlinkSync(name === ".." ? outside : join(outside, name), link);
+      const { status, stderr } = await exportTo(tree, "acme/widget@1.0.0");
+      expect(stderr).toMatch(says);
+      expect(status).toBe(expected);
+      expect(readdirSync(outside)).toEqual(["index.json"]);
+    },
+  );
 
   it("leaves alone what is no document of a mirror, and says so", async () => {
     const { tree, folder } = newTree();
     const path = join(folder, "index.json");
-    mkdirSync(dirname(path), { recursive: true });
+    mkdirSync(folder, { recursive: true });
     writeFileSync(path, "<html>");
     const { status, stderr } = await exportTo(tree, "acme/widget@1.0.0");
     expect(stderr).toMatch(/index\.json could not be written \(.*move it away/);

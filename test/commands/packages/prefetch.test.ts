@@ -2,22 +2,19 @@ import { randomBytes } from "node:crypto";
 import { globSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { createAuthority } from "../../fakes/authority.ts";
 import { barrier } from "../../fakes/barrier.ts";
 import { alteredByte, onlyFor, status } from "../../fakes/faults.ts";
 import { tarGz } from "../../fakes/module-archive.ts";
-import { FakeModuleRegistry } from "../../fakes/module-registry.ts";
-import { originsOf } from "../../origins.ts";
 import { runCommand, type CommandOptions } from "../../running-command.ts";
 import { runHere } from "../../running-here.ts";
+import { expectDocument } from "../documents.ts";
 import { makeDirectory, makeStorage, type CommandStorage } from "../storage.ts";
-import { startOrigin } from "../../scenes/world.ts";
+import { moduleHost, startOrigins } from "../../scenes/world.ts";
 
 const linux = ["--platform", "linux_amd64"];
 const both = [...linux, "--platform", "darwin_arm64"];
-const moduleHost = "modules.example.com";
 
-const { registry, config } = await startOrigin();
+const { registry, modules, config } = await startOrigins();
 for (const version of ["1.0.0", "1.1.0", "2.0.0", "2.1.0-rc1"])
   await registry.publish({ version, platforms: ["linux_amd64"] });
 const release = await registry.publish({
@@ -55,7 +52,8 @@ async function prefetch(
   const all = [...command, ...args];
   const isHere = Object.keys(options).length === 0;
   const run = await (isHere ? runHere(all) : runCommand(all, options));
-  const printed = JSON.parse(run.stdout === "" ? "{}" : run.stdout) as Printed;
+  const kind = run.status === 2 ? "error" : "prefetch";
+  const printed = expectDocument(kind, run.stdout) as Printed;
   return { ...run, storage, printed };
 }
 
@@ -182,17 +180,12 @@ describe("prefetch when something is wrong", () => {
   });
 
   it("says so of modules that made room for others, too", async () => {
-    const authority = await createAuthority();
-    const modules = await FakeModuleRegistry.start({ authority });
-    const { origins } = originsOf(authority, modules, {}, moduleHost);
     const text = randomBytes(450_000).toString("hex");
     const bytes = await tarGz([["data.txt", text]]);
     const archive = modules.serve("/a.tar.gz", bytes);
     modules.publish("acme/large/aws", "1.0.0", archive);
-    const storage = makeStorage({
-      origins: { ...config.origins, ...origins },
-      storage: { maxSize: "900KiB", minFree: 0 },
-    });
+    const limited = { maxSize: "900KiB", minFree: 0 };
+    const storage = makeStorage({ ...config, storage: limited });
     const spec = ["--module", `${moduleHost}/acme/large/aws`];
     const alone = await prefetch(spec, { storage });
     expect([alone.status, alone.printed.modules]).toMatchObject([

@@ -77,16 +77,12 @@ describe("a decision on a key", () => {
     const again = await run("approve", ...key, "scopes");
     expect(again.status).toBe(1);
     expect(again.stdout).toContain("is approved already");
-  });
-
-  it("names the revocations that an approval for more does not undo", async () => {
-    const { stranger } = await scene.refuseNext("partly");
-    const key = ["--key", stranger.fingerprint, "--for"];
-    await scene.trust("revoke", ...key, "partly/thing");
-    const approved = await run("approve", ...key, "partly");
+    await scene.trust("revoke", ...key, "scopes/thing");
+    await scene.trust("forget", ...key, "scopes");
+    const approved = await run("approve", ...key, "scopes");
     expect(approved.status).toBe(1);
     expect(approved.stdout).toMatch(
-      /It stays revoked by \S+ on \S+ for \S+\/partly\/thing\./,
+      /It stays revoked by \S+ on \S+ for \S+\/scopes\/thing\./,
     );
   });
 

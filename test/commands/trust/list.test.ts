@@ -64,8 +64,10 @@ describe("provender trust list", () => {
     const [candidate] = await scene.candidatesOf("everywhere");
     const written = candidate?.command ?? "no command";
     const name = `${hostname}/everywhere/thing`;
-    const explain = await runCommand(scene.mirror, "explain", `${name}@1.1.0`);
-    expect(explain.stdout).toContain(written);
+    const args = ["explain", "--json", `${name}@1.1.0`];
+    const { stdout } = await runCommand(scene.mirror, ...args);
+    expectDocument("explain", stdout);
+    expect(stdout).toContain(written);
     for (const path of ["/decisions", `/why/${name}/1.1.0`])
       expect([path, (await scene.mirror.get(path)).body.toString()]).toEqual([
         path,
@@ -128,6 +130,7 @@ it("records that cannot be read are named as unknown beside the others, with the
       });
   }
   expect((await run("approve", "last/thing@1.1.0")).status).toBe(0);
+  expectDocument("trust list", (await run("list", "--json")).stdout);
   plantRecords(directory, [[["candidates", hostname, "last", "other"], {}]]);
   const of = ["--key", key, "--for"];
   expect((await run("revoke", ...of, "last/thing")).status).toBe(0);
