@@ -174,7 +174,7 @@ export class ProviderMirror {
   /** All platforms that were signed and are offered, by name; no archive is waited for. They are described again once a hash was computed. */
   describePackages({
     release,
-  }: Pick<AdmittedRelease, "release">): Promise<readonly MirroredPackage[]> {
+  }: AdmittedRelease): Promise<readonly MirroredPackage[]> {
     const { hashes } = this.#parts;
     const { revision } = hashes;
     const kept = this.#described.get(release);
