@@ -181,12 +181,15 @@ export class ProviderMirror {
     if (kept?.revision === revision) return kept.packages;
     const all = [...release.packages.values()]
       .toSorted((a, b) => (a.filename < b.filename ? -1 : 1))
-      .map(async ({ platform, filename, sha256 }) => {
-        const computed = await hashes.find(sha256);
+      .map(async ({ platform, filename, sha256 }): Promise<MirroredPackage> => {
+        const h1 = await hashes.find(sha256);
         const zh = formatArchiveHash(sha256);
         // Terraform up to 1.11 and OpenTofu up to 1.6 check the first that they can; for an h1 they unpack and hash every file.
-        const known = computed === undefined ? [zh] : [zh, computed];
-        return { platform, filename, hashes: known, computed };
+        return {
+          platform,
+          filename,
+          hashes: h1 === undefined ? [zh] : [zh, h1],
+        };
       });
     const packages = Promise.all(all);
     this.#described.set(release, { packages, revision });
