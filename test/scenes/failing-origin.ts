@@ -111,17 +111,6 @@ export function expectRefusal(
   else expect(answer.headers["retry-after"]).toBeUndefined();
 }
 
-export function expectCut(
-  answer: Pick<Answer, "complete" | "body"> & {
-    readonly status: number | undefined;
-  },
-  release: Release,
-): void {
-  expect(answer.status).toBe(200);
-  expect(answer.complete).toBe(false);
-  expect(digest(answer.body)).not.toBe(sha256Of(release));
-}
-
 function expectRight(
   answer: Answer,
   release: Release,

@@ -3,6 +3,7 @@ import { inTime } from "../../concurrency/in-time.ts";
 import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
 import type { OriginArchive } from "../../origin/http/http-client.ts";
 import type { BlobStore, StoredBlob } from "../../store/blobs/blob-store.ts";
+import type { SharedArchives } from "../../store/bucket/shared-archives.ts";
 import type { TrustedSha256 } from "../../verification/signed-checksums.ts";
 import type { Outcome } from "../cache/metadata-cache.ts";
 import { type ByteRange, Download, readStored } from "./download.ts";
@@ -37,14 +38,6 @@ interface ArchiveStart {
   readonly onWrong?: (got: string) => void;
 }
 
-/** Cache tier that is asked for archives before their origin. */
-export interface NearestOrigin {
-  /** Undefined for what it has not got, or cannot give now. */
-  open(sha256: Sha256): Promise<OriginArchive | undefined>;
-  /** Reports that it returned another archive. */
-  distrust(sha256: Sha256): void;
-}
-
 /** Events that the archives report to the wiring, without waiting for them. */
 interface ArchiveEvents {
   /** Verified and about to be in the store when `stored` resolves. */
@@ -60,12 +53,12 @@ interface ArchiveEvents {
 /** Milliseconds that an archive is hashed before its first byte is sent, so that most damage is healed unseen. */
 const patience = 1_000;
 
-/** Archives by digest: from the store, from a download under way, or from a new one; at most one download a digest. */
+/** Archives by digest: from the store, from a download under way, or from a new one, of what is nearest or of the origin; at most one download a digest. */
 export class Archives {
   readonly #store: ArchiveStore;
   readonly #waiters: number;
   readonly #events: ArchiveEvents;
-  readonly #nearest: NearestOrigin | undefined;
+  readonly #nearest: SharedArchives | undefined;
   readonly #places: DownloadPlaces;
   /** What new requests join. */
   readonly #downloads = new Map<TrustedSha256, Download>();
@@ -81,7 +74,7 @@ export class Archives {
     store: ArchiveStore,
     limits: PlaceLimits & { readonly waiters: number },
     events: ArchiveEvents,
-    nearest?: NearestOrigin,
+    nearest?: SharedArchives,
   ) {
     this.#store = store;
     this.#waiters = limits.waiters;

@@ -167,17 +167,18 @@ export class MetadataCache<K extends object, V extends Revised> {
     write: (ours: Kept<V>) => Promise<Kept<V> | undefined>,
   ): Promise<V | undefined> {
     const key = this.#keyOf(subject);
-    const held = this.#values.get(key);
-    const confirmedAt = held?.confirmedAt ?? this.#clock.now();
+    const {
+      confirmedAt = this.#clock.now(),
+      checkedAt = this.#clock.monotonic(),
+      isRefused = false,
+    } = this.#values.get(key) ?? {};
     const kept = await write({ value, confirmedAt });
     if (kept === undefined) {
       this.#values.delete(key);
       return undefined;
     }
     this.#absent.delete(key);
-    const checkedAt = held?.checkedAt ?? this.#clock.monotonic();
-    const isRefused = held?.isRefused ?? false;
-    const since = { spareUntil: 0, checkedAt, isRefused };
+    const since = { checkedAt, isRefused, spareUntil: 0 };
     return this.#remember(key, { ...since, ...kept }).value;
   }
 

@@ -21,15 +21,12 @@ import type {
   ModuleSources,
 } from "../../origin/registries/module-registry.ts";
 import type { OriginVersions } from "../../origin/registries/registry-answers.ts";
+import type { SharedArchives } from "../../store/bucket/shared-archives.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import { decideByAge } from "../../trust/age.ts";
 import { decideByRules } from "../../trust/policy.ts";
 import type { ArchiveThreads } from "../../verification/archives/threads.ts";
-import type {
-  Archives,
-  NearestOrigin,
-  OpenArchive,
-} from "../archives/archives.ts";
+import type { Archives, OpenArchive } from "../archives/archives.ts";
 import { DownloadPlaces, type PlaceLimits } from "../archives/places.ts";
 import { type ArchiveStore, receiveWhole } from "../archives/room.ts";
 import type { Clock } from "../cache/clock.ts";
@@ -90,7 +87,7 @@ interface Surroundings extends ArchiveStore {
   readonly clock: Clock;
   readonly stored: Archives;
   /** Archives that another replica fetched. */
-  readonly nearest: NearestOrigin | undefined;
+  readonly nearest: SharedArchives | undefined;
   readonly limits: PlaceLimits & { readonly waiters: number };
   readonly offline: boolean;
   /** Milliseconds that a location waits for its archive; clients wait 10 s. */

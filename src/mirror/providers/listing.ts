@@ -5,6 +5,7 @@ import { formatProviderAddress } from "../../address/provider-address.ts";
 import { newestFirst, type Version } from "../../address/version.ts";
 import { inTime } from "../../concurrency/in-time.ts";
 import { KeyedLimit } from "../../concurrency/keyed-limit.ts";
+import { SingleFlight } from "../../concurrency/single-flight.ts";
 import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
 import { listApproved } from "../../trust/decisions.ts";
@@ -75,8 +76,8 @@ interface Memory {
   /** Weak, since each change makes another, of all providers of the namespace. */
   readonly trust: WeakRef<NamespaceTrust>;
   readonly attempts: LRUCache<Version, Attempt>;
-  running:
-    { readonly change: number; readonly listing: Promise<Listing> } | undefined;
+  /** By the number of the last change. */
+  readonly running: SingleFlight<number, Listing>;
 }
 
 /** `absent`: neither listed nor stored. */
@@ -109,16 +110,9 @@ export class Listings {
   async list(request: ProviderRequest, list: VersionList): Promise<Listing> {
     const memory = this.#remember(request);
     const change = await this.#parts.changes.numberOf(request.provider);
-    const { running } = memory;
-    if (running?.change === change) return running.listing;
-    const listing = this.#listOffered(request, list, memory);
-    const own = { change, listing };
-    memory.running = own;
-    try {
-      return await listing;
-    } finally {
-      if (memory.running === own) memory.running = undefined;
-    }
+    return memory.running.run(change, () =>
+      this.#listOffered(request, list, memory),
+    );
   }
 
   /** Lists what is stored of the versions on record, where no origin is asked. */
@@ -353,7 +347,7 @@ export class Listings {
         maxSize: mostVersions,
         sizeCalculation: () => 1,
       }),
-      running: undefined,
+      running: new SingleFlight(),
     };
     this.#providers.set(name, memory);
     return memory;

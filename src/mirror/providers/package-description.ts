@@ -1,17 +1,12 @@
-import type { PackageHash } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import type { Version } from "../../address/version.ts";
 
-/**
- * Archive of one platform as described to clients. `hashes` has its `zh:`, and
- * its `h1:` once the mirror has computed it.
- */
+/** Archive of one platform as described to clients. */
 export interface MirroredPackage {
   readonly platform: Platform;
   readonly filename: string;
-  readonly hashes: readonly string[];
-  /** The h1 that the mirror itself computed from the archive, which it had verified. */
-  readonly computed?: PackageHash | undefined;
+  /** Its `zh:`, and its `h1:` once the mirror itself has computed it from the archive, which it had verified. */
+  readonly hashes: readonly [zh: string, h1?: string];
 }
 
 /** `index.json` (Provider Network Mirror Protocol, "List Available Versions"). */
@@ -22,9 +17,8 @@ export function renderIndex(versions: readonly Version[]): object {
 }
 
 /**
- * Renders `VERSION.json` ("List Available Installation Packages"). `locate`
- * returns the URL of an archive relative to the document. `computed`, by
- * platform, is the h1 that this mirror computed; clients ignore it.
+ * Renders `VERSION.json` ("List Available Installation Packages"). `locate` returns the URL of an archive relative to the
+ * document. `computed`, by platform, is the h1 that this mirror computed; clients ignore it.
  */
 export function renderVersion(
   packages: readonly MirroredPackage[],
@@ -34,7 +28,7 @@ export function renderVersion(
     ({ platform, filename, hashes }) =>
       [formatPlatform(platform), { url: locate(filename), hashes }] as const,
   );
-  const computed = packages.flatMap(({ platform, computed: h1 }) =>
+  const computed = packages.flatMap(({ platform, hashes: [, h1] }) =>
     h1 === undefined ? [] : [[formatPlatform(platform), h1] as const],
   );
   return {

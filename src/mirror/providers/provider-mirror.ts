@@ -173,19 +173,22 @@ export class ProviderMirror {
   /** All platforms that were signed and are offered, by name; no archive is waited for. They are described again once a hash was computed. */
   describePackages({
     release,
-  }: Pick<AdmittedRelease, "release">): Promise<readonly MirroredPackage[]> {
+  }: AdmittedRelease): Promise<readonly MirroredPackage[]> {
     const { hashes } = this.#parts;
     const { revision } = hashes;
     const kept = this.#described.get(release);
     if (kept?.revision === revision) return kept.packages;
     const all = [...release.packages.values()]
       .toSorted((a, b) => (a.filename < b.filename ? -1 : 1))
-      .map(async ({ platform, filename, sha256 }) => {
-        const computed = await hashes.find(sha256);
+      .map(async ({ platform, filename, sha256 }): Promise<MirroredPackage> => {
+        const h1 = await hashes.find(sha256);
         const zh = formatArchiveHash(sha256);
         // Terraform up to 1.11 and OpenTofu up to 1.6 check the first that they can; for an h1 they unpack and hash every file.
-        const known = computed === undefined ? [zh] : [zh, computed];
-        return { platform, filename, hashes: known, computed };
+        return {
+          platform,
+          filename,
+          hashes: h1 === undefined ? [zh] : [zh, h1],
+        };
       });
     const packages = Promise.all(all);
     this.#described.set(release, { packages, revision });

@@ -77,24 +77,13 @@ const titles = {
   failing: "Clients do not get it now",
 } as const satisfies Record<Why["verdict"], string>;
 
-/** What becomes of the version that clients choose, where it is not served. */
-const outcomes = {
-  served: "is served",
-  refused: "is refused",
-  absent: "cannot be had",
-  failing: "cannot be had",
-} as const satisfies Record<Why["verdict"], string>;
-
 const onlyReports =
   "The policy only reports: what it denies or finds too young is served all the same.";
 
 /** Candidates that an answer names. */
 const mostTold = 20;
 
-/**
- * The one answer to "why": asks as a client does, and says what it is answered,
- * by which line of the configuration, and what waits for a decision.
- */
+/** The one answer to "why": asks as a client does, and says what it is answered, by which line of the configuration, and what waits for a decision. */
 export async function explain(
   mirror: Mirror,
   question: WhyQuestion,
@@ -145,10 +134,11 @@ async function explainNewest(
       "It has no version but prereleases, which clients have to name";
     return { verdict: "absent", headline, code: "no-version", reasons };
   }
+  const otherwise = why.verdict === "refused" ? "is refused" : "cannot be had";
   // Not to all platforms, maybe.
   const outcome = why.headline.startsWith(titles.served)
-    ? `${outcomes.served}${why.headline.slice(titles.served.length)}`
-    : outcomes[why.verdict];
+    ? why.headline.replace(titles.served, "is served")
+    : otherwise;
   const newer = formatNewer(chosen, leftOut);
   const headline = `${chosen} ${outcome}${newer === undefined ? "" : `; ${newer}`}`;
   return { ...why, headline, reasons };
@@ -348,10 +338,7 @@ export function parseWhySpec(spec: string, hosts: SpecHosts): WhyQuestion {
   return { ...subject, version };
 }
 
-/**
- * Formats a question as `parseWhyPath` parses it; a space before the version is
- * for people.
- */
+/** Formats a question as `parseWhyPath` parses it; a space before the version is for people. */
 export function formatQuestion(question: WhyQuestion, before = "/"): string {
   const name =
     "provider" in question

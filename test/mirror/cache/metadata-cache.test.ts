@@ -69,12 +69,8 @@ async function prepare(settings: Partial<typeof limits> = {}) {
         onStale: (_, age) => stale.push(age),
       },
     );
-    return (mayBeOld = false, absentFor = Infinity) =>
-      cache.get(widget, origin.fetch, {
-        maxAge: Infinity,
-        absentFor,
-        mayBeOld,
-      });
+    return (mayBeOld = false, absentFor = Infinity, subject = widget) =>
+      cache.get(subject, origin.fetch, { absentFor, mayBeOld });
   };
   return { layout, clock, origin, open, stale, unwritten, get: open() };
 }
@@ -197,4 +193,17 @@ it("who does not wait for the origin gets what is on record after a restart, up 
   expect(await open()(true)).toMatchObject({ outcome: "hit" });
   clock.pass(1);
   expect(await Promise.race([open()(true), delay(50, "waits")])).toBe("waits");
+});
+
+it("as many are asked for again at once as may wait, and others get what is known", async () => {
+  const { clock, origin, get } = await prepare({ waiters: 1 });
+  const other = providerAddress("registry.terraform.io", "acme", "other");
+  for (const subject of [widget, other]) await get(true, Infinity, subject);
+  clock.pass(limits.versions);
+  origin.answer = new Promise<VersionList>(() => undefined);
+  for (const subject of [widget, other])
+    expect(await get(true, Infinity, subject)).toMatchObject({
+      outcome: "hit",
+    });
+  expect(origin.known).toHaveLength(3);
 });

@@ -39,6 +39,7 @@ interface Listed {
 /** Asks for the list of a new provider; first contact takes the newest release of a good one, so that it has to be there. */
 async function askList(
   list: string | { readonly versions: readonly Listed[] },
+  face: "network mirror" | "registry" = "network mirror",
 ) {
   const type = nextType();
   const document = typeof list === "string" ? list : JSON.stringify(list);
@@ -52,7 +53,9 @@ async function askList(
     await registry.publish({ type, version, platforms, size: 100 });
   }
   registry.serve(`/v1/providers/acme/${type}/versions`, document);
-  return requestsFor(mirror, type).index();
+  return face === "network mirror"
+    ? requestsFor(mirror, type).index()
+    : mirror.get(`/v1/providers/${host}/acme/${type}/versions`);
 }
 
 function askModules() {
@@ -92,6 +95,11 @@ it.each<[string, () => ReturnType<typeof askModules>, string]>([
   [
     "the longest list for 15 platforms",
     () => askList(versionsOf(mostVersions)),
+    "200",
+  ],
+  [
+    "the longest list, for clients behind a host block",
+    () => askList(versionsOf(mostVersions), "registry"),
     "200",
   ],
   [

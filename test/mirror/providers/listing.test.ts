@@ -55,40 +55,27 @@ const cases: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Carries out one word of what happens. */
-async function carryOut(namespace: string, word: string): Promise<unknown> {
+function carryOut(namespace: string, word: string): unknown {
   const ask = scene.ask(namespace);
-  const version = word.slice(1);
-  if (word.startsWith("+")) return scene.publish(namespace, version, K);
-  if (word.startsWith("E")) return scene.publish(namespace, version, E);
-  if (word.startsWith("-")) {
-    registry.withdraw(await scene.publish(namespace, version, K));
-    return;
-  }
-  const [what = "", about = ""] = word.split(":");
-  switch (what) {
-    case "heal": {
-      registry.heal();
-      return;
-    }
-    case "alarm": {
+  const [, verb = "", about = ""] = /^([+E-]|[a-z]+:?)(.*)$/.exec(word) ?? [];
+  const publish = (signer = K) => scene.publish(namespace, about, signer);
+  const names = about.replaceAll(",", "|").replaceAll(".", "\\.");
+  const lost = onlyFor(new RegExp(`_(${names})_`), status(404));
+  const verbs: Readonly<Record<string, () => unknown>> = {
+    "+": () => publish(),
+    E: () => publish(E),
+    "-": async () => registry.withdraw(await publish()),
+    "lose:": () => registry.script("checksums", lost),
+    "lists:": async () => expect(String(await ask.listed())).toBe(about),
+    "asked:": () => ask.version(about),
+    heal: () => registry.heal(),
+    alarm: async () =>
       expect(
         await countAlarms(scene.mirror, "versions-vanished"),
-      ).toBeGreaterThan(0);
-      return;
-    }
-    case "lists": {
-      expect(String(await ask.listed())).toBe(about);
-      return;
-    }
-    case "asked":
-      return ask.version(about);
-    default: {
-      const names = about.replaceAll(",", "|").replaceAll(".", "\\.");
-      const lost = onlyFor(new RegExp(`_(${names})_`), status(404));
-      registry.script("checksums", lost);
-      return;
-    }
-  }
+      ).toBeGreaterThan(0),
+  };
+  expect(Object.keys(verbs)).toContain(verb);
+  return verbs[verb]?.();
 }
 
 const outcomes = { "!": "404 not-found", "?": "451 key-refused" } as const;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { onlyFor, slow } from "../../fakes/faults.ts";
-import { eventually } from "../../scenes/provider-requests.ts";
+import { onlyFor, slow, status as statusOf } from "../../fakes/faults.ts";
+import { eventually, requestsFor } from "../../scenes/provider-requests.ts";
 import { startWorld } from "../../scenes/world.ts";
 
 const offered = ["linux_amd64", "darwin_arm64", "windows_amd64"];
@@ -42,24 +42,17 @@ it.each([404, 410])(
   "says which platform its registry has not, where that one is %i",
   async (status) => {
     const type = `without${status}`;
+    const platform = "windows_amd64";
     await registry.publish({ type, version: "1.0.0", platforms: offered });
-    for (const platform of ["darwin_arm64", "windows_amd64"]) {
-      registry.script("package", (reply, request) =>
-        request.path.endsWith(platform.replace("_", "/"))
-          ? { ...reply, status }
-          : reply,
-      );
-      const archive = `terraform-provider-${type}_1.0.0_${platform}.zip`;
-      const answer = await mirror.get(
-        `providers/registry.terraform.io/acme/${type}/${archive}`,
-      );
-      expect(answer.status).toBe(404);
-      expect(answer.reason).toContain("The origin registry says");
-      expect(answer.body.toString()).toContain(
-        `acme/${type} 1.0.0 for ${platform} does not exist`,
-      );
-    }
+    registry.script("package", onlyFor(/windows\/amd64$/, statusOf(status)));
+    const ask = requestsFor(mirror, type);
+    const answer = await ask.archive("1.0.0", { platform });
     registry.heal();
+    expect(answer.status).toBe(404);
+    expect(answer.reason).toContain("The origin registry says");
+    expect(answer.body.toString()).toContain(
+      `acme/${type} 1.0.0 for ${platform} does not exist`,
+    );
   },
 );
 
@@ -68,9 +61,7 @@ it("fetches for other namespaces while all that one of them has comes slowly", a
   for (const n of [1, 2, 3, 4]) {
     const one = { namespace: "slow", type: `slow${n}`, version: "1.0.0" };
     await registry.publish({ ...one, platforms: offered, size: 3_000_000 });
-    await mirror.get(
-      `providers/registry.terraform.io/slow/slow${n}/1.0.0.json`,
-    );
+    await requestsFor(mirror, one.type, one.namespace).version("1.0.0");
   }
   await registry.requests.reach("archive", 4);
   await mirror.get(`${folder}1.1.0.json`);

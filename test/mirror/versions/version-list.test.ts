@@ -38,27 +38,20 @@ function merged(...lists: readonly (readonly [Date, string])[]) {
 
 describe("a list that is joined to what is known", () => {
   it("has an end, also when an origin names other versions at each time", () => {
-    const page = (from: number) =>
-      answerOf(...Array.from({ length: 9_000 }, (_, n) => `1.${from}.${n}`));
-    const first = mergeVersions("acme/x", undefined, page(0), now);
-    const second = mergeVersions("acme/x", first, page(1), later);
-    expect(second.versions.size).toBe(18_000);
-    const last = answerOf(
-      ...Array.from({ length: 2_000 }, (_, n) => `3.0.${n}`),
-    );
-    expect(mergeVersions("acme/x", second, last, later).versions.size).toBe(
-      20_000,
-    );
-    expect(() => mergeVersions("acme/x", second, page(2), later)).toThrow(
+    const page = (minor: number, length = 9_000) =>
+      answerOf(...Array.from({ length }, (_, n) => `1.${minor}.${n}`));
+    const merge = (
+      known: VersionList | undefined,
+      ...list: [number, number?]
+    ) => mergeVersions("acme/x", known, page(...list), now);
+    const first = merge(undefined, 0);
+    const second = merge(first, 1);
+    expect(merge(second, 2, 2_000).versions.size).toBe(20_000);
+    expect(() => merge(second, 2, 2_001)).toThrow(
       "acme/x gave an unusable answer (with what its registry listed earlier there are more than 20000 versions",
     );
     // Where one list may have more, they may come once more.
-    const large = answerOf(
-      ...Array.from({ length: 15_000 }, (_, n) => `2.0.${n}`),
-    );
-    expect(mergeVersions("acme/x", first, large, later).versions.size).toBe(
-      24_000,
-    );
+    expect(merge(first, 2, 15_000).versions.size).toBe(24_000);
   });
 
   it("dates a new version once", () => {
