@@ -1,4 +1,5 @@
 import { failure } from "../errors/index.ts";
+import { isSha256, type Sha256 } from "./hash.ts";
 import {
   type ArchiveFormat,
   findArchiveFormat,
@@ -17,13 +18,7 @@ export interface ArchiveSource extends PackagePlace {
   readonly kind: "archive";
   readonly url: URL;
   readonly format: ArchiveFormat;
-  readonly checksum: Checksum | undefined;
-}
-
-export interface Checksum {
-  readonly algorithm: "sha256";
-  /** Lower-case hexadecimal digits. */
-  readonly digest: string;
+  readonly checksum: Sha256 | undefined;
 }
 
 export interface GitSource extends PackagePlace {
@@ -208,11 +203,9 @@ function parseArchive(
 }
 
 /** `sha256:HEX`, or HEX alone (go-getter, "Checksumming"); what another algorithm says is left to clients. */
-function parseChecksum(text: string): Checksum | undefined {
-  const [, hex] = /^(?:sha256:)?([0-9a-fA-F]{64})$/.exec(text) ?? [];
-  return hex === undefined
-    ? undefined
-    : { algorithm: "sha256", digest: hex.toLowerCase() };
+function parseChecksum(text: string): Sha256 | undefined {
+  const hex = text.replace(/^sha256:/, "").toLowerCase();
+  return isSha256(hex) ? hex : undefined;
 }
 
 /**

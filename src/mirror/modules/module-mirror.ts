@@ -1,4 +1,5 @@
-import { createHash, hash } from "node:crypto";
+import { hash } from "node:crypto";
+import type { Sha256 } from "../../address/hash.ts";
 import type { Hostname } from "../../address/hostname.ts";
 import {
   formatModuleAddress,
@@ -6,7 +7,6 @@ import {
 } from "../../address/module-address.ts";
 import type { ArchiveFormat } from "../../address/module-archive-name.ts";
 import {
-  type Checksum,
   type ModuleSource,
   parseModuleSource,
   resolveLocation,
@@ -132,7 +132,7 @@ interface Incoming extends InArchive {
   readonly body: AsyncIterable<Uint8Array>;
   /** Bytes, where they were announced. */
   readonly size?: number | undefined;
-  readonly checksum?: Checksum | undefined;
+  readonly checksum?: Sha256 | undefined;
   /** Commit that a git source was packed from, and the place of that. */
   readonly commit?: string | undefined;
   readonly place?: ModulePlace;
@@ -304,8 +304,7 @@ export class ModuleMirror {
     { body, size }: Pick<Incoming, "body" | "size">,
     signal: AbortSignal,
   ): Promise<void> {
-    const checksum = { algorithm: "sha256", digest: archive.sha256 } as const;
-    const incoming = { ...archive, body, size, checksum };
+    const incoming = { ...archive, body, size, checksum: archive.sha256 };
     await this.#fetch(address, () => Promise.resolve(incoming), signal);
   }
 
@@ -436,8 +435,7 @@ export class ModuleMirror {
     if (known === undefined) return undefined;
     const found = await nearest?.open(known.sha256);
     if (found === undefined) return undefined;
-    const checksum = { algorithm: "sha256", digest: known.sha256 } as const;
-    const incoming = { ...known, ...found, checksum, known };
+    const incoming = { ...known, ...found, checksum: known.sha256, known };
     try {
       return await this.#store(address, incoming, signal);
     } catch (error) {
@@ -490,11 +488,9 @@ export class ModuleMirror {
     const named = { subject: "the module", size };
     return receiveWhole(this.#around, named, async (spool, append) => {
       const { checksum, known } = incoming;
-      const sum = checksum && createHash(checksum.algorithm);
       for await (const chunk of body) {
         signal.throwIfAborted();
         await append(chunk);
-        sum?.update(chunk);
       }
       if (size !== undefined && spool.written !== size)
         throw failure(
@@ -502,16 +498,12 @@ export class ModuleMirror {
           name,
           `${spool.written} bytes came, ${size} were announced`,
         );
-      const got = sum?.digest("hex");
-      if (checksum !== undefined && got !== checksum.digest)
-        throw failure(
-          "checksum-conflict",
-          name,
-          checksum.digest,
-          String(got),
-          `the ${checksum.algorithm} of what came`,
-        );
       const sha256 = spool.digest();
+      if (checksum !== undefined && checksum !== sha256)
+        throw failure(
+          ...(["checksum-conflict", name, checksum, sha256] as const),
+          "the sha256 of what came",
+        );
       const opened = { fd: spool.handle.fd, size: spool.written };
       await threads.verify(name, format, opened);
       const archive = { sha256, format, subdirectory, commit };
