@@ -63,8 +63,10 @@ export function wireOrigins(
       });
       providers.set(hostname, { ...common, registry, freshFor });
       const files = new FolderModules(folder, limits);
-      const asked = { registry: files, sources: files };
-      modules.set(hostname, { ...asked, freshFor });
+      modules.set(hostname, {
+        ...{ registry: files, freshFor },
+        openArchive: (...asked) => files.openArchive(...asked),
+      });
       continue;
     }
     const client = clients.make(origin, token?.secret);
@@ -86,12 +88,8 @@ export function wireOrigins(
     const documents = documentsOf(hostname, url);
     modules.set(hostname, {
       registry: new ModuleRegistry(client, discovery, limits, documents),
-      sources: {
-        openArchive: (source, _, signal) =>
-          stranger.openArchive(source.url, signal),
-        findCommit: (source, signal) => git.findCommit(source, signal),
-        fetchCommit: (...asked) => git.fetchCommit(...asked),
-      },
+      openArchive: ({ url }, _, signal) => stranger.openArchive(url, signal),
+      git,
     });
   }
   return { providers, modules };

@@ -28,7 +28,6 @@ import type { ProviderCatalog } from "../standings/provider-catalog.ts";
 import type { Admission, ReleaseRequest } from "../trust/admission.ts";
 import type { SettledBy, Settlements } from "../trust/settlements.ts";
 import type { TrustEvents } from "../trust/trust-events.ts";
-import { limitVersions } from "../versions/version-list.ts";
 import type {
   BundledModule,
   BundledRelease,
@@ -141,15 +140,25 @@ async function importRelease(
 ): Promise<Imported> {
   const { request, packages } = judged;
   const { address, entry, provider } = request;
+  const { version } = address;
   const { catalog, settlements } = parts;
   // Those before it may have taken long.
   await entry.renew();
   const next = takeBundled(await catalog.releases.peek(address), judged);
   const contact = await entry.findContact(provider.type);
   if (contact === undefined) throw new Error("first contact was not written");
-  // The bundle stands for the list that its sender had.
+  // The bundle stands for the list that its sender had, before any list here.
   const list = await catalog.versions.peek(provider);
-  const by = { contact, list: limitVersions(list, address.version) };
+  const listed = list?.versions.get(version) ?? {
+    ...{ version, protocols: [], platforms: undefined },
+    ...{ appeared: undefined, listed: true },
+  };
+  const firstContact = list?.firstContact ?? new Date(0);
+  const versions = new Map([[version, listed]]);
+  const by = {
+    contact,
+    list: { firstContact, versions, warnings: [], revision: 0 },
+  };
   const served = settlements.preview(request, next, by);
   // A refusal comes before any archive is stored.
   if (!packages.every(({ sha256 }) => served.has(sha256)))

@@ -45,10 +45,10 @@ const mostLinks = 1_000;
 /** Makes a tar.gz of what a client's own checkout has, the same bytes each time. */
 export async function* packCommit(
   module: string,
-  { repository, commit, room, signal }: GitCheckout,
+  { git, commit, room }: GitCheckout,
   limits: PackLimits = moduleLimits,
 ): AsyncGenerator<Uint8Array> {
-  const git = { ...repository, signal };
+  const { signal } = git;
   try {
     const files = await turn(async () => {
       const folder = await checkOut(git, commit, limits, room.hold);

@@ -7,6 +7,7 @@ import {
 } from "../../address/module-address.ts";
 import type { ArchiveFormat } from "../../address/module-archive-name.ts";
 import {
+  type ArchiveSource,
   type ModuleSource,
   parseModuleSource,
   resolveLocation,
@@ -16,10 +17,9 @@ import { isMatch } from "../../address/policy-pattern.ts";
 import { newestFirst, type Version } from "../../address/version.ts";
 import { inTime } from "../../concurrency/in-time.ts";
 import { failure, isFailure } from "../../errors/index.ts";
-import type {
-  ModuleRegistry,
-  ModuleSources,
-} from "../../origin/registries/module-registry.ts";
+import type { GitRepositories } from "../../origin/git/repository.ts";
+import type { OriginArchive } from "../../origin/http/http-client.ts";
+import type { ModuleRegistry } from "../../origin/registries/module-registry.ts";
 import type { OriginVersions } from "../../origin/registries/registry-answers.ts";
 import type { SharedArchives } from "../../store/bucket/shared-archives.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
@@ -71,8 +71,14 @@ import {
 export interface ModuleOrigin {
   readonly registry: Pick<ModuleRegistry, "listVersions" | "findLocation"> &
     Partial<Pick<ModuleRegistry, "listDates">>;
-  /** Asked without the registry's credentials. */
-  readonly sources: ModuleSources;
+  /** Asked without the registry's credentials; `module` is for the error of an archive that is not there. */
+  readonly openArchive: (
+    source: ArchiveSource,
+    module: string,
+    signal: AbortSignal,
+  ) => Promise<OriginArchive>;
+  /** The same; a folder has archives only. */
+  readonly git?: GitRepositories;
   /** Milliseconds for which a list is fresh, if not the default. */
   readonly freshFor?: number | undefined;
 }
@@ -360,17 +366,18 @@ export class ModuleMirror {
       if (offered) await this.#around.pins.expectSame(address, offered);
       return { foreign: source.getter };
     }
-    const { sources } = this.#originOf(address.module);
+    const { openArchive, git } = this.#originOf(address.module);
     const name = formatModuleRelease(address);
     const open = async (signal: AbortSignal): Promise<Incoming> => {
       if (source.kind === "archive") {
         const ending = new AbortController();
         const either = AbortSignal.any([signal, ending.signal]);
-        const opened = await sources.openArchive(source, name, either);
+        const opened = await openArchive(source, name, either);
         return { ...source, ...opened, close: () => ending.abort() };
       }
+      if (git === undefined) throw new Error("it has no repositories");
       const { location, base, commit } = release;
-      const checkout = await sources.fetchCommit(source, commit, signal);
+      const checkout = await git.fetchCommit(source, commit, signal);
       return {
         body: packCommit(name, checkout),
         ...{ format: "tar.gz", subdirectory: source.subdirectory },
@@ -535,7 +542,7 @@ export class ModuleMirror {
 
 /** Asks the registry where a release is now. The last place outlives its removal, and a new one that is refused. */
 async function askRegistry(
-  { registry, sources }: ModuleOrigin,
+  { registry, git }: ModuleOrigin,
   address: ModuleReleaseAddress,
   known: ModuleRelease | undefined,
   signal: AbortSignal,
@@ -548,7 +555,7 @@ async function askRegistry(
     const place = { location, base: base.href, revision };
     const source = sourceOf(address, place);
     if (source.kind !== "git") return { ...place, commit: undefined };
-    const commit = await sources.findCommit(source, signal).catch(
+    const commit = await git?.findCommit(source, signal).catch(
       // What asks for a login is left to clients, unless it was open before.
       (error: unknown) => {
         if (known === undefined && isFailure(error, "origin-credentials"))

@@ -92,20 +92,6 @@ function notAfter(now: Date, { appeared }: ListedVersion): Date | undefined {
   return appeared !== undefined && appeared > now ? now : appeared;
 }
 
-/** This version alone; one that the list does not know was kept before any list was. */
-export function limitVersions(
-  list: VersionList | undefined,
-  version: Version,
-): VersionList {
-  const entry = list?.versions.get(version) ?? {
-    ...{ version, protocols: [], platforms: undefined },
-    ...{ appeared: undefined, listed: true },
-  };
-  const { firstContact = new Date(0), revision = 0 } = list ?? {};
-  const versions = new Map([[version, entry]]);
-  return { firstContact, versions, warnings: [], revision };
-}
-
 /**
  * Returns the version list after the origin's answer. A known subject that is
  * gone has no versions; an unknown one is absent.

@@ -8,20 +8,16 @@ import { failure } from "../../errors/index.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
 import type { OriginArchive } from "../http/http-client.ts";
 import { checkCount } from "../registries/answer-shape.ts";
-import type {
-  ModuleRegistry,
-  ModuleSources,
-} from "../registries/module-registry.ts";
+import type { ModuleRegistry } from "../registries/module-registry.ts";
 import type { OriginFolder } from "./origin-folder.ts";
 
 const endings = [".tar.gz", ".zip"];
 
 /** Modules of a folder, each as modules/NAMESPACE/NAME/SYSTEM/VERSION.tar.gz or VERSION.zip. */
-export class FolderModules
-  implements
-    Pick<ModuleRegistry, "listVersions" | "findLocation">,
-    ModuleSources
-{
+export class FolderModules implements Pick<
+  ModuleRegistry,
+  "listVersions" | "findLocation"
+> {
   readonly #folder: OriginFolder;
   readonly #limits: OriginLimits;
 
@@ -61,15 +57,6 @@ export class FolderModules
     const archive = await this.#folder.archive(parts, most, signal);
     if (archive === undefined) throw failure("not-found", module);
     return archive;
-  }
-
-  /** A folder has archives only. */
-  findCommit(): Promise<undefined> {
-    return Promise.resolve(undefined);
-  }
-
-  fetchCommit(): Promise<never> {
-    return Promise.reject(new Error("a folder has no repositories"));
   }
 
   /** Like registries, in lower case, and else as the client wrote it. */

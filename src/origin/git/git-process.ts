@@ -14,27 +14,25 @@ interface GitBounds {
   readonly files: number;
 }
 
-/** A repository that is here; threads hand it on. */
-export interface GitRepository {
-  /** Folder of this work alone; holds `home` (empty) and `repository.git`. */
-  readonly folder: string;
-  /** Search path for programs. */
-  readonly path: string;
-  readonly bounds: GitBounds;
+interface GitRemote {
+  /** `NAME=VALUE` of git-config(1). */
+  readonly settings: readonly string[];
+  /** May hold a password, so it is no argument. */
+  readonly proxy: URL | undefined;
 }
 
 /**
  * Environment of git: its folder and, where it may ask a remote, its one
  * connection. All other settings of the machine are disabled.
  */
-export interface GitSurroundings extends GitRepository {
+export interface GitSurroundings {
+  /** Folder of this work alone; holds `home` (empty) and `repository.git`. */
+  readonly folder: string;
+  /** Search path for programs. */
+  readonly path: string;
+  readonly bounds: GitBounds;
   readonly signal: AbortSignal;
-  readonly remote?: {
-    /** `NAME=VALUE` of git-config(1). */
-    readonly settings: readonly string[];
-    /** May hold a password, so it is no argument. */
-    readonly proxy: URL | undefined;
-  };
+  readonly remote: GitRemote | undefined;
   /** Hears of the repository's bytes as it grows. */
   readonly hold?: (bytes: number) => Promise<void>;
 }

@@ -20,7 +20,6 @@ import type { OriginLimits, OriginSettings } from "../guard/origin-settings.ts";
 import type { HttpClient } from "../http/http-client.ts";
 import {
   GitFailed,
-  type GitRepository,
   type GitSurroundings,
   notInstalled,
   runGit,
@@ -58,12 +57,11 @@ interface GitParts {
 
 /** A commit that is here; close it when done. */
 export interface GitCheckout {
-  readonly repository: GitRepository;
+  /** Without its remote; aborts when `gitDeadline` passes, or it is no longer wanted. */
+  readonly git: GitSurroundings;
   readonly commit: string;
   /** The room that the repository took, for what is made of it. */
   readonly room: WorkRoom;
-  /** Aborts when `gitDeadline` passes, or it is no longer wanted. */
-  readonly signal: AbortSignal;
   close(): Promise<void>;
 }
 
@@ -139,16 +137,11 @@ export class GitRepositories {
     try {
       const opened = (room = await this.#parts.openRoom());
       return await translateGitFailure(url, signal, async () => {
-        const approached = await this.#approach(url, folder.path, signal);
-        const remote = { ...approached, hold: opened.hold };
-        const { path, bounds } = remote;
-        return {
-          repository: { folder: folder.path, path, bounds },
-          commit: await fetchCommit(remote, commit, ref),
-          room: opened,
-          signal,
-          close,
-        };
+        const remote = await this.#approach(url, folder.path, signal);
+        const { hold } = opened;
+        const found = await fetchCommit({ ...remote, hold }, commit, ref);
+        const git = { ...remote, remote: undefined };
+        return { git, commit: found, room: opened, close };
       });
     } catch (error) {
       await close();

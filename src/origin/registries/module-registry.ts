@@ -3,7 +3,6 @@ import {
   formatModuleAddress,
   type ModuleAddress,
 } from "../../address/module-address.ts";
-import type { ArchiveSource, GitSource } from "../../address/module-source.ts";
 import {
   isVersion,
   newestFirst,
@@ -11,13 +10,8 @@ import {
   type Version,
 } from "../../address/version.ts";
 import { isFailure } from "../../errors/index.ts";
-import type { GitCheckout } from "../git/repository.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
-import type {
-  HttpClient,
-  OriginAnswer,
-  OriginArchive,
-} from "../http/http-client.ts";
+import type { HttpClient, OriginAnswer } from "../http/http-client.ts";
 import { single } from "../http/http-answer.ts";
 import { unusable } from "../http/http-failure.ts";
 import { checkCount } from "./answer-shape.ts";
@@ -212,27 +206,4 @@ function parseModuleDates(value: unknown): ReadonlyMap<Version, Date> {
       dates.set(version, date);
   }
   return dates;
-}
-
-/**
- * Sources of one registry's modules, which get no credentials of the registry.
- */
-export interface ModuleSources {
-  /** `module` is for the error of an archive that is not there. */
-  openArchive(
-    source: ArchiveSource,
-    module: string,
-    signal: AbortSignal,
-  ): Promise<OriginArchive>;
-
-  findCommit(
-    source: GitSource,
-    signal: AbortSignal,
-  ): Promise<string | undefined>;
-
-  fetchCommit(
-    source: GitSource,
-    commit: string | undefined,
-    signal: AbortSignal,
-  ): Promise<GitCheckout>;
 }

@@ -1,13 +1,14 @@
 import { hash } from "node:crypto";
 import { globSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { afterAll } from "vitest";
 import {
   bundleLimits,
   openBundle,
   takeBundle,
 } from "../../../src/commands/packages/import.ts";
 import { loadConfiguration } from "../../../src/config/load.ts";
-import type { Core } from "../../../src/wiring/core.ts";
+import { openMirror } from "../../../src/wiring/open-mirror.ts";
 import type { Authority } from "../../fakes/authority.ts";
 import type { Registry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
@@ -178,24 +179,31 @@ export async function exportBundle(
   return file;
 }
 
-/** Imports as the command does, in this process; `changed` is what is there, gone or other then. */
-export async function importHere(core: Core, site: Site, bytes: Buffer) {
-  const file = join(scratch("tampered"), "bundle.tar");
-  writeFileSync(file, bytes);
-  const limits = bundleLimits(loadConfiguration({ file: site.configFile }));
+/** An offline site, and how it imports as the command does until the tests of the file are over; `changed` is what is there, gone or other then. */
+export async function takingSite(options: SiteOptions) {
+  const site = offlineSite(options);
+  const configuration = loadConfiguration({ file: site.configFile });
+  const core = await openMirror(configuration);
+  afterAll(() => core.close());
   const { signal } = new AbortController();
-  const before = site.snapshot();
-  let said = "";
-  const say = (text: string) => void (said += text);
-  const status = await openBundle(file, undefined, limits, say)
-    .then((bundle) => takeBundle(core, file, bundle, signal, say))
-    .catch((error: unknown) => {
-      said += (error as Error).message;
-      return 1;
-    });
-  const after = site.snapshot();
-  const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
-    (path) => before.get(path) !== after.get(path),
-  );
-  return { status, said, changed };
+  const take = async (bytes: Buffer) => {
+    const file = join(scratch("tampered"), "bundle.tar");
+    writeFileSync(file, bytes);
+    const before = site.snapshot();
+    let said = "";
+    const say = (text: string) => void (said += text);
+    const limits = bundleLimits(configuration);
+    const status = await openBundle(file, undefined, limits, say)
+      .then((bundle) => takeBundle(core, file, bundle, signal, say))
+      .catch((error: unknown) => {
+        said += (error as Error).message;
+        return 1;
+      });
+    const after = site.snapshot();
+    const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
+      (path) => before.get(path) !== after.get(path),
+    );
+    return { status, said, changed };
+  };
+  return { site, take };
 }

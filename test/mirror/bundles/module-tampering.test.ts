@@ -1,7 +1,5 @@
 import { readFileSync } from "node:fs";
-import { afterAll, describe, expect, it } from "vitest";
-import { loadConfiguration } from "../../../src/config/load.ts";
-import { openMirror } from "../../../src/wiring/open-mirror.ts";
+import { describe, expect, it } from "vitest";
 import { tarGz, zip } from "../../fakes/module-archive.ts";
 import {
   makeModuleCalls,
@@ -11,11 +9,10 @@ import {
 import {
   digestOf,
   exportBundle,
-  importHere,
-  offlineSite,
   putTogether,
   siteOf,
   takeApart,
+  takingSite,
   type ManifestModule,
 } from "./bundles.ts";
 
@@ -27,24 +24,16 @@ const exported = await exportBundle(
 );
 const good = readFileSync(exported);
 
-/** An offline site, and how it takes a bundle. */
-async function startSite() {
-  const nowhere = { url: "https://127.0.0.1:1/" };
-  const hosts = [moduleHost, otherHost, "registry.terraform.io"];
-  const config = {
-    offline: true,
+const nowhere = { url: "https://127.0.0.1:1/" };
+const hosts = [moduleHost, otherHost, "registry.terraform.io"];
+const options = {
+  config: {
     origins: Object.fromEntries(hosts.map((host) => [host, nowhere])),
     policy: { rules: [{ match: `${moduleHost}/banned/*/*`, action: "deny" }] },
-  };
-  const site = offlineSite({ config });
-  const core = await openMirror(loadConfiguration({ file: site.configFile }));
-  afterAll(() => core.close());
-  return { take: (bytes: Buffer) => importHere(core, site, bytes) };
-}
-type Taking = Awaited<ReturnType<typeof startSite>>;
-
+  },
+};
 /** Has imported nothing, and has imported the good bundle. */
-const [fresh, seen] = [await startSite(), await startSite()];
+const [fresh, seen] = [await takingSite(options), await takingSite(options)];
 expect(await seen.take(good)).toMatchObject({ status: 0 });
 
 /** The good bundle without providers, so that nothing of a tampered one may be imported. */
@@ -78,7 +67,11 @@ function withArchive(
 }
 
 /** Expects that nothing is there, gone or other after an import but candidates. */
-async function expectNothing({ take }: Taking, bytes: Buffer, reason: RegExp) {
+async function expectNothing(
+  { take }: typeof fresh,
+  bytes: Buffer,
+  reason: RegExp,
+) {
   const { said, status, changed } = await take(bytes);
   expect(said).toMatch(reason);
   expect(status).toBe(1);

@@ -45,11 +45,11 @@ async function pack(
   await mkdir(join(folder, "home"), { recursive: true });
   const bounds = { memory: 2 ** 29, seconds: 30, bytes: 2 ** 24, files: 1_000 };
   const limits = { entries, expandedBytes };
+  const path = process.env.PATH ?? "";
   const checkout = {
-    repository: { folder, path: process.env.PATH ?? "", bounds },
+    git: { folder, path, bounds, signal, remote: undefined },
     commit: id,
     room: { hold: () => Promise.resolve(), release: () => undefined },
-    signal,
     close: () => Promise.resolve(),
   };
   return buffer(Readable.from(packCommit("the module", checkout, limits)));

@@ -19,7 +19,7 @@ import {
   prepareTrust,
   revokeK,
 } from "../../scenes/trust-records.ts";
-import { prepareMet } from "../../scenes/met-provider.ts";
+import { prepareMet } from "../../scenes/mirror-in-process.ts";
 import { makeSigners } from "../../scenes/mirror-in-process.ts";
 import { contact, E, K } from "../../trust/releases.ts";
 

@@ -22,7 +22,14 @@ function standIn(script: string, signal = new AbortController().signal) {
     hold?: (bytes: number) => Promise<void>,
   ) => {
     const own = { ...bounds, ...other };
-    const place = { folder, path, bounds: own, signal, ...(hold && { hold }) };
+    const place = {
+      folder,
+      path,
+      bounds: own,
+      signal,
+      remote: undefined,
+      ...(hold && { hold }),
+    };
     return String(await runGit(args, place));
   };
   return { folder: join(folder, "repository.git"), run };
@@ -69,7 +76,7 @@ describe("git", () => {
   it("that is missing is said to be", async () => {
     const missing = { folder: scratch("git"), path: scratch("empty"), bounds };
     const { signal } = new AbortController();
-    const ended = runGit([], { ...missing, signal });
+    const ended = runGit([], { ...missing, signal, remote: undefined });
     await expect(ended).rejects.toThrow(notInstalled);
   });
 
