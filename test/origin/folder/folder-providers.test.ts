@@ -17,7 +17,7 @@ it("says that a folder takes too long, and goes on with what is not read yet whe
   const root = makeOriginFolder(await defaultSigner());
   const count = 40;
   for (let patch = 0; patch < count; patch++)
-    putRelease(root, await makeDist({ version: `1.0.${patch}` }));
+    await putRelease(root, await makeDist({ version: `1.0.${patch}` }));
   const stop = new AbortController();
   const read: string[] = [];
   const folder = new (class extends OriginFolder {
