@@ -71,9 +71,8 @@ const atOnce = 16;
 const mostLists = 1_000;
 
 /**
- * Providers in a folder: NAMESPACE/TYPE/VERSION/ with goreleaser's files,
- * NAMESPACE/keys/*.asc with the permitted signers. They are verified like a
- * registry's answers.
+ * Providers in a folder: NAMESPACE/TYPE/VERSION/ with goreleaser's files, NAMESPACE/keys/*.asc with the permitted
+ * signers. They are verified like a registry's answers.
  */
 export class FolderProviders implements ProviderOrigin {
   readonly #parts: FolderProvidersParts;

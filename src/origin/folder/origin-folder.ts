@@ -32,11 +32,7 @@ const absent = new Set(["ENOENT", "ENOTDIR", "ENAMETOOLONG"]);
 /** Errors of one file, which prove nothing about the folder. */
 const unreadable = new Set(["EACCES", "EPERM", "ELOOP", "ENXIO"]);
 
-/**
- * Directory of the machine that stands for a registry, with files by the names
- * of folders and their own name. Nothing outside of it is read, wherever links
- * lead.
- */
+/** Directory of the machine that stands for a registry. Nothing outside of it is read, wherever links lead. */
 export class OriginFolder {
   readonly #directory: string;
   readonly #base: URL;
@@ -50,7 +46,7 @@ export class OriginFolder {
         : new URL(`https://${hostname}/`);
   }
 
-  /** Returns the path of a file for operators. */
+  /** The path of a file, for operators. */
   show(parts: Parts): string {
     return join(this.#directory, ...parts);
   }
@@ -86,16 +82,13 @@ export class OriginFolder {
     return Buffer.concat(await Array.fromAsync(this.#read(file, parts, most)));
   }
 
-  /** Returns the size in bytes; undefined for a missing file. */
+  /** Bytes; undefined for a missing file. */
   async measure(parts: Parts, most = Infinity): Promise<number | undefined> {
     await using file = await this.#open(parts, most);
     return file?.size;
   }
 
-  /**
-   * Opens the archive when it is read, so that nothing stays open without a
-   * reader. Returns undefined for a missing file.
-   */
+  /** Opened when it is read, so that nothing stays open without a reader. Undefined for a missing file. */
   async archive(
     parts: Parts,
     most: number,

@@ -214,9 +214,7 @@ function parseModuleDates(value: unknown): ReadonlyMap<Version, Date> {
   return dates;
 }
 
-/**
- * Sources of one registry's modules, which get no credentials of the registry.
- */
+/** Sources of one registry's modules, which get no credentials of the registry. */
 export interface ModuleSources {
   /** `module` is for the error of an archive that is not there. */
   openArchive(

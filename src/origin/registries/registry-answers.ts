@@ -30,9 +30,7 @@ export interface OriginVersions {
   readonly malformed?: number;
 }
 
-/**
- * Facts that a registry gives with a signing key, unsigned; clients show them.
- */
+/** Facts that a registry gives with a signing key, unsigned; clients show them. */
 export interface KeyLabel {
   readonly id: string | undefined;
   /** ASCII-armored, by the registry's partner key over the signing key; empty or undefined for none. */
@@ -139,9 +137,8 @@ const mostWarnings = 100;
 const mostWarningLetters = 64 * 1024;
 
 /**
- * Newest first. Versions that are not semantic versions are left out, as clients
- * do; a repeated one counts once. What is malformed is left out for itself, and
- * takes nothing else away.
+ * Newest first. Versions that are not semantic versions are left out, as clients do; a repeated one counts once. What is
+ * malformed is left out for itself, and takes nothing else away.
  */
 export function parseVersions(
   url: URL,
