@@ -22,7 +22,6 @@ import type {
   ProviderOrigin,
 } from "../registries/provider-origin.ts";
 import {
-  unlabelled,
   type OriginPackage,
   type OriginVersion,
   type OriginVersions,
@@ -169,7 +168,7 @@ export class FolderProviders implements ProviderOrigin {
         signatureUrl: signature === undefined ? undefined : urlOf(signature),
       },
       signingKeys,
-      keyLabels: signingKeys.map(() => unlabelled),
+      keyLabels: signingKeys.map(() => ({})),
       protocols,
     };
   }

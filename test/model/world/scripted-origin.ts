@@ -13,7 +13,6 @@ import type {
   ProviderOrigin,
 } from "../../../src/origin/registries/provider-origin.ts";
 import {
-  unlabelled,
   type OriginPackage,
   type OriginVersions,
 } from "../../../src/origin/registries/registry-answers.ts";
@@ -79,7 +78,7 @@ export class ScriptedOrigin implements ProviderOrigin {
         signatureUrl: signature && new URL(`${url.href}.sig`),
       },
       signingKeys: blocks,
-      keyLabels: blocks.map(() => unlabelled),
+      keyLabels: blocks.map(() => ({})),
       protocols: ["5.0"],
     };
   }
