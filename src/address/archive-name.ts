@@ -76,11 +76,9 @@ function goName(word = ""): string {
 }
 
 /**
- * Returns the platform of an archive of this provider and version; undefined for
- * any other name. Publishers write a `v` before the version, other signs between
- * the parts, other words for a platform, or leave the prefix out; clients take
- * what their registry names. Type, version and platform have to be there, and
- * nothing that could be a part of another version.
+ * The platform of an archive of this provider and version; undefined for any other name. Publishers write a `v` before
+ * the version, other signs between the parts, other words, or leave the prefix out; clients take what their registry
+ * names. Type, version and platform have to be there, and nothing that could be a part of another version.
  */
 export function findArchivePlatform(
   address: ProviderAddress,

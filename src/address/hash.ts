@@ -1,9 +1,6 @@
 import { failure } from "../errors/index.ts";
 
-/**
- * SHA-256 digest as 64 lower-case hexadecimal digits, from a verified or
- * unverified source.
- */
+/** 64 lower-case hexadecimal digits, from a verified or unverified source. */
 export type Sha256 = string & { readonly __brand: "sha256" };
 
 /** `h1:` and the base64 of Go's dirhash over a package's files. */

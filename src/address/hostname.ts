@@ -14,7 +14,9 @@ export function parseHostname(text: string): Hostname {
   const port = colon < 0 ? undefined : text.slice(colon + 1);
   const named =
     name.length <= 253 && name.split(".").every((part) => label.test(part));
-  if (!named || (port !== undefined && !isPort(port)))
+  const isPort =
+    /^[1-9][0-9]{0,4}$/.test(port ?? "1") && Number(port ?? 1) <= 65535;
+  if (!named || !isPort)
     throw failure(
       "malformed-address",
       "hostname",
@@ -42,10 +44,6 @@ export function displayHostname(hostname: string): string {
   const [name = "", ...port] = hostname.split(":");
   const shown = name.includes("xn--") ? domainToUnicode(name) : name;
   return [shown === "" ? name : shown, ...port].join(":");
-}
-
-function isPort(text: string): boolean {
-  return /^[1-9][0-9]{0,4}$/.test(text) && Number(text) <= 65535;
 }
 
 // Underscores are no host name, but machines are called so and TLS clients accept them.

@@ -3,9 +3,8 @@ import { hostnameAsWritten, parseHostname, type Hostname } from "./hostname.ts";
 import { parsePart, type ProviderAddress } from "./provider-address.ts";
 
 /**
- * HOSTNAME/NAMESPACE/NAME/SYSTEM, as in the `source` of a module block, in
- * lower case. Some registries distinguish upper and lower case and others do
- * not. A decision on a module must hold for each spelling.
+ * HOSTNAME/NAMESPACE/NAME/SYSTEM, as in the `source` of a module block, in lower case: some registries distinguish
+ * upper and lower case, and a decision on a module must hold for each spelling.
  */
 export interface ModuleAddress {
   readonly hostname: Hostname;

@@ -7,14 +7,11 @@ export type ArchiveFormat = (typeof archiveFormats)[number];
 
 /** The endings by which go-getter knows an archive of many files. */
 const formats: ReadonlyMap<string, ArchiveFormat> = new Map([
-  ["tar.gz", "tar.gz"],
+  ...archiveFormats.map((format) => [format, format] as const),
   ["tgz", "tar.gz"],
-  ["tar.bz2", "tar.bz2"],
   ["tbz2", "tar.bz2"],
   ["tar.tbz2", "tar.bz2"],
-  ["tar.xz", "tar.xz"],
   ["txz", "tar.xz"],
-  ["zip", "zip"],
 ]);
 
 /** The format that `archive=` names. */
@@ -34,9 +31,10 @@ export function formatModuleArchiveName(format: ArchiveFormat): string {
 }
 
 export function parseModuleArchiveName(name: string): ArchiveFormat {
-  const [, ending = ""] = /^archive\.(.+)$/.exec(name) ?? [];
-  const format = formats.get(ending);
-  if (format === undefined || format !== ending)
+  const format = archiveFormats.find(
+    (one) => name === formatModuleArchiveName(one),
+  );
+  if (format === undefined)
     throw failure(
       "malformed-address",
       "archive of a module",

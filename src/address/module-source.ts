@@ -8,21 +8,19 @@ import {
 
 export type ModuleSource = ArchiveSource | GitSource | ForeignSource;
 
-interface PackagePlace {
+/** An archive over HTTP. */
+export interface ArchiveSource {
+  readonly kind: "archive";
   /** The module's folder in the package, without slashes at its ends; empty for the whole. */
   readonly subdirectory: string;
-}
-
-/** An archive over HTTP. */
-export interface ArchiveSource extends PackagePlace {
-  readonly kind: "archive";
   readonly url: URL;
   readonly format: ArchiveFormat;
   readonly checksum: Sha256 | undefined;
 }
 
-export interface GitSource extends PackagePlace {
+export interface GitSource {
   readonly kind: "git";
+  readonly subdirectory: string;
   /** `https:`. */
   readonly url: URL;
   /** A branch, tag or commit; undefined for the default branch. */
@@ -58,7 +56,12 @@ export function parseModuleSource(
   const [, forced = "", rest = ""] =
     /^(?:([A-Za-z0-9+.-]+)::)?(.*)$/.exec(absolute) ?? [];
   const written = expandShorthand(rest);
-  const [text, subdirectory] = splitSubdirectory(written ?? rest);
+  // The first `//` after the scheme and before the query ends the package's own address.
+  const [, address = "", subdirectory = "", query = ""] =
+    /^((?:[^?]*?:\/\/)?[^?]*?)(?:\/\/([^?]*))?(\?.*)?$/s.exec(
+      written ?? rest,
+    ) ?? [];
+  const text = address + query;
   const implied = written === undefined ? schemeOf(text) : "git";
   if (implied === undefined)
     throw refuse("it is neither a URL nor a known short form");
@@ -71,10 +74,7 @@ export function parseModuleSource(
   if (!["git", "http", "https"].includes(getter)) return foreign(getter);
   const url = URL.parse(text);
   if (url === null) throw refuse("it is not a URL");
-  const source = getter === "git" ? parseGit(url) : parseArchive(url);
-  return source.kind === "foreign"
-    ? source
-    : { ...source, subdirectory: folder };
+  return getter === "git" ? parseGit(url, folder) : parseArchive(url, folder);
 }
 
 /** A location that does not depend on where it was read. */
@@ -147,17 +147,6 @@ function schemeOf(text: string): string | undefined {
   return isShort ? shortForm : undefined;
 }
 
-/** The first `//` after the scheme and before the query ends the package's own address. */
-function splitSubdirectory(text: string): [string, string] {
-  const query = text.indexOf("?");
-  const stop = query < 0 ? text.length : query;
-  const scheme = text.slice(0, stop).indexOf("://");
-  const from = scheme < 0 ? 0 : scheme + 3;
-  const at = text.slice(0, stop).indexOf("//", from);
-  if (at < 0) return [text, ""];
-  return [text.slice(0, at) + text.slice(stop), text.slice(at + 2, stop)];
-}
-
 /** Letters that clients and URLs read alike; a `*` stands for the one folder of its name. Undefined for others, and for what leads out. */
 export function parseSubdirectory(text: string): string | undefined {
   const parts = text.split("/").filter((part) => part !== "" && part !== ".");
@@ -167,7 +156,7 @@ export function parseSubdirectory(text: string): string | undefined {
   return isPlain ? parts.join("/") : undefined;
 }
 
-function parseGit(url: URL): Omit<GitSource, "subdirectory"> | ForeignSource {
+function parseGit(url: URL, subdirectory: string): ModuleSource {
   // The keys of ssh are the clients' own; git without TLS is nobody's to believe.
   if (url.protocol !== "https:")
     return foreign(`git over ${url.protocol.slice(0, -1)}`);
@@ -181,12 +170,10 @@ function parseGit(url: URL): Omit<GitSource, "subdirectory"> | ForeignSource {
   for (const known of ["ref", "depth"]) searchParams.delete(known);
   if (searchParams.size > 0) return foreign("git with other parameters");
   url.search = "";
-  return { kind: "git", url, ref: ref === "" ? undefined : ref };
+  return { kind: "git", url, ref: ref === "" ? undefined : ref, subdirectory };
 }
 
-function parseArchive(
-  url: URL,
-): Omit<ArchiveSource, "subdirectory"> | ForeignSource {
+function parseArchive(url: URL, subdirectory: string): ModuleSource {
   if (url.protocol !== "https:") return foreign("http without TLS");
   const { searchParams } = url;
   const named = searchParams.get("archive");
@@ -200,7 +187,7 @@ function parseArchive(
     return foreign("http with an unknown checksum");
   for (const known of ["archive", "checksum"])
     if (searchParams.has(known)) searchParams.delete(known);
-  return { kind: "archive", url, format, checksum };
+  return { kind: "archive", url, format, checksum, subdirectory };
 }
 
 /**

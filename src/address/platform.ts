@@ -21,7 +21,6 @@ export function parsePlatform(text: string): Platform {
   return platform;
 }
 
-/** Returns the platform that `OS_ARCH` names; undefined for any other text. */
 export function findPlatform(text: string): Platform | undefined {
   const [os = "", arch = "", ...rest] = text.split("_", 3);
   const isPlatform = word.test(os) && word.test(arch) && rest.length === 0;

@@ -19,50 +19,36 @@ const moduleSystem = /^[a-z0-9*]+$/;
 
 /** `HOSTNAME/NAMESPACE/TYPE`, where `*` stands for any text inside its part. */
 export function parseProviderPattern(text: string): Pattern {
-  const [hostname = "", ...names] = text.split("/");
-  if (!fits(names, [namespaceName, typeName]))
-    throw failure(
-      "malformed-address",
-      "provider pattern",
-      text,
-      "HOSTNAME/NAMESPACE/TYPE such as registry.terraform.io/hashicorp/*",
-    );
-  return makePattern(text, hostname, names);
+  const expected =
+    "HOSTNAME/NAMESPACE/TYPE such as registry.terraform.io/hashicorp/*";
+  const shapes = [namespaceName, typeName];
+  return makePattern(text, "provider pattern", shapes, expected);
 }
 
 /** Three parts for providers; four for modules, in any case of letters. */
 export function parsePattern(text: string): Pattern {
-  const [hostname = "", ...names] = text.split("/");
-  if (names.length < 3) return parseProviderPattern(text);
-  if (!fits(names, [moduleName, moduleName, moduleSystem]))
-    throw failure(
-      "malformed-address",
-      "module pattern",
-      text,
-      "HOSTNAME/NAMESPACE/NAME/SYSTEM such as registry.terraform.io/acme/*/aws",
-    );
-  return makePattern(
-    text,
-    hostname,
-    names.map((name) => name.toLowerCase()),
-  );
+  if (text.split("/").length < 4) return parseProviderPattern(text);
+  const expected =
+    "HOSTNAME/NAMESPACE/NAME/SYSTEM such as registry.terraform.io/acme/*/aws";
+  const shapes = [moduleName, moduleName, moduleSystem];
+  return makePattern(text, "module pattern", shapes, expected);
 }
 
-function fits(names: readonly string[], shapes: readonly RegExp[]): boolean {
-  return (
-    names.length === shapes.length &&
-    shapes.every((shape, at) => shape.test(names[at] ?? ""))
-  );
-}
-
-/** A hostname with digits for its stars has to be one. */
 function makePattern(
   text: string,
-  hostname: string,
-  names: readonly string[],
+  what: string,
+  shapes: readonly RegExp[],
+  expected: string,
 ): Pattern {
+  const [hostname = "", ...names] = text.split("/");
+  const isFit =
+    names.length === shapes.length &&
+    shapes.every((shape, at) => shape.test(names[at] ?? ""));
+  if (!isFit) throw failure("malformed-address", what, text, expected);
+  // With digits for its stars it has to be one.
   parseHostname(hostname.replaceAll("*", "1"));
-  return { text, parts: [hostname, ...names].map((part) => part.split("*")) };
+  const parts = [hostname, ...names.map((name) => name.toLowerCase())];
+  return { text, parts: parts.map((part) => part.split("*")) };
 }
 
 export function isOfModules({ parts }: Pattern): boolean {

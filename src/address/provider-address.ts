@@ -61,7 +61,6 @@ export function isNamespace(text: string): boolean {
   return namespaceShape.test(text);
 }
 
-/** Returns one part of an address. */
 export function parsePart(
   what: string,
   text: string,

@@ -1,9 +1,6 @@
 const passed = Symbol("the time has passed");
 
-/**
- * Returns the result of `awaited`, or that of `late` after so many
- * milliseconds; `awaited` goes on.
- */
+/** The result of `awaited`, or that of `late` after so many milliseconds; `awaited` goes on. */
 export async function inTime<T, L>(
   awaited: Promise<T>,
   milliseconds: number,
@@ -19,10 +16,7 @@ export async function inTime<T, L>(
   }
 }
 
-/**
- * Returns the result of `awaited`. Rejects with the signal's reason when it
- * aborts first, and `awaited` goes on.
- */
+/** The result of `awaited`, or the signal's reason when it aborts first; `awaited` goes on. */
 export async function untilAborted<T>(
   awaited: Promise<T>,
   signal: AbortSignal,

@@ -1,9 +1,6 @@
 import pLimit, { type LimitFunction } from "p-limit";
 
-/**
- * Limits tasks in all and for each key, so that slow tasks of one key leave
- * places to other keys.
- */
+/** Limits tasks in all and for each key, so that slow tasks of one key leave places to others. */
 export class KeyedLimit {
   readonly #all: LimitFunction;
   readonly #most: number;

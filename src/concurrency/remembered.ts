@@ -1,7 +1,4 @@
-/**
- * Remembers the result of `make` for so many milliseconds; concurrent calls
- * share it. A failure is not remembered.
- */
+/** Remembers the result of `make`, but no failure, for so many milliseconds; concurrent calls share it. */
 export function remembered<T>(
   milliseconds: number,
   make: () => Promise<T>,

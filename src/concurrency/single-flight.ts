@@ -27,7 +27,7 @@ export class SingleFlight<K, V> {
     return this.#running.has(key);
   }
 
-  /** Returns the run under way; undefined while nothing runs. */
+  /** The run under way; undefined while nothing runs. */
   join(key: K): Promise<V> | undefined {
     return this.#running.get(key);
   }

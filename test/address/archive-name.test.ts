@@ -12,17 +12,12 @@ import { failing } from "../scenes/failing.ts";
 const address = parseProviderAddress("hashicorp/null");
 
 test.each([
-  ["3.2.4", "linux_amd64", "terraform-provider-null_3.2.4_linux_amd64.zip"],
-  [
-    "1.0.0-rc.1+5",
-    "darwin_arm64",
-    "terraform-provider-null_1.0.0-rc.1+5_darwin_arm64.zip",
-  ],
-])("names the archive of %s for %s %s", (version, platform, name) => {
-  const parts = {
-    version: parseVersion(version),
-    platform: parsePlatform(platform),
-  };
+  ["3.2.4", "linux_amd64"],
+  ["1.0.0-rc.1+5", "darwin_arm64"],
+])("names the archive of %s for %s", (text, platformText) => {
+  const name = `terraform-provider-null_${text}_${platformText}.zip`;
+  const version = parseVersion(text);
+  const parts = { version, platform: parsePlatform(platformText) };
   expect(formatArchiveName(address, parts.version, parts.platform)).toBe(name);
   expect(parseArchiveName(address, name)).toEqual(parts);
   expect(findArchivePlatform(address, parts.version, name)).toEqual(
@@ -33,18 +28,14 @@ test.each([
 });
 
 test.each([
-  "",
-  "terraform-provider-null_3.2.4_linux_amd64",
-  "terraform-provider-null_3.2.4_linux_amd64.zip.zip",
-  "terraform-provider-null_3.2.4_linux.zip",
-  "terraform-provider-null_3.2_linux_amd64.zip",
-  "terraform-provider-null__linux_amd64.zip",
-  "terraform-provider-null2_3.2.4_linux_amd64.zip",
-  "terraform-provider-aws_3.2.4_linux_amd64.zip",
-  "x/terraform-provider-null_3.2.4_linux_amd64.zip",
-  "terraform-provider-null_3.2.4_../x_amd64.zip",
-  "terraform-provider-null_3.2.4_linux_amd64.zip\n",
-  "terraform-provider-null_3.2.4_linux_amd64.ZIP",
+  ...["", "x/terraform-provider-null_3.2.4_linux_amd64.zip"],
+  ...[
+    ...["null_3.2.4_linux_amd64", "null_3.2.4_linux_amd64.zip.zip"],
+    ...["null_3.2.4_linux.zip", "null_3.2_linux_amd64.zip"],
+    ...["null__linux_amd64.zip", "null2_3.2.4_linux_amd64.zip"],
+    ...["aws_3.2.4_linux_amd64.zip", "null_3.2.4_../x_amd64.zip"],
+    ...["null_3.2.4_linux_amd64.zip\n", "null_3.2.4_linux_amd64.ZIP"],
+  ].map((rest) => `terraform-provider-${rest}`),
 ])("refuses %j as an archive name of hashicorp/null", (name) => {
   expect(() => parseArchiveName(address, name)).toThrow(
     failing("malformed-address"),
@@ -81,14 +72,8 @@ test.each([
   ["a longer version", "terraform-provider-null-3.2.40-linux-amd64.zip"],
   ["a prerelease", "terraform-provider-null-3.2.4-rc1-linux-amd64.zip"],
   ["build metadata", "terraform-provider-null_v3.2.4+1_linux_amd64.zip"],
-  [
-    "another version behind it",
-    "terraform-provider-null_v3.2.4_linux_amd64_3.2.5.zip",
-  ],
-  [
-    "another version behind its platform",
-    "terraform-provider-null_linux_amd64_13.2.4.zip",
-  ],
+  ["another version behind it", "null_v3.2.4_linux_amd64_3.2.5.zip"],
+  ["another version behind its platform", "null_linux_amd64_13.2.4.zip"],
   ["another type", "terraform-provider-nullable_v3.2.4_linux_amd64.zip"],
   ["a longer type", "terraform-provider-null-x_v3.2.4_linux_amd64.zip"],
   ["no type", "terraform-provider_v3.2.4_linux_amd64.zip"],

@@ -13,7 +13,11 @@ function matches(pattern: string, provider: string): boolean {
 
 /** Pattern, providers that it matches, providers that it does not. */
 const meanings: readonly [string, string, string][] = [
-  ["a.io/b/c", "a.io/b/c", "a.io/b/cc a.io/bb/c aa.io/b/c a.io/b/d"],
+  [
+    "a.io/b/c",
+    "a.io/b/c",
+    "a.io/b/cc a.io/bb/c aa.io/b/c a.io/b/d a.io:8443/b/c",
+  ],
   ["*/*/*", "a.io/b/c a.io:8443/b-d/c", ""],
   ["a.io/b/*", "a.io/b/c a.io/b/d", "a.io/bc/c b.a.io/b/c"],
   ["a.io/b*/c", "a.io/b/c a.io/bcd/c", "a.io/ab/c a.io/b/cc"],
@@ -30,7 +34,6 @@ const meanings: readonly [string, string, string][] = [
   ["a.io:8443/b/c", "a.io:8443/b/c", "a.io/b/c"],
   ["*:443/b/c", "a.io/b/c", "a.io:8443/b/c"],
   ["a.io:*/b/c", "a.io/b/c a.io:8443/b/c", "b.io/b/c"],
-  ["a.io/b/c", "a.io/b/c", "a.io:8443/b/c"],
 ];
 
 describe("a star stands for any text inside its part", () => {
@@ -44,18 +47,14 @@ describe("a star stands for any text inside its part", () => {
 });
 
 test("agrees with the regular expression that says the same", () => {
-  const part = fc.string({
-    unit: fc.constantFrom("a", "b", "*"),
-    minLength: 1,
-    maxLength: 8,
-  });
-  const name = fc.string({
-    unit: fc.constantFrom("a", "b"),
-    minLength: 1,
-    maxLength: 10,
-  });
+  const of = (...letters: readonly string[]) =>
+    fc.string({
+      unit: fc.constantFrom(...letters),
+      minLength: 1,
+      maxLength: 9,
+    });
   fc.assert(
-    fc.property(part, name, (pattern, type) => {
+    fc.property(of("a", "b", "*"), of("a", "b"), (pattern, type) => {
       const same = new RegExp(`^${pattern.replaceAll("*", ".*")}$`);
       expect(matches(`h.io/n/${pattern}`, `h.io/n/${type}`)).toBe(
         same.test(type),

@@ -1,8 +1,8 @@
 import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { dirname, join } from "node:path";
+import { buffer } from "node:stream/consumers";
 import { promisify } from "node:util";
 import type { GitBackend } from "./module-registry.ts";
 import { endingWithTests } from "../child-process.ts";
@@ -36,10 +36,7 @@ async function sendCgi(
   output: NodeJS.ReadableStream,
   response: ServerResponse,
 ): Promise<void> {
-  const chunks: Buffer[] = [];
-  output.on("data", (chunk: Buffer) => chunks.push(chunk));
-  await once(output, "end");
-  const whole = Buffer.concat(chunks);
+  const whole = await buffer(output);
   const end = whole.indexOf("\r\n\r\n");
   const lines = whole.toString("latin1", 0, end).split("\r\n");
   let status = 200;

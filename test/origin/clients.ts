@@ -11,7 +11,7 @@ import {
   type OriginSettings,
 } from "../../src/origin/guard/origin-settings.ts";
 
-const limits = originLimits({
+export const limits = originLimits({
   ...{ archive: 1_000_000, rate: 0, firstByte: 10_000, answer: 7_000 },
 });
 

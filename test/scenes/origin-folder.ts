@@ -55,13 +55,13 @@ export function makeOriginFolder(...signers: readonly Signer[]): string {
 }
 
 /** Puts a release in its place by rename; `edit` changes its files before. Returns its folder. */
-export function putRelease(
+export async function putRelease(
   root: string,
   release: Release,
-  edit: (files: Files) => void = () => undefined,
-): string {
+  edit: (files: Files) => Promise<void> | void = () => undefined,
+): Promise<string> {
   const files = filesOf(release);
-  edit(files);
+  await edit(files);
   const folder = join(root, "acme", release.type, release.version);
   const made = writeFiles(join(scratch("dist"), "made"), files);
   mkdirSync(join(root, "acme", release.type), { recursive: true });

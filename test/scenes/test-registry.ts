@@ -10,7 +10,6 @@ import type {
   ProviderOrigin,
 } from "../../src/origin/registries/provider-origin.ts";
 import {
-  unlabelled,
   type OriginPackage,
   type OriginVersions,
 } from "../../src/origin/registries/registry-answers.ts";
@@ -140,7 +139,7 @@ export class TestRegistry implements ProviderOrigin {
       ),
       checksums: { url, signatureUrl: url },
       signingKeys: keys,
-      keyLabels: keys.map(() => unlabelled),
+      keyLabels: keys.map(() => ({})),
       protocols: ["5.0"],
     };
   }

@@ -14,10 +14,6 @@ import type { RecordKey } from "../../store/records/record-tables.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import { laterOf, type Clock } from "../cache/clock.ts";
 import type { Kept, MetadataRecords } from "../cache/metadata-cache.ts";
-import {
-  unlabelled,
-  type KeyLabel,
-} from "../../origin/registries/registry-answers.ts";
 import type { Candidate } from "../../trust/candidates.ts";
 import type { Content } from "../../trust/content.ts";
 import type { ReleaseName } from "../../trust/decisions.ts";
@@ -241,13 +237,14 @@ const content = z.codec(z.record(text, sha256), z.custom<Content>(), {
 });
 
 const label = text.optional();
-const keyLabel = z.codec(
-  z.object({
-    ...{ id: label, trustSignature: label, source: label, sourceUrl: label },
-  }),
-  z.custom<KeyLabel>(),
-  { decode: (known) => ({ ...unlabelled, ...known }), encode: (one) => one },
-);
+const keyLabel = z.object({
+  ...{
+    key_id: label,
+    trust_signature: label,
+    source: label,
+    source_url: label,
+  },
+});
 
 const evidenceShape = z.object({
   document: bytes("utf8"),

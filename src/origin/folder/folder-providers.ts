@@ -22,7 +22,6 @@ import type {
   ProviderOrigin,
 } from "../registries/provider-origin.ts";
 import {
-  unlabelled,
   type OriginPackage,
   type OriginVersion,
   type OriginVersions,
@@ -71,9 +70,8 @@ const atOnce = 16;
 const mostLists = 1_000;
 
 /**
- * Providers in a folder: NAMESPACE/TYPE/VERSION/ with goreleaser's files,
- * NAMESPACE/keys/*.asc with the permitted signers. They are verified like a
- * registry's answers.
+ * Providers in a folder: NAMESPACE/TYPE/VERSION/ with goreleaser's files, NAMESPACE/keys/*.asc with the permitted
+ * signers. They are verified like a registry's answers.
  */
 export class FolderProviders implements ProviderOrigin {
   readonly #parts: FolderProvidersParts;
@@ -170,7 +168,7 @@ export class FolderProviders implements ProviderOrigin {
         signatureUrl: signature === undefined ? undefined : urlOf(signature),
       },
       signingKeys,
-      keyLabels: signingKeys.map(() => unlabelled),
+      keyLabels: signingKeys.map(() => ({})),
       protocols,
     };
   }

@@ -12,13 +12,6 @@ interface FolderEntry {
   readonly kind: "file" | "link" | "other";
 }
 
-/** Open until it is disposed. */
-interface FolderFile extends AsyncDisposable {
-  readonly handle: FileHandle;
-  /** Bytes. */
-  readonly size: number;
-}
-
 type Parts = readonly string[];
 
 const pieceBytes = 256 * 1024;
@@ -32,11 +25,7 @@ const absent = new Set(["ENOENT", "ENOTDIR", "ENAMETOOLONG"]);
 /** Errors of one file, which prove nothing about the folder. */
 const unreadable = new Set(["EACCES", "EPERM", "ELOOP", "ENXIO"]);
 
-/**
- * Directory of the machine that stands for a registry, with files by the names
- * of folders and their own name. Nothing outside of it is read, wherever links
- * lead.
- */
+/** Directory of the machine that stands for a registry. Nothing outside of it is read, wherever links lead. */
 export class OriginFolder {
   readonly #directory: string;
   readonly #base: URL;
@@ -50,7 +39,7 @@ export class OriginFolder {
         : new URL(`https://${hostname}/`);
   }
 
-  /** Returns the path of a file for operators. */
+  /** The path of a file, for operators. */
   show(parts: Parts): string {
     return join(this.#directory, ...parts);
   }
@@ -82,20 +71,19 @@ export class OriginFolder {
   /** Undefined for a missing file. */
   async read(parts: Parts, most: number): Promise<Uint8Array | undefined> {
     await using file = await this.#open(parts, most);
-    if (file === undefined) return undefined;
-    return Buffer.concat(await Array.fromAsync(this.#read(file, parts, most)));
+    return (
+      file &&
+      Buffer.concat(await Array.fromAsync(this.#read(file, parts, most)))
+    );
   }
 
-  /** Returns the size in bytes; undefined for a missing file. */
+  /** Bytes; undefined for a missing file. */
   async measure(parts: Parts, most = Infinity): Promise<number | undefined> {
     await using file = await this.#open(parts, most);
-    return file?.size;
+    return (await file?.stat())?.size;
   }
 
-  /**
-   * Opens the archive when it is read, so that nothing stays open without a
-   * reader. Returns undefined for a missing file.
-   */
+  /** Opened when it is read, so that nothing stays open without a reader. Undefined for a missing file. */
   async archive(
     parts: Parts,
     most: number,
@@ -121,34 +109,35 @@ export class OriginFolder {
     }
   }
 
-  async #open(parts: Parts, most: number): Promise<FolderFile | undefined> {
+  async #open(parts: Parts, most: number): Promise<FileHandle | undefined> {
     const place = await this.#place(parts);
     if (place === undefined) return undefined;
-    const handle = await this.#try(parts, () => open(place, flags));
-    if (handle === undefined) return undefined;
-    const close = () => handle.close();
+    const file = await this.#try(parts, () => open(place, flags));
     try {
-      const stat = await handle.stat();
-      if (!stat.isFile()) throw this.#unusable(parts, "it is not a file");
-      if (stat.size > most) throw this.#tooLarge(parts, most);
-      return { handle, size: stat.size, [Symbol.asyncDispose]: close };
+      const stat = await file?.stat();
+      if (stat?.isFile() === false)
+        throw this.#unusable(parts, "it is not a file");
+      if (stat !== undefined && stat.size > most)
+        throw this.#tooLarge(parts, most);
+      return file;
     } catch (error) {
-      await close();
+      await file?.close();
       throw error;
     }
   }
 
   /** Reads to the end of the file, also where it grew meanwhile. */
   async *#read(
-    { handle, size }: FolderFile,
+    file: FileHandle,
     parts: Parts,
     most: number,
   ): AsyncGenerator<Uint8Array> {
+    const { size } = await file.stat();
     const length = Math.min(pieceBytes, size + 1);
     for (let position = 0; ;) {
       const buffer = Buffer.allocUnsafe(length);
       const read = await this.#try(parts, () =>
-        handle.read(buffer, 0, length, position),
+        file.read(buffer, 0, length, position),
       );
       const { bytesRead = 0 } = read ?? {};
       position += bytesRead;

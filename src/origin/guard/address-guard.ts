@@ -3,10 +3,7 @@ import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import { failure } from "../../errors/index.ts";
 
-/**
- * Addresses that one origin's requests may reach beyond public addresses on
- * port 443.
- */
+/** Addresses that one origin's requests may reach beyond public addresses on port 443. */
 export interface AddressAllowance {
   /** `host:port` pairs that the operator wrote into the configuration. */
   readonly configured: ReadonlySet<string>;

@@ -15,11 +15,9 @@ const mostResumes = 3;
 const farEnough = 8 * 1024 * 1024;
 
 /**
- * Yields the bytes of an archive in order, within its size and above the least
- * rate. After a broken or stalled transfer the rest is requested (RFC 9110,
- * 14.2 and 13.1.5), if a strong ETag identifies the file. A transfer whose
- * rest can be requested is given up early; the last one gets all the time that
- * the limits allow. The reader has to verify the whole.
+ * Yields the bytes of an archive in order, within its size and above the least rate. After a broken or stalled transfer
+ * the rest is requested (RFC 9110, 14.2 and 13.1.5), if a strong ETag identifies the file: such a transfer is given up
+ * early, and the last one gets all the time that the limits allow. The reader has to verify the whole.
  */
 export async function* receiveArchive(
   first: Answer,
@@ -88,9 +86,8 @@ function sizeWithRest(
 }
 
 /**
- * Passes the body on while it keeps to the least rate over each window, and
- * brings something within `patience` milliseconds; the time that the reader
- * needs does not count.
+ * Passes the body on while it keeps to the least rate over each window, and brings something within `patience`
+ * milliseconds; the time that the reader needs does not count.
  */
 async function* limitBody(
   answer: Answer,

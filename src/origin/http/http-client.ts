@@ -90,13 +90,11 @@ function canPass(error: unknown): boolean {
 }
 
 /**
- * Client for documents and archives of one origin, each with a size limit and a
- * deadline: every hop is guarded, its token stays at home, and no suspended
- * host is asked.
+ * Client for documents and archives of one origin, each with a size limit and a deadline: every hop is guarded, its
+ * token stays at home, and no suspended host is asked.
  *
- * Redirects, retries and resumes are our own. undici's interceptors read the
- * body of a redirect to its end, lose a login in a Location, resume without an
- * ETag, and cannot begin anew where a server knows no ranges.
+ * Redirects, retries and resumes are our own. undici's interceptors read the body of a redirect to its end, lose a login
+ * in a Location, resume without an ETag, and cannot begin anew where a server knows no ranges.
  */
 export class HttpClient {
   readonly #settings: OriginSettings;
@@ -169,9 +167,8 @@ export class HttpClient {
   }
 
   /**
-   * The deadline of documents does not apply; the archive's own size, idle and
-   * rate limits do. A body that is cut goes on with the rest where that is
-   * surely of the same archive.
+   * The archive's own size, idle and rate limits apply, and no deadline. A body that is cut goes on with the rest where
+   * that is surely of the same archive.
    */
   async openArchive(url: URL, asker: AbortSignal): Promise<OriginArchive> {
     const question = { accept: "*/*", asker };
@@ -226,10 +223,7 @@ export class HttpClient {
     });
   }
 
-  /**
-   * Tries up to three times what only reads, while failures are of a kind that
-   * can pass and `signal` leaves time.
-   */
+  /** Tries up to three times, while failures are of a kind that can pass and `signal` leaves time. */
   async #try<T>(
     url: URL,
     question: Question,
@@ -353,16 +347,12 @@ function redirectTarget(
   return target;
 }
 
-/**
- * Connections to one host: more than all downloads of an origin, and few enough
- * for its good will and our descriptors.
- */
+/** Connections to one host: more than all downloads of an origin, and few enough for its good will and our descriptors. */
 const mostConnections = 48;
 
 /**
- * Connects to names that lead to public addresses alone, but where the operator
- * allowed others. Names behind a proxy are resolved by the proxy, so there only
- * the URL is checked.
+ * Connects to names that lead to public addresses alone, but where the operator allowed others. A proxy resolves names
+ * itself, so there only the URL is checked.
  */
 function makeDispatcher(
   settings: OriginSettings,
@@ -399,11 +389,7 @@ function makeDispatcher(
 const mostMarks = 400_000;
 const [bracket, brace, colon] = Buffer.from("[{:");
 
-/**
- * Parses a JSON text in UTF-8. Throws origin-answer for other bytes. Also
- * throws it for a text whose objects and arrays take far more memory and time
- * than its size.
- */
+/** Throws origin-answer for what is no JSON in UTF-8, and for what would take far more memory and time than its size. */
 export function parseJsonText(url: URL, bytes: Uint8Array): unknown {
   let count = 0;
   if (bytes.length > mostMarks)

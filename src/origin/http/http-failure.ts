@@ -120,10 +120,8 @@ function lowerFirst(text: string): string {
 }
 
 /**
- * Parses milliseconds to wait, between one second and five minutes (RFC 9110,
- * 10.2.3). The header has whole seconds, or a date. The date is compared with
- * the answer's own `Date`, because the two clocks may differ. Undefined for any
- * other text.
+ * Milliseconds to wait, between one second and five minutes, from whole seconds or a date (RFC 9110, 10.2.3), which is
+ * compared with the answer's own `Date`, because the two clocks may differ. Undefined for any other text.
  */
 export function parseRetryAfter(
   text: string | undefined,

@@ -68,7 +68,14 @@ export class OriginHealth {
     const host = this.#hosts.memo(hostAndPort(url));
     const probed = host.pause;
     if (probed !== undefined) {
-      this.#expectOver(host.name, probed);
+      const { until, isProbed, because } = probed;
+      const left = Math.max(isProbed ? 1_000 : 0, until - this.#now());
+      const seconds = Math.ceil(left / 1000);
+      const shown = `https://${host.name}/`;
+      if (seconds > 0)
+        throw isFailure(because, "origin-busy")
+          ? failure("origin-busy", shown, seconds)
+          : failure("origin-suspended", shown, seconds, because);
       probed.isProbed = true;
     }
     const abandon = () => {
@@ -84,8 +91,13 @@ export class OriginHealth {
           this.#suspend(host, failure, failure.retryAfterSeconds);
         // Whether a suspended host is well again only its probe tells: others were sent before.
         else if (host.pause !== probed) return;
-        else if (failure === undefined) this.#succeed(host);
-        else if (!isRepeated || probed !== undefined) this.#fail(host, failure);
+        else if (failure !== undefined) {
+          if (!isRepeated || probed !== undefined) this.#fail(host, failure);
+        } else {
+          host.failures = 0;
+          host.pause = undefined;
+          if (probed !== undefined) this.#events.onResumed?.(host.name);
+        }
       },
     };
   }
@@ -98,23 +110,6 @@ export class OriginHealth {
   /** Number of suspended hosts. */
   get suspended(): number {
     return [...this.#hosts.values()].filter(({ pause }) => pause).length;
-  }
-
-  #expectOver(host: string, { until, isProbed, because }: Pause): void {
-    const left = Math.max(isProbed ? 1_000 : 0, until - this.#now());
-    const seconds = Math.ceil(left / 1000);
-    if (seconds <= 0) return;
-    const url = `https://${host}/`;
-    throw isFailure(because, "origin-busy")
-      ? failure("origin-busy", url, seconds)
-      : failure("origin-suspended", url, seconds, because);
-  }
-
-  #succeed(host: Host): void {
-    host.failures = 0;
-    if (host.pause === undefined) return;
-    host.pause = undefined;
-    this.#events.onResumed?.(host.name);
   }
 
   #fail(host: Host, failure: unknown): void {

@@ -26,10 +26,7 @@ export interface ProviderOrigin {
     signal: AbortSignal,
   ): Promise<OriginPackage>;
 
-  /**
-   * Finds the package of any platform; undefined `offered` means unknown.
-   * Throws not-found for a release that the origin does not have.
-   */
+  /** The package of any platform; undefined `offered` means unknown. Throws not-found for a release that is not there. */
   findAnyPackage(
     address: ProviderAddress,
     version: Version,

@@ -30,25 +30,6 @@ export interface OriginVersions {
   readonly malformed?: number;
 }
 
-/**
- * Facts that a registry gives with a signing key, unsigned; clients show them.
- */
-export interface KeyLabel {
-  readonly id: string | undefined;
-  /** ASCII-armored, by the registry's partner key over the signing key; empty or undefined for none. */
-  readonly trustSignature: string | undefined;
-  readonly source: string | undefined;
-  readonly sourceUrl: string | undefined;
-}
-
-/** Label of a key without further facts. */
-export const unlabelled: KeyLabel = {
-  id: undefined,
-  trustSignature: undefined,
-  source: undefined,
-  sourceUrl: undefined,
-};
-
 /** Package as described by an origin, not verified yet. */
 export interface OriginPackage {
   readonly filename: string;
@@ -76,6 +57,17 @@ const label = z
   .max(16 * 1024)
   .optional()
   .catch(undefined);
+
+const keyLabel = z.object({
+  key_id: label,
+  /** ASCII-armored, by the registry's partner key over the signing key; empty or undefined for none. */
+  trust_signature: label,
+  source: label,
+  source_url: label,
+});
+
+/** Facts that a registry gives with a signing key, unsigned, by its own names; clients show them. */
+export type KeyLabel = z.infer<typeof keyLabel>;
 
 const versionsAnswer = z.object({
   versions: z.array(z.unknown()),
@@ -118,16 +110,8 @@ const packageAnswer = z.object({
   signing_keys: z
     .object({
       gpg_public_keys: z
-        .array(
-          z.object({
-            // A key that cannot be read is none, and takes no other away.
-            ascii_armor: z.string().catch(""),
-            key_id: label,
-            trust_signature: label,
-            source: label,
-            source_url: label,
-          }),
-        )
+        // A key that cannot be read is none, and takes no other away.
+        .array(keyLabel.extend({ ascii_armor: z.string().catch("") }))
         .nullish(),
     })
     .nullish(),
@@ -139,9 +123,8 @@ const mostWarnings = 100;
 const mostWarningLetters = 64 * 1024;
 
 /**
- * Newest first. Versions that are not semantic versions are left out, as clients
- * do; a repeated one counts once. What is malformed is left out for itself, and
- * takes nothing else away.
+ * Newest first. Versions that are not semantic versions are left out, as clients do; a repeated one counts once. What is
+ * malformed is left out for itself, and takes nothing else away.
  */
 export function parseVersions(
   url: URL,
@@ -242,12 +225,7 @@ export function parsePackage(
         : undefined,
     },
     signingKeys: keys.map((key) => key.ascii_armor),
-    keyLabels: keys.map((key) => ({
-      id: key.key_id,
-      trustSignature: key.trust_signature,
-      source: key.source,
-      sourceUrl: key.source_url,
-    })),
+    keyLabels: keys.map((key) => keyLabel.parse(key)),
     protocols: answer.protocols ?? [],
   };
 }

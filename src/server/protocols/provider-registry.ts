@@ -25,7 +25,6 @@ import {
 } from "../../mirror/releases/release.ts";
 import { formatLeftOut, type LeftOut } from "../../mirror/trust/left-out.ts";
 import type { VersionList } from "../../mirror/versions/version-list.ts";
-import { unlabelled } from "../../origin/registries/registry-answers.ts";
 import {
   renderBytes,
   renderDocument,
@@ -239,13 +238,13 @@ function renderKeys({
     signedBy?.length === 40 ? signedBy.slice(-16) : signedBy?.slice(0, 16);
   const only = keys.length === 1 ? keyId : undefined;
   return keys.map((armor, index) => {
-    const label = keyLabels[index] ?? { ...unlabelled, id: only };
+    const label = keyLabels[index] ?? { key_id: only };
     return {
-      key_id: label.id,
+      key_id: label.key_id,
       ascii_armor: armor,
-      trust_signature: label.trustSignature ?? "",
+      trust_signature: label.trust_signature ?? "",
       source: label.source ?? "",
-      source_url: label.sourceUrl ?? null,
+      source_url: label.source_url ?? null,
     };
   });
 }

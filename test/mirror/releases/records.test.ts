@@ -9,7 +9,6 @@ import {
   type KnownRelease,
 } from "../../../src/mirror/releases/known-release.ts";
 import { ReleaseRecords } from "../../../src/mirror/releases/records.ts";
-import { unlabelled } from "../../../src/origin/registries/registry-answers.ts";
 import { address } from "../../scenes/release-sketches.ts";
 import {
   digestOf,
@@ -61,7 +60,7 @@ describe("a release", () => {
     );
     const [signed, unsigned] = known.trust.evidence;
     if (signed === undefined || unsigned === undefined) throw new Error("none");
-    const label = { ...unlabelled, id: "K", sourceUrl: "https://k.example" };
+    const label = { key_id: "K", source_url: "https://k.example" };
     const value: KnownRelease = {
       trust: {
         ...known.trust,

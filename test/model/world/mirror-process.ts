@@ -32,7 +32,6 @@ import type {
   ProviderOrigin,
 } from "../../../src/origin/registries/provider-origin.ts";
 import {
-  unlabelled,
   type OriginPackage,
   type OriginVersions,
 } from "../../../src/origin/registries/registry-answers.ts";
@@ -303,7 +302,7 @@ class ScriptedOrigin implements ProviderOrigin {
         signatureUrl: signature && new URL(`${url.href}.sig`),
       },
       signingKeys: blocks,
-      keyLabels: blocks.map(() => unlabelled),
+      keyLabels: blocks.map(() => ({})),
       protocols: ["5.0"],
     };
   }

@@ -1,34 +1,31 @@
-import { existsSync, renameSync, symlinkSync } from "node:fs";
-import { mkdir, rename } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { renameSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { tarGz, zip } from "../../fakes/module-archive.ts";
-import type { Release } from "../../fakes/release.ts";
 import { createSigner, defaultSigner } from "../../fakes/signing.ts";
+import { scratch, startMirror } from "../../running-mirror.ts";
 import {
-  scratch,
-  startMirror,
-  type RunningMirror,
-} from "../../running-mirror.ts";
-import {
-  filesOf,
   folderHost,
   makeDist,
   makeOriginFolder,
+  putRelease,
   writeFiles,
   type Files,
 } from "../../scenes/origin-folder.ts";
 
-/** A folder that stands for a registry, wherever it lies, with the keys of `acme`; paths are below it. */
-interface ServedFolder {
-  readonly mirror: RunningMirror;
-  /** Writes files; a new folder appears whole. */
-  write(path: string, files: Files): Promise<void>;
-  /** Names the path for operators. */
-  show(path: string): string;
-}
+/** A folder that stands for a registry, with the keys of `acme`. */
+const root = makeOriginFolder(await defaultSigner());
+const mirror = await startMirror({
+  config: { origins: { [folderHost]: { directory: root } } },
+});
 
-const sums = (type: string) => `terraform-provider-${type}_2.0.0_SHA256SUMS`;
+const platforms = ["linux_amd64", "darwin_arm64"];
+const nameOf = (type: string) => `terraform-provider-${type}_2.0.0`;
+const sums = (type: string) => `${nameOf(type)}_SHA256SUMS`;
+const manifest = (type: string) => `${nameOf(type)}_manifest.json`;
+const modules = join(root, "modules", "acme", "network", "aws");
+const providersUrl = `providers/${folderHost}/acme`;
+const modulesUrl = `v1/modules/${folderHost}/acme/network/aws`;
 
 type Edit = (files: Files, type: string) => Promise<void> | void;
 
@@ -36,28 +33,40 @@ const lose =
   (name: (type: string) => string): Edit =>
   (files, type) =>
     void Reflect.deleteProperty(files, name(type));
-const manifestOf = (type: string) =>
-  `terraform-provider-${type}_2.0.0_manifest.json`;
+
+/** Leaves a link where a file or folder was. */
+function leadOut(...path: readonly string[]): void {
+  const place = join(scratch("outside"), "file");
+  renameSync(join(root, "acme", ...path), place);
+  symlinkSync(place, join(root, "acme", ...path));
+}
 
 /** Faults of version 2.0.0 of a provider by name, with the reason in the log. */
-const unfit: Readonly<Record<string, [Edit, string]>> = {
-  unsummed: [lose(sums), "it has no"],
-  unsigned: [lose((type) => `${sums(type)}.sig`), "it has no"],
+const unfit: Readonly<Record<string, readonly [string, Edit]>> = {
+  unsummed: ["it has no", lose(sums)],
+  unsigned: ["it has no", lose((type) => `${sums(type)}.sig`)],
   renamed: [
+    "lists no archive",
     (files, type) => {
       const text = String(files[sums(type)]);
       files[sums(type)] = text.replaceAll("2.0.0", "2.0.1");
     },
-    "lists no archive",
   ],
   undescribed: [
-    lose(manifestOf),
     "manifest.json yet, which is terraform-registry-manifest.json",
+    lose(manifest),
   ],
   unmanifested: [
-    (files, type) => void (files[manifestOf(type)] = "{}"),
     "no manifest",
+    (files, type) => void (files[manifest(type)] = "{}"),
   ],
+};
+
+/** Files of version 2.0.0 that lie elsewhere, or all of it. */
+const links: Readonly<Record<string, string>> = {
+  linked: sums("linked"),
+  archived: `${nameOf("archived")}_linux_amd64.zip`,
+  abroad: "",
 };
 
 /** Faults for which every client is refused. */
@@ -75,93 +84,33 @@ const refused: Readonly<Record<string, Edit>> = {
   },
 };
 
-const platforms = ["linux_amd64", "darwin_arm64"];
-
-const put = (folder: ServedFolder, release: Release) =>
-  folder.write(`acme/${release.type}/${release.version}`, filesOf(release));
-
-/** Version 1.0.0 as it was made, and 2.0.0 as it is after `edit`. */
-async function putBoth(
-  folder: ServedFolder,
-  type: string,
-  edit: Edit,
-): Promise<void> {
-  await put(folder, await makeDist({ type, version: "1.0.0", platforms }));
-  const files = filesOf(await makeDist({ type, version: "2.0.0", platforms }));
-  await edit(files, type);
-  await folder.write(`acme/${type}/2.0.0`, files);
-}
-
-async function versionsOf(
-  { mirror }: ServedFolder,
-  type: string,
-): Promise<readonly string[] | number> {
-  const answer = await mirror.get(
-    `providers/${folderHost}/acme/${type}/index.json`,
-  );
-  if (answer.status !== 200) return answer.status;
+async function versionsOf(type: string): Promise<readonly string[]> {
+  const answer = await mirror.get(`${providersUrl}/${type}/index.json`);
   return Object.keys((answer.json() as { versions: object }).versions);
 }
 
-function named({ mirror }: ServedFolder, text: string): readonly unknown[] {
-  return mirror.log.filter((line) => JSON.stringify(line).includes(text));
-}
-
-/** 2.0.0 is not taken for a release, for a reason that the log tells. */
-async function expectUnfit(
-  folder: ServedFolder,
-  type: string,
-  reason: string,
-): Promise<void> {
-  const { mirror } = folder;
-  expect(await versionsOf(folder, type)).toEqual(["1.0.0"]);
-  const path = `providers/${folderHost}/acme/${type}/2.0.0.json`;
-  const { status, body } = await mirror.get(path);
-  expect(status).toBe(404);
-  expect(body.toString()).not.toContain(folder.show(""));
-  await expect
-    .poll(() => mirror.log)
-    .toContainEqual(
-      expect.objectContaining({
-        msg: "a folder is not taken for a release",
-        folder: folder.show(`acme/${type}/2.0.0`),
-        reason: expect.stringContaining(reason) as string,
-      }),
+/** Version 1.0.0 as it was made, and 2.0.0 as it is after `edit`. */
+async function putBoth(type: string, edit?: Edit): Promise<void> {
+  for (const version of ["1.0.0", "2.0.0"]) {
+    const release = await makeDist({ type, version, platforms });
+    const isEdited = version === "2.0.0" && edit !== undefined;
+    await putRelease(root, release, (files) =>
+      isEdited ? edit(files, type) : undefined,
     );
-}
-
-let root: string;
-
-async function serveDirectory(): Promise<ServedFolder> {
-  root = makeOriginFolder(await defaultSigner());
-  const origins = { [folderHost]: { directory: root } };
-  const show = (path: string) => join(root, path);
-  return {
-    mirror: await startMirror({ config: { origins } }),
-    show,
-    write: (path, files) => putFolder(show(path), files),
-  };
-}
-
-/** Writes files; a new folder appears whole, by one rename. */
-async function putFolder(path: string, files: Files): Promise<void> {
-  if (existsSync(path)) return void writeFiles(path, files);
-  await mkdir(dirname(path), { recursive: true });
-  await rename(writeFiles(join(scratch("put"), "made"), files), path);
+  }
 }
 
 describe("a directory as an origin", () => {
-  let folder: ServedFolder;
-  let mirror: RunningMirror;
-
   beforeAll(async () => {
-    folder = await serveDirectory();
-    ({ mirror } = folder);
-    for (const [type, [edit]] of Object.entries(unfit))
-      await putBoth(folder, type, edit);
+    for (const [type, [, edit]] of Object.entries(unfit))
+      await putBoth(type, edit);
+    for (const [type, path] of Object.entries(links)) {
+      await putBoth(type);
+      leadOut(type, "2.0.0", path);
+    }
     for (const [type, edit] of Object.entries(refused))
-      await putBoth(folder, type, edit);
-    await folder.write("modules/acme/network/aws", {
+      await putBoth(type, edit);
+    writeFiles(modules, {
       "1.0.0.tar.gz": await tarGz([["main.tf", "# one"]]),
       "1.1.0.zip": await zip([["main.tf", "# two"]]),
       "1.2.0.tar.gz": (await tarGz([["main.tf", "# cut"]])).subarray(0, -4),
@@ -169,127 +118,96 @@ describe("a directory as an origin", () => {
       "1.4.0.zip": await zip([["main.tf", "# the other"]]),
       "notes.txt": "",
     });
-    await folder.write("modules/acme/network/aws/1.5.0.zip", { "a.tf": "" });
+    writeFiles(join(modules, "1.5.0.zip"), { "a.tf": "" });
   }, 60_000);
 
-  it.each(Object.entries(unfit))(
+  it.each([
+    ...Object.entries(unfit).map(([type, [reason]]) => [type, reason] as const),
+    ...Object.keys(links).map(
+      (type) => [type, "leads out of the folder"] as const,
+    ),
+  ])(
     "does not list what is no whole release, and names it: %s",
-    (type, [, reason]) => expectUnfit(folder, type, reason),
+    async (type, reason) => {
+      expect(await versionsOf(type)).toEqual(["1.0.0"]);
+      const url = `${providersUrl}/${type}/2.0.0.json`;
+      const { status, body } = await mirror.get(url);
+      expect(status).toBe(404);
+      expect(body.toString()).not.toContain(root);
+      await expect
+        .poll(() => mirror.log)
+        .toContainEqual(
+          expect.objectContaining({
+            msg: "a folder is not taken for a release",
+            folder: join(root, "acme", type, "2.0.0"),
+            reason: expect.stringContaining(reason) as string,
+          }),
+        );
+    },
   );
 
   it.each(Object.keys(refused))(
     "is refused without a signature by an allowed key: %s",
     async (type) => {
-      const path = `providers/${folderHost}/acme/${type}`;
+      const path = `${providersUrl}/${type}`;
       expect((await mirror.get(`${path}/2.0.0.json`)).status).toBe(451);
       expect((await mirror.get(`${path}/1.0.0.json`)).status).toBe(200);
-      await expect.poll(() => named(folder, `acme/${type}`)).not.toEqual([]);
+      await expect
+        .poll(() => JSON.stringify(mirror.log))
+        .toContain(`acme/${type}`);
     },
   );
 
   it("lists a release that appears, without a restart, on both protocols", async () => {
-    await put(folder, await makeDist({ version: "1.0.0" }));
-    expect(await versionsOf(folder, "widget")).toEqual(["1.0.0"]);
-    await put(folder, await makeDist({ version: "1.1.0" }));
-    await expect
-      .poll(() => versionsOf(folder, "widget"))
-      .toEqual(["1.1.0", "1.0.0"]);
-    const facade = await mirror.get(
-      `v1/providers/${folderHost}/acme/widget/versions`,
-    );
+    await putRelease(root, await makeDist({ version: "1.0.0" }));
+    expect(await versionsOf("widget")).toEqual(["1.0.0"]);
+    await putRelease(root, await makeDist({ version: "1.1.0" }));
+    await expect.poll(() => versionsOf("widget")).toEqual(["1.1.0", "1.0.0"]);
+    const facade = await mirror.get(`v1/${providersUrl}/widget/versions`);
+    const linux = [{ os: "linux", arch: "amd64" }];
     expect(facade.json()).toMatchObject({
       versions: [
-        {
-          version: "1.1.0",
-          protocols: ["6.0"],
-          platforms: [{ os: "linux", arch: "amd64" }],
-        },
+        { version: "1.1.0", protocols: ["6.0"], platforms: linux },
         { version: "1.0.0" },
       ],
     });
   });
 
   it("has modules of both kinds, and refuses those that are cut", async () => {
-    const base = `v1/modules/${folderHost}/acme/network/aws`;
-    const list = await mirror.get(`${base}/versions`);
+    const list = await mirror.get(`${modulesUrl}/versions`);
+    const versions = [{ version: "1.2.0" }, { version: "1.1.0" }];
     expect(list.json()).toMatchObject({
-      modules: [
-        {
-          versions: ["1.2.0", "1.1.0", "1.0.0"].map((version) => ({
-            version,
-          })),
-        },
-      ],
+      modules: [{ versions: [...versions, { version: "1.0.0" }] }],
     });
     for (const [version, format] of [
       ["1.0.0", "tar.gz"],
       ["1.1.0", "zip"],
     ] as const) {
-      const found = await mirror.get(`${base}/${version}/download`);
-      expect(found.headers["x-terraform-get"]).toBe(
-        `${mirror.url}${base}/${version}/archive.${format}`,
-      );
-      expect(
-        (await mirror.get(`${base}/${version}/archive.${format}`)).status,
-      ).toBe(200);
+      const found = await mirror.get(`${modulesUrl}/${version}/download`);
+      const archive = `${modulesUrl}/${version}/archive.${format}`;
+      expect(found.headers["x-terraform-get"]).toBe(mirror.url + archive);
+      expect((await mirror.get(archive)).status).toBe(200);
     }
-    expect((await mirror.get(`${base}/1.2.0/download`)).status).toBe(451);
-    await folder.write("modules/acme/network/aws", { "1.1.0.zip": "other" });
-    expect((await mirror.get(`${base}/1.1.0/archive.zip`)).status).toBe(200);
+    const cut = await mirror.get(`${modulesUrl}/1.2.0/download`);
+    expect(cut.status).toBe(451);
+    writeFiles(modules, { "1.1.0.zip": "other" });
+    const kept = await mirror.get(`${modulesUrl}/1.1.0/archive.zip`);
+    expect(kept.status).toBe(200);
   });
-});
-
-describe("a directory with links", () => {
-  let folder: ServedFolder;
-  const outside = scratch("outside");
-
-  const links: Readonly<Record<string, string>> = {
-    linked: sums("linked"),
-    archived: "terraform-provider-archived_2.0.0_linux_amd64.zip",
-  };
-
-  /** Leaves a link where the file or folder was. */
-  function leadOut(path: string): void {
-    const place = join(outside, path.replaceAll("/", "-"));
-    renameSync(folder.show(path), place);
-    symlinkSync(place, folder.show(path));
-  }
-
-  beforeAll(async () => {
-    folder = await serveDirectory();
-    for (const [type, name] of Object.entries(links)) {
-      await putBoth(folder, type, () => undefined);
-      leadOut(`acme/${type}/2.0.0/${name}`);
-    }
-    await putBoth(folder, "abroad", () => undefined);
-    leadOut("acme/abroad/2.0.0");
-  });
-
-  it.each([...Object.keys(links), "abroad"])(
-    "does not list a release that leads out, and names it: %s",
-    (type) => expectUnfit(folder, type, "leads out of the folder"),
-  );
 
   it("refuses modules that lead out", async () => {
-    const modules = "modules/acme/network/aws";
-    const files = { "1.0.0.tar.gz": await tarGz([["main.tf", "# one"]]) };
-    await folder.write(modules, files);
-    symlinkSync("/etc/passwd", folder.show(`${modules}/1.3.0.zip`));
-    const base = `v1/modules/${folderHost}/acme/network/aws`;
-    const { status, body } = await folder.mirror.get(`${base}/1.3.0/download`);
+    symlinkSync("/etc/passwd", join(modules, "1.3.0.zip"));
+    const { status, body } = await mirror.get(`${modulesUrl}/1.3.0/download`);
     expect(status).toBe(502);
     expect(body.toString()).toContain("leads out of the folder");
     expect(body.toString()).not.toContain(root);
   });
 
-  it("is never left, for any address", async () => {
+  it.each([
+    `providers/${folderHost}/..%2Fescaped/widget/index.json`,
+    `v1/modules/${folderHost}/../../etc/versions`,
+  ])("is never left, for any address: %s", async (path) => {
     writeFiles(join(root, "..", "escaped", "widget", "1.0.0"), {});
-    for (const path of [
-      `providers/${folderHost}/..%2Fescaped/widget/index.json`,
-      `v1/modules/${folderHost}/../../etc/versions`,
-    ])
-      expect((await folder.mirror.get(path)).status).toBeGreaterThanOrEqual(
-        400,
-      );
+    expect((await mirror.get(path)).status).toBeGreaterThanOrEqual(400);
   });
 });

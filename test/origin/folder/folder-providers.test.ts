@@ -1,12 +1,11 @@
 import { expect, it } from "vitest";
 import { parseHostname } from "../../../src/address/hostname.ts";
 import { providerAddress } from "../../../src/address/provider-address.ts";
-import { loadConfiguration } from "../../../src/config/load.ts";
-import { originLimits } from "../../../src/origin/guard/origin-settings.ts";
 import { failing } from "../../scenes/failing.ts";
 import { OriginFolder } from "../../../src/origin/folder/origin-folder.ts";
 import { FolderProviders } from "../../../src/origin/folder/folder-providers.ts";
 import { defaultSigner } from "../../fakes/signing.ts";
+import { limits, never } from "../clients.ts";
 import {
   folderHost,
   makeDist,
@@ -18,7 +17,7 @@ it("says that a folder takes too long, and goes on with what is not read yet whe
   const root = makeOriginFolder(await defaultSigner());
   const count = 40;
   for (let patch = 0; patch < count; patch++)
-    putRelease(root, await makeDist({ version: `1.0.${patch}` }));
+    await putRelease(root, await makeDist({ version: `1.0.${patch}` }));
   const stop = new AbortController();
   const read: string[] = [];
   const folder = new (class extends OriginFolder {
@@ -28,12 +27,6 @@ it("says that a folder takes too long, and goes on with what is not read yet whe
       return super.read(parts, most);
     }
   })(root, parseHostname(folderHost));
-  const configuration = loadConfiguration({
-    file: undefined,
-    env: {},
-    cwd: root,
-  });
-  const limits = originLimits(configuration.limits);
   const onUnfit = () => undefined;
   const parts = { folder, limits, signed: true, onUnfit };
   const providers = new FolderProviders(parts);
@@ -41,8 +34,7 @@ it("says that a folder takes too long, and goes on with what is not read yet whe
   const listing = providers.listVersions(widget, stop.signal);
   await expect(listing).rejects.toThrow(failing("origin-timeout"));
   expect(read.length).toBeLessThan(2 * count);
-  const { signal } = new AbortController();
-  const { versions } = await providers.listVersions(widget, signal);
+  const { versions } = await providers.listVersions(widget, never);
   expect(versions).toHaveLength(count);
   expect(new Set(read).size).toBe(read.length);
 });

@@ -26,12 +26,12 @@ function rangesAsked(): readonly (string | undefined)[] {
   return home.requests.list("other").map(({ headers }) => headers.range);
 }
 
-/** The answer to a request for a range, with another Content-Range. */
-function range(text: string): Fault {
-  return (reply, request) =>
-    request.headers.range === undefined
-      ? faults.cut(100_000)(reply, request)
-      : faults.header("Content-Range", text)(reply, request);
+/** Cuts the whole archive; its rest is as it should be, or as `rest` makes it. */
+function cutFirst(rest: Fault = faults.normal): Fault {
+  return (reply, request) => {
+    const isWhole = request.headers.range === undefined;
+    return (isWhole ? faults.cut(100_000) : rest)(reply, request);
+  };
 }
 
 describe("an archive that is cut", () => {
@@ -77,30 +77,18 @@ describe("an archive that is cut", () => {
   });
 
   it("is resumed in spite of failures that pass", async () => {
-    home.script("other", [
-      faults.cut(100_000),
-      faults.close,
-      faults.status(503),
-      faults.normal,
-    ]);
+    const passing = [faults.close, faults.status(503)];
+    home.script("other", [faults.cut(100_000), ...passing]);
     expect((await receive()).equals(bytes)).toBe(true);
   });
 
   it("is asked for again where it was asked for first, redirects and all", async () => {
-    const moved: Fault = (reply, request) =>
-      request.path === "/first"
-        ? faults.redirect("/archive")(reply, request)
-        : request.headers.range === undefined
-          ? faults.cut(100_000)(reply, request)
-          : reply;
-    home.script("other", moved);
+    const moved = faults.onlyFor(/first/, faults.redirect("/archive"));
+    const cut = faults.onlyFor(/archive/, cutFirst());
+    home.script("other", faults.all(moved, cut));
     expect((await receive("/first")).equals(bytes)).toBe(true);
-    expect(home.requests.list("other").map(({ path }) => path)).toEqual([
-      "/first",
-      "/archive",
-      "/first",
-      "/archive",
-    ]);
+    const paths = home.requests.list("other").map(({ path }) => path);
+    expect(paths).toEqual(["/first", "/archive", "/first", "/archive"]);
   });
 
   it("is taken from the beginning by a server that knows no ranges", async () => {
@@ -142,22 +130,19 @@ describe("an archive that is cut is given up", () => {
     ...["bytes 100000-499999/*", "bytes */500000", "bytes 100000-1/500000"],
     "",
   ])("when the answer to its rest says it is %j", async (text) => {
-    home.script("other", range(text));
+    home.script("other", cutFirst(faults.header("Content-Range", text)));
     await expect(receive()).rejects.toThrow(/its range is not the rest/);
     expect(rangesAsked()).toHaveLength(2);
   });
+
+  const packed = faults.body(gzipSync("the rest"));
+  const coding = faults.header("Content-Encoding", "gzip");
 
   it.each<[string, Fault]>([
     ["404", faults.status(404)],
     ["416", faults.status(416)],
     ["a page for people", faults.html],
-    [
-      "an encoding",
-      faults.all(
-        faults.body(gzipSync("the rest")),
-        faults.header("Content-Encoding", "gzip"),
-      ),
-    ],
+    ["an encoding", faults.all(packed, coding)],
     ["a redirect to a private address", faults.redirect("https://10.0.0.1/")],
   ])("when its rest is answered with %s", async (_, fault) => {
     home.script("other", [faults.cut(100_000), fault]);
