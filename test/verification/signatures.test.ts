@@ -10,18 +10,16 @@ import {
 } from "../../src/verification/signatures.ts";
 import { failing } from "../scenes/failing.ts";
 import {
+  armor,
   Certificate,
   document,
-  lastYear,
-  now,
-  signDocument,
-} from "./certificates.ts";
-import {
-  armor,
   forgeKey,
   forgeSignature,
-  packet,
+  lastYear,
   mpi,
+  now,
+  packet,
+  signDocument,
   wrapKey,
 } from "./forge.ts";
 
