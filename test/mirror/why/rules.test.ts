@@ -1,5 +1,6 @@
 import fc from "../../seeded.ts";
 import { expect, test } from "vitest";
+import { parsePattern } from "../../../src/address/policy-pattern.ts";
 import { parseProviderAddress } from "../../../src/address/provider-address.ts";
 import { parseVersionConstraint } from "../../../src/address/version-constraint.ts";
 import { parseVersion } from "../../../src/address/version.ts";
@@ -12,14 +13,14 @@ const mixed = parsePolicy({
   default: "allow",
   minimumAge: 3 * day,
   rules: [
-    { match: "*/acme/*", action: "deny" },
+    { match: parsePattern("*/acme/*"), action: "deny" },
     {
-      match: "*/hashicorp/*",
+      match: parsePattern("*/hashicorp/*"),
       action: "deny",
       versions: parseVersionConstraint("< 2"),
     },
     {
-      match: "*/hashicorp/*",
+      match: parsePattern("*/hashicorp/*"),
       action: "allow",
       versions: parseVersionConstraint(">= 3"),
       minimumAge: 36 * 3_600_000 * 10,
@@ -43,7 +44,9 @@ test("names the line that decides about a version", () => {
 });
 
 const rule = fc.record({
-  match: fc.constantFrom("*/*/*", "*/hashicorp/*", "*/acme/*"),
+  match: fc
+    .constantFrom("*/*/*", "*/hashicorp/*", "*/acme/*")
+    .map(parsePattern),
   action: fc.constantFrom("allow" as const, "deny" as const),
   versions: fc.option(
     fc
