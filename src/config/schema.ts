@@ -189,7 +189,7 @@ const remark = matching(
 
 const rulePattern = leaf(
   "HOSTNAME/NAMESPACE/TYPE such as registry.terraform.io/hashicorp/*, or HOSTNAME/NAMESPACE/NAME/SYSTEM for modules",
-  (pattern) => parsePattern(pattern).text,
+  parsePattern,
 );
 
 const policyRule = z.strictObject({
@@ -215,7 +215,7 @@ const policySchema = section({
 
 const providerPattern = leaf(
   "HOSTNAME/NAMESPACE/TYPE such as registry.terraform.io/hashicorp/*",
-  (pattern) => parseProviderPattern(pattern).text,
+  parseProviderPattern,
 );
 
 /** Upper case. */

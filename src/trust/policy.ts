@@ -3,7 +3,6 @@ import type { ModuleAddress } from "../address/module-address.ts";
 import {
   isMatch,
   isOfModules,
-  parsePattern,
   type Pattern,
 } from "../address/policy-pattern.ts";
 import type { ProviderAddress } from "../address/provider-address.ts";
@@ -21,8 +20,7 @@ export interface PolicySettings {
   /** Where people who are refused may ask. */
   readonly contact?: string | undefined;
   readonly rules: readonly {
-    /** HOSTNAME/NAMESPACE/TYPE, or HOSTNAME/NAMESPACE/NAME/SYSTEM, with `*` as a wildcard inside each part. */
-    readonly match: string;
+    readonly match: Pattern;
     readonly action: "allow" | "deny";
     readonly versions?: VersionConstraint | undefined;
     readonly minimumAge?: number | undefined;
@@ -63,9 +61,8 @@ export function parsePolicy(settings: PolicySettings): Policy {
   const minimumAgeRule = "policy.minimumAge";
   return {
     rules: settings.rules.map((written, index) => {
-      const { action, versions, because } = written;
+      const { match: pattern, action, versions, because } = written;
       const rule = `policy.rules[${index}]`;
-      const pattern = parsePattern(written.match);
       const inherited = isOfModules(pattern) ? 0 : minimumAge;
       const hasOwn = written.minimumAge !== undefined;
       return {

@@ -2,7 +2,6 @@ import { LRUCache } from "lru-cache";
 import type { Sha256 } from "../address/hash.ts";
 import { formatModuleAddress } from "../address/module-address.ts";
 import { withoutQuery } from "../address/module-source.ts";
-import { parseProviderPattern } from "../address/policy-pattern.ts";
 import { formatProviderAddress } from "../address/provider-address.ts";
 import type { Configuration, S3Configuration } from "../config/load.ts";
 import { failure, isFailure } from "../errors/index.ts";
@@ -76,7 +75,6 @@ const signatureDeadline = 2_000;
 /** Connects all that decides what clients get, from what is stored up to the two mirrors; tests choose their clock and records. */
 export function wireCore(
   configuration: Configuration,
-  rules: AdmissionRules,
   layout: StoreLayout,
   telemetry: Telemetry,
   chosen: { readonly clock?: Clock; readonly records?: RecordStore } = {},
@@ -227,7 +225,7 @@ export function wireCore(
     ...{ audit, alarms, clock },
     onReported: ({ code }) => metrics?.policyReported.inc({ code }),
   };
-  const admission = new Admission(trust, notebook, rules);
+  const admission = new Admission(trust, notebook, wireRules(configuration));
   const events = new TrustEvents(trust, notebook);
   const remembered = cache(releases);
   const catalog = new ProviderCatalog({
@@ -376,26 +374,18 @@ function isAbout(
   return changed?.values().some(isOne) ?? true;
 }
 
-/** Builds the rules of a configuration. */
 export function wireRules({
   policy,
   trust,
   offline,
-  source,
 }: Configuration): AdmissionRules {
-  try {
-    return {
-      offline,
-      mode: policy.mode,
-      policy: parsePolicy(policy),
-      newKeys: trust.newKeys,
-      pins: trust.keys.map(({ match, fingerprints }) => ({
-        pattern: parseProviderPattern(match),
-        fingerprints,
-      })),
-    };
-  } catch (error) {
-    if (!isFailure(error, "malformed-address")) throw error;
-    throw failure("configuration", source ?? "", error.sentence, error.remedy);
-  }
+  return {
+    offline,
+    mode: policy.mode,
+    policy: parsePolicy(policy),
+    newKeys: trust.newKeys,
+    pins: trust.keys.map(({ match: pattern, fingerprints }) => ({
+      ...{ pattern, fingerprints },
+    })),
+  };
 }

@@ -6,7 +6,6 @@ import { isDeepStrictEqual } from "node:util";
 import type { Configuration } from "../config/load.ts";
 import { isUnread } from "../errors/index.ts";
 import { PlatformArchives } from "../mirror/providers/ensured-archive.ts";
-import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
 import { watchPending } from "../mirror/trust/pending-decisions.ts";
 import { findUndone } from "../mirror/trust/undone-decisions.ts";
 import { explain } from "../mirror/why/why.ts";
@@ -45,7 +44,6 @@ export async function wireDaemon(
   within = listenerLimits,
 ): Promise<Daemon> {
   const configuration = load();
-  const rules = wireRules(configuration);
   const { listen, origins } = configuration;
   const layout = layOutStore(configuration.storage.directory);
   await prepareStorageDirectory(layout);
@@ -61,14 +59,14 @@ export async function wireDaemon(
     logger.warn({ err }, "staging/ could not be cleared");
   }
   // That a policy only reports must not be taken for one that refuses.
-  const tellMode = (told: AdmissionRules) => {
-    if (told.mode === "report")
+  const tellMode = ({ policy }: Configuration) => {
+    if (policy.mode === "report")
       logger.warn(
         "policy.mode is report: what the policy would refuse is served",
       );
-    return told;
   };
-  const core = wireCore(configuration, tellMode(rules), layout, telemetry);
+  tellMode(configuration);
+  const core = wireCore(configuration, layout, telemetry);
   const token = randomBytes(32).toString("base64url");
   const access = await wireAuthentication(
     configuration,
@@ -108,7 +106,8 @@ export async function wireDaemon(
     },
     reload: () => {
       const next = load();
-      core.admission.replaceRules(tellMode(wireRules(next)));
+      tellMode(next);
+      core.admission.replaceRules(wireRules(next));
       access.replace(next);
       return listWaitingKeys(configuration, next);
     },

@@ -1,7 +1,7 @@
 import type { Configuration } from "../config/load.ts";
 import type { StoreLayout } from "../store/layout.ts";
 import { openStorageDirectory } from "../store/storage-directory.ts";
-import { type Core, wireCore, wireRules } from "./core.ts";
+import { type Core, wireCore } from "./core.ts";
 import { type Telemetry, wireTelemetry } from "./telemetry.ts";
 
 /** An open store with its origins, beside a daemon or without one. */
@@ -15,12 +15,11 @@ export interface OpenMirror extends Core {
 export async function openMirror(
   configuration: Configuration,
 ): Promise<OpenMirror & AsyncDisposable> {
-  const rules = wireRules(configuration);
   const layout = await openStorageDirectory(configuration.storage.directory);
   // Standard error belongs to the command.
   const log = { ...configuration.log, level: "error" } as const;
   const telemetry = wireTelemetry({ ...configuration, log }, layout);
-  const core = wireCore(configuration, rules, layout, telemetry);
+  const core = wireCore(configuration, layout, telemetry);
   const close = async () => {
     await core.stopFetching();
     await core.nearest?.drain();

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { parsePattern } from "../../src/address/policy-pattern.ts";
 import { parseVersionConstraint } from "../../src/address/version-constraint.ts";
 import { load, temporaryFolder } from "./written.ts";
 
@@ -86,7 +87,8 @@ auth:
 `);
   expect(policy).toMatchObject({ minimumAge: 3 * day });
   expect(policy.rules[0]).toEqual({
-    ...{ match: "*.example.com/*/*", action: "deny", minimumAge: 7 * day },
+    ...{ action: "deny", minimumAge: 7 * day },
+    match: parsePattern("*.example.com/*/*"),
     versions: parseVersionConstraint(">= 3.0, < 4"),
   });
   const [{ fingerprints } = {}] = trust.keys;

@@ -12,7 +12,7 @@ import { layOutStore } from "../../src/store/layout.ts";
 import { prepareStorageDirectory } from "../../src/store/storage-directory.ts";
 import { Alarms } from "../../src/telemetry/alarms.ts";
 import { Metrics } from "../../src/telemetry/metrics.ts";
-import { wireCore, wireRules } from "../../src/wiring/core.ts";
+import { wireCore } from "../../src/wiring/core.ts";
 import { wireTelemetry } from "../../src/wiring/telemetry.ts";
 import { makeStorage } from "../commands/storage.ts";
 import { readAll } from "../origin/clients.ts";
@@ -40,8 +40,7 @@ export async function startTimedMirror(
   const wired = wireTelemetry(configuration, layout, metrics);
   const alarms = new Alarms(logger, metrics);
   const watch = { ...wired, logger, metrics, alarms };
-  const rules = wireRules(configuration);
-  const core = wireCore(configuration, rules, layout, watch, { clock });
+  const core = wireCore(configuration, layout, watch, { clock });
   const addressOf = (type: string, version: string) => ({
     provider: providerAddress(hostname, "acme", type),
     version: parseVersion(version),

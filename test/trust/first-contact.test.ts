@@ -15,57 +15,30 @@ const approving = (fingerprint: string, scope = {}) => ({
 });
 
 const empty = emptyNamespace;
-const firstKey = (fingerprint: string | undefined) => ({
-  ...{ fingerprint, type: "aws" },
-});
-const revoking = {
-  decisions: { keys: [keyDecision(E, "revoked")], contents: [] },
-};
 const named = { ...empty, ...approving(K, { type: null }) };
+const decisions = { keys: [keyDecision(E, "revoked")], contents: [] };
+const revoking = { ...empty, decisions };
+const known = namespace();
+const decided = namespace(approving(E, { type: "gcp" }));
 
+/** The namespace, the key that signed the newest release, the first key from then on, and whether there is an alarm. */
 it.each([
-  ["gives a namespace its key", empty, "aws", K, firstKey(K), false],
-  [
-    "gives it none for ever when the newest release is unsigned",
-    empty,
-    "aws",
-    undefined,
-    firstKey(undefined),
-    false,
-  ],
-  ["teaches a known one nothing", namespace(), "gcp", K, firstKey(K), false],
-  ["with an alarm for another", namespace(), "gcp", E, firstKey(K), true],
-  ["and for none", namespace(), "gcp", undefined, firstKey(K), true],
-  [
-    "gives no key where an operator named keys before",
-    named,
-    "aws",
-    E,
-    firstKey(undefined),
-    true,
-  ],
-  ["without an alarm for those", named, "aws", K, firstKey(undefined), false],
-  [
-    "gives one where operators only revoked keys",
-    { ...empty, ...revoking },
-    "aws",
-    K,
-    firstKey(K),
-    false,
-  ],
-  [
-    "raises no alarm for a key that is approved for the provider",
-    namespace(approving(E, { type: "gcp" })),
-    "gcp",
-    E,
-    firstKey(K),
-    false,
-  ],
-] as const)("first contact %s", (_, known, type, key, learnt, alarms) => {
-  const noted = noteContact(known, type, of(key));
-  expect(noted.namespace.firstKey).toEqual(learnt);
+  ["gives a namespace its key", empty, K, K, false],
+  ["gives it none for ever by an unsigned one", empty, undefined, "", false],
+  ["teaches a known one nothing", known, K, K, false],
+  ["teaches it nothing, with an alarm for another key", known, E, K, true],
+  ["teaches it nothing, with an alarm for none", known, undefined, K, true],
+  ["gives no key where an operator named keys before", named, E, "", true],
+  ["gives none there, without an alarm for those", named, K, "", false],
+  ["gives one where operators only revoked keys", revoking, K, K, false],
+  ["has no alarm for a key that is approved for it", decided, E, K, false],
+])("first contact %s", (_, before, key, learnt, alarms) => {
+  const type = before.firstKey === undefined ? "aws" : "gcp";
+  const noted = noteContact(before, type, of(key));
+  const fingerprint = learnt === "" ? undefined : learnt;
+  expect(noted.namespace.firstKey).toEqual({ fingerprint, type: "aws" });
   expect(noted.alarms).toBe(alarms);
-  if (known.firstKey) expect(noted.namespace).toBe(known);
+  if (before.firstKey) expect(noted.namespace).toBe(before);
   else
     expect(noteContact(noted.namespace, "gcp", of(E)).namespace).toBe(
       noted.namespace,

@@ -2,9 +2,10 @@ import { describe, expect, it } from "vitest";
 import { decideByAge, type AgeTerms } from "../../src/trust/age.ts";
 import type { KeyDecision } from "../../src/trust/decisions.ts";
 import { addEvidence, settle } from "../../src/trust/settle.ts";
-import { ageOf } from "../../src/trust/standing.ts";
-import { approve, ask, kindsOf, read, tell } from "./asking.ts";
+import { ageOf, type ReleaseQuestion } from "../../src/trust/standing.ts";
+import type { Evidence } from "../../src/trust/state.ts";
 import {
+  content,
   day,
   E,
   evidence,
@@ -18,6 +19,81 @@ import {
   start,
   unsigned,
 } from "./releases.ts";
+
+/**
+ * Reads evidence as `E!:unknown linux=a; K#sums@4 linux=b`: its signer, `-` for none; `!` where the signature does not hold; what was
+ * noted of it; its document; the day of its signature; and what it names.
+ */
+function read(text: string): readonly Evidence[] {
+  const pattern = /^([KE2-])(!?)(?::([a-z-]+))?(?:#(\S+?))?(?:@(\d+))?(?: |$)/;
+  const parts = text.split("; ").filter((part) => part !== "");
+  return parts.map((part) => {
+    const [all = "", letter = "", bad, noted, sums, at] =
+      pattern.exec(part) ?? [];
+    const own = content(part.slice(all.length));
+    const sha256sums = sums ?? [...own].join();
+    const made = letter === "-" ? unsigned : evidence;
+    return made({
+      ...{ content: own, sha256sums, isGood: bad === "" },
+      ...(letter === "-"
+        ? { exemption: "signatures-off" }
+        : { signedBy: letter.repeat(40) }),
+      noted: noted as Evidence["noted"],
+      id: `${sha256sums} by ${letter}`,
+      ...(at !== undefined && { signedAt: later(Number(at) * day) }),
+    });
+  });
+}
+
+function ask(
+  known: readonly Evidence[],
+  with_: Partial<ReleaseQuestion> & {
+    pinned?: ReturnType<typeof pinned>;
+    published?: readonly string[];
+  } = {},
+) {
+  const { pinned: first, published = [K], ...rest } = with_;
+  const release = {
+    pinned: first,
+    evidence: known,
+    published: new Set(published),
+  };
+  return settle(question({ release, ...rest }));
+}
+
+/** Tells `served linux=a by K`, or `refused: reason`. */
+function tell({ standing }: ReturnType<typeof ask>): string {
+  if (standing.kind !== "served")
+    return standing.kind === "empty" ? "empty" : `refused: ${standing.because}`;
+  const packages = [...standing.packages].map(
+    ([platform, { sha256, evidence: own }]) =>
+      `${platform}=${sha256[0]} by ${own.signedBy?.[0] ?? "none"}`,
+  );
+  return `served ${packages.toSorted().join(", ")}`;
+}
+
+/** What people hear; `!` where an alarm is raised. */
+const kindsOf = ({ events }: ReturnType<typeof ask>) =>
+  events.map((event) =>
+    event.kind === "candidate"
+      ? `candidate: ${event.reason}`
+      : event.kind === "accepted"
+        ? `accepted: ${event.because}${event.alarms ? "!" : ""}`
+        : event.kind,
+  );
+
+/** Approvals of the contents of this evidence. */
+const approve = (...offered: string[]) => ({
+  namespace: namespace({
+    decisions: {
+      keys: [],
+      contents: offered.flatMap(read).map(({ sha256sums }) => ({
+        ...{ type: "aws", version: "2.0.0", sha256sums },
+        ...{ at: start.toISOString(), decision: "approved" },
+      })),
+    },
+  }),
+});
 
 type Asked = Parameters<typeof ask>[1];
 /** `given => told` by what it shows, with other terms than usual where it needs them. */
@@ -388,4 +464,76 @@ describe("a revoked content", () => {
       expect(story(given, revokedOf(sha256sums))).toContain(told);
     },
   );
+});
+
+const admitted = (id: string, with_: Partial<Evidence> = {}) =>
+  evidence({ id, noted: "known", ...with_ });
+const releaseOf = (known: readonly Evidence[]) => ({
+  ...{ pinned: pinned("linux=a"), evidence: known },
+  published: new Set<string>(),
+});
+
+/** As much evidence as is kept, filled up with what was admitted under another key. */
+const withOthers = (...first: readonly Evidence[]) => [
+  ...first,
+  ...Array.from({ length: 8 - first.length }, (_, index) =>
+    admitted(`other ${index}`, { signedBy: K2 }),
+  ),
+];
+const copies = (with_: Partial<Evidence> = {}) =>
+  Array.from({ length: 8 }, (_, index) => admitted(`copy ${index}`, with_));
+
+const firstPinned = admitted("first");
+const candidate = admitted("candidate", { noted: "unknown", signedBy: E });
+const again = admitted("again", { noted: "same-digests", signedBy: E });
+const counting = withOthers(firstPinned).slice(0, 6);
+const otherDocument = { sha256sums: "another", signedBy: K };
+
+it.each([
+  ["a candidate", [...counting, candidate, admitted("last")], "candidate"],
+  [
+    "the oldest that adds nothing, as another key over the same digests",
+    [...counting, again, candidate],
+    "again",
+  ],
+  ["else the oldest but that which pinned", withOthers(firstPinned), "other 0"],
+  ["the oldest of copies", copies(), "copy 0"],
+  ["the oldest of a stranger's", copies({ signedBy: E }), "copy 0"],
+  [
+    "another document",
+    withOthers(admitted("document", otherDocument)),
+    "document",
+  ],
+  ["another key's", withOthers(admitted("key", { signedBy: E })), "key"],
+])("where all evidence counts, the one that goes is %s", (_, known, goes) => {
+  const offered = evidence({ id: "new" });
+  const added = addEvidence(releaseOf(known), offered, () => true);
+  const kept = new Set(added.evidence.map(({ id }) => id));
+  expect(known.filter(({ id }) => !kept.has(id)).map(({ id }) => id)).toEqual([
+    ...[goes],
+  ]);
+});
+
+it("the evidence of a release is at most eight; the oldest that does not count goes first", () => {
+  const many = Array.from({ length: 8 }, (_, index) =>
+    evidence({ id: `${index}`, signedBy: E }),
+  );
+  const release = { ...releaseOf(many), pinned: undefined };
+  const offered = evidence({ id: "new" });
+  const added = addEvidence(release, offered, ({ id }) => id === "0");
+  expect(added.evidence.map(({ id }) => id).join(" ")).toBe(
+    "0 2 3 4 5 6 7 new",
+  );
+});
+
+it("a release has each evidence once, the last offered last, with what was noted of it", () => {
+  const noted = { ...evidence(), noted: "known" as const };
+  const known = {
+    ...releaseOf([noted, ...read("E linux=e")]),
+    pinned: undefined,
+  };
+  const added = addEvidence(known, evidence(), () => true);
+  expect(added.evidence.map(({ noted: one }) => one)).toEqual([
+    ...[undefined, "known"],
+  ]);
 });

@@ -4,8 +4,7 @@ import {
   parseFingerprint,
 } from "../../src/verification/fingerprints.ts";
 import { failing } from "../scenes/failing.ts";
-import { today } from "./certificates.ts";
-import { armor, forgeKey, packet } from "./forge.ts";
+import { armor, forgeKey, packet, today } from "./forge.ts";
 
 const one = forgeKey(today - 1000);
 const six = forgeKey(today - 1000, { version: 6 });

@@ -4,17 +4,16 @@ import {
   type KeyObject,
   generateKeyPairSync,
 } from "node:crypto";
-
-/** Algorithm and public material of a key packet, with the private key. */
-interface KeyMaterial {
-  readonly algorithm: number;
-  readonly privateKey: KeyObject;
-  readonly material: Buffer;
-}
+import { decideSignature } from "../../src/verification/signature-worker.ts";
+import type {
+  SignatureDecision,
+  SignatureProfile,
+} from "../../src/verification/signatures.ts";
 
 type KeyKind = "ed25519" | `rsa${number}`;
 
-function forgeMaterial(kind: KeyKind): KeyMaterial {
+/** Algorithm and public material of a key packet, with the private key. */
+function forgeMaterial(kind: KeyKind) {
   if (kind === "ed25519") {
     const { privateKey, publicKey } = generateKeyPairSync("ed25519");
     const spki = publicKey.export({ format: "der", type: "spki" });
@@ -77,17 +76,18 @@ export function forgeKey(
   return wrapKey({ version, createdAt, algorithm, material, privateKey });
 }
 
-export function wrapKey(parts: {
-  version: 4 | 6;
-  createdAt: number;
-  algorithm: number;
-  material: Buffer;
-  privateKey: KeyObject;
+export function wrapKey({
+  createdAt,
+  material,
+  ...key
+}: Pick<ForgedKey, "version" | "algorithm" | "privateKey"> & {
+  readonly createdAt: number;
+  readonly material: Buffer;
 }): ForgedKey {
-  const { version, algorithm, material, privateKey } = parts;
+  const { version, algorithm } = key;
   const body = Buffer.concat([
     Buffer.of(version),
-    number(parts.createdAt, 4),
+    number(createdAt, 4),
     Buffer.of(algorithm),
     version === 6 ? number(material.length, 4) : Buffer.of(),
     material,
@@ -101,11 +101,7 @@ export function wrapKey(parts: {
     .update(hashed)
     .digest("hex")
     .toUpperCase();
-  return { version, algorithm, body, hashed, fingerprint, privateKey };
-}
-
-function keyIdOf({ version, fingerprint }: ForgedKey): string {
-  return version === 6 ? fingerprint.slice(0, 16) : fingerprint.slice(-16);
+  return { ...key, body, hashed, fingerprint };
 }
 
 /** The body of a signature packet over `signed`. */
@@ -114,12 +110,14 @@ export function forgeSignature(
   signed: Uint8Array,
   forged: ForgedSignature,
 ): Buffer {
-  const { version } = key;
+  const { version, fingerprint } = key;
+  const content = Buffer.from(`0${version}${fingerprint}`, "hex");
+  const issuer = { type: 33, content };
   const hash = forged.hash ?? 8;
   const octets = version === 6 ? 4 : 2;
   const area = writeSubpackets([
     { type: 2, content: number(forged.createdAt, 4) },
-    ...(forged.anonymous ? [] : [issuerFingerprint(key)]),
+    ...(forged.anonymous ? [] : [issuer]),
     ...(forged.subpackets ?? []),
   ]);
   const head = Buffer.concat([
@@ -159,13 +157,9 @@ function computeSignature(
   return Buffer.concat([mpi(raw.subarray(0, half)), mpi(raw.subarray(half))]);
 }
 
-function issuerFingerprint(key: ForgedKey): Subpacket {
-  const content = Buffer.from(`0${key.version}${key.fingerprint}`, "hex");
-  return { type: 33, content };
-}
-
-export function issuerKeyId(key: ForgedKey): Subpacket {
-  return { type: 16, content: Buffer.from(keyIdOf(key), "hex") };
+/** Of a version 4 key. */
+export function issuerKeyId({ fingerprint }: ForgedKey): Subpacket {
+  return { type: 16, content: Buffer.from(fingerprint.slice(-16), "hex") };
 }
 
 export function keyFlags(flags: number): Subpacket {
@@ -201,16 +195,6 @@ function writeSubpackets(subpackets: readonly Subpacket[]): Buffer {
   );
 }
 
-export function userIdHashed(key: ForgedKey, id: string): Buffer {
-  const octets = Buffer.from(id);
-  return Buffer.concat([
-    key.hashed,
-    Buffer.of(0xb4),
-    number(octets.length, 4),
-    octets,
-  ]);
-}
-
 export function packet(tag: number, body: Uint8Array): Buffer {
   return Buffer.concat([Buffer.of(0xc0 + tag), writeLength(body.length), body]);
 }
@@ -230,15 +214,118 @@ export function armor(
   octets: Uint8Array,
   type = "PGP PUBLIC KEY BLOCK",
 ): string {
-  const lines =
-    Buffer.from(octets)
-      .toString("base64")
-      .match(/.{1,64}/g) ?? [];
-  return [
-    `-----BEGIN ${type}-----`,
-    "",
-    ...lines,
-    `-----END ${type}-----`,
-    "",
-  ].join("\n");
+  const data = Buffer.from(octets).toString("base64");
+  const lines = data.match(/.{1,64}/g) ?? [];
+  const [begin, end] = [`-----BEGIN ${type}-----`, `-----END ${type}-----`];
+  return [begin, "", ...lines, end, ""].join("\n");
+}
+
+export const now = new Date("2026-06-01T00:00:00Z");
+export const day = 86_400;
+/** Seconds since 1970 of `now`. */
+export const today = now.getTime() / 1000;
+export const lastYear = today - 365 * day;
+export const document = Buffer.from(
+  "0123 terraform-provider-x_1.0.0_linux_amd64.zip\n",
+);
+
+/** Certify and sign. */
+export const mayBoth = 0x03;
+export const mayCertify = 0x01;
+const maySign = 0x02;
+
+type Forged = Partial<Omit<ForgedSignature, "type">>;
+
+/** A certificate grows packet by packet, each made by `primary` a year ago unless said otherwise. */
+export class Certificate {
+  readonly primary: ForgedKey;
+  readonly packets: Buffer[];
+
+  constructor(primary: ForgedKey = forgeKey(lastYear)) {
+    this.primary = primary;
+    this.packets = [packet(6, primary.body)];
+  }
+
+  /** A signature directly on the primary key. */
+  direct(type: number, forged?: Forged): this {
+    return this.#sign(this.primary.hashed, type, forged);
+  }
+
+  userId(
+    id: string,
+    subpackets = [keyFlags(mayBoth)],
+    forged: Forged = {},
+  ): this {
+    this.packets.push(packet(13, Buffer.from(id)));
+    return this.onUserId(id, 0x13, { subpackets, ...forged });
+  }
+
+  onUserId(id: string, type: number, forged?: Forged): this {
+    const { hashed } = this.primary;
+    const octets = Buffer.from(id);
+    const named = [Buffer.of(0xb4), number(octets.length, 4), octets];
+    return this.#sign(Buffer.concat([hashed, ...named]), type, forged);
+  }
+
+  /** A subkey that signs, with its cross-signature. */
+  signingSubkey(
+    subkey: ForgedKey,
+    { subpackets = [keyFlags(maySign)], ...forged }: Forged = {},
+    cross: Forged = {},
+  ): this {
+    const signed = Buffer.concat([this.primary.hashed, subkey.hashed]);
+    const back = { type: 0x19, createdAt: lastYear, ...cross };
+    const content = forgeSignature(subkey, signed, back);
+    this.packets.push(packet(14, subkey.body));
+    return this.onSubkey(subkey, 0x18, {
+      ...forged,
+      subpackets: [...subpackets, { type: 32, content }],
+    });
+  }
+
+  onSubkey(subkey: ForgedKey, type: number, forged?: Forged): this {
+    const signed = Buffer.concat([this.primary.hashed, subkey.hashed]);
+    return this.#sign(signed, type, forged);
+  }
+
+  armor(): string {
+    return armor(Buffer.concat(this.packets));
+  }
+
+  #sign(signed: Buffer, type: number, forged?: Forged): this {
+    const made = { type, createdAt: lastYear, ...forged };
+    this.packets.push(packet(2, forgeSignature(this.primary, signed, made)));
+    return this;
+  }
+}
+
+/** A detached signature over `document`, made a month before `now`. */
+export function signDocument(
+  key: ForgedKey,
+  forged: Partial<ForgedSignature> = {},
+): Buffer {
+  const made = { type: 0, createdAt: today - 30 * day, ...forged };
+  return packet(2, forgeSignature(key, document, made));
+}
+
+export function decide(
+  keys: readonly (Certificate | string)[],
+  signature: Uint8Array,
+  profile: SignatureProfile = "terraform",
+): Promise<SignatureDecision> {
+  const armored = keys.map((key) =>
+    typeof key === "string" ? key : key.armor(),
+  );
+  return decideSignature({ document, signature, keys: armored, profile, now });
+}
+
+/** "ok", "warned", or the reason of the refusal. */
+export async function outcome(
+  keys: readonly (Certificate | string)[],
+  signature: Uint8Array,
+  profile: SignatureProfile = "terraform",
+): Promise<string> {
+  const decision = await decide(keys, signature, profile);
+  if (!decision.accepted) return decision.reason;
+  return decision.warning === undefined ? "ok" : "warned";
 }

@@ -3,7 +3,7 @@ import { type Configuration, loadConfiguration } from "../../config/load.ts";
 import { formatConfiguration } from "../../config/shown.ts";
 import { failure, isFailure } from "../../errors/index.ts";
 import { loadCertificateFiles } from "../../server/tls/certificate.ts";
-import { wireBucket, wireRules } from "../../wiring/core.ts";
+import { wireBucket } from "../../wiring/core.ts";
 import { probePostgres } from "../../store/database/postgres.ts";
 import type { Flags } from "../command.ts";
 import { stderr, stdout } from "../output/report.ts";
@@ -14,7 +14,6 @@ import { stderr, stdout } from "../output/report.ts";
  */
 export async function showConfiguration({ config }: Flags): Promise<number> {
   const configuration = loadConfiguration({ file: config });
-  wireRules(configuration);
   const certificate = await describeCertificate(configuration);
   const shared = await describeShared(configuration);
   stdout(formatConfiguration(config, readSurroundings()));

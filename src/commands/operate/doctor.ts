@@ -23,7 +23,6 @@ import {
   checkStoreVersion,
 } from "../../store/storage-directory.ts";
 import { settingsOf } from "../../wiring/clients.ts";
-import { wireRules } from "../../wiring/core.ts";
 import {
   type MirrorFlags,
   type NamedMirror,
@@ -73,7 +72,6 @@ async function examine(
   let configuration: Configuration;
   try {
     configuration = loadConfiguration({ file: config });
-    wireRules(configuration);
   } catch (error) {
     if (!isFailure(error, "configuration")) throw error;
     const remedy = `Correct it until "provender config" finds it good.`;

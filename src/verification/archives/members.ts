@@ -54,11 +54,15 @@ function findEscapeBy(
       return `${quote(name)} is a link to ${quote(target)}`;
     addLink(links, parts);
   }
-  const below = members.find(({ name }) =>
-    leadsThrough(links, splitPath(name, by)?.slice(0, -1) ?? []),
-  );
-  if (below !== undefined) return `${quote(below.name)} lies below a link`;
-  return findBadHardLink(members, links, by);
+  for (const { name, kind, target = "" } of members) {
+    if (leadsThrough(links, splitPath(name, by)?.slice(0, -1) ?? []))
+      return `${quote(name)} lies below a link`;
+    if (kind !== "hard link") continue;
+    const parts = splitPath(target, by);
+    if (parts === undefined || leadsThrough(links, parts))
+      return `${quote(name)} is a link to ${quote(target)}`;
+  }
+  return undefined;
 }
 
 /**
@@ -92,20 +96,6 @@ export function splitPath(
 
 function quote(text: string): string {
   return JSON.stringify(text.slice(0, 100));
-}
-
-function findBadHardLink(
-  members: readonly ArchiveMember[],
-  links: LinkTree,
-  by: Separator,
-): string | undefined {
-  for (const { name, kind, target = "" } of members) {
-    if (kind !== "hard link") continue;
-    const parts = splitPath(target, by);
-    if (parts === undefined || leadsThrough(links, parts))
-      return `${quote(name)} is a link to ${quote(target)}`;
-  }
-  return undefined;
 }
 
 function addLink(links: LinkTree, parts: readonly string[]): void {

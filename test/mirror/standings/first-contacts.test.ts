@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { parsePattern } from "../../../src/address/policy-pattern.ts";
 import { parseVersionConstraint } from "../../../src/address/version-constraint.ts";
 import { failure } from "../../../src/errors/index.ts";
 import { parsePolicy } from "../../../src/trust/policy.ts";
@@ -132,7 +133,11 @@ describe("first contact by a list", () => {
     const scene = await offering({ "1.0.0": K, "2.0.0": E });
     const { admission, ...mirror } = scene.start();
     const versions = parseVersionConstraint(">= 2.0");
-    const rule = { match: "*/*/*", action: "deny", versions } as const;
+    const rule = {
+      match: parsePattern("*/*/*"),
+      action: "deny",
+      versions,
+    } as const;
     const all = { default: "allow", minimumAge: 0 } as const;
     const policy = parsePolicy({ ...all, rules: [rule] });
     admission.replaceRules({ ...admission.rules, policy });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { parsePattern } from "../../../src/address/policy-pattern.ts";
 import { failure } from "../../../src/errors/index.ts";
 import { parseProviderAddress } from "../../../src/address/provider-address.ts";
 import { parseVersionConstraint } from "../../../src/address/version-constraint.ts";
@@ -79,13 +80,17 @@ it("the line that decides about a version is named", () => {
   const policy = parsePolicy({
     ...{ default: "allow", minimumAge: 3 * day },
     rules: [
-      { match: "*/acme/*", action: "deny" },
+      { match: parsePattern("*/acme/*"), action: "deny" },
       {
-        ...{ match: "*/hashicorp/*", action: "deny" },
+        ...{ match: parsePattern("*/hashicorp/*"), action: "deny" },
         versions: parseVersionConstraint("< 2"),
       },
       {
-        ...{ match: "*/hashicorp/*", action: "allow", minimumAge: 15 * day },
+        ...{
+          match: parsePattern("*/hashicorp/*"),
+          action: "allow",
+          minimumAge: 15 * day,
+        },
         versions: parseVersionConstraint(">= 3"),
       },
     ],
