@@ -39,7 +39,6 @@ export interface ListedTrust {
   }[];
 }
 
-export const unsignedHost = "registry.opentofu.org";
 /** A decision works beside a running daemon within about a second. */
 export const soon = 1_500;
 
@@ -70,12 +69,8 @@ export class TrustScene {
     options: Pick<MirrorOptions, "user"> = {},
   ): Promise<TrustScene> {
     const { authority, registry } = await startOrigin();
-    const unsigned = { signatures: "when-published" };
     const config = {
-      origins: {
-        ...originsOf(authority, registry).origins,
-        ...originsOf(authority, registry, unsigned, unsignedHost).origins,
-      },
+      ...originsOf(authority, registry),
       freshness: { versions: "0" },
     };
     return new TrustScene(
