@@ -155,7 +155,7 @@ export class MirrorProcess {
       return packagesOf((await providers.findRelease(address)).value);
     const wanted = parsePlatform(platform);
     const { value } = await providers.findPackage(address, wanted);
-    const packages = new Map([[platform, value.found.sha256]]);
+    const packages = { [platform]: value.found.sha256 };
     return { kind: "packages", packages };
   }
 }
@@ -164,7 +164,7 @@ function packagesOf({ release }: AdmittedRelease): Answer {
   const packages = [...release.packages].map(
     ([platform, { sha256 }]) => [platform, sha256] as const,
   );
-  return { kind: "packages", packages: new Map(packages) };
+  return { kind: "packages", packages: Object.fromEntries(packages) };
 }
 
 /** Records, trust and notes of one process: what commands need. */
