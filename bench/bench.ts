@@ -1,5 +1,4 @@
 import { parseArgs } from "node:util";
-import { describeMachine } from "./machine.ts";
 import { findProgram } from "./programs.ts";
 import { Scene, type Effort, type Row } from "./row.ts";
 import { coldArchive } from "./rows/cold-archive.ts";
@@ -14,7 +13,7 @@ import { prefetch } from "./rows/prefetch.ts";
 import { warmArchive } from "./rows/warm-archive.ts";
 import { warmIndex } from "./rows/warm-index.ts";
 import {
-  describeJson,
+  describeMachine,
   formatMachine,
   formatResult,
   type Result,
@@ -103,10 +102,9 @@ async function run(): Promise<void> {
     results.push(result);
     say(formatResult(result));
   }
+  const rows = results.map(({ row, ...result }) => ({ ...row, ...result }));
   if (json)
-    process.stdout.write(
-      `${JSON.stringify(describeJson(machine, results), null, 2)}\n`,
-    );
+    process.stdout.write(`${JSON.stringify({ machine, rows }, null, 2)}\n`);
   if (results.some((result) => "failed" in result)) process.exitCode = 1;
 }
 

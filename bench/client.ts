@@ -1,5 +1,3 @@
-import { join } from "node:path";
-import { writeFileSync } from "node:fs";
 import {
   directConfig,
   findClients,
@@ -10,7 +8,7 @@ import {
 import { makeStorage, type CommandStorage } from "../test/commands/storage.ts";
 import { runCommand } from "../test/running-command.ts";
 import type { Origin } from "./origin.ts";
-import { scratch } from "./scratch.ts";
+import { keepCa, scratch } from "./scratch.ts";
 
 /** A configuration directory that requires some published types, for terraform and for us. */
 export interface Work {
@@ -41,8 +39,7 @@ export async function prepareWork(
   const storage = makeStorage(config, scratch("store"));
   const directory = scratch("work");
   await writeConfiguration(directory, requireAll(types));
-  const caFile = join(scratch("ca"), "ca.pem");
-  writeFileSync(caFile, ca);
+  const caFile = keepCa(ca);
   const cliConfig = directConfig(registry.providersUrl);
   return {
     ...{ directory, storage },

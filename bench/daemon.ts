@@ -6,7 +6,7 @@ import { stringify } from "yaml";
 import { scratch } from "./scratch.ts";
 import { startNginx } from "../test/acceptance/servers.ts";
 import { createAuthority } from "../test/fakes/authority.ts";
-import { programPath } from "./programs.ts";
+import { findProgram } from "./programs.ts";
 import { readUnitEnvironment } from "../test/scenes/unit-environment.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -79,7 +79,7 @@ async function readUrl(
 /** nginx with one worker; what lies in `root` is served. */
 export async function startStaticServer() {
   const authority = await createAuthority();
-  const nginx = programPath("nginx");
+  const nginx = findProgram("nginx") ?? "nginx";
   const server = await startNginx(nginx, authority, "root root;");
   return { ...server, ca: authority.caPem };
 }

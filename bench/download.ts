@@ -1,8 +1,9 @@
 import { execFile } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { Agent } from "node:https";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { scratch } from "./scratch.ts";
+import { fetchFrom } from "../test/running-mirror.ts";
+import { keepCa } from "./scratch.ts";
 
 const run = promisify(execFile);
 const downloader = join(import.meta.dirname, "downloader.ts");
@@ -22,9 +23,19 @@ export async function download(
   bytes: number,
   clients = 1,
 ): Promise<Download> {
-  const caFile = join(scratch("ca"), "ca.pem");
-  writeFileSync(caFile, ca);
-  const task = JSON.stringify({ url, caFile, bytes, clients });
+  const task = JSON.stringify({ url, caFile: keepCa(ca), bytes, clients });
   const { stdout } = await run(process.execPath, [downloader, task]);
   return JSON.parse(stdout) as Download;
+}
+
+/** The body of a document; rejects unless it comes whole and with status 200. */
+export async function fetchDocument(
+  url: string,
+  ca: string,
+  agent: Agent = new Agent({ ca }),
+): Promise<Buffer> {
+  const answer = await fetchFrom(new URL(url), agent, {});
+  if (answer.status !== 200 || !answer.complete)
+    throw new Error(`${answer.status} of ${url}: ${answer.body.toString()}`);
+  return answer.body;
 }

@@ -1,18 +1,26 @@
-/** One number of the table; `atLeast` or `atMost` is its target. */
+/** One number of the table, with its target. */
 export interface Figure {
   readonly what: string;
   readonly value: number;
   readonly unit: "×" | "ms" | "MiB" | "requests";
-  readonly target:
-    | { readonly atLeast: number }
-    | { readonly atMost: number }
-    | { readonly exactly: number };
+  readonly sign: "≥" | "≤" | "=";
+  readonly target: number;
+  readonly isMet: boolean;
 }
 
-export function isMet({ value, target }: Figure): boolean {
-  if ("atLeast" in target) return value >= target.atLeast;
-  if ("atMost" in target) return value <= target.atMost;
-  return value === target.exactly;
+export function figure(
+  what: string,
+  value: number,
+  unit: Figure["unit"],
+  sign: Figure["sign"],
+  target: number,
+): Figure {
+  const isMet = {
+    "≥": value >= target,
+    "≤": value <= target,
+    "=": value === target,
+  }[sign];
+  return { what, value, unit, sign, target, isMet };
 }
 
 /** The middle of an odd number of values, the mean of the two middle ones of an even number. */
@@ -30,10 +38,7 @@ export async function interleave<Ours, Theirs>(
   rounds: number,
   ours: (round: number) => Promise<Ours>,
   theirs: (round: number) => Promise<Theirs>,
-): Promise<{
-  readonly ours: readonly Ours[];
-  readonly theirs: readonly Theirs[];
-}> {
+) {
   const measured = { ours: [] as Ours[], theirs: [] as Theirs[] };
   for (let round = 0; round < rounds; round++) {
     measured.theirs.push(await theirs(round));
@@ -48,6 +53,12 @@ export function ratioOf(
   theirs: readonly number[],
 ): number {
   return median(ours.map((value, round) => value / (theirs[round] ?? NaN)));
+}
+
+export async function timeOf(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
 }
 
 export function seconds(milliseconds: number): string {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { parseArgs } from "node:util";
 import { findFreePort } from "../test/acceptance/servers.ts";
 import { startDaemon } from "./daemon.ts";
-import { fetchDocument } from "./fetch-document.ts";
+import { fetchDocument } from "./download.ts";
 import { mirrorPath, publishManyVersions, startOrigin } from "./origin.ts";
 import { Scene } from "./row.ts";
 

@@ -1,29 +1,11 @@
-import { accessSync, constants } from "node:fs";
-import { delimiter, join } from "node:path";
+import { delimiter } from "node:path";
+import { findOnPath } from "../test/on-path.ts";
 
 /** Programs that are measured against, or that measure. */
 export type Program = "nginx" | "terraform" | "unzip" | "sha256sum" | "wrk";
 
 // nginx is where only administrators' PATH leads.
-const folders = [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin"];
+process.env.PATH = [process.env.PATH, "/usr/sbin"].join(delimiter);
 
 /** The path of a program, or undefined when it is not installed. */
-export function findProgram(name: Program): string | undefined {
-  return folders.map((folder) => join(folder, name)).find(isExecutable);
-}
-
-/** Returns the path of an installed program; throws without one. */
-export function programPath(name: Program): string {
-  const path = findProgram(name);
-  if (path === undefined) throw new Error(`${name} is not installed`);
-  return path;
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
+export const findProgram = (name: Program) => findOnPath(name);

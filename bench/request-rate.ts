@@ -1,8 +1,7 @@
 import { execFile } from "node:child_process";
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { scratch } from "./scratch.ts";
+import { keepCa } from "./scratch.ts";
 import { processorTimeOf } from "./process-use.ts";
 import { findProgram } from "./programs.ts";
 
@@ -55,9 +54,12 @@ async function runGenerator(
   ca: string,
   seconds: number,
 ): Promise<number> {
-  const caFile = join(scratch("ca"), "ca.pem");
-  writeFileSync(caFile, ca);
-  const task = JSON.stringify({ url, caFile, connections, seconds });
+  const task = JSON.stringify({
+    url,
+    caFile: keepCa(ca),
+    connections,
+    seconds,
+  });
   const { stdout } = await run(process.execPath, [generator, task]);
   return Number(stdout);
 }

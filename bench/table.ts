@@ -1,5 +1,5 @@
-import { isMet, type Figure } from "./figure.ts";
-import type { Machine } from "./machine.ts";
+import { cpus, totalmem } from "node:os";
+import type { Figure } from "./figure.ts";
 import type { Row } from "./row.ts";
 
 /** Result of a row. */
@@ -28,52 +28,29 @@ export function formatResult(result: Result): string {
 function formatOutcome(result: Result): readonly string[] {
   if ("skipped" in result) return [`skipped: ${result.skipped}`];
   if ("failed" in result) return [`FAILED: ${result.failed}`];
-  return result.figures.map((figure) =>
-    [
-      figure.what.padEnd(28),
-      formatValue(figure.value, figure.unit).padStart(14),
-      formatTarget(figure).padStart(18),
-      isMet(figure) ? "  met" : "  NOT MET",
-    ].join(" "),
-  );
+  return result.figures.map(({ what, value, unit, sign, target, isMet }) => {
+    const digits = unit === "×" ? 2 : unit === "requests" ? 0 : 1;
+    return [
+      what.padEnd(28),
+      `${value.toFixed(digits)} ${unit}`.padStart(14),
+      `${sign} ${target} ${unit}`.padStart(18),
+      isMet ? "  met" : "  NOT MET",
+    ].join(" ");
+  });
 }
 
-export function formatMachine(machine: Machine): string {
+/** Machine that the figures were measured on. */
+export function describeMachine() {
+  const processors = cpus();
+  return {
+    cores: processors.length,
+    processor: processors[0]?.model ?? "unknown",
+    memoryGiB: Math.round(totalmem() / 2 ** 30),
+    node: process.version,
+  };
+}
+
+export function formatMachine(machine: ReturnType<typeof describeMachine>) {
   const { cores, processor, memoryGiB, node } = machine;
   return `${cores} cores (${processor}), ${memoryGiB} GiB of memory, Node ${node}`;
-}
-
-/** The same for programs. */
-export function describeJson(
-  machine: Machine,
-  results: readonly Result[],
-): object {
-  const rows = results.map(({ row, ...result }) => ({
-    ...row,
-    ...result,
-    ...("figures" in result
-      ? {
-          figures: result.figures.map((figure) => ({
-            ...figure,
-            met: isMet(figure),
-          })),
-        }
-      : {}),
-  }));
-  return { machine, rows };
-}
-
-function formatValue(value: number, unit: Figure["unit"]): string {
-  const digits = unit === "×" ? 2 : unit === "requests" ? 0 : 1;
-  return `${value.toFixed(digits)} ${unit}`;
-}
-
-function formatTarget({ target, unit }: Figure): string {
-  const [sign, value] =
-    "atLeast" in target
-      ? ["≥", target.atLeast]
-      : "atMost" in target
-        ? ["≤", target.atMost]
-        : ["=", target.exactly];
-  return `${sign} ${value} ${unit}`;
 }

@@ -1,7 +1,6 @@
 import { startDaemon } from "../daemon.ts";
-import { download } from "../download.ts";
-import { fetchDocument } from "../fetch-document.ts";
-import { interleave, median, ratioOf } from "../figure.ts";
+import { download, fetchDocument } from "../download.ts";
+import { figure, interleave, median, ratioOf } from "../figure.ts";
 import type { ReleaseArchive } from "../../test/fakes/release.ts";
 import { mirrorPath, startOrigin } from "../origin.ts";
 import type { Row } from "../row.ts";
@@ -48,13 +47,8 @@ export const coldArchive: Row = {
       times.theirs.map(({ total }) => total),
     );
     return [
-      { what: "time", value: time, unit: "×", target: { atMost: 1.05 } },
-      {
-        what: "first byte later by",
-        value: median(later),
-        unit: "ms",
-        target: { atMost: 50 },
-      },
+      figure("time", time, "×", "≤", 1.05),
+      figure("first byte later by", median(later), "ms", "≤", 50),
     ];
   },
 };

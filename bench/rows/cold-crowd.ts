@@ -1,7 +1,6 @@
 import { startDaemon } from "../daemon.ts";
-import { download } from "../download.ts";
-import { fetchDocument } from "../fetch-document.ts";
-import { ratioOf } from "../figure.ts";
+import { download, fetchDocument } from "../download.ts";
+import { figure, ratioOf } from "../figure.ts";
 import type { Release } from "../../test/fakes/release.ts";
 import { mirrorPath, startOrigin } from "../origin.ts";
 import { memoryOf } from "../process-use.ts";
@@ -39,24 +38,21 @@ export const coldCrowd: Row = {
       }
     }
     return [
-      {
-        what: "origin requests an archive",
-        value: registry.requests.count("archive") / rounds,
-        unit: "requests",
-        target: { exactly: 1 },
-      },
-      {
-        what: "time",
-        value: ratioOf(cold, warm),
-        unit: "×",
-        target: { atMost: 1.3 },
-      },
-      {
-        what: "most memory of the daemon",
-        value: memoryOf(daemon.pid, "peak"),
-        unit: "MiB",
-        target: { atMost: 300 },
-      },
+      figure(
+        "origin requests an archive",
+        registry.requests.count("archive") / rounds,
+        "requests",
+        "=",
+        1,
+      ),
+      figure("time", ratioOf(cold, warm), "×", "≤", 1.3),
+      figure(
+        "most memory of the daemon",
+        memoryOf(daemon.pid, "peak"),
+        "MiB",
+        "≤",
+        300,
+      ),
     ];
   },
 };

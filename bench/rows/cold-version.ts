@@ -1,7 +1,7 @@
 import { Agent } from "node:https";
 import { startDaemon } from "../daemon.ts";
-import { fetchDocument } from "../fetch-document.ts";
-import { interleave, ratioOf } from "../figure.ts";
+import { fetchDocument } from "../download.ts";
+import { figure, interleave, ratioOf, timeOf } from "../figure.ts";
 import { mirrorPath, startOrigin } from "../origin.ts";
 import type { Row } from "../row.ts";
 
@@ -36,18 +36,14 @@ export const coldVersion: Row = {
       timeOf(() => fetchSerially(registry.url, origin.ca)),
     );
     return [
-      {
-        what: "time",
-        value: ratioOf(times.ours, times.theirs),
-        unit: "×",
-        target: { atMost: 1.2 },
-      },
-      {
-        what: "archive requests",
-        value: registry.requests.count("archive"),
-        unit: "requests",
-        target: { exactly: 0 },
-      },
+      figure("time", ratioOf(times.ours, times.theirs), "×", "≤", 1.2),
+      figure(
+        "archive requests",
+        registry.requests.count("archive"),
+        "requests",
+        "=",
+        0,
+      ),
     ];
   },
 };
@@ -64,10 +60,4 @@ async function fetchSerially(url: string, ca: string): Promise<void> {
   ];
   for (const path of paths) await fetchDocument(`${url}${path}`, ca, agent);
   agent.destroy();
-}
-
-async function timeOf(work: () => Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  await work();
-  return performance.now() - start;
 }

@@ -8,7 +8,7 @@ import {
 import { hang } from "../../test/fakes/faults.ts";
 import { prepareWork } from "../client.ts";
 import { startDaemon, startStaticServer } from "../daemon.ts";
-import { type Figure, interleave, median, ratioOf } from "../figure.ts";
+import { figure, type Figure, interleave, median, ratioOf } from "../figure.ts";
 import { startOrigin } from "../origin.ts";
 import type { Effort, Row, Scene } from "../row.ts";
 import { scratch } from "../scratch.ts";
@@ -63,18 +63,14 @@ async function measure(
     `warm ${median(warm.ours).toFixed(0)} ms, nginx ${median(warm.theirs).toFixed(0)} ms`,
   );
   return [
-    {
-      what: "time, warm",
-      value: ratioOf(warm.ours, warm.theirs),
-      unit: "×",
-      target: { atMost: 0.72 },
-    },
-    {
-      what: "time, silent origin",
-      value: median(silent) / median(warm.ours),
-      unit: "×",
-      target: { atMost: 1.2 },
-    },
+    figure("time, warm", ratioOf(warm.ours, warm.theirs), "×", "≤", 0.72),
+    figure(
+      "time, silent origin",
+      median(silent) / median(warm.ours),
+      "×",
+      "≤",
+      1.2,
+    ),
   ];
 }
 

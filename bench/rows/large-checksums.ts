@@ -1,12 +1,10 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { measureHealth } from "../../test/scenes/health-client.ts";
 import { startDaemon } from "../daemon.ts";
-import { fetchDocument } from "../fetch-document.ts";
-import { median } from "../figure.ts";
+import { fetchDocument } from "../download.ts";
+import { figure, median } from "../figure.ts";
 import { mirrorPath, startOrigin } from "../origin.ts";
 import type { Row } from "../row.ts";
-import { scratch } from "../scratch.ts";
+import { keepCa } from "../scratch.ts";
 
 const releases = 40;
 
@@ -18,8 +16,7 @@ export const largeChecksums: Row = {
   run: async ({ rounds }, scene) => {
     const origin = scene.add(await startOrigin());
     const daemon = scene.add(await startDaemon(origin.config));
-    const caFile = join(scratch("ca"), "ca.pem");
-    writeFileSync(caFile, daemon.ca);
+    const caFile = keepCa(daemon.ca);
     const answered: number[] = [];
     const waited: number[] = [];
     for (let round = 0; round < rounds; round++) {
@@ -44,18 +41,8 @@ export const largeChecksums: Row = {
       waited.push(times.p99);
     }
     return [
-      {
-        what: "answered",
-        value: Math.min(...answered),
-        unit: "requests",
-        target: { exactly: releases },
-      },
-      {
-        what: "/healthz p99",
-        value: median(waited),
-        unit: "ms",
-        target: { atMost: 100 },
-      },
+      figure("answered", Math.min(...answered), "requests", "=", releases),
+      figure("/healthz p99", median(waited), "ms", "≤", 100),
     ];
   },
 };

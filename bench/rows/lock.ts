@@ -2,7 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startMirror } from "../../test/running-mirror.ts";
 import { prepareWork } from "../client.ts";
-import { median, seconds } from "../figure.ts";
+import { figure, median, seconds } from "../figure.ts";
 import { startOrigin } from "../origin.ts";
 import type { Row } from "../row.ts";
 
@@ -50,13 +50,6 @@ export const lock: Row = {
     await mirror.stop();
     const ours = median(times);
     scene.remark(`terraform ${seconds(theirs)}, provender ${seconds(ours)}`);
-    return [
-      {
-        what: "times faster",
-        value: theirs / ours,
-        unit: "×",
-        target: { atLeast: 50 },
-      },
-    ];
+    return [figure("times faster", theirs / ours, "×", "≥", 50)];
   },
 };

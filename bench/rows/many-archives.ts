@@ -1,6 +1,6 @@
 import { startDaemon, type Daemon } from "../daemon.ts";
-import { fetchDocument } from "../fetch-document.ts";
-import { interleave, median, ratioOf } from "../figure.ts";
+import { fetchDocument } from "../download.ts";
+import { figure, interleave, median, ratioOf } from "../figure.ts";
 import {
   publishManyVersions,
   mirrorPath,
@@ -49,30 +49,27 @@ export const manyArchives: Row = {
       ({ memory }, round) => memory - (starts.theirs[round]?.memory ?? NaN),
     );
     return [
-      {
-        what: "start to ready",
-        value: ratioOf(
+      figure(
+        "start to ready",
+        ratioOf(
           starts.ours.map(({ time }) => time),
           starts.theirs.map(({ time }) => time),
         ),
-        unit: "×",
-        target: { atMost: 2 },
-      },
-      {
-        what: "more memory when ready",
-        value: median(more),
-        unit: "MiB",
-        target: { atMost: 50 },
-      },
-      {
-        what: "warm index.json, requests/s",
-        value: ratioOf(
+        "×",
+        "≤",
+        2,
+      ),
+      figure("more memory when ready", median(more), "MiB", "≤", 50),
+      figure(
+        "warm index.json, requests/s",
+        ratioOf(
           rates.ours.map(({ perSecond }) => perSecond),
           rates.theirs.map(({ perSecond }) => perSecond),
         ),
-        unit: "×",
-        target: { atLeast: 0.95 },
-      },
+        "×",
+        "≥",
+        0.95,
+      ),
     ];
   },
 };

@@ -8,7 +8,7 @@ import {
   packageLimits,
 } from "../../src/verification/archives/limits.ts";
 import { makeArchive } from "../../test/fakes/archive.ts";
-import { interleave, ratioOf } from "../figure.ts";
+import { figure, interleave, ratioOf, timeOf } from "../figure.ts";
 import type { Row } from "../row.ts";
 import { scratch } from "../scratch.ts";
 
@@ -39,12 +39,6 @@ export const packageHash: Row = {
     await ours();
     const times = await interleave(2 * rounds, ours, theirs);
     const value = ratioOf(times.ours, times.theirs);
-    return [{ what: "time", value, unit: "×", target: { atMost: 1.1 } }];
+    return [figure("time", value, "×", "≤", 1.1)];
   },
 };
-
-async function timeOf(work: () => Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  await work();
-  return performance.now() - start;
-}

@@ -1,5 +1,5 @@
 import { prepareWork } from "../client.ts";
-import { median, seconds } from "../figure.ts";
+import { figure, median, seconds } from "../figure.ts";
 import { startOrigin } from "../origin.ts";
 import type { Row } from "../row.ts";
 import { scratch } from "../scratch.ts";
@@ -41,18 +41,8 @@ export const prefetch: Row = {
     );
     scene.remark(`provender ${seconds(first)}, again ${seconds(again)}`);
     return [
-      {
-        what: "times faster",
-        value: theirs.first / first,
-        unit: "×",
-        target: { atLeast: 4 },
-      },
-      {
-        what: "times faster, run again",
-        value: theirs.again / again,
-        unit: "×",
-        target: { atLeast: 50 },
-      },
+      figure("times faster", theirs.first / first, "×", "≥", 4),
+      figure("times faster, run again", theirs.again / again, "×", "≥", 50),
     ];
   },
 };

@@ -5,7 +5,7 @@ import type { Sha256 } from "../../src/address/hash.ts";
 import { blobPath, layOutStore } from "../../src/store/layout.ts";
 import { startDaemon, startStaticServer } from "../daemon.ts";
 import { download } from "../download.ts";
-import { interleave, ratioOf } from "../figure.ts";
+import { figure, interleave, ratioOf } from "../figure.ts";
 import { mirrorPath, startOrigin } from "../origin.ts";
 import type { Row } from "../row.ts";
 
@@ -38,7 +38,7 @@ export const warmArchive: Row = {
       times.theirs.map(({ total }) => total),
       times.ours.map(({ total }) => total),
     );
-    return [{ what: "speed", value, unit: "×", target: { atLeast: 1.1 } }];
+    return [figure("speed", value, "×", "≥", 1.1)];
   },
 };
 

@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startDaemon, startStaticServer } from "../daemon.ts";
-import { fetchDocument } from "../fetch-document.ts";
-import { interleave, median, ratioOf, type Figure } from "../figure.ts";
+import { fetchDocument } from "../download.ts";
+import { figure, interleave, median, ratioOf, type Figure } from "../figure.ts";
 import { publishManyVersions, mirrorPath, startOrigin } from "../origin.ts";
 import { measureRate, type Rate } from "../request-rate.ts";
 import type { Effort, Row, Scene } from "../row.ts";
@@ -40,7 +40,7 @@ async function measure(
     rates.ours.map(({ perSecond }) => perSecond),
     rates.theirs.map(({ perSecond }) => perSecond),
   );
-  return [{ what: "requests/s", value, unit: "×", target: { atLeast: 0.3 } }];
+  return [figure("requests/s", value, "×", "≥", 0.3)];
 }
 
 function describeBusy(name: string, rates: readonly Rate[]): string {

@@ -1,24 +1,20 @@
 import { hash } from "node:crypto";
 import { formatArchiveName } from "../../src/address/archive-name.ts";
-import { parsePlatform, type Platform } from "../../src/address/platform.ts";
-import type { ProviderAddress } from "../../src/address/provider-address.ts";
+import { parsePlatform } from "../../src/address/platform.ts";
+import {
+  type ProviderAddress,
+  providerAddress,
+} from "../../src/address/provider-address.ts";
 import { parseVersion, type Version } from "../../src/address/version.ts";
 import { parseSha256, type Sha256 } from "../../src/address/hash.ts";
 import { failure } from "../../src/errors/index.ts";
-import type {
-  OriginChecksums,
-  ProviderOrigin,
-} from "../../src/origin/registries/provider-origin.ts";
-import {
-  type OriginPackage,
-  type OriginVersions,
-} from "../../src/origin/registries/registry-answers.ts";
 import type { Signer } from "../fakes/signing.ts";
+import { type Offered, OfferedOrigin, unreachable } from "./offered-origin.ts";
 
-const base = "https://registry.example.com/";
+export { unreachable };
 
 /** Offer of a release by a registry. */
-interface Offered {
+interface Release {
   /** In words: `linux=a darwin=b` names platforms, and archives by a letter. */
   readonly content: string;
   /** Signer; undefined for an unsigned release. */
@@ -47,7 +43,7 @@ function readContent(text: string): readonly (readonly [string, string])[] {
 export function writeChecksums(
   provider: ProviderAddress,
   version: Version,
-  { content, more = "" }: Pick<Offered, "content" | "more">,
+  { content, more = "" }: Pick<Release, "content" | "more">,
 ): Buffer {
   const lines = readContent(content).map(
     ([platform, letter]) =>
@@ -57,16 +53,16 @@ export function writeChecksums(
 }
 
 /** A registry without a network: what it offers changes as a test says. */
-export class TestRegistry implements ProviderOrigin {
+export class TestRegistry extends OfferedOrigin {
   /** Questions, such as `list thing` and `sums thing 1.0.0`. */
   readonly asked: string[] = [];
-  readonly #offers = new Map<string, Offered>();
+  readonly #offers = new Map<string, Release>();
   readonly #hidden = new Set<string>();
   readonly #held = new Map<string, Promise<unknown>>();
   readonly #faults = new Map<string, Error>();
 
   /** Offers a release, in place of what it offered of it before. */
-  offer(version: string, offered: Offered, type = "thing"): void {
+  offer(version: string, offered: Release, type = "thing"): void {
     this.#offers.set(`${type} ${version}`, offered);
   }
 
@@ -101,83 +97,40 @@ export class TestRegistry implements ProviderOrigin {
     return this.asked.filter((one) => one.startsWith(question)).length;
   }
 
-  async listVersions({ type }: ProviderAddress): Promise<OriginVersions> {
-    await this.#answer(`list ${type}`);
-    const names = [...this.#offers].filter(
-      ([name]) => name.startsWith(`${type} `) && !this.#hidden.has(name),
-    );
-    const versions = names.map(([name, { content }]) => ({
-      version: parseVersion(name.split(" ")[1] ?? ""),
-      protocols: ["5.0"],
-      platforms: readContent(content).map(([one]) => parsePlatform(one)),
-    }));
-    return { versions, warnings: [] };
+  protected listOffered(type: string): readonly string[] {
+    return [...this.#offers.keys()]
+      .filter((name) => name.startsWith(`${type} `) && !this.#hidden.has(name))
+      .map((name) => name.split(" ")[1] ?? "");
   }
 
-  async findPackage(
-    provider: ProviderAddress,
-    version: Version,
-    platform: Platform,
-  ): Promise<OriginPackage> {
-    const name = `${provider.type} ${version}`;
-    await this.#answer(`release ${name}`);
+  protected find(type: string, version: string): Offered | undefined {
+    const name = `${type} ${version}`;
     const offered = this.#offers.get(name);
-    if (offered === undefined) throw failure("not-found", name);
-    const pairs = readContent(offered.content);
-    const letter = new Map(pairs).get(`${platform.os}_${platform.arch}`);
-    if (letter === undefined) throw failure("not-found", name);
-    const { by, keys = by === undefined ? [] : [by.armoredPublicKey] } =
-      offered;
-    const url = new URL(`${name}/SHA256SUMS`, base);
-    const shasum = sha256Of(letter);
+    if (offered === undefined) return undefined;
+    const own = offered.by === undefined ? [] : [offered.by.armoredPublicKey];
+    const letters = readContent(offered.content);
     return {
-      filename: formatArchiveName(provider, version, platform),
-      downloadUrl: new URL(letter, base),
-      shasum,
-      places: new Map(
-        pairs.map(([, one]) => [sha256Of(one), new URL(one, base)]),
+      digests: Object.fromEntries(
+        letters.map(([platform, letter]) => [platform, sha256Of(letter)]),
       ),
-      checksums: { url, signatureUrl: url },
-      signingKeys: keys,
-      keyLabels: keys.map(() => ({})),
-      protocols: ["5.0"],
+      keys: offered.keys ?? own,
+      ...{ sums: `${name}/SHA256SUMS`, namesSignature: true },
+      fetch: async () => {
+        const now = this.#offers.get(name);
+        if (now === undefined) throw failure("not-found", name);
+        const provider = providerAddress("registry.terraform.io", "acme", type);
+        const document = writeChecksums(provider, parseVersion(version), now);
+        const signature = await now.by?.sign(document, now.signedAt);
+        return { document, signature };
+      },
     };
   }
 
-  findAnyPackage(
-    provider: ProviderAddress,
-    version: Version,
-  ): Promise<OriginPackage> {
-    const offered = this.#offers.get(`${provider.type} ${version}`);
-    const [[first] = ["linux_amd64"]] = readContent(offered?.content ?? "");
-    return this.findPackage(provider, version, parsePlatform(first));
-  }
-
-  async fetchChecksums(
-    { checksums }: OriginPackage,
-    _: AbortSignal,
-    provider: ProviderAddress,
-  ): Promise<OriginChecksums> {
-    const [, name = ""] = decodeURI(checksums.url.pathname).split("/");
-    const version = parseVersion(name.split(" ")[1] ?? "");
-    await this.#answer(`sums ${name}`);
-    const offered = this.#offers.get(name);
-    if (offered === undefined) throw failure("not-found", name);
-    const document = writeChecksums(provider, version, offered);
-    const signature = await offered.by?.sign(document, offered.signedAt);
-    return { document, signature };
-  }
-
-  openArchive(): Promise<never> {
-    return Promise.reject(unreachable);
-  }
-
-  async #answer(question: string): Promise<void> {
+  protected async answer(...words: readonly string[]): Promise<void> {
+    const question = words.join(" ").trimEnd();
     this.asked.push(question);
     await (this.#held.get(question) ?? new Promise(setImmediate));
     for (const [begin, fault] of this.#faults)
       if (question.startsWith(begin)) throw fault;
   }
 }
-
-export const unreachable = failure("origin-unreachable", base, "ECONNREFUSED");

@@ -16,7 +16,6 @@ import {
 import { TestRegistry } from "../../scenes/test-registry.ts";
 
 const { K, L, E } = await makeSigners();
-const { signal } = new AbortController();
 
 /** A release in a bundle. */
 interface Bundled {
@@ -38,7 +37,7 @@ async function judge(
   const request = await mirror.request(version, type);
   const { address, provider } = request;
   const found = await sender.findAnyPackage(provider, address.version);
-  const fetched = await sender.fetchChecksums(found, signal, provider);
+  const fetched = await sender.fetchChecksums(found);
   const evidence = await verifyOffer(mirror.origin, address, found, fetched);
   return { request, evidence, platforms: ["linux_amd64"], packages: [] };
 }

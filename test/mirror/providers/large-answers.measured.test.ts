@@ -1,11 +1,5 @@
 import { expect, it } from "vitest";
 import { measureHealth } from "../../scenes/health-client.ts";
-import {
-  fifteenPlatforms,
-  filledWith,
-  mostVersions,
-  versionsOf,
-} from "../../scenes/large-documents.ts";
 import { watchLoopSteps } from "../../scenes/loop-steps.ts";
 import {
   outcomeOf,
@@ -13,6 +7,37 @@ import {
   requestsFor,
 } from "../../scenes/provider-requests.ts";
 import { startWorld } from "../../scenes/world.ts";
+
+const largest = 8 * 2 ** 20;
+
+/** Versions of the largest list that is accepted. */
+const mostVersions = 5_000;
+
+const fifteenPlatforms = Array.from({ length: 15 }, (_, n) => ({
+  os: `os${n}`,
+  arch: "amd64",
+}));
+
+function versionsOf(
+  count: number,
+  entry: (n: number) => object = () => ({ platforms: fifteenPlatforms }),
+) {
+  const versions = Array.from({ length: count }, (_, n) => ({
+    version: `1.${(n * 7_919) % count}.0`,
+    protocols: ["5.0"],
+    ...entry(n),
+  }));
+  return { versions };
+}
+
+/**
+ * Fills a document with `item`, up to the limit, between `open` and `close`.
+ */
+function filledWith(item: string, open = "[", close = "]"): string {
+  const room = largest - open.length - close.length - item.length - 2;
+  const items = Array<string>(Math.floor(room / (item.length + 1))).fill(item);
+  return `${open}${items.join(",")}${close}`;
+}
 
 /** Milliseconds for which one document at a limit may hold the event loop. */
 const longestStep = 1_000;

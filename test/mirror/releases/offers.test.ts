@@ -32,7 +32,6 @@ const origin: ReleaseOrigin = {
 };
 
 type Offered = Parameters<TestRegistry["offer"]>[1];
-const { signal } = new AbortController();
 const platforms = ["linux_amd64", "darwin_amd64"].map(parsePlatform);
 
 /** Returns the registry's answer, and the offer as it is verified. */
@@ -41,7 +40,7 @@ async function ask(offered: Offered) {
   registry.offer("1.0.0", offered);
   const { provider, version } = address;
   const found = await registry.findAnyPackage(provider, version);
-  const fetched = await registry.fetchChecksums(found, signal, provider);
+  const fetched = await registry.fetchChecksums(found);
   const verify = () => verifyOffer(origin, address, found, fetched);
   return { found, verify };
 }

@@ -1,4 +1,4 @@
-import type { SignedText } from "../world/documents.ts";
+import { isWithin, type SignedText } from "../world/documents.ts";
 import type { Settings } from "../world/settings.ts";
 import type { KeyName } from "../world/toy-keys.ts";
 import type { Contacts, Contact } from "./contacts.ts";
@@ -54,7 +54,7 @@ export function isSurelyAcceptable(
   known: Known,
   { signed, isVerified }: ShownText,
 ): boolean {
-  const { settings, decided, contacts, firstSigners } = known;
+  const { settings, decided, contacts, shown, firstSigners } = known;
   const { signer, type, version } = signed;
   if (!isVerified) return false;
   if (signer === undefined) return isSurelyExcused(known, signed);
@@ -66,8 +66,10 @@ export function isSurelyAcceptable(
   if (firstSigners.get(type) === signer) return true;
   if (contacts.isSurelyFirst(signer)) return true;
   const possible = contacts.of(type);
+  // An old date excuses only the signer under whom a release was admitted first.
   const hasExisted = (contact: Contact) =>
-    isOnlySigner(known, signed) && existed(contact, version, signed.signedAt);
+    shown.accepted(signed).every((other) => other.signer === signer) &&
+    existed(contact, version, signed.signedAt);
   return (
     possible.length > 0 &&
     possible.every(({ isGuess }) => isGuess !== true) &&
@@ -84,9 +86,8 @@ function isSurelyExcused(known: Known, signed: SignedText): boolean {
   if (signatures !== "when-published" || possible.length === 0) return false;
   if (possible.some(({ isGuess }) => isGuess === true)) return false;
   if (isKeptUnsigned(known, signed)) return true;
-  const texts = shown.of(signed).filter(({ wasAcceptable }) => wasAcceptable);
   return (
-    texts.every(({ signed: { signer } }) => signer === undefined) &&
+    shown.accepted(signed).every(({ signer }) => signer === undefined) &&
     !first.wasBy("signers", signed) &&
     possible.every(({ versions }) => versions.has(signed.version))
   );
@@ -104,27 +105,7 @@ export function isKeptUnsigned(
       .every(
         ({ key, versions }) => key === undefined || versions.has(name.version),
       ) &&
-    Object.entries(digests).every(
-      ([platform, sha256]) => first.find(name, platform) === sha256,
-    )
-  );
-}
-
-/** An old date excuses only the signer under whom a release was admitted first. */
-function isOnlySigner({ shown }: Known, signed: SignedText): boolean {
-  const accepted = shown
-    .of(signed)
-    .filter(({ wasAcceptable }) => wasAcceptable);
-  return accepted.every((other) => other.signed.signer === signed.signer);
-}
-
-/** True where a key may count for everything that a provider publishes. */
-function isKnownKey(known: Known, type: string, key: KeyName): boolean {
-  const { contacts, firstSigners } = known;
-  return (
-    contacts.mayBeFirst(key) ||
-    contacts.of(type).some((contact) => contact.key === key) ||
-    firstSigners.get(type) === key
+    isWithin(digests, [first.digestsOf(name)])
   );
 }
 
@@ -136,8 +117,12 @@ function findSigned(
   const { settings, decided, contacts, firstSigners } = known;
   const { type, version, signedAt } = signed;
   if (decided.isPossible("approved", signer, signed)) return "approved";
-  if (isKnownKey(known, type, signer)) return "known";
   const possible = contacts.of(type);
+  const isKnown =
+    contacts.mayBeFirst(signer) ||
+    possible.some(({ key }) => key === signer) ||
+    firstSigners.get(type) === signer;
+  if (isKnown) return "known";
   if (possible.some((contact) => existed(contact, version, signedAt)))
     return "existed";
   if (isOfAcceptedDigests(known, signed)) return "same-digests";
@@ -147,31 +132,25 @@ function findSigned(
 }
 
 function findUnsigned(known: Known, signed: SignedText): Reason | undefined {
-  const { settings, contacts, first, signedBefore } = known;
-  const { type, version } = signed;
+  const { settings, contacts, first, shown, signedBefore } = known;
+  const { type, version, digests } = signed;
   if (settings.signatures === "off") return "signatures-off";
   if (settings.signatures === "required") return undefined;
   if (first.wasBy("signers", signed)) return undefined;
   const possible = contacts.of(type);
   const wasThere = possible.some(({ versions }) => versions.has(version));
+  // Each digest may have been admitted while nothing was signed.
+  const wasAdmitted = () =>
+    shown
+      .accepted(signed)
+      .some(
+        (other) =>
+          other.signer === undefined && isWithin(digests, [other.digests]),
+      );
   const isUnsigned =
     possible.some(({ key }) => key === undefined) &&
-    (!signedBefore.has(type) || wasAdmittedUnsigned(known, signed));
+    (!signedBefore.has(type) || wasAdmitted());
   return wasThere || isUnsigned ? "unsigned" : undefined;
-}
-
-/** True where each digest may have been admitted while nothing was signed. */
-function wasAdmittedUnsigned({ shown }: Known, signed: SignedText): boolean {
-  const before = shown
-    .of(signed)
-    .filter(
-      (other) => other.wasAcceptable && other.signed.signer === undefined,
-    );
-  return before.some((other) =>
-    Object.entries(signed.digests).every(
-      ([platform, sha256]) => other.signed.digests[platform] === sha256,
-    ),
-  );
 }
 
 /** Every archive was admitted on the word of another signer, whom no operator revoked. */
@@ -180,16 +159,15 @@ function isOfAcceptedDigests(
   signed: SignedText,
 ): boolean {
   const others = shown
-    .of(signed)
-    .filter(({ wasAcceptable }) => wasAcceptable)
-    .map((other) => other.signed)
+    .accepted(signed)
     .filter(
       ({ signer }) =>
         signer !== signed.signer &&
         (signer === undefined || !decided.isCertain("revoked", signer, signed)),
     );
-  return Object.entries(signed.digests).every(([platform, sha256]) =>
-    others.some(({ digests }) => digests[platform] === sha256),
+  return isWithin(
+    signed.digests,
+    others.map(({ digests }) => digests),
   );
 }
 

@@ -1,5 +1,6 @@
 import {
   nameOfRelease,
+  type Digests,
   type ReleaseName,
   type SignedText,
 } from "../world/documents.ts";
@@ -31,6 +32,13 @@ export class Shown {
   /** Lists what was shown under the name of a release. */
   of(name: ReleaseName): readonly ShownText[] {
     return [...(this.#texts.get(nameOfRelease(name))?.values() ?? [])];
+  }
+
+  /** Lists what was acceptable of it at some time. */
+  accepted(name: ReleaseName): readonly SignedText[] {
+    return this.of(name)
+      .filter(({ wasAcceptable }) => wasAcceptable)
+      .map(({ signed }) => signed);
   }
 }
 
@@ -85,9 +93,9 @@ export class FirstServed {
     return this.#of(name).digests.get(platform);
   }
 
-  /** Lists the digests of a release, by platform. */
-  list(name: ReleaseName): readonly (readonly [string, string])[] {
-    return [...this.#of(name).digests];
+  /** Digests of a release; none where nothing was served. */
+  digestsOf(name: ReleaseName): Digests {
+    return Object.fromEntries(this.#of(name).digests);
   }
 
   #of(name: ReleaseName): FirstContent {

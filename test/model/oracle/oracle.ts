@@ -8,9 +8,10 @@ import {
 } from "./contacts.ts";
 import { Decided } from "./decided.ts";
 import { FirstServed, Shown, type ShownText, TakenBack } from "./history.ts";
-import { Violation } from "./violation.ts";
+import { expectThat, Violation } from "./violation.ts";
 import type { Face } from "../world/answers.ts";
 import {
+  agree,
   nameOfRelease,
   versions,
   type ReleaseName,
@@ -30,6 +31,12 @@ interface ServedArchive extends ReleaseName {
   readonly face: Face;
   readonly platform: string;
   readonly sha256: string;
+}
+
+/** A document that may be served, and why. */
+interface Reasoned {
+  readonly reason: Reason;
+  readonly text: ShownText;
 }
 
 /** Acceptances that operators hear of, unless the key was published at first contact. */
@@ -191,14 +198,17 @@ export class Oracle implements Known {
     );
     const first = this.first.find(served, platform);
     const what = `${nameOfRelease(served)} ${platform} ${sha256.slice(0, 6)}`;
-    if (first !== undefined && first !== sha256 && !isApproved)
-      throw new Violation(1, `${what} was first ${first.slice(0, 6)}`);
     if (isApproved) return;
+    const isFirst = first === undefined || first === sha256;
+    expectThat(isFirst, 1, `${what} was first ${first?.slice(0, 6)}`);
     const reasons = this.#findReasons(texts, served.face, since);
     if (reasons.length === 0) throw this.#explain(texts, what, since);
     const signers = reasons.map(({ text }) => text.signed.signer);
     this.first.note(served, platform, sha256, signers);
-    this.#noteFirstSigner(served.type, reasons);
+    const [only] = reasons;
+    const { signer } = only?.text.signed ?? {};
+    if (reasons.length === 1 && only?.reason === "first-key" && signer)
+      this.firstSigners.set(served.type, signer);
     this.#expectAlarm(served, reasons, what);
   }
 
@@ -273,10 +283,7 @@ export class Oracle implements Known {
       .filter((other) => approved.includes(other.signed.sha256sums))
       .some(
         ({ signed: { digests } }) =>
-          digests[platform] !== undefined &&
-          Object.entries(signed.digests).every(
-            ([on, sha256]) => (digests[on] ?? sha256) === sha256,
-          ),
+          digests[platform] !== undefined && agree(signed.digests, digests),
       );
   }
 
@@ -298,19 +305,9 @@ export class Oracle implements Known {
       : new Violation(2, `${what} is served without a reason (${by})`);
   }
 
-  #noteFirstSigner(
-    type: string,
-    reasons: readonly { reason: Reason; text: ShownText }[],
-  ): void {
-    const [only] = reasons;
-    const signer = only?.text.signed.signer;
-    if (reasons.length === 1 && only?.reason === "first-key" && signer)
-      this.firstSigners.set(type, signer);
-  }
-
   #expectAlarm(
     { type, version }: ServedArchive,
-    reasons: readonly { reason: Reason; text: ShownText }[],
+    reasons: readonly Reasoned[],
     what: string,
   ): void {
     if (this.hasCrashed || !reasons.every((one) => this.#isAlarming(one)))
@@ -328,14 +325,11 @@ export class Oracle implements Known {
         (isOnce || facts.version === version) &&
         signers.has(String(facts.fingerprint)),
     );
-    if (!isRaised)
-      throw new Violation(
-        2,
-        `${what} is served (${reasons.map(({ reason }) => reason).join(", ")}) without an alarm`,
-      );
+    const why = reasons.map(({ reason }) => reason).join(", ");
+    expectThat(isRaised, 2, `${what} is served (${why}) without an alarm`);
   }
 
-  #isAlarming({ reason, text }: { reason: Reason; text: ShownText }): boolean {
+  #isAlarming({ reason, text }: Reasoned): boolean {
     if (!alarming.has(reason)) return false;
     const { type, signer } = text.signed;
     return (

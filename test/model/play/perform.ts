@@ -1,8 +1,12 @@
 import { showOffer } from "../oracle/contacts.ts";
-import { Violation } from "../oracle/violation.ts";
+import { expectThat } from "../oracle/violation.ts";
 import type { Action } from "../world/actions.ts";
 import { formatAnswer } from "../world/answers.ts";
-import { nameOfRelease, type ReleaseName } from "../world/documents.ts";
+import {
+  isWithin,
+  nameOfRelease,
+  type ReleaseName,
+} from "../world/documents.ts";
 import { type Offer, validBlock } from "../world/registry.ts";
 import { hostname, modelTimes, namespace } from "../world/settings.ts";
 import { fingerprintOf } from "../world/toy-keys.ts";
@@ -101,8 +105,8 @@ async function flood(
   }
   world.registry.withdraw(lie);
   const pending = await world.listPending(lie);
-  if (pending.length > mostCandidates)
-    throw new Violation(6, `${pending.length} candidates of one release`);
+  const said = `${pending.length} candidates of one release`;
+  expectThat(pending.length <= mostCandidates, 6, said);
   return `${count} offers`;
 }
 
@@ -154,17 +158,19 @@ async function approve(
   const only = pending.length === 1 ? pending[0] : undefined;
   const expected = (action.isPrinted ? row : only)?.sha256sums;
   const taken = /SHA256SUMS ([0-9a-f]{64})/.exec(ran.stdout)?.[1];
-  if (taken !== undefined && expected !== undefined && taken !== expected)
-    throw new Violation(2, "a command took another content than it was for");
-  if (!action.isPrinted && pending.length > 1 && ran.answer.kind === "done")
-    throw new Violation(2, "a command without a digest took one of several");
   const sha256sums = taken ?? expected;
+  const isMeant = expected === undefined || expected === sha256sums;
+  expectThat(isMeant, 2, "a command took another content than it was for");
+  const isOne =
+    action.isPrinted || pending.length <= 1 || ran.answer.kind !== "done";
+  expectThat(isOne, 2, "a command without a digest took one of several");
   if (sha256sums === undefined) return formatAnswer(ran.answer);
   note(world, action, sha256sums, true, ran);
   if (ran.answer.kind === "done") {
     const left = await world.listPending(action);
-    if (left.some((one) => one.sha256sums === sha256sums))
-      throw new Violation(6, `${nameOfRelease(action)} still needs a decision`);
+    const isOpen = left.some((one) => one.sha256sums === sha256sums);
+    const said = `${nameOfRelease(action)} still needs a decision`;
+    expectThat(!isOpen, 6, said);
     await expectTaken(world, action, sha256sums);
   }
   return `${formatAnswer(ran.answer)} ${sha256sums.slice(0, 6)}`;
@@ -224,15 +230,9 @@ async function expectTaken(
   if (!isDecided(answer)) return;
   const { digests } = shown.signed;
   const isSame =
-    answer.kind === "packages" &&
-    answer.packages
-      .entries()
-      .every(([platform, sha256]) => digests[platform] === sha256);
-  if (!isSame)
-    throw new Violation(
-      5,
-      `${nameOfRelease(name)} is approved, and not served`,
-    );
+    answer.kind === "packages" && isWithin(answer.packages, [digests]);
+  const said = `${nameOfRelease(name)} is approved, and not served`;
+  expectThat(isSame, 5, said);
 }
 
 /** Imports a bundle, and sees that what it took is served where no origin is asked. */
@@ -254,8 +254,8 @@ async function importBundleOf(
     for (const name of names) {
       const served = await world.askFor(process, "version", name);
       const what = `${nameOfRelease(name)} was imported and is refused`;
-      if (isDecided(served) && served.kind !== "packages")
-        throw new Violation(5, what);
+      const isServed = served.kind === "packages";
+      expectThat(isServed || !isDecided(served), 5, what);
     }
   return `${formatAnswer(answer)} (${taken.join(" ")})`;
 }

@@ -85,47 +85,35 @@ export async function* playShare(
   }
 }
 
-function* listSequences({
-  sequences,
-  world,
-  index,
-  of,
-}: Share): Generator<Sequence> {
-  if ("longest" in sequences) {
-    let at = 0;
+function* listSequences({ sequences, world, index, of }: Share) {
+  const { steps } = { steps: 0, ...sequences };
+  let at = 0;
+  for (const name of namesOf(sequences))
+    if (at++ % of === index) yield findSequence(name, world, steps);
+}
+
+function* namesOf(sequences: Batch["sequences"]): Generator<string> {
+  if ("longest" in sequences)
     for (const letters of listWords(sequences.longest))
-      if (at++ % of === index) yield makeWord(letters, world);
-  } else
-    for (let at = index; at < sequences.count; at += of)
-      yield makeSequence(sequences.first + at, world, sequences.steps);
-}
-
-function makeWord(
-  letters: readonly string[],
-  world: WorldName = "online",
-): Sequence {
-  return { name: letters.join(", "), world, actions: spell(letters) };
-}
-
-function makeSequence(
-  seed: number,
-  asked: WorldName | undefined,
-  steps: number,
-): Sequence {
-  const world = asked ?? worldNames[seed % worldNames.length] ?? "online";
-  return { name: `${seed}`, world, actions: generate(seed, world, steps) };
+      yield letters.join(", ");
+  else
+    for (let at = 0; at < sequences.count; at++)
+      yield String(sequences.first + at);
 }
 
 /** Finds the sequence that has a name: a seed, or letters between commas. */
 export function findSequence(
   name: string,
-  world: WorldName | undefined,
+  asked: WorldName | undefined,
   steps: number,
 ): Sequence {
+  if (!/^\d+$/.test(name)) {
+    const letters = name === "" ? [] : name.split(", ");
+    return { name, world: asked ?? "online", actions: spell(letters) };
+  }
   const seed = Number(name);
-  return Number.isNaN(seed)
-    ? makeWord(name.split(", "), world)
-    : makeSequence(seed, world, steps);
+  const world = asked ?? worldNames[seed % worldNames.length] ?? "online";
+  return { name, world, actions: generate(seed, world, steps) };
 }
 
 /** Says what broke in the shortest sequence that breaks alike, and how to play it again. */

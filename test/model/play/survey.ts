@@ -5,10 +5,12 @@ import {
 } from "../oracle/acceptance.ts";
 import { showOffer } from "../oracle/contacts.ts";
 import type { ShownText } from "../oracle/history.ts";
-import { Violation } from "../oracle/violation.ts";
+import { expectThat } from "../oracle/violation.ts";
 import type { OfferLie } from "../world/actions.ts";
 import { formatAnswer, type Answer } from "../world/answers.ts";
 import {
+  agree,
+  isWithin,
   nameOfRelease,
   types,
   versions,
@@ -32,11 +34,10 @@ async function surveyReleases(
 ): Promise<Survey> {
   const served = new Map<string, Answer>();
   await world.askFor(index, "index", { type, version: "" });
-  for (const version of versions)
-    served.set(
-      version,
-      await world.askFor(index, "version", { type, version }),
-    );
+  for (const version of versions) {
+    const name = { type, version };
+    served.set(version, await world.askFor(index, "version", name));
+  }
   const listed = await world.askFor(index, "index", { type, version: "" });
   return { listed, served };
 }
@@ -54,69 +55,44 @@ export async function surveyFaces(
   for (const version of served.keys())
     await world.askFor(index, "recall", { type, version });
   const survey = await surveyReleases(world, index, type);
+  const { listed } = survey;
   for (const [version, answer] of survey.served) {
+    if (!isDecided(answer)) continue;
+    const name = { type, version };
+    const what = nameOfRelease(name);
     const isAsked = world.oracle.isAnswering(type) || world.settings.offline;
-    if (isAsked && !world.oracle.first.isLost({ type, version }))
-      expectListed(type, version, survey.listed, answer);
-    await expectSameFaces(world, index, { type, version }, answer);
+    const isServed = answer.kind === "packages";
+    if (isAsked && isDecided(listed) && !world.oracle.first.isLost(name)) {
+      const isListed =
+        listed.kind === "versions" && listed.versions.includes(version);
+      expectThat(isServed || !isListed, 4, `${what} is listed, and refused`);
+      expectThat(isListed || !isServed, 4, `${what} is served, and not listed`);
+    }
+    // Archives and named versions follow VERSION.json.
+    const expectSame = (face: string, expected: Answer, got: Answer) => {
+      const said = `${what} ${face} differs from its VERSION.json (${formatAnswer(got)})`;
+      expectThat(!isDecided(got) || isSameAnswer(expected, got), 4, said);
+    };
+    const recalled = await world.askFor(index, "recall", name);
+    expectSame("for a command", answer, recalled);
+    if (!isServed) continue;
+    for (const [platform, sha256] of Object.entries(answer.packages)) {
+      const said = {
+        kind: "packages",
+        packages: { [platform]: sha256 },
+      } as const;
+      const archive = await world.askFor(index, "archive", name, platform);
+      expectSame(platform, said, archive);
+    }
   }
   return survey;
-}
-
-function expectListed(
-  type: string,
-  version: string,
-  listed: Answer,
-  answer: Answer,
-): void {
-  if (!isDecided(listed) || !isDecided(answer)) return;
-  const isListed =
-    listed.kind === "versions" && listed.versions.includes(version);
-  const isServed = answer.kind === "packages";
-  const name = nameOfRelease({ type, version });
-  if (isListed && !isServed)
-    throw new Violation(4, `${name} is listed, and refused`);
-  if (isServed && !isListed)
-    throw new Violation(4, `${name} is served, and not listed`);
-}
-
-/** Archives and named versions follow VERSION.json. */
-async function expectSameFaces(
-  world: World,
-  index: number,
-  name: { readonly type: string; readonly version: string },
-  document: Answer,
-): Promise<void> {
-  if (!isDecided(document)) return;
-  const recalled = await world.askFor(index, "recall", name);
-  expectSame(`${nameOfRelease(name)} for a command`, document, recalled);
-  if (document.kind !== "packages") return;
-  for (const [platform, sha256] of document.packages) {
-    const archive = await world.askFor(index, "archive", name, platform);
-    const packages = new Map([[platform, sha256]]);
-    const said = { kind: "packages", packages } as const;
-    expectSame(`${nameOfRelease(name)} ${platform}`, said, archive);
-  }
-}
-
-function expectSame(what: string, expected: Answer, got: Answer): void {
-  if (!isDecided(got)) return;
-  if (!isSameAnswer(expected, got))
-    throw new Violation(
-      4,
-      `${what} differs from its VERSION.json (${formatAnswer(got)})`,
-    );
 }
 
 function isSameAnswer(one: Answer, other: Answer): boolean {
   if (one.kind !== "packages" || other.kind !== "packages")
     return one.kind === other.kind;
-  return (
-    one.packages.size === other.packages.size &&
-    one.packages
-      .entries()
-      .every(([platform, sha256]) => other.packages.get(platform) === sha256)
-  );
+  const [mine, theirs] = [one.packages, other.packages];
+  return isWithin(mine, [theirs]) && isWithin(theirs, [mine]);
 }
 
 /** False where an origin, a record or the disk failed, or the process died. */
@@ -160,11 +136,12 @@ async function expectGood(
     const good = findGood(world, name, began);
     if (good === undefined) continue;
     const what = `${nameOfRelease(name)} by ${good.signer ?? "no key"}`;
-    if (listed.kind !== "versions" || !listed.versions.includes(version))
-      throw new Violation(5, `${what} is good, and is not listed`);
+    const isListed =
+      listed.kind === "versions" && listed.versions.includes(version);
+    expectThat(isListed, 5, `${what} is good, and is not listed`);
     const answer = served.get(version);
-    if (answer === undefined || !isDecided(answer))
-      throw new Violation(5, `${what} is good, and cannot be had`);
+    const isHad = answer !== undefined && isDecided(answer);
+    expectThat(isHad, 5, `${what} is good, and cannot be had`);
   }
 }
 
@@ -184,22 +161,29 @@ function findGood(
     isSurelyAcceptable(oracle, text) &&
     oracle.isSurelyGood(text) &&
     !isAhead(text.signed.signedAt, began);
-  const first = oracle.first.list(name);
-  if (first.length === 0 && world.settings.offline) return undefined;
-  if (first.length === 0) {
+  const first = oracle.first.digestsOf(name);
+  if (Object.keys(first).length === 0) {
+    if (world.settings.offline) return undefined;
     const offer = world.registry.findOffer(name);
     const isOffered =
       offer &&
       showOffer(offer, world.settings, world.machine.clock.now()).isVerified;
     if (!isOffered) return undefined;
-    const own = texts.find(({ signed }) => isSameText(signed, current));
-    const rivals = texts.filter(
-      ({ wasAcceptable, signed }) => wasAcceptable && !agree(signed, current),
+    const own = texts.find(
+      ({ signed }) =>
+        signed.sha256sums === current.sha256sums &&
+        signed.signer === current.signer &&
+        signed.signedAt === current.signedAt,
     );
-    return own && isGood(own) && rivals.length === 0 ? current : undefined;
+    const isAlone = oracle.shown
+      .accepted(name)
+      .every(({ digests }) => agree(digests, current.digests));
+    return own && isGood(own) && isAlone ? current : undefined;
   }
   const naming = texts.filter(({ signed }) =>
-    first.some(([platform, sha256]) => signed.digests[platform] === sha256),
+    Object.entries(first).some(
+      ([platform, sha256]) => signed.digests[platform] === sha256,
+    ),
   );
   const kept = naming.find(
     (text) =>
@@ -209,20 +193,6 @@ function findGood(
   );
   if (kept !== undefined) return kept.signed;
   return naming.every(isGood) ? naming[0]?.signed : undefined;
-}
-
-function agree(one: SignedText, other: SignedText): boolean {
-  return Object.entries(one.digests).every(
-    ([platform, sha256]) => (other.digests[platform] ?? sha256) === sha256,
-  );
-}
-
-function isSameText(one: SignedText, other: SignedText): boolean {
-  return (
-    one.sha256sums === other.sha256sums &&
-    one.signer === other.signer &&
-    one.signedAt === other.signedAt
-  );
 }
 
 /**
@@ -274,7 +244,8 @@ function isHarmless(
   const shown = { signed, isVerified, wasAcceptable: false };
   return (
     isVerified &&
-    (conflicts(oracle, signed) || findReason(oracle, shown) === undefined) &&
+    (!agree(oracle.first.digestsOf(lie), signed.digests) ||
+      findReason(oracle, shown) === undefined) &&
     !oracle.decided.listApproved(lie).includes(signed.sha256sums)
   );
 }
@@ -282,14 +253,6 @@ function isHarmless(
 /** True where clients got a list with something in it. */
 function lists({ listed }: Survey): boolean {
   return listed.kind === "versions" && listed.versions.length > 0;
-}
-
-/** True for another content than the one that was served first. */
-function conflicts({ first }: World["oracle"], signed: SignedText): boolean {
-  return first.list(signed).some(([platform, sha256]) => {
-    const named = signed.digests[platform];
-    return named !== undefined && named !== sha256;
-  });
 }
 
 /** People find what was offered and refused among what needs a decision. */
@@ -315,11 +278,12 @@ async function expectPending(
     !(signer && oracle.decided.isPossible("revoked", signer, lie));
   if (!isUndecided || settings.offline || world.hasLost(lie.type)) return;
   const pending = await world.listPending(lie);
-  if (!pending.some((one) => one.sha256sums === sha256sums))
-    throw new Violation(
-      6,
-      `${nameOfRelease(lie)} by ${signer} is no candidate`,
-    );
+  const isPending = pending.some((one) => one.sha256sums === sha256sums);
+  expectThat(
+    isPending,
+    6,
+    `${nameOfRelease(lie)} by ${signer} is no candidate`,
+  );
 }
 
 /** Throws Violation unless each served release is still served unchanged. */
@@ -333,10 +297,8 @@ function expectUnchanged(
     const now = after.served.get(version);
     if (now === undefined || !isDecided(answer) || !isDecided(now)) continue;
     const name = nameOfRelease({ type: lie.type, version });
-    if (answer.kind === "packages" && !isSameAnswer(answer, now))
-      throw new Violation(
-        6,
-        `${name} was served otherwise ${when} (${nameOfRelease(lie)} by ${lie.signer})`,
-      );
+    const isKept = answer.kind !== "packages" || isSameAnswer(answer, now);
+    const by = `${nameOfRelease(lie)} by ${lie.signer}`;
+    expectThat(isKept, 6, `${name} was served otherwise ${when} (${by})`);
   }
 }

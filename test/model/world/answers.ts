@@ -1,4 +1,5 @@
 import { Violation } from "../oracle/violation.ts";
+import type { Digests } from "./documents.ts";
 import { DiskFull } from "./records.ts";
 import {
   isFailure,
@@ -13,10 +14,7 @@ export type Face = "index" | "version" | "archive" | "recall";
 export type Answer =
   | { readonly kind: "versions"; readonly versions: readonly string[] }
   /** SHA-256 by OS_ARCH. */
-  | {
-      readonly kind: "packages";
-      readonly packages: ReadonlyMap<string, string>;
-    }
+  | { readonly kind: "packages"; readonly packages: Digests }
   /** Decided: it may not be had, or does not exist. */
   | { readonly kind: "refused"; readonly code: string }
   /** Not decided: an origin, a record or the disk failed. */
@@ -48,7 +46,7 @@ export function formatAnswer(answer: Answer): string {
     case "versions":
       return `lists ${answer.versions.join(" ") || "nothing"}`;
     case "packages":
-      return [...answer.packages]
+      return Object.entries(answer.packages)
         .map(([platform, sha256]) => `${platform} ${sha256.slice(0, 6)}`)
         .join(", ");
     case "refused":

@@ -15,6 +15,20 @@ export function nameOfRelease({ type, version }: ReleaseName): string {
 /** SHA-256 of each archive, by OS_ARCH. */
 export type Digests = Readonly<Record<string, string>>;
 
+/** True where no platform has two digests. */
+export function agree(one: Digests, other: Digests): boolean {
+  return Object.entries(one).every(
+    ([platform, sha256]) => (other[platform] ?? sha256) === sha256,
+  );
+}
+
+/** True where one of the others has each archive. */
+export function isWithin(one: Digests, others: readonly Digests[]): boolean {
+  return Object.entries(one).every(([platform, sha256]) =>
+    others.some((other) => other[platform] === sha256),
+  );
+}
+
 /** A SHA256SUMS. */
 export interface ChecksumsText extends ReleaseName {
   readonly digests: Digests;

@@ -1,17 +1,9 @@
 import { hash } from "node:crypto";
-import { formatArchiveName } from "../../../src/address/archive-name.ts";
 import { isSha256, type Sha256 } from "../../../src/address/hash.ts";
 import type { Hostname } from "../../../src/address/hostname.ts";
-import {
-  formatPlatform,
-  parsePlatform,
-  type Platform,
-} from "../../../src/address/platform.ts";
-import {
-  type ProviderAddress,
-  providerAddress,
-} from "../../../src/address/provider-address.ts";
-import { parseVersion, type Version } from "../../../src/address/version.ts";
+import { parsePlatform } from "../../../src/address/platform.ts";
+import { providerAddress } from "../../../src/address/provider-address.ts";
+import { parseVersion } from "../../../src/address/version.ts";
 import { failure } from "../../../src/errors/index.ts";
 import type { Archives } from "../../../src/mirror/archives/archives.ts";
 import {
@@ -27,14 +19,6 @@ import { ProviderChanges } from "../../../src/mirror/cache/provider-changes.ts";
 import type { AdmittedRelease } from "../../../src/mirror/providers/provider-mirror.ts";
 import type { Notebook } from "../../../src/mirror/trust/trust-events.ts";
 import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
-import type {
-  OriginChecksums,
-  ProviderOrigin,
-} from "../../../src/origin/registries/provider-origin.ts";
-import {
-  type OriginPackage,
-  type OriginVersions,
-} from "../../../src/origin/registries/registry-answers.ts";
 import type { AuditLog } from "../../../src/store/database/audit-log.ts";
 import type { AuditEntry } from "../../../src/telemetry/audit-entry.ts";
 import type { Alarms } from "../../../src/telemetry/alarms.ts";
@@ -43,12 +27,14 @@ import {
   composeProviders,
   makeAddresses,
 } from "../../scenes/composed-mirror.ts";
-import { readFailure, type Answer, type Face } from "./answers.ts";
 import {
-  digestOfDocument,
-  type ReleaseName,
-  type SignedText,
-} from "./documents.ts";
+  base,
+  type Offered,
+  OfferedOrigin,
+  unreachable,
+} from "../../scenes/offered-origin.ts";
+import { readFailure, type Answer, type Face } from "./answers.ts";
+import { digestOfDocument, type ReleaseName } from "./documents.ts";
 import { Life, MemoryDisk, MemoryRecords } from "./records.ts";
 import type { FaultPlace, Offer, Registry } from "./registry.ts";
 import {
@@ -169,7 +155,7 @@ export class MirrorProcess {
       return packagesOf((await providers.findRelease(address)).value);
     const wanted = parsePlatform(platform);
     const { value } = await providers.findPackage(address, wanted);
-    const packages = new Map([[platform, value.found.sha256]]);
+    const packages = { [platform]: value.found.sha256 };
     return { kind: "packages", packages };
   }
 }
@@ -178,7 +164,7 @@ function packagesOf({ release }: AdmittedRelease): Answer {
   const packages = [...release.packages].map(
     ([platform, { sha256 }]) => [platform, sha256] as const,
   );
-  return { kind: "packages", packages: new Map(packages) };
+  return { kind: "packages", packages: Object.fromEntries(packages) };
 }
 
 /** Records, trust and notes of one process: what commands need. */
@@ -247,97 +233,40 @@ function makeBundle(offers: readonly Offer[]): BundleFile {
 /** Turns that an answer takes at most in a burst. */
 const slowest = 24;
 
-const base = "https://registry.example/";
-
 /** A registry as one process asks it. */
-class ScriptedOrigin implements ProviderOrigin {
+class ScriptedOrigin extends OfferedOrigin {
   readonly #registry: Registry;
   readonly #life: Life;
-  readonly #named = new Map<string, SignedText>();
 
   constructor(registry: Registry, life: Life) {
+    super();
     this.#registry = registry;
     this.#life = life;
   }
 
-  async listVersions({ type }: ProviderAddress): Promise<OriginVersions> {
-    await this.#life.wait(slowest);
-    this.#expect("list", type, "");
-    const versions = this.#registry.listVersions(type).map((version) => {
-      const offer = this.#registry.findOffer({ type, version });
-      return {
-        version: parseVersion(version),
-        protocols: ["5.0"],
-        platforms:
-          offer && Object.keys(offer.signed.digests).map(parsePlatform),
-      };
-    });
+  protected listOffered(type: string): readonly string[] {
+    const versions = this.#registry.listVersions(type);
     if (versions.length === 0) throw failure("not-found", type);
-    return { versions, warnings: [] };
+    return versions;
   }
 
-  async findPackage(
-    address: ProviderAddress,
-    version: Version,
-    platform: Platform,
-  ): Promise<OriginPackage> {
-    await this.#life.wait(slowest);
-    const { type } = address;
-    this.#expect("release", type, version);
+  protected find(type: string, version: string): Offered | undefined {
     const offer = this.#registry.findOffer({ type, version });
-    const sha256 = offer?.signed.digests[formatPlatform(platform)];
-    if (offer === undefined || sha256 === undefined)
-      throw failure("not-found", `${type} ${version}`);
-    const { signed, blocks } = offer;
-    const { sha256sums, signer, signedAt, signature } = signed;
-    const url = new URL(`${sha256sums}-${signer}-${signedAt}`, base);
-    this.#named.set(url.href, signed);
-    const shasum = sha256 as Sha256;
-    const downloadUrl = new URL(shasum, base);
+    if (offer === undefined) return undefined;
+    const { digests, sha256sums, signer, signedAt, text, signature } =
+      offer.signed;
     return {
-      filename: formatArchiveName(address, version, platform),
-      ...{ downloadUrl, shasum, places: new Map([[shasum, downloadUrl]]) },
-      checksums: {
-        url,
-        signatureUrl: signature && new URL(`${url.href}.sig`),
-      },
-      signingKeys: blocks,
-      keyLabels: blocks.map(() => ({})),
-      protocols: ["5.0"],
+      ...{ digests, keys: offer.blocks },
+      sums: `${sha256sums}-${signer}-${signedAt}`,
+      namesSignature: signature !== undefined,
+      fetch: () => ({ document: Buffer.from(text), signature }),
     };
   }
 
-  async findAnyPackage(
-    address: ProviderAddress,
-    version: Version,
-  ): Promise<OriginPackage> {
-    const { type } = address;
-    const offer = this.#registry.findOffer({ type, version });
-    const [platform = "linux_amd64"] = Object.keys(offer?.signed.digests ?? {});
-    return this.findPackage(address, version, parsePlatform(platform));
-  }
-
-  /** Answers with the document that the look-up named, even if the offer has changed. */
-  async fetchChecksums({ checksums }: OriginPackage): Promise<OriginChecksums> {
+  protected async answer(place: FaultPlace, type: string, version: string) {
     await this.#life.wait(slowest);
-    const signed = this.#named.get(checksums.url.href);
-    if (signed === undefined) throw failure("origin-status", base, 404);
-    this.#expect("sums", signed.type, signed.version);
-    const { text, signature } = signed;
-    return { document: Buffer.from(text), signature };
-  }
-
-  openArchive(): Promise<never> {
-    return Promise.reject(
-      failure("origin-unreachable", base, "no bytes are modelled"),
-    );
-  }
-
-  /** Throws as a client of a real registry does where this one fails. */
-  #expect(place: FaultPlace, type: string, version: string): void {
     const fault = this.#registry.findFault(place, { type, version });
-    if (fault === "down")
-      throw failure("origin-unreachable", base, "ECONNREFUSED");
+    if (fault === "down") throw unreachable;
     if (fault === "gone" && place === "sums")
       throw failure("origin-status", base, 404);
     if (fault === "gone") throw failure("not-found", `${type} ${version}`);

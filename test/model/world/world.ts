@@ -198,7 +198,7 @@ export class World {
       oracle.noteAnswered(asked, since);
     if (answer.kind !== "packages") return answer;
     oracle.contacts.settle(asked.type);
-    for (const [platform, sha256] of answer.packages)
+    for (const [platform, sha256] of Object.entries(answer.packages))
       oracle.expectServable({ ...asked, platform, sha256 }, since);
     return answer;
   }

@@ -1,0 +1,116 @@
+import { formatArchiveName } from "../../src/address/archive-name.ts";
+import { parseSha256 } from "../../src/address/hash.ts";
+import {
+  formatPlatform,
+  parsePlatform,
+  type Platform,
+} from "../../src/address/platform.ts";
+import type { ProviderAddress } from "../../src/address/provider-address.ts";
+import { parseVersion, type Version } from "../../src/address/version.ts";
+import { failure } from "../../src/errors/index.ts";
+import type {
+  OriginChecksums,
+  ProviderOrigin,
+} from "../../src/origin/registries/provider-origin.ts";
+import {
+  type OriginPackage,
+  type OriginVersions,
+} from "../../src/origin/registries/registry-answers.ts";
+
+export const base = "https://registry.example.com/";
+
+/** What a registry has under the name of a release. */
+export interface Offered {
+  /** SHA-256 by OS_ARCH. */
+  readonly digests: Readonly<Record<string, string>>;
+  /** ASCII-armored. */
+  readonly keys: readonly string[];
+  /** Name of its SHA256SUMS in a URL. */
+  readonly sums: string;
+  readonly namesSignature: boolean;
+  readonly fetch: () => OriginChecksums | Promise<OriginChecksums>;
+}
+
+/** A registry without a network. */
+export abstract class OfferedOrigin implements ProviderOrigin {
+  /** What fetches each SHA256SUMS that was named. */
+  readonly #named = new Map<string, () => Promise<OriginChecksums>>();
+
+  /** Takes as long as an answer does, and throws where it fails. */
+  protected abstract answer(
+    question: "list" | "release" | "sums",
+    type: string,
+    version: string,
+  ): Promise<void>;
+  protected abstract listOffered(type: string): readonly string[];
+  protected abstract find(type: string, version: string): Offered | undefined;
+
+  async listVersions({ type }: ProviderAddress): Promise<OriginVersions> {
+    await this.answer("list", type, "");
+    const versions = this.listOffered(type).map((version) => ({
+      version: parseVersion(version),
+      protocols: ["5.0"],
+      platforms: this.#platformsOf(type, version),
+    }));
+    return { versions, warnings: [] };
+  }
+
+  async findPackage(
+    address: ProviderAddress,
+    version: Version,
+    platform: Platform,
+  ): Promise<OriginPackage> {
+    const { type } = address;
+    await this.answer("release", type, version);
+    const offered = this.find(type, version);
+    const sha256 = offered?.digests[formatPlatform(platform)];
+    if (offered === undefined || sha256 === undefined)
+      throw failure("not-found", `${type} ${version}`);
+    const { keys, fetch, namesSignature } = offered;
+    const url = new URL(offered.sums, base);
+    this.#named.set(url.href, async () => {
+      await this.answer("sums", type, version);
+      return fetch();
+    });
+    const shasum = parseSha256(sha256);
+    const places = Object.values(offered.digests).map(
+      (one) => [parseSha256(one), new URL(one, base)] as const,
+    );
+    return {
+      filename: formatArchiveName(address, version, platform),
+      downloadUrl: new URL(shasum, base),
+      ...{ shasum, places: new Map(places) },
+      checksums: { url, signatureUrl: namesSignature ? url : undefined },
+      signingKeys: keys,
+      keyLabels: keys.map(() => ({})),
+      protocols: ["5.0"],
+    };
+  }
+
+  findAnyPackage(
+    address: ProviderAddress,
+    version: Version,
+  ): Promise<OriginPackage> {
+    const [first] = this.#platformsOf(address.type, version) ?? [];
+    const platform = first ?? parsePlatform("linux_amd64");
+    return this.findPackage(address, version, platform);
+  }
+
+  /** Of the document that the look-up named. */
+  async fetchChecksums({ checksums }: OriginPackage): Promise<OriginChecksums> {
+    const fetch = this.#named.get(checksums.url.href);
+    if (fetch === undefined) throw failure("origin-status", base, 404);
+    return fetch();
+  }
+
+  openArchive(): Promise<never> {
+    return Promise.reject(unreachable);
+  }
+
+  #platformsOf(type: string, version: string) {
+    const offered = this.find(type, version);
+    return offered && Object.keys(offered.digests).map(parsePlatform);
+  }
+}
+
+export const unreachable = failure("origin-unreachable", base, "ECONNREFUSED");
