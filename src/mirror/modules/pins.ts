@@ -7,7 +7,7 @@ import type { TrustEvent } from "../../trust/settle.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { Told, TrustEvents } from "../trust/trust-events.ts";
 import type { TrustStore } from "../trust/trust-store.ts";
-import { changeModule, readModule } from "./records.ts";
+import { pinKey, readModuleTrust } from "./records.ts";
 import {
   asDecided,
   formatModuleRelease,
@@ -52,15 +52,18 @@ export class ModulePins {
       const isSame = JSON.stringify(settled.release) === JSON.stringify(known);
       return { ...settled, release: isSame ? known : settled.release };
     };
-    const known = (await readModule(this.#records, address)) ?? unknownModule;
+    const key = pinKey(asDecided(address));
+    const known =
+      (await this.#records.read(key, readModuleTrust)) ?? unknownModule;
     let settled = decide(known);
     if (settled.release === known) return settled.served;
     try {
       // The decision together with what people hear of it; another one may have been first.
       await this.#records.transact(async () => {
-        await changeModule(this.#records, address, (before) => {
-          settled = decide(before);
-          return settled.release;
+        await this.#records.change(key, readModuleTrust, (before) => {
+          settled = decide(before ?? unknownModule);
+          const { pinned, contents: evidence } = settled.release;
+          return settled.release === before ? before : { pinned, evidence };
         });
         for (const event of settled.events)
           await this.#events.note(asDecided(address), inWords(event));
@@ -108,7 +111,8 @@ export async function findServed(
   trust: Pick<TrustStore, "read">,
   address: ModuleReleaseAddress,
 ): Promise<ModuleOffer | undefined> {
-  const release = await readModule(records, address);
+  const key = pinKey(asDecided(address));
+  const release = await records.read(key, readModuleTrust);
   if (release === undefined) return undefined;
   const { decisions } = await trust.read(address.module);
   return settleBy(address, decisions, release, new Date(0)).served;

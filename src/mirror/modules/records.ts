@@ -14,9 +14,7 @@ import type { Candidate } from "../../trust/candidates.ts";
 import type { MetadataRecords } from "../cache/metadata-cache.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import {
-  asDecided,
   formatModuleRelease,
-  unknownModule,
   type ModuleRelease,
   type ModuleReleaseAddress,
   type ModuleTrust,
@@ -103,28 +101,6 @@ export async function listOffered(
   );
 }
 
-/** The contents of a release: the pinned one and what was offered beside it; undefined while nothing was offered. */
-export function readModule(
-  records: RecordStore,
-  address: ModuleReleaseAddress,
-): Promise<ModuleTrust | undefined> {
-  return records.read(pinKey(asDecided(address)), readModuleTrust);
-}
-
-/** Changes a release; no change of any process is lost, and `change` may be called more than once. Durable on return. */
-export function changeModule(
-  records: RecordStore,
-  address: ModuleReleaseAddress,
-  change: (before: ModuleTrust) => ModuleTrust,
-): Promise<void> {
-  const key = pinKey(asDecided(address));
-  return records.change(key, readModuleTrust, (before) => {
-    const after = change(before ?? unknownModule);
-    const { pinned, contents: evidence } = after;
-    return after === before ? before : { pinned, evidence };
-  });
-}
-
 /** Every module of which something is recorded, by name. */
 export async function listModules(
   records: RecordStore,
@@ -152,6 +128,7 @@ export async function listModuleVersions(
   return found.flat().filter(isVersion);
 }
 
+/** The contents of a release: the pinned one and what was offered beside it. */
 export function readModuleTrust(body: unknown): ModuleTrust {
   const { pinned, evidence } = trustShape.parse(body);
   return { pinned, contents: evidence };
@@ -161,7 +138,7 @@ function releaseKey({ module, version }: ModuleReleaseAddress): RecordKey {
   return ["module_releases", ...partsOf(module), version];
 }
 
-function pinKey({ provider, version }: ReleaseAddress): RecordKey {
+export function pinKey({ provider, version }: ReleaseAddress): RecordKey {
   const { hostname, namespace, type } = provider;
   return ["module_pins", hostname, namespace, ...type.split("/"), version];
 }

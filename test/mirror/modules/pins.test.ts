@@ -5,7 +5,8 @@ import { moduleAddress } from "../../../src/address/module-address.ts";
 import { parseVersion } from "../../../src/address/version.ts";
 import {
   listOffered,
-  readModule,
+  pinKey,
+  readModuleTrust,
 } from "../../../src/mirror/modules/records.ts";
 import { ModulePins } from "../../../src/mirror/modules/pins.ts";
 import { asDecided } from "../../../src/mirror/modules/release.ts";
@@ -23,7 +24,8 @@ const address = {
   module: moduleAddress("registry.terraform.io", "acme", "network", "aws"),
   version: parseVersion("1.0.0"),
 };
-const { provider } = asDecided(address);
+const release = asDecided(address);
+const { provider } = release;
 const offer = (digit: string) => ({ digest: digit.repeat(64) });
 const clock = { now: () => new Date(), monotonic: () => 0 };
 
@@ -40,6 +42,9 @@ function open(layout: Layout) {
   const pins = new ModulePins(stored, trust, events, clock);
   return { writes, stored, trust, alarms, pins };
 }
+
+const recordOf = ({ stored }: ReturnType<typeof open>) =>
+  stored.read(pinKey(release), readModuleTrust);
 
 const servedBy = async ({ pins }: ReturnType<typeof open>) =>
   (await pins.settle(address))?.digest;
@@ -72,7 +77,7 @@ it("candidates are bounded, and the pinned content stays in their midst", async 
   const { list, dropped } = await mirror.trust.readCandidates(provider);
   expect(list.map(({ sha256sums }) => sha256sums[0]).join("")).toBe("456789ab");
   expect(dropped).toBe(3);
-  const known = await readModule(mirror.stored, address);
+  const known = await recordOf(mirror);
   expect(known?.contents).toHaveLength(8);
   expect(raise).toHaveBeenCalledTimes(11);
 });
@@ -80,14 +85,14 @@ it("candidates are bounded, and the pinned content stays in their midst", async 
 it("candidates are read from the record of the release too, for decisions on what the bounds left out", async () => {
   const mirror = open(await makeLayout());
   for (const digit of "abc") await mirror.pins.settle(address, offer(digit));
-  const offered = await listOffered(mirror.stored, asDecided(address));
+  const offered = await listOffered(mirror.stored, release);
   expect(offered.map(({ sha256sums }) => sha256sums[0])).toEqual(["b", "c"]);
 });
 
 it("an offer that is compared pins nothing", async () => {
   const mirror = open(await makeLayout());
   expect(await mirror.pins.compare(address, offer("a"))).toBeUndefined();
-  expect(await readModule(mirror.stored, address)).toBeUndefined();
+  expect(await recordOf(mirror)).toBeUndefined();
 });
 
 it.each([
@@ -103,7 +108,7 @@ it.each([
     await failing.pins.settle(address, offer(digit)).catch(() => undefined);
   const mirror = open(layout);
   for (const digit of "ab") await mirror.pins.settle(address, offer(digit));
-  const pinned = (await readModule(mirror.stored, address))?.pinned;
+  const pinned = (await recordOf(mirror))?.pinned;
   expect((await mirror.trust.readCandidates(provider)).list).toHaveLength(1);
   expect(await servedBy(mirror)).toBe(pinned?.digest);
 });
