@@ -123,7 +123,10 @@ export async function runGit(
   });
   signal.addEventListener("abort", kill);
   const gone = new AbortController();
-  watchGrowth(surroundings, gone.signal).catch(refuse);
+  watchGrowth(surroundings, gone.signal).catch((error: unknown) => {
+    // Its number may be another's by then.
+    if (!gone.signal.aborted) refuse(error as Error);
+  });
   try {
     const status = await ended.promise;
     if (refusal !== undefined) throw refusal;
