@@ -7,10 +7,6 @@ import type { VersionSelection } from "../../address/spec.ts";
 import type { Version } from "../../address/version.ts";
 import { failure, isFailure } from "../../errors/index.ts";
 import {
-  type ModuleFiles,
-  readModuleFiles,
-} from "../../mirror/modules/files.ts";
-import {
   formatModuleRelease,
   type ModuleArchive,
   type ModuleReleaseAddress,
@@ -19,6 +15,13 @@ import {
   ArchiveRefused,
   moduleLimits,
 } from "../../verification/archives/limits.ts";
+import {
+  followLink,
+  splitPath,
+  type Visit,
+} from "../../verification/archives/members.ts";
+import { readMembers } from "../../verification/archives/module-archive.ts";
+import type { OpenArchive } from "../../verification/archives/open-archive.ts";
 import type { OpenMirror } from "../../wiring/open-mirror.ts";
 import {
   followModules,
@@ -142,20 +145,45 @@ export class ModulePackages {
     await using handle = blob.handle;
     const { size } = blob;
     this.#gathered.set(name, { address, archive, outcome, size, asked });
-    const content = await readModuleFiles(
-      format,
-      { fd: handle.fd, size },
-      moduleLimits,
-      (path) => isConfigurationFile(posix.basename(path)),
-    ).catch((cause: unknown) => {
-      throw cause instanceof ArchiveRefused
-        ? failure("module-archive-refused", name, cause.message, { cause })
-        : cause;
-    });
-    return content === undefined
-      ? { because: `what it calls is not seen in a ${format}` }
-      : openPackage(name, content, subdirectory);
+    if (format !== "zip" && format !== "tar.gz")
+      return { because: `what it calls is not seen in a ${format}` };
+    const opened = { fd: handle.fd, size };
+    const content = await readConfiguration(format, opened).catch(
+      (cause: unknown) => {
+        if (!(cause instanceof ArchiveRefused)) throw cause;
+        throw failure("module-archive-refused", name, cause.message, { cause });
+      },
+    );
+    return openPackage(name, content, subdirectory);
   }
+}
+
+/** Configuration files of an archive by their paths, whose parts are joined by one slash each, and targets of links, from the top. */
+async function readConfiguration(
+  format: "zip" | "tar.gz",
+  archive: OpenArchive,
+) {
+  const pathOf = (name: string) => (splitPath(name) ?? []).join("/");
+  const pieces = new Map<string, Buffer[]>();
+  const visit: Visit = ({ kind, name }) => {
+    if (kind !== "file" || !isConfigurationFile(posix.basename(name)))
+      return undefined;
+    const own: Buffer[] = [];
+    pieces.set(pathOf(name), own);
+    return (piece) => own.push(Buffer.from(piece));
+  };
+  const members = await readMembers(format, archive, moduleLimits, visit);
+  const links = new Map<string, string>();
+  for (const { name, kind, target = "" } of members) {
+    const folder = (splitPath(name) ?? []).slice(0, -1);
+    if (kind === "hard link") links.set(pathOf(name), pathOf(target));
+    if (kind === "symbolic link")
+      links.set(pathOf(name), (followLink(folder, target) ?? []).join("/"));
+  }
+  const files = [...pieces].map(
+    ([path, own]) => [path, Buffer.concat(own)] as const,
+  );
+  return { files: new Map(files), links };
 }
 
 /**
@@ -164,7 +192,7 @@ export class ModulePackages {
  */
 function openPackage(
   name: string,
-  { files, links }: ModuleFiles,
+  { files, links }: Awaited<ReturnType<typeof readConfiguration>>,
   top: string,
 ): FoundModule {
   const paths = [...files.keys(), ...links.keys()];
@@ -205,7 +233,7 @@ function openPackage(
 const mostLinks = 40;
 
 /** Resolves links in a path; a folder is named without a slash at its end. */
-function followLinks(links: ModuleFiles["links"], path: string): string {
+function followLinks(links: ReadonlyMap<string, string>, path: string): string {
   const partsOf = (text: string) =>
     posix
       .normalize(text)
