@@ -253,20 +253,15 @@ export function findRefusedClaim(
   rules: ClaimRules,
 ): string | undefined {
   for (const [name, patterns] of rules) {
-    const values = Object.hasOwn(claims, name) ? listTexts(claims[name]) : [];
-    const holds = values.some((value) =>
-      // `*` stands for any characters, none and `/` included.
-      patterns.some((pattern) => isMatchingText(pattern.split("*"), value)),
-    );
+    const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
+    // A claim with several values holds by any of them; `*` stands for any characters, none and `/` included.
+    const holds = [value]
+      .flat()
+      .filter((one) => ["string", "number", "boolean"].includes(typeof one))
+      .some((one) =>
+        patterns.some((text) => isMatchingText(text.split("*"), String(one))),
+      );
     if (!holds) return name;
   }
   return undefined;
-}
-
-/** A claim with several values holds by any of them. */
-function listTexts(value: unknown): readonly string[] {
-  return [value]
-    .flat()
-    .filter((one) => ["string", "number", "boolean"].includes(typeof one))
-    .map(String);
 }
