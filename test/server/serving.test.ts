@@ -15,29 +15,26 @@ async function certificateOf(mirror: RunningMirror): Promise<string> {
   return fingerprint256;
 }
 
-async function startWithFiles() {
-  const folder = scratch("tls");
-  const caFile = join(folder, "ca.pem");
-  const files = {
-    certificate: join(folder, "tls.crt"),
-    key: join(folder, "tls.key"),
-  };
-  const authority = await createAuthority();
-  await writeFile(caFile, authority.caPem);
-  const renew = async () => {
-    const issued = await authority.issue(["127.0.0.1"]);
-    await writeFile(files.key, issued.key, { mode: 0o600 });
-    await writeFile(files.certificate, issued.certificate);
-  };
-  await renew();
-  const config = { listen: { port: 0, tls: files } };
-  const mirror = await startMirror({ config, caFile });
-  return { mirror, authority, files, renew };
+const folder = scratch("tls");
+const caFile = join(folder, "ca.pem");
+const files = {
+  certificate: join(folder, "tls.crt"),
+  key: join(folder, "tls.key"),
+};
+const authority = await createAuthority();
+await writeFile(caFile, authority.caPem);
+await renew();
+const config = { listen: { port: 0, tls: files } };
+const mirror = await startMirror({ config, caFile });
+
+async function renew(): Promise<void> {
+  const issued = await authority.issue(["127.0.0.1"]);
+  await writeFile(files.key, issued.key, { mode: 0o600 });
+  await writeFile(files.certificate, issued.certificate);
 }
 
 describe("certificate files", () => {
   it("are read again on SIGHUP: new connections get the new certificate, open ones stay", async () => {
-    const { mirror, renew } = await startWithFiles();
     const before = await certificateOf(mirror);
     const open = await openConnection(mirror);
 
@@ -53,7 +50,6 @@ describe("certificate files", () => {
   });
 
   it("stay in use on SIGHUP when a new one is broken, or its key belongs to another certificate", async () => {
-    const { mirror, authority, files } = await startWithFiles();
     const before = await certificateOf(mirror);
     const other = await authority.issue(["127.0.0.1"]);
     const good = await readFile(files.key);

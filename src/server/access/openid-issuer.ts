@@ -3,7 +3,6 @@ import {
   customFetch,
   decodeJwt,
   errors,
-  type JWTPayload,
   jwtVerify,
 } from "jose";
 import * as z from "zod";
@@ -113,7 +112,21 @@ export class OpenIdIssuer {
 
   /** Returns `oidc:SUBJECT@ISSUER`. */
   async verify(token: string): Promise<string> {
-    const payload = await this.#verifySignature(token);
+    const { payload, protectedHeader } = await jwtVerify(token, this.#keys, {
+      algorithms,
+      clockTolerance,
+      issuer: [this.name, `${this.name}/`],
+      audience: this.#settings.audience,
+      requiredClaims: ["exp"],
+    }).catch((cause: unknown) => {
+      if (cause instanceof ProvenderError) throw cause;
+      // The key may be one that the issuer has published since it fails.
+      if (cause instanceof errors.JWKSNoMatchingKey && this.#failure)
+        throw this.#failure.error;
+      throw failure("token-refused", explain(cause), { cause });
+    });
+    if (!accessToken.test(protectedHeader.typ ?? "jwt"))
+      throw failure("token-refused", "it is no access token");
     // RFC 9068, 4: the tolerance for clocks prolongs nothing.
     if ((payload.exp ?? 0) * 1000 <= Date.now())
       throw failure("token-refused", "it has expired");
@@ -128,27 +141,6 @@ export class OpenIdIssuer {
       throw failure("token-refused", "it has no subject");
     const { host, pathname } = this.#settings.issuer;
     return `oidc:${subject}@${withoutSlash(host + pathname)}`;
-  }
-
-  async #verifySignature(token: string): Promise<JWTPayload> {
-    try {
-      const { payload, protectedHeader } = await jwtVerify(token, this.#keys, {
-        algorithms,
-        clockTolerance,
-        issuer: [this.name, `${this.name}/`],
-        audience: this.#settings.audience,
-        requiredClaims: ["exp"],
-      });
-      if (!accessToken.test(protectedHeader.typ ?? "jwt"))
-        throw failure("token-refused", "it is no access token");
-      return payload;
-    } catch (error) {
-      if (error instanceof ProvenderError) throw error;
-      // The key may be one that the issuer has published since it fails.
-      if (error instanceof errors.JWKSNoMatchingKey && this.#failure)
-        throw this.#failure.error;
-      throw failure("token-refused", explain(error), { cause: error });
-    }
   }
 
   async #ask(signal: AbortSignal): Promise<Response> {
@@ -261,20 +253,15 @@ export function findRefusedClaim(
   rules: ClaimRules,
 ): string | undefined {
   for (const [name, patterns] of rules) {
-    const values = Object.hasOwn(claims, name) ? listTexts(claims[name]) : [];
-    const holds = values.some((value) =>
-      // `*` stands for any characters, none and `/` included.
-      patterns.some((pattern) => isMatchingText(pattern.split("*"), value)),
-    );
+    const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
+    // A claim with several values holds by any of them; `*` stands for any characters, none and `/` included.
+    const holds = [value]
+      .flat()
+      .filter((one) => ["string", "number", "boolean"].includes(typeof one))
+      .some((one) =>
+        patterns.some((text) => isMatchingText(text.split("*"), String(one))),
+      );
     if (!holds) return name;
   }
   return undefined;
-}
-
-/** A claim with several values holds by any of them. */
-function listTexts(value: unknown): readonly string[] {
-  return [value]
-    .flat()
-    .filter((one) => ["string", "number", "boolean"].includes(typeof one))
-    .map(String);
 }

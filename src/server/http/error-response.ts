@@ -76,14 +76,30 @@ export function respondWithError(
     cut(ctx.res);
     return;
   }
-  const { requestId } = ctx.state.asker;
   for (const name of ctx.res.getHeaderNames())
     if (name !== "x-request-id") ctx.remove(name);
   const known = nameError(error);
-  ctx.status = statusOf(error);
+  const status = statusOf(error);
+  ctx.status = status;
   ctx.message = formatReasonPhrase(known, page);
-  setHeaders(ctx, errorHeaders(known));
-  ctx.body = formatErrorBody(known, requestId);
+  // RFC 6750, 3: a request without a token gets no error. A reason has no quotes.
+  const why = isFailure(known, "token-refused")
+    ? ` error="invalid_token", error_description="${known.reason}"`
+    : "";
+  // Both may have a body, which is not read.
+  const isUnread = isFailure(known, "malformed-request", "method-not-allowed");
+  setHeaders(ctx, {
+    "Content-Type": "application/json",
+    "Cache-Control": "no-store",
+    "Retry-After": status >= 502 ? `${retryAfter(known)}` : undefined,
+    "WWW-Authenticate": status === 401 ? `Bearer${why}` : undefined,
+    Allow: status === 405 ? "GET, HEAD" : undefined,
+    "Content-Range": isFailure(known, "range-not-satisfiable")
+      ? `bytes */${known.size}`
+      : undefined,
+    Connection: isUnread ? "close" : undefined,
+  });
+  ctx.body = formatErrorBody(known, ctx.state.asker.requestId);
 }
 
 /**
@@ -96,34 +112,6 @@ export function cut(answer: ServerResponse): void {
   if (req.httpVersion === "1.0" && !(socket instanceof TLSSocket))
     socket?.resetAndDestroy();
   answer.destroy();
-}
-
-function errorHeaders(error: ProvenderError | undefined) {
-  const status = statusOf(error);
-  const isTransient = status >= 502;
-  // Both may have a body, which is not read.
-  const isUnread = isFailure(error, "malformed-request", "method-not-allowed");
-  return {
-    "Content-Type": "application/json",
-    "Cache-Control": "no-store",
-    "Retry-After": isTransient ? `${retryAfter(error)}` : undefined,
-    "WWW-Authenticate": status === 401 ? challenge(error) : undefined,
-    Allow: status === 405 ? "GET, HEAD" : undefined,
-    "Content-Range": isFailure(error, "range-not-satisfiable")
-      ? `bytes */${error.size}`
-      : undefined,
-    Connection: isUnread ? "close" : undefined,
-  };
-}
-
-/**
- * Formats the WWW-Authenticate header: a request without a token gets no error
- * (RFC 6750, 3). A reason has no quotes.
- */
-function challenge(error: ProvenderError | undefined): string {
-  return isFailure(error, "token-refused")
-    ? `Bearer error="invalid_token", error_description="${error.reason}"`
-    : "Bearer";
 }
 
 export function formatErrorBody(

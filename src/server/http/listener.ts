@@ -60,11 +60,9 @@ export class Listener {
   readonly #onUnexpected: OnUnexpected;
   /** All connections: Node lists none of those before their TLS handshake, and of tunnels. */
   readonly #sockets = new Set<Socket>();
-  /** The answer under way on each connection, or the one that waits behind it. */
-  readonly #due = new Map<Socket, ServerResponse>();
-  /** Connections with an answer that waits. */
-  readonly #waiting = new WeakSet<Socket>();
-  /** Connections that end with the answer under way. */
+  /** The answer under way on each connection, and the one that waits behind it. */
+  readonly #due = new Map<Socket, ServerResponse[]>();
+  /** Connections that end with the answers that are due. */
   readonly #ending = new WeakSet<Socket>();
   /** Bytes that clients which were behind at the last look had taken then. */
   readonly #taken = new WeakMap<ServerResponse, number>();
@@ -87,7 +85,7 @@ export class Listener {
     server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
       // Other errors, such as those of TLS, are of a connection that can carry no answer.
       if (!/^(?:HPE|ERR_HTTP)_/.test(error.code ?? "")) socket.destroy();
-      else if (!this.#endAfterAnswer(socket)) refuseUnread(error, socket);
+      else if (!this.#endAfterAnswers(socket)) refuseUnread(error, socket);
     });
     server.on("connection", (socket: Socket) => {
       this.#sockets.add(socket);
@@ -96,7 +94,7 @@ export class Listener {
     server.on("connect", (_, socket: Socket) => {
       // Node no longer listens on the connection of a tunnel, also while an answer before it is under way.
       socket.on("error", () => socket.destroy());
-      if (!this.#endAfterAnswer(socket)) refuseTunnel(socket);
+      if (!this.#endAfterAnswers(socket)) refuseTunnel(socket);
     });
     // Errors of accepting a connection come long after listening began; the
     // next connection may succeed.
@@ -128,7 +126,7 @@ export class Listener {
   async close(grace: number): Promise<void> {
     clearInterval(this.#sweep);
     const timer = setTimeout(() => {
-      this.#due.forEach(cut);
+      for (const due of this.#due.values()) due.forEach(cut);
       for (const socket of this.#sockets) socket.destroy();
     }, grace);
     await new Promise((resolve) => this.#server.close(resolve));
@@ -142,11 +140,14 @@ export class Listener {
   ): Promise<void> {
     const { socket } = req;
     if (socket.destroyed) return;
-    const before = this.#due.get(socket);
-    if (this.#waiting.has(socket)) return void this.#endAfterAnswer(socket);
-    this.#due.set(socket, res);
+    const due = this.#due.get(socket) ?? [];
+    const [before] = due;
+    if (due.length > 1) return void this.#endAfterAnswers(socket);
+    due.push(res);
+    this.#due.set(socket, due);
     res.once("close", () => {
-      if (this.#due.get(socket) !== res) return;
+      due.splice(due.indexOf(res), 1);
+      if (due.length > 0) return;
       this.#due.delete(socket);
       if (this.#ending.has(socket)) {
         giveUpLater(socket);
@@ -157,12 +158,8 @@ export class Listener {
         setImmediate(() => this.#server.closeIdleConnections());
     });
     try {
-      if (before !== undefined) {
-        // A client has the whole of an answer a moment before it ends here, and may send its next request then.
-        this.#waiting.add(socket);
-        await once(before, "close");
-        this.#waiting.delete(socket);
-      }
+      // A client has the whole of an answer a moment before it ends here, and may send its next request then.
+      if (before !== undefined) await once(before, "close");
       if (!req.socket.destroyed) await handle(req, res);
     } catch (error) {
       socket.destroy();
@@ -171,11 +168,11 @@ export class Listener {
   }
 
   /**
-   * True while an answer is under way on a connection, which ends with it: clients of the protocols send no more than one
+   * True while answers are due on a connection, which ends with them: clients of the protocols send no more than one
    * request ahead, and others have to ask again (RFC 9112, 9.3.2).
    */
-  #endAfterAnswer(socket: Socket): boolean {
-    if (this.#due.get(socket)?.writableEnded !== false) return false;
+  #endAfterAnswers(socket: Socket): boolean {
+    if (this.#due.get(socket)?.at(-1)?.writableEnded !== false) return false;
     if (this.#ending.has(socket)) socket.destroy();
     this.#ending.add(socket.pause());
     return true;
@@ -187,16 +184,13 @@ export class Listener {
    */
   #cutSlow({ rate, rateWindow }: ListenerLimits): void {
     const least = Math.max(1, (rate * rateWindow) / 1000);
-    for (const [socket, answer] of this.#due) {
-      const { bytesWritten, writableLength } = socket;
+    for (const [{ bytesWritten, writableLength }, [answer]] of this.#due) {
+      if (answer === undefined) continue;
       const now = bytesWritten - writableLength;
       const before = this.#taken.get(answer) ?? -Infinity;
       if (writableLength === 0) this.#taken.delete(answer);
-      else if (now - before < least) {
-        cut(answer);
-        // The answer before may be the one that is not taken.
-        socket.destroy();
-      } else this.#taken.set(answer, now);
+      else if (now - before < least) cut(answer);
+      else this.#taken.set(answer, now);
     }
   }
 }

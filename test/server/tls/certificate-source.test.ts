@@ -136,28 +136,20 @@ describe("a later start", () => {
 const nonsense =
   "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
 
-/** A self-signed certificate that is no CA, and its key. */
-async function makeOther(): Promise<[certificate: string, key: string]> {
-  const curve = { name: "ECDSA", namedCurve: "P-256" };
-  const usages = ["sign", "verify"] as const;
-  const keys = await crypto.subtle.generateKey(curve, true, [...usages]);
-  const made = await x509.X509CertificateGenerator.createSelfSigned({
-    ...{ keys, notAfter: later(100) },
-  });
-  const key = KeyObject.from(keys.privateKey);
-  const pem = key.export({ type: "pkcs8", format: "pem" });
-  return [made.toString("pem"), String(pem)];
-}
-
 type Harm = (made: Awaited<ReturnType<typeof load>>) => Promise<unknown>;
 
-const replace = (certificate: string, key: string) =>
-  Promise.all([
-    writeFile(tls.authority, certificate),
-    writeFile(tls.authorityKey, key),
-  ]);
-
 const harms: Readonly<Record<string, Harm>> = {
+  ...Object.fromEntries(
+    (["authority", "authorityKey", "certificate", "key"] as const).flatMap(
+      (file): [string, Harm][] => {
+        const made = file.startsWith("auth") ? "ca-and-leaf" : "leaf";
+        return [
+          [`${made}: damage of ${file}`, () => writeFile(tls[file], nonsense)],
+          [`${made}: loss of ${file}`, () => rm(tls[file])],
+        ];
+      },
+    ),
+  ),
   "leaf: a key of another certificate": async ({ key }) => {
     await load(["other"]);
     await load();
@@ -169,23 +161,24 @@ const harms: Readonly<Record<string, Harm>> = {
     await writeFile(tls.certificate, certificate);
     await writeFile(tls.key, key);
   },
-  "ca-and-leaf: a leaf in the CA's place": ({ certificate, key }) =>
-    replace(certificate, key),
-  "ca-and-leaf: a self-signed certificate that is no CA in its place":
-    async () => replace(...(await makeOther())),
+  "ca-and-leaf: a self-signed certificate that is no CA": async () => {
+    const curve = { name: "ECDSA", namedCurve: "P-256" };
+    const keys = await crypto.subtle.generateKey(curve, true, [
+      "sign",
+      "verify",
+    ]);
+    const notAfter = later(100);
+    const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+      ...{ keys, notAfter },
+    });
+    const key = KeyObject.from(keys.privateKey);
+    await writeFile(tls.authority, certificate.toString("pem"));
+    await writeFile(
+      tls.authorityKey,
+      key.export({ type: "pkcs8", format: "pem" }),
+    );
+  },
 };
-for (const file of [
-  "authority",
-  "authorityKey",
-  "certificate",
-  "key",
-] as const) {
-  const made = file.startsWith("auth") ? "ca-and-leaf" : "leaf";
-  Object.assign(harms, {
-    [`${made}: damage of ${file}`]: () => writeFile(tls[file], nonsense),
-    [`${made}: loss of ${file}`]: () => rm(tls[file]),
-  });
-}
 
 it.each(Object.entries(harms))(
   "makes again, once, a %s",
