@@ -93,27 +93,19 @@ function parseCount(text: string): number {
 function formatEntry(entry: WrittenEntry): string {
   const { at, event, verdict, provider, module, version, platform } = entry;
   const { operator, token, client, times = 1 } = entry;
-  const what = [provider ?? module, version, platform];
-  const who = [operator, token, client];
-  const key = [entry.fingerprint && `key ${entry.fingerprint}`];
-  const why = [entry.rule, entry.reason, entry.detail, entry.because];
-  const often = times > 1 ? `${times} times` : "";
-  const more = [labelled("by", who), labelled("because", why), often];
-  const parts = [at, event.padEnd(12), verdict, join(what), join(key), ...more];
-  const line = parts.filter((part) => part !== "").join("  ");
+  const join = (label: string, ...values: readonly (string | undefined)[]) => {
+    const known = values.filter((value) => value !== undefined);
+    return known.length === 0 ? [] : [`${label}${known.join(" ")}`];
+  };
+  const line = [
+    ...[at, event.padEnd(12), verdict],
+    ...join("", provider ?? module, version, platform),
+    ...join("key ", entry.fingerprint),
+    ...join("by ", operator, token, client),
+    ...join("because ", entry.rule, entry.reason, entry.detail, entry.because),
+    ...(times > 1 ? [`${times} times`] : []),
+  ].join("  ");
   return line.replaceAll(/[^\x20-\x7e]/g, escapeUnit);
-}
-
-function labelled(
-  label: string,
-  values: readonly (string | undefined)[],
-): string {
-  const text = join(values);
-  return text === "" ? "" : `${label} ${text}`;
-}
-
-function join(values: readonly (string | undefined)[]): string {
-  return values.filter((value) => value !== undefined).join(" ");
 }
 
 const dated =

@@ -111,20 +111,17 @@ async function openDirectory(
 ): Promise<Module> {
   const key = await realpath(directory);
   const show = (name: string) => join(directory, name);
+  const enter = (path: string) =>
+    openDirectory(show(path), modules).catch((error: unknown) => {
+      if (error instanceof Error && "syscall" in error) return undefined;
+      throw error;
+    });
   const readOnce = async () => {
     const entries = await readdir(directory, { withFileTypes: true });
     const files = entries.filter((entry) => !entry.isDirectory());
-    return readModule({
-      key,
-      names: files.map(({ name }) => name),
-      show,
-      read: (name) => readInputFile(show(name)),
-      enter: (path) =>
-        openDirectory(show(path), modules).catch((error: unknown) => {
-          if (error instanceof Error && "syscall" in error) return undefined;
-          throw error;
-        }),
-    });
+    const names = files.map(({ name }) => name);
+    const read = (name: string) => readInputFile(show(name));
+    return { key, enter, ...(await readModule(names, show, read)) };
   };
   const module = modules.get(key) ?? readOnce();
   modules.set(key, module);
@@ -183,24 +180,17 @@ async function readInstalled(
   }
 }
 
-/** A folder of configuration files: a directory, or a part of a module's archive. */
-interface Folder {
+/** What the configuration files of one folder say: of a directory, or of a part of a module's archive. */
+export interface Module {
   /** The same for each way that leads here. */
   readonly key: string;
-  /** Of its files. */
+  /** Of the files that were read. */
   readonly names: readonly string[];
-  /** Returns the name of a file for messages. */
-  readonly show: (name: string) => string;
-  readonly read: (name: string) => Promise<string> | string;
-  /** Opens the module at a path from here; undefined where it may be missing. */
-  readonly enter: (path: string) => Promise<Module | undefined>;
-}
-
-/** What the configuration files of one folder say; its `names` are those of the files that were read. */
-export interface Module extends Pick<Folder, "key" | "names" | "enter"> {
   readonly required: readonly ProviderDeclaration[];
   readonly calls: readonly ModuleCall[];
   readonly problems: readonly Failure<"input">[];
+  /** Opens the module at a path from here; undefined where it may be missing. */
+  readonly enter: (path: string) => Promise<Module | undefined>;
 }
 
 /** True for a file that configures a module. */
@@ -208,34 +198,30 @@ export function isConfigurationFile(name: string): boolean {
   return /^[^./][^/]*\.(?:tf|tofu)(?:\.json)?$/.test(name);
 }
 
-/** Reads the files that clients choose. */
-export async function readModule({
-  key,
-  names: present,
-  show,
-  read,
-  enter,
-}: Folder): Promise<Module> {
+/** Reads the files that clients choose of those in a folder; `show` returns the name of one for messages. */
+export async function readModule(
+  present: readonly string[],
+  show: (name: string) => string,
+  read: (name: string) => Promise<string> | string,
+): Promise<Omit<Module, "key" | "enter">> {
   // An archive may have thousands.
   const own = new Set(present.filter(isConfigurationFile));
+  const isOverride = (name: string) =>
+    /(?:^|_)override\.(?:tf|tofu)(?:\.json)?$/.test(name);
   const names = [...own]
     .filter((name) => {
       // Of two that differ in `.tf` and `.tofu` only, the latter (OpenTofu, "dirFiles").
       const twin = name.replace(/\.tf(\.json)?$/, ".tofu$1");
       return twin === name || !own.has(twin);
     })
-    .toSorted();
-  const isOverride = (name: string) =>
-    /(?:^|_)override\.(?:tf|tofu)(?:\.json)?$/.test(name);
+    .toSorted()
+    // Entries of override files stand for those of the same local name.
+    .toSorted((a, b) => Number(isOverride(a)) - Number(isOverride(b)));
   const required = new Map<string, ProviderDeclaration>();
   const implied: ProviderDeclaration[] = [];
   const calls: ModuleCall[] = [];
   const problems: Failure<"input">[] = [];
-  // Entries of override files stand for those of the same local name.
-  for (const name of [
-    ...names.filter((one) => !isOverride(one)),
-    ...names.filter(isOverride),
-  ])
+  for (const name of names)
     try {
       const text = await read(name);
       const root = await parseHcl(show(name), text);
@@ -249,10 +235,7 @@ export async function readModule({
     }
   for (const one of implied)
     if (!required.has(one.localName)) required.set(one.localName, one);
-  return {
-    ...{ key, names, required: [...required.values()] },
-    ...{ calls, problems, enter },
-  };
+  return { names, required: [...required.values()], calls, problems };
 }
 
 /** A module that is called and that no mirror has for clients. */
@@ -372,12 +355,10 @@ function requireTogether(modules: readonly Module[], registry: string) {
       noteProblem(problems, where, error);
     }
   const requirements: Requirement[] = [];
-  for (const [name, [first, ...others]] of Map.groupBy(
-    all,
-    (one) => one.name,
-  )) {
+  for (const [name, same] of Map.groupBy(all, (one) => one.name)) {
+    const [first] = same;
     if (first === undefined) continue;
-    const terms = [first, ...others].flatMap(({ constraint }) => constraint);
+    const terms = same.flatMap(({ constraint }) => constraint);
     const distinct = new Map(terms.map((term) => [JSON.stringify(term), term]));
     const constraint = [...distinct.values()];
     const many = `${name} is required with more than ${mostTerms} different terms`;

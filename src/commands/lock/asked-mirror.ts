@@ -42,13 +42,7 @@ const versionDocument = z.object({
 });
 
 /** One version of a provider, as a mirror has it. */
-export interface MirroredRelease {
-  /** `zh:` of every file that the publisher signed, or of every archive where only those are known. */
-  readonly archiveHashes: readonly string[];
-  /** OS_ARCH of all its archives. */
-  readonly platforms: readonly string[];
-  findPackageHash(platform: string): Promise<PackageHash>;
-}
+export type MirroredRelease = Awaited<ReturnType<AskedMirror["findRelease"]>>;
 
 /** Archives that are read at once. */
 const atOnce = 4;
@@ -82,7 +76,7 @@ export class AskedMirror implements AsyncDisposable {
     await Promise.all([this.#http.close(), this.#hashing.close()]);
   }
 
-  async findRelease(address: ReleaseAddress): Promise<MirroredRelease> {
+  async findRelease(address: ReleaseAddress) {
     const { url, value } = await this.#askDocument(address);
     const { archives, computed } = checkShape(url, versionDocument, value);
     const platforms = Object.keys(archives);
@@ -93,9 +87,11 @@ export class AskedMirror implements AsyncDisposable {
     const signed =
       computed === undefined ? [] : await this.#findSigned(address);
     return {
+      /** `zh:` of every file that the publisher signed, or of every archive where only those are known. */
       archiveHashes: [...new Set([...listed, ...signed])],
+      /** OS_ARCH of all its archives. */
       platforms,
-      findPackageHash: async (platform) => {
+      findPackageHash: async (platform: string): Promise<PackageHash> => {
         const subject = `${formatRelease(address)} for ${platform}`;
         const own = computed?.[platform];
         if (own !== undefined) return parsePackageHash(own);

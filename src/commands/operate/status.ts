@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { isIP, isIPv6 } from "node:net";
+import { isIPv6 } from "node:net";
 import { Agent, request } from "undici";
 import * as z from "zod";
 import { type Configuration, loadUsable } from "../../config/load.ts";
@@ -109,15 +109,13 @@ async function askDaemon(
   path: string,
 ): Promise<string> {
   const { host: address } = configuration.listen;
-  const { host, hostname } = new URL(clients);
+  const { host } = new URL(clients);
   const url = new URL(path, clients);
   if (isEveryAddress(address))
     url.hostname = isIPv6(address) ? "[::1]" : "127.0.0.1";
   const authority = readLocalAuthority(configuration);
-  const isAddress = isIP(hostname.replace(/^\[|\]$/g, "")) > 0;
   // What is configured here proves the daemon, under whatever names clients know it.
   const connect = authority && {
-    servername: isAddress ? "" : hostname,
     ca: [authority],
     allowPartialTrustChain: true,
     checkServerIdentity: () => undefined,

@@ -207,18 +207,18 @@ function openPackage(
     if (folder !== "" && names.length === 0)
       throw failure("input", name, missing, "see its caller");
     const show = (file: string) => `${name}//${start}${file}`;
+    const read = (file: string) => {
+      const bytes = files.get(followLinks(links, `${start}${file}`));
+      if (bytes !== undefined) return readInputBytes(show(file), bytes);
+      const problem = "it is a link to nothing";
+      throw failure("input", show(file), problem, "tell its publisher");
+    };
     const module =
       modules.get(folder) ??
-      readModule({
-        ...{ key: `${name}//${folder}`, names, show },
-        read: (file) => {
-          const bytes = files.get(followLinks(links, `${start}${file}`));
-          if (bytes !== undefined) return readInputBytes(show(file), bytes);
-          const problem = "it is a link to nothing";
-          throw failure("input", show(file), problem, "tell its publisher");
-        },
-        enter: (call) => open(posix.join(folder, call)),
-      });
+      readModule(names, show, read).then((found) => ({
+        ...{ ...found, key: `${name}//${folder}` },
+        enter: (call: string) => open(posix.join(folder, call)),
+      }));
     modules.set(folder, module);
     return module;
   };

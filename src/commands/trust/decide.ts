@@ -27,7 +27,6 @@ import type { AuditEntry } from "../../telemetry/audit-entry.ts";
 import { needsDecision, type Candidate } from "../../trust/candidates.ts";
 import {
   decide as decideOn,
-  type Decision,
   findKeyDecision,
   forget as forgetOn,
   isSame,
@@ -62,15 +61,25 @@ interface Mirror extends Pick<OpenMirror, "notebook" | "records" | "trust"> {
   readonly providers: Pick<OpenMirror["providers"], "findRelease">;
 }
 
-/** What an operator does with a decision: makes one of two, or takes it back. */
-export type Deed = "approve" | "revoke" | "forget";
-
-/** The state behind each; undefined: nothing is decided. */
-const stateAfter = {
-  approve: "approved",
-  revoke: "revoked",
-  forget: undefined,
-} as const satisfies Record<Deed, Decision | undefined>;
+/** What an operator does with a decision: makes one of two, or takes it back, so that nothing is decided. */
+const deeds = {
+  approve: {
+    state: "approved",
+    which: "need a decision",
+    effect: "clients get exactly this content, and no key becomes known",
+  },
+  revoke: {
+    state: "revoked",
+    which: "are not revoked yet",
+    effect: "clients do not get this content, whoever signs it",
+  },
+  forget: {
+    state: undefined,
+    which: "are decided on",
+    effect: "clients get what they would get without that decision",
+  },
+} as const;
+export type Deed = keyof typeof deeds;
 
 /** What is printed, and the exit status: 1 for a decision that changed nothing, or not all that it names. */
 interface Outcome {
@@ -151,8 +160,8 @@ export async function decideContent(
     fingerprint === undefined ? "" : ` under the key ${fingerprint}`;
   const content = `${digest}${signed}${isKnown ? "" : ", which is not known here"}`;
   const earlier = decided.find((one) => one.sha256sums === sha256sums);
-  const state = stateAfter[deed] ?? "not decided on";
-  if (earlier?.decision === stateAfter[deed])
+  const state = deeds[deed].state ?? "not decided on";
+  if (earlier?.decision === deeds[deed].state)
     return {
       text: `${subject} is ${state} already with ${content}.\n`,
       status: 1,
@@ -181,21 +190,9 @@ export async function decideContent(
     ...{ version, fingerprint, detail: digest, because: why },
   });
   const was = earlier ? quoteDecision(provider, earlier) : "not decided on";
-  const text = `${subject} is ${state} with ${content}: ${effects[deed]}.\nBefore, it was ${was}.\n`;
+  const text = `${subject} is ${state} with ${content}: ${deeds[deed].effect}.\nBefore, it was ${was}.\n`;
   return { text, status: 0 };
 }
-
-const effects = {
-  approve: "clients get exactly this content, and no key becomes known",
-  revoke: "clients do not get this content, whoever signs it",
-  forget: "clients get what they would get without that decision",
-};
-
-const whichOnes = {
-  approve: "need a decision",
-  revoke: "are not revoked yet",
-  forget: "are decided on",
-};
 
 type Contents = Awaited<ReturnType<typeof readContents>>;
 
@@ -263,7 +260,7 @@ async function choose(
   throw failure(
     "trust-decision",
     formatRelease(release),
-    `has ${matching.length === 0 ? `no content${prefix === undefined ? "s" : ""}` : `${matching.length} contents`} ${prefix === undefined ? `that ${whichOnes[deed]}` : `whose ${isModule ? "archive or commit" : "SHA256SUMS"} begins with ${prefix}`}`,
+    `has ${matching.length === 0 ? `no content${prefix === undefined ? "s" : ""}` : `${matching.length} contents`} ${prefix === undefined ? `that ${deeds[deed].which}` : `whose ${isModule ? "archive or commit" : "SHA256SUMS"} begins with ${prefix}`}`,
     choices.length === 0
       ? `run "provender trust list${deed === "approve" ? "" : " --all"}", which names what ${deed === "approve" ? "needs a decision" : "was decided"}`
       : `run one of these:${listed.join("")}`,
@@ -286,7 +283,7 @@ function listMeant(
   );
   return meant.length > 0
     ? meant
-    : contents.filter((one) => stateOf(one) === stateAfter[deed]);
+    : contents.filter((one) => stateOf(one) === deeds[deed].state);
 }
 
 /** Asks the origin for a release of a provider: good contents that were not admitted, be it for their age alone. */
@@ -339,7 +336,7 @@ export async function decideKey(
     : findKnownKey(scope) === fingerprint
       ? "known to this program"
       : "known by first contact";
-  const state = stateAfter[deed] ?? unsaid;
+  const state = deeds[deed].state ?? unsaid;
   // What else is decided on it, within the scope or around it: revocations go before an approval.
   const others = ofKey.filter(
     (one) =>
@@ -351,7 +348,7 @@ export async function decideKey(
   const stay = others
     .map((one) => `It stays ${quoteDecision(scope, one)}.\n`)
     .join("");
-  if (earlier?.decision === stateAfter[deed]) {
+  if (earlier?.decision === deeds[deed].state) {
     const already = deed === "forget" ? "" : " already";
     const text = `${fingerprint} is ${state}${already} for ${subject}.\n${stay}`;
     return { text, status: 1 };
@@ -503,7 +500,7 @@ async function carryOut(
   subject: Parameters<typeof forgetOn>[1],
   facts: Partial<AuditEntry>,
 ): Promise<void> {
-  const decision = stateAfter[deed];
+  const decision = deeds[deed].state;
   const by = findOperator();
   const why = facts.because;
   const decided = { at: clock.now().toISOString(), by, why };

@@ -154,6 +154,12 @@ const broken: Readonly<Record<string, Look>> = {
     (_, res) => res.end("<h1>It works!</h1>"),
     /is not provender's/,
   ),
+  "mirror behind what drops the reasons": answering((req, res) => {
+    const isProbe = req.url?.endsWith("0.0.0");
+    if (isProbe) res.writeHead(400).write('{"code":"malformed-address"}');
+    else res.write("{}");
+    res.end();
+  }, /drops the reasons of refusals/),
   "mirror whose answer has no end": answering((_, res) => {
     const more = () => void res.write(Buffer.alloc(2 ** 20), more);
     more();

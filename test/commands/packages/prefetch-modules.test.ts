@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { tarGz } from "../../fakes/module-archive.ts";
-import { runHere } from "../../running-here.ts";
 import {
   calling,
   makeModuleCalls,
@@ -11,46 +10,14 @@ import {
   requiredTogether,
   requiring,
 } from "../../scenes/module-calls.ts";
-import { expectDocument } from "../documents.ts";
-import { makeDirectory, makeStorage } from "../storage.ts";
+import { makeDirectory, type CommandStorage } from "../storage.ts";
+import { prefetching } from "./prefetching.ts";
 
 const scene = await makeModuleCalls();
 
-interface Printed {
-  readonly packages: readonly {
-    readonly provider: string;
-    readonly version: string;
-    readonly outcome: string;
-  }[];
-  readonly modules: readonly {
-    readonly module: string;
-    readonly version: string;
-    readonly outcome: string;
-    readonly asked: readonly string[];
-  }[];
-  readonly notCarried: readonly { source: string; because: string }[];
-  readonly problems: readonly { readonly code: string }[];
-}
-
-async function prefetch(
-  args: readonly string[],
-  storage = makeStorage(scene.config),
-) {
-  const command = ["prefetch", "--json", "--config", storage.configFile];
-  const flags = ["--platform", "linux_amd64"];
-  const run = await runHere([...command, ...flags, ...args]);
-  const printed = expectDocument("prefetch", run.stdout) as Printed;
-  const { packages, modules, notCarried, problems } = printed;
-  return {
-    ...{ ...run, storage, problems },
-    packages: packages.map((one) => `${one.provider} ${one.version}`),
-    outcomes: packages.map(({ outcome }) => outcome),
-    modules: modules.map(
-      (one) => `${one.module} ${one.version} ${one.outcome}`,
-    ),
-    notCarried,
-  };
-}
+const run = prefetching(scene.config);
+const prefetch = (args: readonly string[], storage?: CommandStorage) =>
+  run(["--platform", "linux_amd64", ...args], storage && { storage });
 
 function all(outcome: string): readonly string[] {
   return [
@@ -221,7 +188,10 @@ describe("prefetch --check", () => {
     const directory = makeDirectory(files);
     const check = ["--check", "--lock-file", join(directory, name)];
     const by = await prefetch(check);
-    expect([by.status, ...by.outcomes]).toEqual([1, "missing", "missing"]);
+    const locked = ["gadget 3.1.0", "widget 1.5.0"];
+    expect([by.status, ...by.outcomes]).toEqual([
+      ...[1, ...locked.map((one) => `${one} linux_amd64 missing`)],
+    ]);
     expect(by.stderr).toContain(
       `${providerHost}/acme/widget 1.5.0 linux_amd64 is not held here.\n`,
     );
@@ -229,7 +199,7 @@ describe("prefetch --check", () => {
     const whole = await prefetch(["--check", "--directory", directory]);
     expect(whole.status).toBe(1);
     expect(whole.stderr).toContain(`${network} is not held here.\n`);
-    expect(whole.problems.map(({ code }) => code)).toContain("not-stored");
+    expect(whole.codes).toContain("not-stored");
     expect(scene.providers.requests.count()).toBe(0);
     expect(scene.modules.requests).toEqual([]);
   });
@@ -244,6 +214,8 @@ describe("prefetch --check", () => {
     });
     const check = ["--check", "--directory", changed];
     const found = await prefetch(check, storage);
-    expect([found.status, ...found.outcomes]).toEqual([1, "failed", "failed"]);
+    expect([found.status, ...found.codes]).toEqual([
+      ...[1, "lock-mismatch", "lock-mismatch"],
+    ]);
   });
 });

@@ -5,10 +5,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { barrier } from "../../fakes/barrier.ts";
 import { alteredByte, onlyFor, status } from "../../fakes/faults.ts";
 import { tarGz } from "../../fakes/module-archive.ts";
-import { runCommand, type CommandOptions } from "../../running-command.ts";
-import { runHere } from "../../running-here.ts";
-import { expectDocument } from "../documents.ts";
-import { makeDirectory, makeStorage, type CommandStorage } from "../storage.ts";
+import { makeDirectory, makeStorage } from "../storage.ts";
+import { prefetching } from "./prefetching.ts";
 import { moduleHost, startOrigins } from "../../scenes/world.ts";
 
 const linux = ["--platform", "linux_amd64"];
@@ -33,36 +31,7 @@ beforeEach(() => {
   registry.requests.clear();
 });
 
-interface Printed {
-  readonly packages: readonly (Readonly<
-    Record<"provider" | "version" | "platform" | "outcome", string>
-  > & { readonly error?: { readonly code: string } })[];
-  readonly modules: readonly { readonly outcome: string }[];
-  readonly interrupted: boolean;
-}
-
-async function prefetch(
-  args: readonly string[],
-  {
-    storage = makeStorage(config),
-    ...options
-  }: CommandOptions & { readonly storage?: CommandStorage } = {},
-) {
-  const command = ["prefetch", "--json", "--config", storage.configFile];
-  const all = [...command, ...args];
-  const isHere = Object.keys(options).length === 0;
-  const run = await (isHere ? runHere(all) : runCommand(all, options));
-  const kind = run.status === 2 ? "error" : "prefetch";
-  const printed = expectDocument(kind, run.stdout) as Printed;
-  return { ...run, storage, printed };
-}
-
-function outcomes({ packages }: Printed): readonly string[] {
-  return packages.map(
-    ({ provider, version, platform, outcome }) =>
-      `${provider.replace("registry.terraform.io/acme/", "")} ${version} ${platform} ${outcome}`,
-  );
-}
+const prefetch = prefetching(config);
 
 function lockFile(version: string, ...hashes: readonly string[]): string {
   const list = hashes.map((hash) => `    "${hash}",\n`).join("");
@@ -79,8 +48,8 @@ describe("prefetch by SPEC", () => {
     ["acme/widget@~> 1.0", ["widget 1.0.0", "widget 1.1.0"]],
     ["acme/widget@2.1.0-rc1", ["widget 2.1.0-rc1"]],
   ])("fetches %s", async (spec, expected) => {
-    const { status: exit, printed } = await prefetch([...linux, spec]);
-    expect(outcomes(printed)).toEqual(
+    const { status: exit, outcomes } = await prefetch([...linux, spec]);
+    expect(outcomes).toEqual(
       expected.map((one) => `${one} linux_amd64 fetched`),
     );
     expect(exit).toBe(0);
@@ -89,7 +58,7 @@ describe("prefetch by SPEC", () => {
   it("passes over platforms that one of many versions is not made for, but not those of the one that was named", async () => {
     const flags = [...linux, "--platform", "windows_386"];
     const many = await prefetch([...flags, "acme/widget@~> 1.0"]);
-    expect(outcomes(many.printed)).toContain("widget 1.0.0 windows_386 absent");
+    expect(many.outcomes).toContain("widget 1.0.0 windows_386 absent");
     expect(many.status).toBe(0);
     const named = await prefetch([...flags, "acme/widget@1.0.0"]);
     expect(named.stderr).toMatch(
@@ -116,7 +85,7 @@ describe("prefetch by lock file", () => {
     const [linuxArchive] = release.archives;
     const file = lockFile("1.2.3", "h1:other=", `zh:${linuxArchive?.sha256}`);
     const run = await prefetch([...both, "--lock-file", file]);
-    expect(outcomes(run.printed)).toEqual([
+    expect(run.outcomes).toEqual([
       "gadget 1.2.3 darwin_arm64 failed",
       "gadget 1.2.3 linux_amd64 fetched",
     ]);
@@ -129,7 +98,7 @@ describe("prefetch by lock file", () => {
   it("fetches nothing when the file's hashes of archives tell already", async () => {
     const file = lockFile("1.2.3", "zh:0000");
     const run = await prefetch([...linux, "--lock-file", file]);
-    expect(run.printed.packages[0]?.error?.code).toBe("lock-mismatch");
+    expect(run.codes).toEqual(["lock-mismatch"]);
     expect(registry.requests.count("archive")).toBe(0);
     expect(run.status).toBe(1);
   });
@@ -145,7 +114,7 @@ describe("prefetch by lock file", () => {
         'terraform {\n  required_providers {\n    widget = { source = "acme/widget", version = "> 9" }\n  }\n}\n',
     });
     const run = await prefetch([...linux, "--directory", directory]);
-    expect(outcomes(run.printed)).toEqual([
+    expect(run.outcomes).toEqual([
       "gadget 1.2.3 linux_amd64 fetched",
       "widget 1.1.0 linux_amd64 fetched",
     ]);
@@ -164,7 +133,7 @@ describe("prefetch when something is wrong", () => {
     await prefetch([...both, "acme/gadget"], { storage });
     const specs = ["acme/gadget", "acme/wheel"];
     const run = await prefetch([...both, ...specs], { storage });
-    const ended = outcomes(run.printed);
+    const ended = run.outcomes;
     const lost = ended.filter((one) => one.endsWith("evicted"));
     for (const one of lost)
       expect(run.stderr).toContain(one.replace("evicted", "made room for"));
@@ -188,12 +157,11 @@ describe("prefetch when something is wrong", () => {
     const storage = makeStorage({ ...config, storage: limited });
     const spec = ["--module", `${moduleHost}/acme/large/aws`];
     const alone = await prefetch(spec, { storage });
-    expect([alone.status, alone.printed.modules]).toMatchObject([
-      ...[0, [{ outcome: "fetched" }]],
-    ]);
+    const name = `${moduleHost}/acme/large/aws 1.0.0`;
+    expect([alone.status, ...alone.modules]).toEqual([0, `${name} fetched`]);
     const run = await prefetch([...linux, "acme/gadget", ...spec], { storage });
-    expect(run.printed.modules).toMatchObject([{ outcome: "evicted" }]);
-    expect(run.stderr).toContain("large/aws 1.0.0 made room for others.");
+    expect(run.modules).toEqual([`${name} evicted`]);
+    expect(run.stderr).toContain(`${name} made room for others.`);
     expect(run.stderr).toContain('raise "storage.maxSize"');
     expect(run.status).toBe(1);
   });
@@ -206,7 +174,7 @@ describe("prefetch when something is wrong", () => {
       ...linux,
       ...specs.map((one) => `acme/${one}`),
     ]);
-    expect(outcomes(run.printed)).toEqual([
+    expect(run.outcomes).toEqual([
       "gadget 1.2.3 linux_amd64 failed",
       "widget 2.0.0 linux_amd64 fetched",
     ]);
@@ -234,10 +202,8 @@ describe("prefetch when something is wrong", () => {
       /^Interrupted with \d of 3 packages not stored: run the same command again/m,
     );
     expect(first.stderr).not.toMatch(/^\s+at |^\{/m);
-    expect(first.printed.interrupted).toBe(true);
-    expect(outcomes(first.printed)).toContain(
-      "gadget 1.2.3 linux_amd64 interrupted",
-    );
+    expect(first.interrupted).toBe(true);
+    expect(first.outcomes).toContain("gadget 1.2.3 linux_amd64 interrupted");
     expect(first.status).toBe(130);
     expect(readdirSync(join(storage.directory, "staging"))).toEqual([]);
 
@@ -245,9 +211,7 @@ describe("prefetch when something is wrong", () => {
     registry.requests.clear();
     const second = await prefetch(args, { storage });
     expect(second.status).toBe(0);
-    const stored = outcomes(first.printed).filter((one) =>
-      one.endsWith("fetched"),
-    );
+    const stored = first.outcomes.filter((one) => one.endsWith("fetched"));
     // An archive may be in the store although the interruption came before its row.
     const asked = registry.requests.count("archive");
     expect(asked).toBeGreaterThan(0);

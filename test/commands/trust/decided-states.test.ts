@@ -98,7 +98,7 @@ async function prepare({ type, by, scope }: Row, minimumAge: number) {
   const sha256sums = createHash("sha256").update(document).digest("hex");
   const { trust } = mirror;
   return {
-    ...{ mirror, registry, clock },
+    mirror,
     /** What is printed: `STATE → STATE`. */
     decide: async (deed: Deed) => {
       const { text } = await (scope === undefined
@@ -162,16 +162,23 @@ describe.each([
   );
 });
 
-it("an approved content is urgent for itself alone: what is below it waits for its age", async () => {
-  const row = rows.find((one) => one.of === "the publisher's content");
-  if (row === undefined) throw new Error("it has a row");
-  const { mirror, registry, clock, decide } = await prepare(row, 9 * day);
-  const below = { content: "linux=d", by: K, signedAt: clock.now() };
-  registry.offer("1.0.9", below, row.type);
-  clock.pass(day);
-  await decide("approve");
-  expect(await mirror.index()).toBe("1.1.0 1.0.0");
-  expect(await mirror.version("1.0.9")).toBe("too-young");
+it("an approved content is urgent for itself alone: what first contact listed below it waits for its age", async () => {
+  const scene = await MirrorScene.prepare({ minimumAge: 9 * day });
+  const now = scene.clock.now();
+  const before = new Date(now.getTime() - 30 * day);
+  for (const [name, signedAt] of [
+    ["1.0.0", before],
+    ["1.0.1", now],
+    ["1.0.2", now],
+  ] as const)
+    scene.registry.offer(name, { content: "linux=a", by: K, signedAt });
+  const mirror = scene.start();
+  expect(await mirror.index()).toBe("1.0.0");
+  const provider = providerAddress(acme.hostname, acme.namespace, "thing");
+  const urgent = { provider, version: parseVersion("1.0.2") };
+  await decideContent(mirror, urgent, undefined, "approve");
+  expect(await mirror.index()).toBe("1.0.2 1.0.0");
+  expect(await mirror.version("1.0.1")).toBe("too-young");
 });
 
 it("the orders are all of them", () => {
