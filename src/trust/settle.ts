@@ -57,10 +57,15 @@ export function settle<E extends Evidence>(
   asked: ReleaseQuestion<E>,
 ): Settled<E> {
   const first = findFirst(asked);
-  const question = first === undefined ? asked : pin(asked, first);
-  const settled = widenPinned(question);
   const events: TrustEvent<E>[] = [];
-  if (first !== undefined) events.push({ kind: "pinned", evidence: first });
+  let question = asked;
+  if (first !== undefined) {
+    const { content, sha256sums, signedBy } = first;
+    const pinned = { content, sha256sums, signedBy, at: asked.age.now };
+    question = { ...asked, release: { ...asked.release, pinned } };
+    events.push({ kind: "pinned", evidence: first });
+  }
+  const settled = widenPinned(question);
   const kept = dropSettled(question);
   const evidence = kept.map((one) => {
     // By what was pinned before: evidence is no witness of platforms that it added.
@@ -138,15 +143,6 @@ function findFirst<E extends Evidence>(
       judgeKey(question, one).accepted &&
       (!enforcesAge || ageOf(question, [one], undefined).old),
   );
-}
-
-function pin<E extends Evidence>(
-  question: ReleaseQuestion<E>,
-  { content, sha256sums, signedBy }: Evidence,
-): ReleaseQuestion<E> {
-  const { release, age } = question;
-  const pinned = { content, sha256sums, signedBy, at: age.now };
-  return { ...question, release: { ...release, pinned } };
 }
 
 /** Platforms beside the pinned ones are added by acceptable evidence that agrees (docs/trust.md, rule 1). */
