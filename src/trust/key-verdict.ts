@@ -35,7 +35,7 @@ export interface KeyQuestion {
   readonly rules: KeyRules;
 }
 
-export type KeyVerdict =
+type KeyVerdict =
   | {
       readonly accepted: true;
       readonly because: Acceptance;

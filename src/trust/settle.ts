@@ -57,17 +57,23 @@ export function settle<E extends Evidence>(
   asked: ReleaseQuestion<E>,
 ): Settled<E> {
   const first = findFirst(asked);
-  const question = first === undefined ? asked : pin(asked, first);
-  const settled = widenPinned(question);
   const events: TrustEvent<E>[] = [];
-  if (first !== undefined) events.push({ kind: "pinned", evidence: first });
+  let question = asked;
+  if (first !== undefined) {
+    const { content, sha256sums, signedBy } = first;
+    const pinned = { content, sha256sums, signedBy, at: asked.age.now };
+    question = { ...asked, release: { ...asked.release, pinned } };
+    events.push({ kind: "pinned", evidence: first });
+  }
+  const settled = widenPinned(question);
   const kept = dropSettled(question);
   const evidence = kept.map((one) => {
     // By what was pinned before: evidence is no witness of platforms that it added.
-    const verdict = verdictOn(question, one);
-    if (verdict === undefined || verdict.noted === one.noted) return one;
-    events.push(verdict.event);
-    return { ...one, noted: verdict.noted };
+    const event = verdictOn(question, one);
+    const noted = event && notedBy(event);
+    if (event === undefined || noted === one.noted) return one;
+    events.push(event);
+    return { ...one, noted };
   });
   const newest = kept.at(-1);
   if (newest !== undefined && kept.length < question.release.evidence.length)
@@ -86,9 +92,11 @@ function findFirstSigner(question: ReleaseQuestion): string | undefined {
   const { name, namespace, release } = question;
   if (namespace.providerKeys.some(({ type }) => type === name.type))
     return undefined;
-  return release.evidence.findLast(
-    (one) => verdictOn(question, one)?.noted === "first-key",
-  )?.signedBy;
+  const signed = release.evidence.findLast((one) => {
+    const event = verdictOn(question, one);
+    return event && notedBy(event) === "first-key";
+  });
+  return signed?.signedBy;
 }
 
 /** Adds what an origin or a bundle offers now; an offer that is known comes last again. */
@@ -140,15 +148,6 @@ function findFirst<E extends Evidence>(
   );
 }
 
-function pin<E extends Evidence>(
-  question: ReleaseQuestion<E>,
-  { content, sha256sums, signedBy }: Evidence,
-): ReleaseQuestion<E> {
-  const { release, age } = question;
-  const pinned = { content, sha256sums, signedBy, at: age.now };
-  return { ...question, release: { ...release, pinned } };
-}
-
 /** Platforms beside the pinned ones are added by acceptable evidence that agrees (docs/trust.md, rule 1). */
 function widenPinned<E extends Evidence>(
   question: ReleaseQuestion<E>,
@@ -186,36 +185,27 @@ function dropSettled<E extends Evidence>(
   );
 }
 
-interface Verdict<E> {
-  readonly noted: Acceptance | CandidateReason | "signature";
-  readonly event: TrustEvent<E>;
-}
-
 /** Undefined where nothing is decided yet, and for evidence that never held. */
 function verdictOn<E extends Evidence>(
   question: ReleaseQuestion,
   evidence: E,
-): Verdict<E> | undefined {
-  if (!evidence.isGood)
-    return (
-      evidence.noted && {
-        noted: "signature",
-        event: { kind: "lost", evidence },
-      }
-    );
-  const accept = (because: Acceptance, alarms: boolean): Verdict<E> => ({
-    noted: because,
-    event: { kind: "accepted", evidence, because, alarms },
-  });
-  const refuse = (reason: CandidateReason): Verdict<E> => ({
-    noted: reason,
-    event: { kind: "candidate", evidence, reason },
-  });
+): TrustEvent<E> | undefined {
+  if (!evidence.isGood) return evidence.noted && { kind: "lost", evidence };
   const { pinned } = question.release;
   if (isApprovedContent(question, evidence) && isTaken(question, evidence))
-    return accept("approved", false);
+    return { kind: "accepted", evidence, because: "approved", alarms: false };
   const key = judgeKey(question, evidence);
-  if (!isInAgreement(pinned, evidence)) return refuse("other-content");
-  if (!key.accepted) return refuse(key.because);
-  return pinned && accept(key.because, key.alarms);
+  if (!isInAgreement(pinned, evidence))
+    return { kind: "candidate", evidence, reason: "other-content" };
+  if (!key.accepted)
+    return { kind: "candidate", evidence, reason: key.because };
+  if (pinned === undefined) return undefined;
+  const { because, alarms } = key;
+  return { kind: "accepted", evidence, because, alarms };
+}
+
+/** What is noted of evidence once people heard of it. */
+function notedBy(event: TrustEvent): Evidence["noted"] {
+  if (event.kind === "accepted") return event.because;
+  return event.kind === "candidate" ? event.reason : "signature";
 }

@@ -2,7 +2,7 @@ import type { Sha256 } from "../address/hash.ts";
 import { decideByAge, type AgeDecision, type AgeTerms } from "./age.ts";
 import { agrees, type Content } from "./content.ts";
 import { findKeyDecision, listApproved } from "./decisions.ts";
-import { judgeKey, type KeyQuestion, type KeyVerdict } from "./key-verdict.ts";
+import { judgeKey, type KeyQuestion } from "./key-verdict.ts";
 import {
   type CandidateReason,
   candidateReasons,
@@ -179,17 +179,11 @@ function explainRefusal<E extends Evidence>(
   const newest =
     candidates.findLast(({ isGood }) => isGood) ?? candidates.at(-1);
   if (newest === undefined) return { kind: "empty" };
-  const because = isInAgreement(pinned, newest)
-    ? whyRefused(newest, judgeKey(question, newest))
-    : "other-content";
+  const key = judgeKey(question, newest);
+  let because: Refused["because"] = "age";
+  if (!isInAgreement(pinned, newest)) because = "other-content";
+  else if (!newest.isGood) because = "signature";
+  else if (!key.accepted) because = key.because;
   const age = ageOf(question, [newest], undefined);
   return { kind: "refused", because, evidence: newest, age };
-}
-
-function whyRefused(
-  { isGood }: Evidence,
-  verdict: KeyVerdict,
-): Refused["because"] {
-  if (!isGood) return "signature";
-  return verdict.accepted ? "age" : verdict.because;
 }

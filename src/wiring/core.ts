@@ -323,25 +323,18 @@ export function wireCore(
   };
 }
 
-/** Milliseconds between two reports on the same record. */
+/** Milliseconds between two lines on the same record. */
 const quiet = 60_000;
 
-/** Reports a problem of a record once a minute, for any number of requests. */
 function wireRecords({ database, logger, alarms }: Telemetry): DatabaseRecords {
   const reported = new LRUCache<string, true>({ max: 1_000, ttl: quiet });
-  const isNews = (record: string) => {
-    const isKnown = reported.has(record);
-    if (!isKnown) reported.set(record, true);
-    return !isKnown;
-  };
   return new DatabaseRecords(database, {
-    onUnreadable: ({ file, problem, remedy }) => {
-      if (isNews(file))
-        alarms.raise("record-unreadable", { file, problem, remedy });
-    },
+    onUnreadable: ({ file, problem, remedy }) =>
+      alarms.raise("record-unreadable", { file, problem, remedy }),
     onPassedOver: (record, problem) => {
-      if (isNews(record))
-        logger.warn({ record, problem }, "a damaged record is passed over");
+      if (reported.has(record)) return;
+      reported.set(record, true);
+      logger.warn({ record, problem }, "a damaged record is passed over");
     },
   });
 }

@@ -102,18 +102,15 @@ describe("the ca of an origin", () => {
 describe("the token of an origin", () => {
   const fromFile = "origins: { a.example: { token: { file: token } } }";
 
-  it("is read from the environment", () => {
-    expect(
-      origin("{ token: { env: TOKEN } }", { TOKEN: "s3cret" })?.token,
-    ).toEqual({ secret: "s3cret", source: "env TOKEN" });
-  });
-
-  it("is read from a file, without the newline at its end", () => {
+  it("is read from the environment, or from a file without the newline at its end", () => {
     const folder = temporaryFolder();
     const path = writeInto(folder, "token", "s3cret\n");
-    expect(origin("{ token: { file: token } }", {}, folder)?.token).toEqual({
-      secret: "s3cret",
-      source: `file ${path}`,
+    const token = (from: string) =>
+      origin(`{ token: ${from} }`, { TOKEN: "s3cret" }, folder)?.token;
+    const secret = "s3cret";
+    expect(token("{ env: TOKEN }")).toEqual({ secret, source: "env TOKEN" });
+    expect(token("{ file: token }")).toEqual({
+      ...{ secret, source: `file ${path}` },
     });
   });
 
@@ -155,18 +152,15 @@ describe("the token of an origin", () => {
     ],
     ["{ env: SPACED }", "is empty, or has spaces"],
     ["{ file: none }", "which cannot be read (ENOENT)"],
+    ["{ file: empty }", "is empty, or has spaces"],
     ["{ evn: A }", 'unknown key "evn"'],
   ])("is refused as %s", (token, message) => {
     const yaml = `origins:\n  a.example: { token: ${token} }`;
-    const refused = refusal(yaml, { SPACED: "two words", A: "x" });
+    const folder = temporaryFolder();
+    writeInto(folder, "empty", "\n");
+    const refused = refusal(yaml, { SPACED: "two words", A: "x" }, folder);
     expect(refused).toContain("provender.yaml:2: ");
     expect(refused).toContain(message);
     expect(refused).not.toMatch(/two words|hunter2/);
-  });
-
-  it("is refused from an empty file", () => {
-    const folder = temporaryFolder();
-    writeInto(folder, "token", "\n");
-    expect(refusal(fromFile, {}, folder)).toContain("is empty, or has spaces");
   });
 });

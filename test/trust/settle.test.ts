@@ -466,74 +466,44 @@ describe("a revoked content", () => {
   );
 });
 
-const admitted = (id: string, with_: Partial<Evidence> = {}) =>
-  evidence({ id, noted: "known", ...with_ });
 const releaseOf = (known: readonly Evidence[]) => ({
   ...{ pinned: pinned("linux=a"), evidence: known },
   published: new Set<string>(),
 });
+const eight = (text: string) => Array<string>(8).fill(text).join("; ");
 
-/** As much evidence as is kept, filled up with what was admitted under another key. */
-const withOthers = (...first: readonly Evidence[]) => [
-  ...first,
-  ...Array.from({ length: 8 - first.length }, (_, index) =>
-    admitted(`other ${index}`, { signedBy: K2 }),
-  ),
-];
-const copies = (with_: Partial<Evidence> = {}) =>
-  Array.from({ length: 8 }, (_, index) => admitted(`copy ${index}`, with_));
-
-const firstPinned = admitted("first");
-const candidate = admitted("candidate", { noted: "unknown", signedBy: E });
-const again = admitted("again", { noted: "same-digests", signedBy: E });
-const counting = withOthers(firstPinned).slice(0, 6);
-const otherDocument = { sha256sums: "another", signedBy: K };
-
+/** What is kept, filled up to eight by what was admitted under another key; the place of what goes. */
 it.each([
-  ["a candidate", [...counting, candidate, admitted("last")], "candidate"],
+  ["a candidate", "K:known linux=a; 2:known linux=a; E:unknown linux=e", 2],
   [
     "the oldest that adds nothing, as another key over the same digests",
-    [...counting, again, candidate],
-    "again",
+    "K:known linux=a; 2:known linux=a; E:same-digests linux=a; E:unknown linux=e",
+    2,
   ],
-  ["else the oldest but that which pinned", withOthers(firstPinned), "other 0"],
-  ["the oldest of copies", copies(), "copy 0"],
-  ["the oldest of a stranger's", copies({ signedBy: E }), "copy 0"],
-  [
-    "another document",
-    withOthers(admitted("document", otherDocument)),
-    "document",
-  ],
-  ["another key's", withOthers(admitted("key", { signedBy: E })), "key"],
-])("where all evidence counts, the one that goes is %s", (_, known, goes) => {
+  ["else the oldest but that which pinned", "K:known linux=a", 1],
+  ["the oldest of copies", eight("K:known linux=a"), 0],
+  ["the oldest of a stranger's", eight("E:known linux=a"), 0],
+  ["another document", "K:known#another linux=a", 0],
+  ["another key's", "E:known linux=a", 0],
+])("where all evidence counts, the one that goes is %s", (_, text, goes) => {
+  const known = read(`${text}; ${eight("2:known linux=a")}`).slice(0, 8);
   const offered = evidence({ id: "new" });
-  const added = addEvidence(releaseOf(known), offered, () => true);
-  const kept = new Set(added.evidence.map(({ id }) => id));
-  expect(known.filter(({ id }) => !kept.has(id)).map(({ id }) => id)).toEqual([
-    ...[goes],
-  ]);
+  const { evidence: kept } = addEvidence(releaseOf(known), offered, () => true);
+  expect(known.findIndex((one) => !kept.includes(one))).toBe(goes);
+  expect(kept).toHaveLength(8);
 });
 
-it("the evidence of a release is at most eight; the oldest that does not count goes first", () => {
-  const many = Array.from({ length: 8 }, (_, index) =>
-    evidence({ id: `${index}`, signedBy: E }),
-  );
-  const release = { ...releaseOf(many), pinned: undefined };
+it("the oldest that does not count goes first", () => {
+  const known = read(eight("E linux=a"));
   const offered = evidence({ id: "new" });
-  const added = addEvidence(release, offered, ({ id }) => id === "0");
-  expect(added.evidence.map(({ id }) => id).join(" ")).toBe(
-    "0 2 3 4 5 6 7 new",
-  );
+  const isCounted = (one: Evidence) => one === known[0];
+  const { evidence: kept } = addEvidence(releaseOf(known), offered, isCounted);
+  expect(known.findIndex((one) => !kept.includes(one))).toBe(1);
 });
 
 it("a release has each evidence once, the last offered last, with what was noted of it", () => {
-  const noted = { ...evidence(), noted: "known" as const };
-  const known = {
-    ...releaseOf([noted, ...read("E linux=e")]),
-    pinned: undefined,
-  };
-  const added = addEvidence(known, evidence(), () => true);
-  expect(added.evidence.map(({ noted: one }) => one)).toEqual([
-    ...[undefined, "known"],
-  ]);
+  const release = releaseOf(read("K:known linux=a; E linux=e"));
+  const [offered = evidence()] = read("K linux=a");
+  const { evidence: kept } = addEvidence(release, offered, () => true);
+  expect(kept).toEqual(read("E linux=e; K:known linux=a"));
 });

@@ -142,12 +142,12 @@ export const mutants: readonly Mutant[] = [
     ],
 
     "people hear of each verdict": [
-      "events.push(verdict.event);",
+      "events.push(event);",
       `events.push({ kind: "healed", evidence: one });`,
     ],
     "the first signer becomes the provider's own": [
-      `?.noted === "first-key"`,
-      `?.noted === "not-pinned"`,
+      `notedBy(event) === "first-key"`,
+      `notedBy(event) === "not-pinned"`,
     ],
   }),
   ...plant("standing.ts", {
