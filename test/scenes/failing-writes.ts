@@ -20,7 +20,7 @@ class Killed extends Error {}
 
 /** Durable writes of one process, to its records and its audit log, in their order. */
 export class Writes {
-  /** Such as `trust/contacts/…`, `audit first-seen`, and `commit` behind those of one transaction. */
+  /** Such as `first_contacts/…`, `audit first-seen`, and `commit` behind those of one transaction. */
   readonly names: string[] = [];
   #isDead = false;
   #chosen: ((name: string) => Fate | undefined) | undefined;
@@ -51,13 +51,10 @@ export class Writes {
     return { reached: reached.promise, free: () => freed.resolve() };
   }
 
-  /** What a write has to wait for. */
-  heldBy(name: string): Promise<void> | undefined {
-    return this.#held?.(name);
-  }
-
-  /** Called where a write is about to happen. */
-  begin(name: string): Fate | undefined {
+  /** Called where a write is about to happen; returns what is called once it has. */
+  begin(name: string): () => void {
+    const until = this.#held?.(name);
+    if (until !== undefined) throw new Waiting(until);
     this.expectAlive();
     const fate = this.#chosen?.(name);
     if (fate === "fails") {
@@ -65,19 +62,13 @@ export class Writes {
       const refused = new Error(`${code}: as the test says, write '/x'`);
       throw Object.assign(refused, { code, syscall: "write" });
     }
-    if (fate === "dies before") this.#die();
+    this.#isDead = fate === "dies before";
+    this.expectAlive();
     this.names.push(name);
-    return fate;
-  }
-
-  /** Called once it has happened. */
-  end(fate: Fate | undefined): void {
-    if (fate === "dies after") this.#die();
-  }
-
-  #die(): never {
-    this.#isDead = true;
-    throw new Killed("the process was killed");
+    return () => {
+      this.#isDead ||= fate === "dies after";
+      this.expectAlive();
+    };
   }
 }
 
@@ -114,17 +105,17 @@ export class FailingRecords extends DatabaseRecords {
   override async transact<T>(work: () => Promise<T>): Promise<T> {
     this.#writes.expectAlive();
     if (this.#names.getStore() !== undefined) return super.transact(work);
-    let fate: Fate | undefined;
+    let end: () => void = () => undefined;
     const whole = async () => {
       const names: string[] = [];
       const result = await this.#names.run(names, work);
-      if (names.length > 0) fate = this.#writes.begin("commit");
+      if (names.length > 0) end = this.#writes.begin("commit");
       return result;
     };
     for (;;)
       try {
         const result = await this.#turns.run("", () => super.transact(whole));
-        this.#writes.end(fate);
+        end();
         return result;
       } catch (error) {
         if (!(error instanceof Waiting)) throw error;
@@ -134,10 +125,8 @@ export class FailingRecords extends DatabaseRecords {
 
   /** Called before each write of a transaction. */
   note(name: string): void {
-    const until = this.#writes.heldBy(name);
-    if (until !== undefined) throw new Waiting(until);
     this.#names.getStore()?.push(name);
-    this.#writes.end(this.#writes.begin(name));
+    this.#writes.begin(name)();
   }
 
   override async read<T>(
