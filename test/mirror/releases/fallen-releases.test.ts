@@ -76,6 +76,14 @@ it("a release is served on while its registry offers one that does not verify, w
   expect(await mirror.candidates()).toEqual([]);
 });
 
+it("a release gains the platforms that its registry adds, and keeps those that it lists no longer", async () => {
+  const { scene, ask } = await serve({ content: "linux=a", by: K });
+  const both = "darwin=b linux=a";
+  expect(await ask({ content: "linux=a darwin=b" })).toBe(both);
+  expect(await ask({ content: "darwin=b" })).toBe(both);
+  expect(await ask({ content: "darwin=b" }, scene.start())).toBe(both);
+});
+
 it("a release whose key its owner revokes is out of service, with other keys or without its registry, until that is taken back", async () => {
   const { scene, registry, mirror, ask } = await serve(
     { content: "linux=a", by: owner },
