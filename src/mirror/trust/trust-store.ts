@@ -358,7 +358,7 @@ function nameOf({ hostname, namespace }: Namespace): string {
   return `${hostname}/${namespace}`;
 }
 
-export function namespaceKey({ hostname, namespace }: Namespace): RecordKey {
+function namespaceKey({ hostname, namespace }: Namespace): RecordKey {
   return ["namespaces", hostname, namespace];
 }
 

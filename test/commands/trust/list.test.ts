@@ -5,7 +5,6 @@ import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
 import { addCandidate } from "../../../src/trust/candidates.ts";
 import { runHere } from "../../running-here.ts";
 import { requestsFor, runCommand } from "../../scenes/provider-requests.ts";
-import { meet } from "../../scenes/trust-records.ts";
 import { TrustScene } from "../../scenes/trust-scene.ts";
 import { damageRecord, makeLayout, openRecords } from "../../store/stores.ts";
 import { expectDocument } from "../documents.ts";
@@ -32,7 +31,8 @@ async function prepareStore() {
       versions: new Set(["1.0.0"]),
       published: new Set(["K"]),
     };
-    await meet(entry, contact, type);
+    const nothing = () => Promise.resolve();
+    await entry.createContact(type, contact, (trust) => trust, nothing);
     if (namespace === "unreleased") continue;
     const key = ["releases", hostname, namespace, type, "1.0.0"] as const;
     await records.swap(key, 0, {});
