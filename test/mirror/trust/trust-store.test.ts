@@ -48,7 +48,7 @@ const meet = (entry: TrustEntry, made: FirstContact) =>
     "thing",
     made,
     (trust) => trust,
-    async () => {},
+    () => Promise.resolve(),
   );
 
 /** Trust records of a store of its own. */
