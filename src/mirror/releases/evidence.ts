@@ -139,17 +139,16 @@ export async function judgeEvidence(
   const subject = checksumsSubject(address);
   const { release } = subject;
   const { document, signature, keys, profile, verifiedAt: now } = proof;
-  const decide = () => {
-    if (proof.exemption !== undefined)
-      return acceptUnsignedChecksums(subject, document, proof.exemption);
-    if (signature === undefined)
-      throw failure("signature-missing", release, "signature");
-    const claim = { subject, document, signature, keys, profile, now };
-    return verifySignedChecksums(claim, (question) =>
-      judge.decide(release, question),
+  let checksums: SignedChecksums;
+  if (proof.exemption !== undefined)
+    checksums = acceptUnsignedChecksums(subject, document, proof.exemption);
+  else if (signature === undefined)
+    throw failure("signature-missing", release, "signature");
+  else
+    checksums = await verifySignedChecksums(
+      { subject, document, signature, keys, profile, now },
+      (question) => judge.decide(release, question),
     );
-  };
-  const checksums = await decide();
   const packages = bindPackages(address, checksums.sha256ByFilename);
   if (packages.size > mostPlatforms) {
     const problem = `expected at most ${mostPlatforms} platforms, got ${packages.size}`;

@@ -9,8 +9,6 @@ import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
 import { noteContact } from "../../trust/first-contact.ts";
 import type { FirstContact } from "../../trust/state.ts";
 import type { Clock } from "../cache/clock.ts";
-import type { KnownRelease } from "../releases/known-release.ts";
-import type { VersionList } from "../versions/version-list.ts";
 import { keyRulesOf, type AdmissionRules } from "../trust/admission-rules.ts";
 import {
   requestVersions,
@@ -83,15 +81,18 @@ export class FirstContacts {
     try {
       const { value: list } = await catalog.listVersions(request);
       if (list.versions.size === 0) throw failure("not-found", name);
-      const newest = await this.#findNewest(request, list, wanted);
-      const { trust } = newest.known;
+      // A version that was delisted before exists no longer.
+      const listed = [...list.versions.values()]
+        .filter((entry) => entry.listed)
+        .map(({ version }) => version);
+      const newest = await this.#findNewest(request, listed, wanted);
       const contact = await writeContact(events, request, {
         id: randomUUID(),
         at: clock.now(),
         by: "list",
-        versions: new Set(listedIn(list)),
-        published: trust.published,
-        key: trust.evidence.at(-1)?.signedBy,
+        versions: new Set(listed),
+        published: newest.published,
+        key: newest.evidence.at(-1)?.signedBy,
         newest: newest.version,
       });
       for (const [version, code] of newest.skipped)
@@ -107,20 +108,15 @@ export class FirstContacts {
   /** A refusal, or a document that is gone, goes on to the next release; so does a failure, after one more try. */
   async #findNewest(
     request: ProviderRequest,
-    list: VersionList,
+    listed: readonly Version[],
     wanted: ReleaseRequest | undefined,
-  ): Promise<{
-    readonly version: Version;
-    readonly known: KnownRelease;
-    /** Newer ones that could not be had, with the code of their refusal. */
-    readonly skipped: ReadonlyMap<Version, string>;
-  }> {
+  ) {
     const { catalog } = this.#parts;
     const errors: ProvenderError[] = [];
+    /** Newer ones that could not be had, with the code of their refusal. */
     const skipped = new Map<Version, string>();
     let failures = 0;
-    const versions = orderCandidates(listedIn(list));
-    const { allowed } = requestVersions(request, versions);
+    const { allowed } = requestVersions(request, orderCandidates(listed));
     const candidates = allowed.slice(0, mostTried);
     if (allowed.length > mostTried && wanted !== undefined)
       candidates.push(wanted);
@@ -132,7 +128,7 @@ export class FirstContacts {
           saysNothing(error) ? find() : Promise.reject(error as Error),
         );
         const fault = value.trust.evidence.at(-1)?.fault;
-        if (fault === undefined) return { version, known: value, skipped };
+        if (fault === undefined) return { version, ...value.trust, skipped };
         errors.push(fault);
       } catch (error) {
         if (!(error instanceof ProvenderError)) throw error;
@@ -174,12 +170,6 @@ export async function writeContact(
     },
     () => events.noteContact(provider, contact, alarms),
   );
-}
-
-/** A version that was delisted before exists no longer. */
-function listedIn({ versions }: VersionList): readonly Version[] {
-  const listed = [...versions.values()].filter((entry) => entry.listed);
-  return listed.map(({ version }) => version);
 }
 
 /** Releases before prereleases, newest first. */

@@ -111,12 +111,9 @@ export class TrustEvents {
 
   async #noteAccepted(
     address: ReleaseAddress,
-    {
-      evidence,
-      because,
-      alarms,
-    }: TrustEvent<Told> & { readonly kind: "accepted" },
+    event: TrustEvent<Told> & { readonly kind: "accepted" },
   ): Promise<void> {
+    const { evidence, because, alarms } = event;
     const { signedBy: fingerprint = "none", sha256sums, noted } = evidence;
     // An approved content is a candidate again when its approval is revoked.
     const { provider, version } = address;
@@ -124,11 +121,12 @@ export class TrustEvents {
       await this.#store.changeCandidates(provider, (candidates) =>
         dropCandidates(candidates, version, sha256sums),
       );
-    const event = because === "approved" ? "replaced" : "new-key";
-    const entry = { event, verdict: "accepted" } as const;
+    const name = because === "approved" ? "replaced" : "new-key";
+    const entry = { event: name, verdict: "accepted" } as const;
     if (!silent.has(because) || alarms)
       await this.#record(address, evidence, {
-        ...{ ...entry, rule: `trust: ${because}` },
+        ...entry,
+        rule: `trust: ${because}`,
       });
     if (alarms)
       this.#raise("key-new", { ...factsOf(address), fingerprint, because });

@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import * as z from "zod";
 import type { Hostname } from "../../address/hostname.ts";
+import type { ProviderAddress } from "../../address/provider-address.ts";
 import { type Failure, isFailure } from "../../errors/index.ts";
 import { asStoreFull } from "../../store/file-failure.ts";
 import type { RecordKey } from "../../store/records/record-tables.ts";
@@ -21,12 +22,7 @@ export interface Namespace {
   readonly namespace: string;
 }
 
-/** A provider, or a module with NAME/SYSTEM as its type, as records name it. */
-interface ProviderName extends Namespace {
-  readonly type: string;
-}
-
-/** Candidates of one provider or module. */
+/** Candidates of one provider, or of a module with NAME/SYSTEM as its type. */
 export interface ProviderCandidates extends Candidates {
   readonly type: string;
 }
@@ -106,14 +102,14 @@ export class TrustStore {
     this.#records.whenCommitted(then);
   }
 
-  async readCandidates(provider: ProviderName): Promise<Candidates> {
+  async readCandidates(provider: ProviderAddress): Promise<Candidates> {
     const key = keyIn("candidates", provider);
     return (await this.#records.read(key, readCandidates)) ?? noCandidates;
   }
 
   /** Changes the candidates of a provider or module. Durable on return. */
   async changeCandidates(
-    provider: ProviderName,
+    provider: ProviderAddress,
     change: (candidates: Candidates) => Candidates,
   ): Promise<void> {
     const key = keyIn("candidates", provider);
@@ -362,13 +358,13 @@ function nameOf({ hostname, namespace }: Namespace): string {
   return `${hostname}/${namespace}`;
 }
 
-export function namespaceKey({ hostname, namespace }: Namespace): RecordKey {
+function namespaceKey({ hostname, namespace }: Namespace): RecordKey {
   return ["namespaces", hostname, namespace];
 }
 
 function keyIn(
   table: "first_contacts" | "candidates",
-  { hostname, namespace, type }: ProviderName,
+  { hostname, namespace, type }: ProviderAddress,
 ): RecordKey {
   return [table, hostname, namespace, type];
 }

@@ -6,6 +6,7 @@ import {
   MirrorScene,
   type SceneSettings,
 } from "../../scenes/mirror-in-process.ts";
+import { sha256Of } from "../../scenes/test-registry.ts";
 
 type Offered = Parameters<MirrorScene["registry"]["offer"]>[1];
 
@@ -74,6 +75,20 @@ it("a release is served on while its registry offers one that does not verify, w
   expect(await ask({ content: "linux=f", keys: [] })).toBe("linux=a");
   expect(told()).toHaveLength(2);
   expect(await mirror.candidates()).toEqual([]);
+});
+
+it("a release gains the platforms that its registry adds, and keeps those that it lists no longer", async () => {
+  const { scene, ask } = await serve({ content: "linux=a", by: K });
+  const both = "darwin=b linux=a";
+  expect(await ask({ content: "linux=a darwin=b" })).toBe(both);
+  expect(await ask({ content: "darwin=b" })).toBe(both);
+  expect(await ask({ content: "darwin=b" }, scene.start())).toBe(both);
+});
+
+it("a platform that is signed and that its registry does not list is not served", async () => {
+  const more = `${sha256Of("b")}  terraform-provider-thing_1.0.0_darwin_amd64.zip\n`;
+  const { ask } = await serve({ content: "linux=a", by: K, more });
+  expect(await ask({ content: "linux=a" })).toBe("linux=a");
 });
 
 it("a release whose key its owner revokes is out of service, with other keys or without its registry, until that is taken back", async () => {

@@ -6,13 +6,13 @@ import { parsePolicy } from "../../../src/trust/policy.ts";
 import type { Signer } from "../../fakes/signing.ts";
 import type { Fate } from "../../scenes/failing-writes.ts";
 import {
+  acme,
   freshness,
   makeSigners,
   MirrorScene,
   type MirrorInProcess,
   type SceneSettings,
 } from "../../scenes/mirror-in-process.ts";
-import { place } from "../../scenes/trust-records.ts";
 import { unreachable } from "../../scenes/test-registry.ts";
 
 const { K, L, E } = await makeSigners();
@@ -183,7 +183,7 @@ describe("once a provider was met, a back-dated release of another key is refuse
     expect(await mirror.version("9.0.0")).toBe("key-refused: unknown");
     expect(await mirror.index()).not.toContain("9.0.0");
   };
-  const [, hostname = "", namespace = "", type = ""] = place.release();
+  const { hostname, namespace, type } = acme;
   const versions = ["version_lists", hostname, namespace, type] as const;
   const month = 30 * 86_400_000;
 
@@ -203,7 +203,8 @@ describe("once a provider was met, a back-dated release of another key is refuse
       "after the list and every release were lost",
       async (_, { records }) => {
         await records.remove(versions);
-        await records.remove(place.release());
+        const of = [hostname, namespace, type, "1.0.0"] as const;
+        await records.remove(["releases", ...of]);
       },
     ],
     [

@@ -58,6 +58,15 @@ it.each([
   );
 });
 
+it("the keys of the configuration exclude no module", () => {
+  const own = { type: "net/aws", list: [candidate()], dropped: 0 };
+  const known = { namespace: { hostname, namespace }, trust };
+  const rules = rulesOf({ newKeys: "refuse" });
+  expect(listPending({ ...known, candidates: [own] }, rules)).toMatchObject([
+    { setting: undefined, command: command.replace("net@", "net/aws@") },
+  ]);
+});
+
 it.each([
   [{}, "key S, not known"],
   [{ fingerprint: undefined }, "unsigned"],

@@ -1,7 +1,10 @@
 import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { findUndone } from "../../../src/mirror/trust/undone-decisions.ts";
+import { decide } from "../../../src/trust/decisions.ts";
 import { awaitMessage } from "../../scenes/log-lines.ts";
+import { acme, MirrorScene } from "../../scenes/mirror-in-process.ts";
 import { runCommand } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 import { scratch } from "../../running-mirror.ts";
@@ -101,6 +104,26 @@ it("approvals of contents are told likewise, and approvals that were taken back"
       repeat: `provender trust forget ${subject} ${digest}`,
     },
   ]);
+});
+
+it("a decision that is later than the log's last one was not taken back: another replica made it, or a crash took its line", async () => {
+  const own = await MirrorScene.prepare();
+  const { trust, notebook } = own.start();
+  const provider = "registry.terraform.io/acme/thing";
+  const said = { event: "approved", verdict: "accepted" } as const;
+  const line = { ...said, provider, fingerprint: "K" };
+  await notebook.audit.record(line, { durable: true });
+  const undone = async (at: string) => {
+    const key = { fingerprint: "K", type: "thing", version: null, at };
+    await trust.decide(acme, (decisions) =>
+      decide(decisions, { ...key, decision: "revoked" }),
+    );
+    return findUndone(own.layout.decisions, trust);
+  };
+  const repeat = `provender trust approve --key K --for ${provider}`;
+  const earlier = await undone("2020-01-01T00:00:00.000Z");
+  expect(earlier).toMatchObject([{ decision: "approved", repeat }]);
+  expect(await undone("2999-01-01T00:00:00.000Z")).toEqual([]);
 });
 
 it("a log of decisions that is not there tells nothing", async () => {

@@ -168,6 +168,21 @@ it("under newKeys: accept a new key is taken, with one alarm for each release", 
   expect(mirror.alarmed().toSorted()).toEqual(alarms);
 });
 
+it("a version of first contact that nobody asked for is left out once its key is revoked", async () => {
+  const { scene, registry, clock } = await prepareUnasked(K);
+  registry.offer("0.9.0", { content: "linux=a", by: E }, "other");
+  registry.offer("1.0.0", { content: "linux=a", by: K }, "other");
+  const mirror = scene.start();
+  expect(await mirror.index("other")).toBe("1.0.0 0.9.0");
+  const { fingerprint } = E;
+  const at = clock.now().toISOString();
+  const key = { fingerprint, type: null, version: null, at } as const;
+  await mirror.trust.decide(acme, (decisions) =>
+    decide(decisions, { ...key, decision: "revoked" }),
+  );
+  expect(await mirror.index("other")).toBe("1.0.0");
+});
+
 it.each(["unknown", "revoked", "revoked-content"] as const)(
   "a version that is held back as %s is told once, with a command only where no decision is against it",
   async (reason) => {

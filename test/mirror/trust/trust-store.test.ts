@@ -1,32 +1,39 @@
 import { describe, expect, it } from "vitest";
+import { ProviderChanges } from "../../../src/mirror/cache/provider-changes.ts";
+import {
+  TrustEntry,
+  TrustStore,
+} from "../../../src/mirror/trust/trust-store.ts";
 import {
   addCandidate,
   dropCandidates,
   noCandidates,
 } from "../../../src/trust/candidates.ts";
 import { learnProviderKey } from "../../../src/trust/first-contact.ts";
+import type { Decisions } from "../../../src/trust/decisions.ts";
 import {
+  type FirstContact,
   type NamespaceTrust,
   emptyNamespace,
 } from "../../../src/trust/state.ts";
 import { failing } from "../../scenes/failing.ts";
 import { address } from "../../scenes/release-sketches.ts";
-import {
-  acme,
-  asItIs,
-  meet,
-  place,
-  prepareTrust,
-  revokeK,
-} from "../../scenes/trust-records.ts";
-import { prepareMet } from "../../scenes/mirror-in-process.ts";
-import { makeSigners } from "../../scenes/mirror-in-process.ts";
-import { contact, E, K } from "../../trust/releases.ts";
+import { FailingRecords, Writes } from "../../scenes/failing-writes.ts";
+import { makeSigners, prepareMet } from "../../scenes/mirror-in-process.ts";
+import { makeLayout } from "../../store/stores.ts";
+import { contact, E, K, keyDecision } from "../../trust/releases.ts";
 
 const { provider } = address;
+const { hostname, namespace } = provider;
+const acme = { hostname, namespace };
+const asItIs = (body: unknown) => body;
 const candidate = (sha256sums: string) => ({
   ...{ version: "2.0.0", sha256sums, fingerprint: E },
   ...{ reason: "unknown" as const, since: "2026-01-01T00:00:00.000Z" },
+});
+const revokeK = ({ contents }: Decisions): Decisions => ({
+  keys: [keyDecision(K, "revoked", { type: null })],
+  contents,
 });
 const revoke = (namespace: NamespaceTrust) => ({
   ...namespace,
@@ -34,15 +41,38 @@ const revoke = (namespace: NamespaceTrust) => ({
 });
 const learn = (type: string) => (namespace: NamespaceTrust) =>
   learnProviderKey(namespace, { type, version: "1.0.0" }, K);
+/** Writes a first contact alone. */
+const meet = (entry: TrustEntry, made: FirstContact) =>
+  entry.createContact(
+    "thing",
+    made,
+    (trust) => trust,
+    () => Promise.resolve(),
+  );
+
+/** Trust records of a store of its own. */
+async function prepareTrust() {
+  const layout = await makeLayout();
+  const writes = new Writes();
+  const records = new FailingRecords(layout, writes);
+  return {
+    writes,
+    /** An entry as another process has it. */
+    open: (of = records) => new TrustEntry(of, acme, new ProviderChanges(of)),
+    /** The records as the next process has them. */
+    reopen: () => new FailingRecords(layout, new Writes()),
+    openStore: () => new TrustStore(records, new ProviderChanges(records)),
+  };
+}
 
 describe("the trust of a namespace", () => {
   it("is empty at first, and asking writes nothing", async () => {
-    const { open, records } = await prepareTrust();
+    const { open, writes } = await prepareTrust();
     const entry = open();
     expect(() => entry.trust).toThrow("renew was not awaited");
     expect(await entry.renew()).toEqual(emptyNamespace);
     expect(await entry.findContact("thing")).toBeUndefined();
-    expect(await records.read(place.namespace, asItIs)).toBeUndefined();
+    expect(writes.names).toEqual([]);
   });
 
   it("keeps what two processes change at once, and has at once what its own does", async () => {
@@ -157,9 +187,8 @@ it.each(["namespaces", "first_contacts"] as const)(
   "a provider of which a record cannot be read is refused, and nothing is written in its place (%s)",
   async (table) => {
     const { scene, mirror } = await prepareMet((await makeSigners()).K);
-    const { hostname, namespace, type } = provider;
     const key = [table, hostname, namespace] as const;
-    const record = table === "namespaces" ? key : ([...key, type] as const);
+    const record = table === "namespaces" ? key : ([...key, "thing"] as const);
     const damaged = () => ({ "not as": "it was" });
     await mirror.records.change(record, asItIs, damaged);
     const [later, offline] = [scene.start(), scene.start({ offline: true })];
