@@ -1,6 +1,10 @@
 import { hash } from "node:crypto";
 import { formatArchiveName } from "../../src/address/archive-name.ts";
-import { parsePlatform, type Platform } from "../../src/address/platform.ts";
+import {
+  formatPlatform,
+  parsePlatform,
+  type Platform,
+} from "../../src/address/platform.ts";
 import type { ProviderAddress } from "../../src/address/provider-address.ts";
 import { parseVersion, type Version } from "../../src/address/version.ts";
 import { parseSha256, type Sha256 } from "../../src/address/hash.ts";
@@ -117,21 +121,23 @@ export class TestRegistry implements ProviderOrigin {
   async findPackage(
     provider: ProviderAddress,
     version: Version,
-    platform: Platform,
+    platforms?: readonly Platform[],
   ): Promise<OriginPackage> {
     const name = `${provider.type} ${version}`;
     await this.#answer(`release ${name}`);
     const offered = this.#offers.get(name);
     if (offered === undefined) throw failure("not-found", name);
     const pairs = readContent(offered.content);
-    const letter = new Map(pairs).get(`${platform.os}_${platform.arch}`);
-    if (letter === undefined) throw failure("not-found", name);
+    const asked = platforms?.map(formatPlatform) ?? pairs.map(([one]) => one);
+    const [found] = pairs.filter(([one]) => asked.includes(one));
+    if (found === undefined) throw failure("not-found", name);
+    const [platform, letter] = found;
     const { by, keys = by === undefined ? [] : [by.armoredPublicKey] } =
       offered;
     const url = new URL(`${name}/SHA256SUMS`, base);
     const shasum = sha256Of(letter);
     return {
-      filename: formatArchiveName(provider, version, platform),
+      filename: formatArchiveName(provider, version, parsePlatform(platform)),
       downloadUrl: new URL(letter, base),
       shasum,
       places: new Map(
@@ -142,15 +148,6 @@ export class TestRegistry implements ProviderOrigin {
       keyLabels: keys.map(() => ({})),
       protocols: ["5.0"],
     };
-  }
-
-  findAnyPackage(
-    provider: ProviderAddress,
-    version: Version,
-  ): Promise<OriginPackage> {
-    const offered = this.#offers.get(`${provider.type} ${version}`);
-    const [[first] = ["linux_amd64"]] = readContent(offered?.content ?? "");
-    return this.findPackage(provider, version, parsePlatform(first));
   }
 
   async fetchChecksums(

@@ -456,7 +456,9 @@ async function openPackage(
     if (!mayHaveMoved) throw error;
     failure = error;
   }
-  const found = await registry.findPackage(provider, version, platform, signal);
+  const found = await registry.findPackage(
+    ...([provider, version, [platform], signal] as const),
+  );
   verifyRegistryDigest(filename, sha256, found.shasum);
   if (found.downloadUrl.href === place) throw failure;
   return open(found.downloadUrl);

@@ -121,26 +121,10 @@ export class FolderProviders implements ProviderOrigin {
     return { versions, warnings: [] };
   }
 
-  findPackage(
+  async findPackage(
     provider: ProviderAddress,
     version: Version,
-    platform: Platform,
-  ): Promise<OriginPackage> {
-    return this.#find(provider, version, formatPlatform(platform));
-  }
-
-  findAnyPackage(
-    provider: ProviderAddress,
-    version: Version,
-  ): Promise<OriginPackage> {
-    return this.#find(provider, version);
-  }
-
-  /** Without a platform, the package of any. */
-  async #find(
-    provider: ProviderAddress,
-    version: Version,
-    platform?: string,
+    platforms: readonly Platform[] | undefined,
   ): Promise<OriginPackage> {
     const { folder, limits } = this.#parts;
     const { namespace, type } = provider;
@@ -148,10 +132,10 @@ export class FolderProviders implements ProviderOrigin {
     const name = `${formatProviderAddress(provider)} ${version}`;
     if (release === undefined) throw failure("not-found", name);
     const { checksums, signature, protocols, packages } = release;
-    const [any] = packages.values();
-    const found = platform === undefined ? any : packages.get(platform);
+    const names = platforms?.map(formatPlatform) ?? [...packages.keys()];
+    const [found] = names.flatMap((one) => packages.get(one) ?? []);
     if (found === undefined)
-      throw failure("not-found", `${name} for ${platform}`);
+      throw failure("not-found", `${name} for ${names.join()}`);
     const urlOf = (file: string) =>
       folder.urlOf([namespace, type, version, file]);
     const signingKeys = await readNamespaceKeys(folder, namespace, limits);

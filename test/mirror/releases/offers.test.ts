@@ -42,7 +42,7 @@ async function ask(offered: Offered) {
   const registry = new TestRegistry();
   registry.offer("1.0.0", offered);
   const { provider, version } = address;
-  const found = await registry.findAnyPackage(provider, version);
+  const found = await registry.findPackage(provider, version);
   const fetched = await registry.fetchChecksums(found, signal, provider);
   return {
     found,

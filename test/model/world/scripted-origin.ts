@@ -55,14 +55,18 @@ export class ScriptedOrigin implements ProviderOrigin {
   async findPackage(
     address: ProviderAddress,
     version: Version,
-    platform: Platform,
+    platforms: readonly Platform[] | undefined,
   ): Promise<OriginPackage> {
     await this.#life.wait(slowest);
     const { type } = address;
     this.#expect("release", type, version);
     const offer = this.#registry.findOffer({ type, version });
-    const sha256 = offer?.signed.digests[formatPlatform(platform)];
-    if (offer === undefined || sha256 === undefined)
+    const digests = Object.entries(offer?.signed.digests ?? {});
+    const asked = platforms?.map(formatPlatform) ?? digests.map(([one]) => one);
+    const [[name, sha256] = []] = digests.filter(([one]) =>
+      asked.includes(one),
+    );
+    if (offer === undefined || name === undefined || sha256 === undefined)
       throw failure("not-found", `${type} ${version}`);
     const { signed, blocks } = offer;
     const { sha256sums, signer, signedAt, signature } = signed;
@@ -71,7 +75,7 @@ export class ScriptedOrigin implements ProviderOrigin {
     const shasum = sha256 as Sha256;
     const downloadUrl = new URL(shasum, base);
     return {
-      filename: formatArchiveName(address, version, platform),
+      filename: formatArchiveName(address, version, parsePlatform(name)),
       ...{ downloadUrl, shasum, places: new Map([[shasum, downloadUrl]]) },
       checksums: {
         url,
@@ -81,16 +85,6 @@ export class ScriptedOrigin implements ProviderOrigin {
       keyLabels: blocks.map(() => ({})),
       protocols: ["5.0"],
     };
-  }
-
-  async findAnyPackage(
-    address: ProviderAddress,
-    version: Version,
-  ): Promise<OriginPackage> {
-    const { type } = address;
-    const offer = this.#registry.findOffer({ type, version });
-    const [platform = "linux_amd64"] = Object.keys(offer?.signed.digests ?? {});
-    return this.findPackage(address, version, parsePlatform(platform));
   }
 
   /** Answers with the document that the look-up named, even if the offer has changed. */
