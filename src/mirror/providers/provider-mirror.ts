@@ -439,7 +439,7 @@ async function openPackage(
   const { registry } = request.origin;
   const { provider, version } = request.address;
   const place = release.places.get(formatPlatform(platform));
-  const open = (url: URL) => registry.openArchive({ downloadUrl: url }, signal);
+  const open = (url: URL) => registry.openArchive(url, signal);
   let failure: unknown;
   try {
     if (place !== undefined) return await open(new URL(place));

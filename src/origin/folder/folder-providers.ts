@@ -159,23 +159,22 @@ export class FolderProviders implements ProviderOrigin {
 
   async fetchChecksums({ checksums }: OriginPackage): Promise<OriginChecksums> {
     const { url, signatureUrl } = checksums;
-    const { limits } = this.#parts;
+    const { folder, limits } = this.#parts;
+    const read = async (from: URL, most: number) => {
+      const bytes = await folder.read(folder.partsOf(from), most);
+      if (bytes === undefined) throw failure("not-found", from.href);
+      return bytes;
+    };
     return {
-      document: await this.#readUrl(url, limits.checksums),
-      signature:
-        signatureUrl && (await this.#readUrl(signatureUrl, limits.signature)),
+      document: await read(url, limits.checksums),
+      signature: signatureUrl && (await read(signatureUrl, limits.signature)),
     };
   }
 
-  async openArchive(
-    { downloadUrl }: Pick<OriginPackage, "downloadUrl">,
-    signal: AbortSignal,
-  ): Promise<OriginArchive> {
+  async openArchive(url: URL, signal: AbortSignal): Promise<OriginArchive> {
     const { folder, limits } = this.#parts;
-    const parts = folder.partsOf(downloadUrl);
-    const archive = await folder.archive(parts, limits.archive, signal);
-    if (archive === undefined)
-      throw failure("not-found", folder.urlOf(parts).href);
+    const archive = await folder.archive(url, limits.archive, signal);
+    if (archive === undefined) throw failure("not-found", url.href);
     return archive;
   }
 
@@ -238,15 +237,6 @@ export class FolderProviders implements ProviderOrigin {
       if (!isFailure(error, "origin-answer")) throw error;
       return unfit(`${error.url}: ${error.reason}`);
     }
-  }
-
-  async #readUrl(url: URL, most: number): Promise<Uint8Array> {
-    const { folder } = this.#parts;
-    const parts = folder.partsOf(url);
-    const bytes = await folder.read(parts, most);
-    if (bytes === undefined)
-      throw failure("not-found", folder.urlOf(parts).href);
-    return bytes;
   }
 }
 

@@ -36,8 +36,6 @@ export interface ProviderOrigin {
     address: ProviderAddress,
   ): Promise<OriginChecksums>;
 
-  openArchive(
-    found: Pick<OriginPackage, "downloadUrl">,
-    signal: AbortSignal,
-  ): Promise<OriginArchive>;
+  /** At the place that a package names. */
+  openArchive(url: URL, signal: AbortSignal): Promise<OriginArchive>;
 }

@@ -103,11 +103,8 @@ export class ProviderRegistry implements ProviderOrigin {
     return { document: document.bytes, signature: signature?.bytes };
   }
 
-  openArchive(
-    { downloadUrl }: Pick<OriginPackage, "downloadUrl">,
-    signal: AbortSignal,
-  ): Promise<OriginArchive> {
-    return this.#http.openArchive(downloadUrl, signal);
+  openArchive(url: URL, signal: AbortSignal): Promise<OriginArchive> {
+    return this.#http.openArchive(url, signal);
   }
 }
 
