@@ -18,15 +18,6 @@
 export class SingleFlight<K, V> {
   readonly #running = new Map<K, Promise<V>>();
 
-  /** Keys under way. */
-  get size(): number {
-    return this.#running.size;
-  }
-
-  has(key: K): boolean {
-    return this.#running.has(key);
-  }
-
   /** The run under way; undefined while nothing runs. */
   join(key: K): Promise<V> | undefined {
     return this.#running.get(key);

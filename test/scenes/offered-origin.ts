@@ -58,14 +58,18 @@ export abstract class OfferedOrigin implements ProviderOrigin {
   async findPackage(
     address: ProviderAddress,
     version: Version,
-    platform: Platform,
+    platforms?: readonly Platform[],
   ): Promise<OriginPackage> {
     const { type } = address;
     await this.answer("release", type, version);
     const offered = this.find(type, version);
-    const sha256 = offered?.digests[formatPlatform(platform)];
-    if (offered === undefined || sha256 === undefined)
+    const asked = platforms?.map(formatPlatform);
+    const found = Object.entries(offered?.digests ?? {}).find(
+      ([name]) => asked?.includes(name) ?? true,
+    );
+    if (offered === undefined || found === undefined)
       throw failure("not-found", `${type} ${version}`);
+    const [name, sha256] = found;
     const { keys, fetch, namesSignature } = offered;
     const url = new URL(offered.sums, base);
     this.#named.set(url.href, async () => {
@@ -77,7 +81,7 @@ export abstract class OfferedOrigin implements ProviderOrigin {
       (one) => [parseSha256(one), new URL(one, base)] as const,
     );
     return {
-      filename: formatArchiveName(address, version, platform),
+      filename: formatArchiveName(address, version, parsePlatform(name)),
       downloadUrl: new URL(shasum, base),
       ...{ shasum, places: new Map(places) },
       checksums: { url, signatureUrl: namesSignature ? url : undefined },
@@ -85,15 +89,6 @@ export abstract class OfferedOrigin implements ProviderOrigin {
       keyLabels: keys.map(() => ({})),
       protocols: ["5.0"],
     };
-  }
-
-  findAnyPackage(
-    address: ProviderAddress,
-    version: Version,
-  ): Promise<OriginPackage> {
-    const [first] = this.#platformsOf(address.type, version) ?? [];
-    const platform = first ?? parsePlatform("linux_amd64");
-    return this.findPackage(address, version, platform);
   }
 
   /** Of the document that the look-up named. */

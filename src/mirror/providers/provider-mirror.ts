@@ -424,7 +424,7 @@ async function openPackage(
   const { registry } = request.origin;
   const { provider, version } = request.address;
   const place = release.places.get(formatPlatform(platform));
-  const open = (url: URL) => registry.openArchive({ downloadUrl: url }, signal);
+  const open = (url: URL) => registry.openArchive(url, signal);
   let failure: unknown;
   try {
     if (place !== undefined) return await open(new URL(place));
@@ -441,7 +441,9 @@ async function openPackage(
     if (!mayHaveMoved) throw error;
     failure = error;
   }
-  const found = await registry.findPackage(provider, version, platform, signal);
+  const found = await registry.findPackage(
+    ...([provider, version, [platform], signal] as const),
+  );
   verifyRegistryDigest(filename, sha256, found.shasum);
   if (found.downloadUrl.href === place) throw failure;
   return open(found.downloadUrl);

@@ -65,7 +65,7 @@ export class PackageHashes {
     const known = await this.#read(sha256);
     if (known !== undefined) return hashIn(known);
     const isExpected =
-      this.#computing.has(sha256) ||
+      this.#computing.join(sha256) !== undefined ||
       (await this.#blobs.size(sha256)) !== undefined;
     if (!isExpected) return undefined;
     const computing = this.#computeOnce(sha256);

@@ -120,7 +120,7 @@ export class ProviderCatalog {
     const { provider, version } = address;
     try {
       const platforms = await this.#offeredPlatforms(request, within);
-      const found = await origin.registry.findAnyPackage(
+      const found = await origin.registry.findPackage(
         ...([provider, version, platforms, signal] as const),
       );
       return known !== undefined && isConfirmed(known, found, platforms)

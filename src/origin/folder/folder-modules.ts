@@ -52,9 +52,8 @@ export class FolderModules implements Pick<
     module: string,
     signal: AbortSignal,
   ): Promise<OriginArchive> {
-    const parts = this.#folder.partsOf(url);
     const { archive: most } = this.#limits;
-    const archive = await this.#folder.archive(parts, most, signal);
+    const archive = await this.#folder.archive(url, most, signal);
     if (archive === undefined) throw failure("not-found", module);
     return archive;
   }

@@ -121,26 +121,10 @@ export class FolderProviders implements ProviderOrigin {
     return { versions, warnings: [] };
   }
 
-  findPackage(
+  async findPackage(
     provider: ProviderAddress,
     version: Version,
-    platform: Platform,
-  ): Promise<OriginPackage> {
-    return this.#find(provider, version, formatPlatform(platform));
-  }
-
-  findAnyPackage(
-    provider: ProviderAddress,
-    version: Version,
-  ): Promise<OriginPackage> {
-    return this.#find(provider, version);
-  }
-
-  /** Without a platform, the package of any. */
-  async #find(
-    provider: ProviderAddress,
-    version: Version,
-    platform?: string,
+    platforms: readonly Platform[] | undefined,
   ): Promise<OriginPackage> {
     const { folder, limits } = this.#parts;
     const { namespace, type } = provider;
@@ -148,10 +132,10 @@ export class FolderProviders implements ProviderOrigin {
     const name = `${formatProviderAddress(provider)} ${version}`;
     if (release === undefined) throw failure("not-found", name);
     const { checksums, signature, protocols, packages } = release;
-    const [any] = packages.values();
-    const found = platform === undefined ? any : packages.get(platform);
+    const names = platforms?.map(formatPlatform) ?? [...packages.keys()];
+    const [found] = names.flatMap((one) => packages.get(one) ?? []);
     if (found === undefined)
-      throw failure("not-found", `${name} for ${platform}`);
+      throw failure("not-found", `${name} for ${names.join()}`);
     const urlOf = (file: string) =>
       folder.urlOf([namespace, type, version, file]);
     const signingKeys = await readNamespaceKeys(folder, namespace, limits);
@@ -175,23 +159,22 @@ export class FolderProviders implements ProviderOrigin {
 
   async fetchChecksums({ checksums }: OriginPackage): Promise<OriginChecksums> {
     const { url, signatureUrl } = checksums;
-    const { limits } = this.#parts;
+    const { folder, limits } = this.#parts;
+    const read = async (from: URL, most: number) => {
+      const bytes = await folder.read(folder.partsOf(from), most);
+      if (bytes === undefined) throw failure("not-found", from.href);
+      return bytes;
+    };
     return {
-      document: await this.#readUrl(url, limits.checksums),
-      signature:
-        signatureUrl && (await this.#readUrl(signatureUrl, limits.signature)),
+      document: await read(url, limits.checksums),
+      signature: signatureUrl && (await read(signatureUrl, limits.signature)),
     };
   }
 
-  async openArchive(
-    { downloadUrl }: Pick<OriginPackage, "downloadUrl">,
-    signal: AbortSignal,
-  ): Promise<OriginArchive> {
+  async openArchive(url: URL, signal: AbortSignal): Promise<OriginArchive> {
     const { folder, limits } = this.#parts;
-    const parts = folder.partsOf(downloadUrl);
-    const archive = await folder.archive(parts, limits.archive, signal);
-    if (archive === undefined)
-      throw failure("not-found", folder.urlOf(parts).href);
+    const archive = await folder.archive(url, limits.archive, signal);
+    if (archive === undefined) throw failure("not-found", url.href);
     return archive;
   }
 
@@ -254,15 +237,6 @@ export class FolderProviders implements ProviderOrigin {
       if (!isFailure(error, "origin-answer")) throw error;
       return unfit(`${error.url}: ${error.reason}`);
     }
-  }
-
-  async #readUrl(url: URL, most: number): Promise<Uint8Array> {
-    const { folder } = this.#parts;
-    const parts = folder.partsOf(url);
-    const bytes = await folder.read(parts, most);
-    if (bytes === undefined)
-      throw failure("not-found", folder.urlOf(parts).href);
-    return bytes;
   }
 }
 

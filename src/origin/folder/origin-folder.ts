@@ -85,15 +85,15 @@ export class OriginFolder {
 
   /** Opened when it is read, so that nothing stays open without a reader. Undefined for a missing file. */
   async archive(
-    parts: Parts,
+    url: URL,
     most: number,
     signal: AbortSignal,
   ): Promise<OriginArchive | undefined> {
+    const parts = this.partsOf(url);
     const size = await this.measure(parts, most);
     if (size === undefined) return undefined;
     const body = this.#stream(parts, most, signal);
-    const contentType = "application/octet-stream";
-    return { url: this.urlOf(parts), contentType, size, body };
+    return { url, contentType: "application/octet-stream", size, body };
   }
 
   async *#stream(

@@ -50,7 +50,9 @@ export function describeFailure(
     return fail("origin-timeout", "the deadline passed");
   if (phase === "body") return fail("origin-answer", cutShort);
   const reason =
-    name === "HTTPParserError" ? lowerFirst(message) : unreadable.get(code);
+    name === "HTTPParserError"
+      ? message.charAt(0).toLowerCase() + message.slice(1)
+      : unreadable.get(code);
   return reason === undefined
     ? fail("origin-unreachable", code === "" ? message : code)
     : fail("origin-answer", reason);
@@ -113,10 +115,6 @@ export function unusable(
   options?: ErrorOptions,
 ): Failure<"origin-answer"> {
   return failure("origin-answer", formatPublicUrl(url), reason, options);
-}
-
-function lowerFirst(text: string): string {
-  return text.slice(0, 1).toLowerCase() + text.slice(1);
 }
 
 /**

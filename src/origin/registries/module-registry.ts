@@ -18,15 +18,8 @@ import { checkCount } from "./answer-shape.ts";
 import { absentOn404 } from "./provider-registry.ts";
 import type { ServiceDiscovery } from "./service-discovery.ts";
 
-const versionsAnswer = z.object({
-  modules: z
-    .array(
-      z.object({
-        versions: z.array(z.unknown()).nullish(),
-      }),
-    )
-    .min(1),
-});
+const listed = z.object({ versions: z.array(z.unknown()).nullish() });
+const versionsAnswer = z.object({ modules: z.array(listed).min(1) });
 
 /** What is malformed is left out for itself, as clients do with what is no version. */
 const versionEntry = z.object({ version: z.string() }).catch({ version: "" });
@@ -132,8 +125,11 @@ export class ModuleRegistry {
         .fetchAnswer(url, locationBytes, signal)
         .catch(absentOn404(`${module} ${version}`)),
     );
-    const location = readBody(answer) ?? readHeader(answer);
-    if (location === undefined)
+    // In UTF-8, of which each byte arrives as a letter.
+    const header = single(answer.headers["x-terraform-get"]) ?? "";
+    const location =
+      readBody(answer) || Buffer.from(header, "latin1").toString("utf8");
+    if (location === "")
       throw unusable(answer.url, "it names no place of the module");
     return { location, base: answer.url };
   }
@@ -156,22 +152,15 @@ export class ModuleRegistry {
   }
 }
 
-function readBody({ bytes }: OriginAnswer): string | undefined {
+function readBody({ bytes }: OriginAnswer): string {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     const parsed = locationAnswer.safeParse(JSON.parse(text));
-    const location = parsed.data?.location ?? "";
-    return location === "" ? undefined : location;
+    return parsed.data?.location ?? "";
   } catch {
     // A body beside the header may have any content.
-    return undefined;
+    return "";
   }
-}
-
-/** In UTF-8, of which each byte arrives as a letter. */
-function readHeader({ headers }: OriginAnswer): string | undefined {
-  const value = single(headers["x-terraform-get"]) ?? "";
-  return Buffer.from(value, "latin1").toString("utf8") || undefined;
 }
 
 /** A version with its date, in either form; undefined for what has another one, of which nothing is said. */

@@ -18,19 +18,14 @@ export interface ProviderOrigin {
     signal: AbortSignal,
   ): Promise<OriginVersions>;
 
-  /** Throws not-found when the origin says so. */
+  /**
+   * The package of the first of `platforms` that has one; undefined stands for any. Throws not-found when the origin has
+   * none of them.
+   */
   findPackage(
     address: ProviderAddress,
     version: Version,
-    platform: Platform,
-    signal: AbortSignal,
-  ): Promise<OriginPackage>;
-
-  /** The package of any platform; undefined `offered` means unknown. Throws not-found for a release that is not there. */
-  findAnyPackage(
-    address: ProviderAddress,
-    version: Version,
-    offered: readonly Platform[] | undefined,
+    platforms: readonly Platform[] | undefined,
     signal: AbortSignal,
   ): Promise<OriginPackage>;
 
@@ -41,8 +36,6 @@ export interface ProviderOrigin {
     address: ProviderAddress,
   ): Promise<OriginChecksums>;
 
-  openArchive(
-    found: Pick<OriginPackage, "downloadUrl">,
-    signal: AbortSignal,
-  ): Promise<OriginArchive>;
+  /** At the place that a package names. */
+  openArchive(url: URL, signal: AbortSignal): Promise<OriginArchive>;
 }

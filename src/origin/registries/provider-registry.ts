@@ -58,40 +58,32 @@ export class ProviderRegistry implements ProviderOrigin {
     return parseVersions(url, value, this.#limits.versions);
   }
 
-  /** "Find a Provider Package". */
+  /** "Find a Provider Package", the common platforms first. */
   async findPackage(
     address: ProviderAddress,
     version: Version,
-    platform: Platform,
+    platforms: readonly Platform[] | undefined,
     signal: AbortSignal,
   ): Promise<OriginPackage> {
     const base = await this.#discovery.findService("providers.v1", signal);
-    const path = `${address.namespace}/${address.type}/${version}/download/${platform.os}/${platform.arch}`;
-    const subject = `${formatProviderAddress(address)} ${version} for ${formatPlatform(platform)}`;
-    const { url, value } = await this.#http
-      .fetchJson(new URL(path, base), signal)
-      .catch(absentOn404(subject));
-    return parsePackage(url, value, address, version, platform);
-  }
-
-  /** Asks for the common platforms first. */
-  async findAnyPackage(
-    address: ProviderAddress,
-    version: Version,
-    offered: readonly Platform[] | undefined,
-    signal: AbortSignal,
-  ): Promise<OriginPackage> {
-    const names = offered?.map(formatPlatform) ?? commonPlatforms;
+    const release = `${formatProviderAddress(address)} ${version}`;
+    const names = platforms?.map(formatPlatform) ?? commonPlatforms;
     const rankOf = (name: string) => [...commonPlatforms, name].indexOf(name);
     const candidates = names.toSorted((a, b) => rankOf(a) - rankOf(b));
+    let absence: unknown = failure("not-found", release);
     for (const name of candidates.slice(0, commonPlatforms.length))
       try {
         const platform = parsePlatform(name);
-        return await this.findPackage(address, version, platform, signal);
+        const path = `${address.namespace}/${address.type}/${version}/download/${platform.os}/${platform.arch}`;
+        const { url, value } = await this.#http
+          .fetchJson(new URL(path, base), signal)
+          .catch(absentOn404(`${release} for ${name}`));
+        return parsePackage(url, value, address, version, platform);
       } catch (error) {
         if (!isAbsence(error)) throw error;
+        if (names.length === 1) absence = error;
       }
-    throw failure("not-found", `${formatProviderAddress(address)} ${version}`);
+    throw absence;
   }
 
   /** SHA256SUMS and its signature, at the same time. */
@@ -111,11 +103,8 @@ export class ProviderRegistry implements ProviderOrigin {
     return { document: document.bytes, signature: signature?.bytes };
   }
 
-  openArchive(
-    { downloadUrl }: Pick<OriginPackage, "downloadUrl">,
-    signal: AbortSignal,
-  ): Promise<OriginArchive> {
-    return this.#http.openArchive(downloadUrl, signal);
+  openArchive(url: URL, signal: AbortSignal): Promise<OriginArchive> {
+    return this.#http.openArchive(url, signal);
   }
 }
 

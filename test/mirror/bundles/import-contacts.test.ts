@@ -36,7 +36,7 @@ async function judge(
   sender.offer(version, { content: "linux=a", ...offered }, type);
   const request = await mirror.request(version, type);
   const { address, provider } = request;
-  const found = await sender.findAnyPackage(provider, address.version);
+  const found = await sender.findPackage(provider, address.version);
   const fetched = await sender.fetchChecksums(found);
   const evidence = await verifyOffer(mirror.origin, address, found, fetched);
   return { request, evidence, platforms: ["linux_amd64"], packages: [] };

@@ -39,7 +39,7 @@ async function ask(offered: Offered) {
   const registry = new TestRegistry();
   registry.offer("1.0.0", offered);
   const { provider, version } = address;
-  const found = await registry.findAnyPackage(provider, version);
+  const found = await registry.findPackage(provider, version);
   const fetched = await registry.fetchChecksums(found);
   const verify = () => verifyOffer(origin, address, found, fetched);
   return { found, verify };

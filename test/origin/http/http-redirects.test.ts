@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { failing } from "../../scenes/failing.ts";
 import * as faults from "../../fakes/faults.ts";
 import { hops, never, startHome } from "../clients.ts";
 
@@ -52,18 +51,6 @@ describe("a redirect", () => {
     "to %j leads nowhere",
     async (location) => {
       await expect(follow(location)).rejects.toThrow(/Location/);
-    },
-  );
-
-  it.each(["127.0.0.1", "localhost"])(
-    "to another port of %s is not followed, and that port hears nothing",
-    async (host) => {
-      const before = other.connections;
-      const location = `https://${host}:${other.port}/document`;
-      home.script("other", [faults.redirect(location)]);
-      const opened = clientOf().openArchive(urlOf("/old"), never);
-      await expect(opened).rejects.toThrow(failing("origin-address-refused"));
-      expect(other.connections).toBe(before);
     },
   );
 
