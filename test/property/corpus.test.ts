@@ -97,18 +97,22 @@ describe("a real configuration", () => {
   it("requires what its lock file has, in each case of letters", async () => {
     const directory = scratch("corpus");
     const from = (...path: readonly string[]) => join(corpus, ...path);
-    const locked = join(directory, ".terraform.lock.hcl");
     copyFileSync(from("thirteen-providers.tf"), join(directory, "main.tf"));
-    copyFileSync(from("lock-files", "thirteen-providers.hcl"), locked);
     const open = () => Promise.reject(new Error("it calls no module"));
-    const { roots, problems } = await findRoots(directory, open);
-    expect(problems).toEqual([]);
-    const [root] = roots;
+    const find = async () => {
+      const { roots, problems } = await findRoots(directory, open);
+      expect(problems).toEqual([]);
+      return roots[0];
+    };
+    const required = (await find())?.requirements.map(({ name }) => name);
+    expect(required).toHaveLength(13);
+    const lock = from("lock-files", "thirteen-providers.hcl");
+    copyFileSync(lock, join(directory, ".terraform.lock.hcl"));
+    const root = await find();
     expect(root?.client).toBe("tofu");
-    const names = root?.requirements.map(({ name }) => name).toSorted();
-    expect(names).toHaveLength(13);
-    expect(root?.locks?.locks.map(({ name }) => name).toSorted()).toEqual(
-      names,
-    );
+    const locked = root?.locks?.locks.map(({ name }) => name);
+    expect(locked?.toSorted()).toEqual(required?.toSorted());
+    // What is locked is not required beside that.
+    expect(root?.requirements).toEqual([]);
   });
 });

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync } from "node:fs";
 import type { RequestListener } from "node:http";
+import { createSecureServer } from "node:http2";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
@@ -122,6 +123,25 @@ const answering =
     });
   };
 
+/** Looks through a proxy that speaks HTTP/2 with clients, which has no reasons. */
+async function throughHttp2(): Promise<readonly string[]> {
+  const { certificate, key } = await authority.issue(["127.0.0.1"]);
+  const front = createSecureServer({ cert: certificate, key });
+  front.on("request", ({ url, headers: { authorization = "" } }, res) => {
+    const passOn = async () => {
+      const answer = await mirror.get(url, { headers: { authorization } });
+      res.writeHead(answer.status).end(answer.body);
+    };
+    void passOn();
+  });
+  front.listen(0, "127.0.0.1");
+  await once(front, "listening");
+  const { port } = front.address() as AddressInfo;
+  const url = `https://127.0.0.1:${port}/`;
+  const faults = client(url, { ca: ownCa }, /drops the reasons of refusals/);
+  return faults.finally(() => front.close());
+}
+
 /** By what is wrong: what looks at it. The first words are the name of the fault. */
 const broken: Readonly<Record<string, Look>> = {
   "configuration with an unknown key": () => server({ lisen: {} }),
@@ -150,6 +170,7 @@ const broken: Readonly<Record<string, Look>> = {
   "mirror behind a proxy that refuses": () => throughProxy("403 Forbidden"),
   "mirror on a closed port": async () =>
     client(`https://127.0.0.1:${await findFreePort()}/`),
+  "mirror behind a proxy that speaks HTTP/2": throughHttp2,
   "mirror that is a page": answering(
     (_, res) => res.end("<h1>It works!</h1>"),
     /is not provender's/,
