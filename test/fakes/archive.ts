@@ -20,21 +20,17 @@ export interface ArchiveOptions {
   readonly beside?: readonly string[] | undefined;
 }
 
-/** A provider archive and what is known of it without reading it again. */
-export interface Archive {
-  readonly bytes: Buffer;
-  /** 64 lower-case hexadecimal digits, over `bytes`. */
-  readonly sha256: string;
-  /** `h1:` as in dependency lock files, computed from the executable. */
-  readonly h1: string;
-}
-
-/** Equal options give equal bytes. */
-export async function makeArchive(options: ArchiveOptions): Promise<Archive> {
+/** A provider archive, and what is known of it without reading it again; equal options give equal bytes. */
+export async function makeArchive(options: ArchiveOptions) {
   const name = `terraform-provider-${options.type}_v${options.version}`;
   const executable = makeExecutable(options);
   const bytes = await zip(name, executable, options);
-  return { bytes, sha256: sha256(bytes), h1: hashOf([[name, executable]]) };
+  return {
+    bytes,
+    sha256: sha256(bytes),
+    /** As in dependency lock files, computed from the executable. */
+    h1: hashOf([[name, executable]]),
+  };
 }
 
 /** Hash1 of golang.org/x/mod/sumdb/dirhash over files in any order. */

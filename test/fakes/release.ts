@@ -1,4 +1,4 @@
-import { makeArchive, type Archive, type ArchiveOptions } from "./archive.ts";
+import { makeArchive, type ArchiveOptions } from "./archive.ts";
 import { defaultSigner, type Signer } from "./signing.ts";
 
 export interface ReleaseOptions extends Pick<
@@ -22,33 +22,11 @@ export interface ReleaseOptions extends Pick<
   readonly editChecksums?: (text: string) => string;
 }
 
-export interface ReleaseArchive extends Archive {
-  readonly platform: string;
-  readonly os: string;
-  readonly arch: string;
-  readonly filename: string;
-}
+export type ReleaseArchive = Awaited<ReturnType<typeof releaseArchive>>;
+export type Release = Awaited<ReturnType<typeof makeRelease>>;
 
 /** Everything a publisher makes for one version, signed. */
-export interface Release {
-  /** Options that it was made from. */
-  readonly options: ReleaseOptions;
-  readonly namespace: string;
-  readonly type: string;
-  readonly version: string;
-  readonly protocols: readonly string[];
-  readonly platforms: readonly string[];
-  readonly signer: Signer;
-  readonly archives: readonly ReleaseArchive[];
-  /** The text of SHA256SUMS. */
-  readonly checksums: string;
-  /** The binary detached signature over `checksums`. */
-  readonly signature: Uint8Array;
-  /** Throws for a platform that the release does not have. */
-  archive(platform: string): ReleaseArchive;
-}
-
-export async function makeRelease(options: ReleaseOptions): Promise<Release> {
+export async function makeRelease(options: ReleaseOptions) {
   const { namespace = "acme", type = "widget", version } = options;
   const { platforms = ["linux_amd64"], protocols = ["5.0"] } = options;
   const signer = options.signer ?? (await defaultSigner());
@@ -61,17 +39,14 @@ export async function makeRelease(options: ReleaseOptions): Promise<Release> {
   const edit = options.editChecksums ?? ((text) => text);
   const checksums = edit(lines.join(""));
   return {
-    options,
-    namespace,
-    type,
-    version,
-    protocols,
-    platforms,
-    signer,
-    archives,
+    ...{ options, namespace, type, version, protocols, platforms, signer },
+    archives: archives as readonly ReleaseArchive[],
+    /** The text of SHA256SUMS. */
     checksums,
+    /** The binary detached signature over `checksums`. */
     signature: await signer.sign(Buffer.from(checksums), options.signedAt),
-    archive: (platform) => {
+    /** Throws for a platform that the release does not have. */
+    archive: (platform: string): ReleaseArchive => {
       const found = archives.find((archive) => archive.platform === platform);
       if (found === undefined) throw new Error(`not released for ${platform}`);
       return found;
@@ -83,7 +58,7 @@ async function releaseArchive(
   type: string,
   platform: string,
   options: ReleaseOptions,
-): Promise<ReleaseArchive> {
+) {
   const [os = "", arch = ""] = platform.split("_");
   const { version, size, content, seed, beside } = options;
   const made = { type, version, os, arch, size, content, seed, beside };
