@@ -38,15 +38,9 @@ export class ArchiveThreads {
 
   /** Throws archive-unhashable; with a cause where an overrun ended its thread. */
   async hash(archive: OpenArchive): Promise<PackageHash> {
-    const {
-      hash,
-      refused = "it was not hashed",
-      ...why
-    } = await this.#run({
-      archive,
-    });
+    const { hash, refused = "no hash", cause } = await this.#run(archive);
     if (hash !== undefined) return hash;
-    throw failure("archive-unhashable", "The archive", refused, why);
+    throw failure("archive-unhashable", "The archive", refused, { cause });
   }
 
   /** Looks through the archive of a module; throws module-archive-refused. */
@@ -55,9 +49,9 @@ export class ArchiveThreads {
     format: ArchiveFormat,
     archive: OpenArchive,
   ): Promise<void> {
-    const { refused, ...why } = await this.#run({ archive, format });
+    const { refused, cause } = await this.#run(archive, format);
     if (refused !== undefined)
-      throw failure("module-archive-refused", module, refused, why);
+      throw failure("module-archive-refused", module, refused, { cause });
   }
 
   /** True once what waits or is under way is ended on purpose. */
@@ -72,11 +66,12 @@ export class ArchiveThreads {
     await this.#pool.destroy();
   }
 
-  #run({ archive: { fd, size }, ...of }: Omit<ArchiveTask, "limits">) {
+  #run({ fd, size }: OpenArchive, format?: ArchiveFormat) {
     const { deadlineMs, limits } = this.#settings;
     return this.#turn(async (): Promise<ArchiveAnswer & ErrorOptions> => {
       const signal = AbortSignal.timeout(deadlineMs);
-      const task = { archive: { fd, size }, limits, ...of };
+      const archive = { fd, size };
+      const task = { archive, limits, ...(format && { format }) };
       try {
         return await this.#pool.run(task, { signal });
       } catch (cause) {

@@ -211,7 +211,8 @@ describe("refuses", () => {
       "zip64",
       zip64Bytes([executable], { entryCount: 1, directoryStart: 0 }),
     ],
-    ["a zip64 archive of two disks", "zip64", ofTwoDisks()],
+    ["a zip64 archive of two disks", "zip64", locatedAt(undefined, 2)],
+    ["a zip64 record at no safe integer", "own end", locatedAt(2n ** 63n)],
   ])("%s", async (_, reason, bytes) => {
     const [said, why] = (await hashBytes(bytes)).split(": ");
     expect(said).toBe("refused");
@@ -219,11 +220,12 @@ describe("refuses", () => {
   });
 });
 
-function ofTwoDisks(): Buffer {
+/** With another locator of the zip64 record: where that is, and on how many disks. */
+function locatedAt(place: bigint | undefined, disks = 1): Buffer {
   const bytes = zip64Bytes([executable]);
-  const endBytes = 22;
-  const locatorBytes = 20;
-  bytes.writeUInt32LE(2, bytes.length - endBytes - locatorBytes + 16);
+  const locator = bytes.length - 22 - 20;
+  if (place !== undefined) bytes.writeBigUInt64LE(place, locator + 8);
+  bytes.writeUInt32LE(disks, locator + 16);
   return bytes;
 }
 
