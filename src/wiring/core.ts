@@ -72,20 +72,20 @@ export type Core = ReturnType<typeof wireCore>;
 /** Milliseconds to decide about one signature. */
 const signatureDeadline = 2_000;
 
-/** Connects all that decides what clients get, from what is stored up to the two mirrors; tests choose their clock and records. */
+/** Connects all that decides what clients get, from what is stored up to the two mirrors; tests choose their clock. */
 export function wireCore(
   configuration: Configuration,
   layout: StoreLayout,
   telemetry: Telemetry,
-  chosen: { readonly clock?: Clock; readonly records?: RecordStore } = {},
+  clock: Clock = systemClock,
 ) {
   const { freshness, limits, offline, origins, storage } = configuration;
   const { alarms, audit, database, logger, metrics } = telemetry;
 
   // What is known, and who hears that other processes may have changed it.
-  const local = wireRecords(telemetry);
-  const { clock = systemClock, records = local } = chosen;
-  const listen: DatabaseRecords["listen"] = (heard) => local.listen(heard);
+  const all = wireRecords(telemetry);
+  const records: RecordStore = all;
+  const listen: DatabaseRecords["listen"] = (heard) => all.listen(heard);
   const changes = new ProviderChanges(records);
   const trust = new TrustStore(records, changes);
   listen((changed) => {

@@ -1,13 +1,13 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { KeyedLimit } from "../../src/concurrency/keyed-limit.ts";
 import type { StoreLayout } from "../../src/store/layout.ts";
-import type { RecordKey } from "../../src/store/records/record-tables.ts";
-import { openDatabase } from "../../src/store/database/database.ts";
-import type { Database } from "../../src/store/database/transactions.ts";
 import {
   DatabaseRecords,
   type ReadBody,
+  type RecordKey,
 } from "../../src/store/records/record-store.ts";
+import { openDatabase } from "../../src/store/database/database.ts";
+import type { Database } from "../../src/store/database/transactions.ts";
 import { AuditLog } from "../../src/store/database/audit-log.ts";
 import type { AuditEntry } from "../../src/telemetry/audit-entry.ts";
 import { auditParts } from "../store/stores.ts";

@@ -1,6 +1,6 @@
 import { openDatabase } from "../../src/store/database/database.ts";
 import { layOutStore } from "../../src/store/layout.ts";
-import type { RecordKey } from "../../src/store/records/record-tables.ts";
+import type { RecordKey } from "../../src/store/records/record-store.ts";
 import { askDatabase } from "../store/stores.ts";
 
 /** Writes records as the store would, all at once. */

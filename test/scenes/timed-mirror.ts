@@ -40,7 +40,7 @@ export async function startTimedMirror(
   const wired = wireTelemetry(configuration, layout, metrics);
   const alarms = new Alarms(logger, metrics);
   const watch = { ...wired, logger, metrics, alarms };
-  const core = wireCore(configuration, layout, watch, { clock });
+  const core = wireCore(configuration, layout, watch, clock);
   const addressOf = (type: string, version: string) => ({
     provider: providerAddress(hostname, "acme", type),
     version: parseVersion(version),

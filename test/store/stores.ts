@@ -1,4 +1,7 @@
-import type { RecordKey } from "../../src/store/records/record-tables.ts";
+import {
+  DatabaseRecords,
+  type RecordKey,
+} from "../../src/store/records/record-store.ts";
 import {
   type RecordTable,
   recordTables,
@@ -8,7 +11,6 @@ import { DatabaseSync } from "node:sqlite";
 import { pino } from "pino";
 import { BlobStore } from "../../src/store/blobs/blob-store.ts";
 import { openDatabase } from "../../src/store/database/database.ts";
-import { DatabaseRecords } from "../../src/store/records/record-store.ts";
 import { layOutStore, type StoreLayout } from "../../src/store/layout.ts";
 import { prepareStorageDirectory } from "../../src/store/storage-directory.ts";
 import { scratch } from "../running-mirror.ts";

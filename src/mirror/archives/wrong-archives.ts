@@ -1,8 +1,10 @@
 import * as z from "zod";
 import type { Sha256 } from "../../address/hash.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
-import type { RecordKey } from "../../store/records/record-tables.ts";
-import type { RecordStore } from "../../store/records/record-store.ts";
+import type {
+  RecordKey,
+  RecordStore,
+} from "../../store/records/record-store.ts";
 import type { Clock } from "../cache/clock.ts";
 
 /** Milliseconds for which an archive that came wrong is refused at once. */

@@ -1,7 +1,7 @@
 import { failure, isFailure, isOriginFailure } from "../../errors/index.ts";
 import type { Clock } from "./clock.ts";
 import { getHeapStatistics } from "node:v8";
-import type { RecordKey } from "../../store/records/record-tables.ts";
+import type { RecordKey } from "../../store/records/record-store.ts";
 import { LRUCache } from "lru-cache";
 
 /** Bytes for each kind of metadata; the kinds together take at most half of a small heap. */

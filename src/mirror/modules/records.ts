@@ -8,8 +8,10 @@ import {
 import { archiveFormats } from "../../address/module-archive-name.ts";
 import { isVersion, type Version } from "../../address/version.ts";
 import { ifAddress } from "../../errors/index.ts";
-import type { RecordKey } from "../../store/records/record-tables.ts";
-import type { RecordStore } from "../../store/records/record-store.ts";
+import type {
+  RecordKey,
+  RecordStore,
+} from "../../store/records/record-store.ts";
 import type { Candidate } from "../../trust/candidates.ts";
 import type { MetadataRecords } from "../cache/metadata-cache.ts";
 import type { ReleaseAddress } from "../releases/release.ts";

@@ -9,8 +9,10 @@ import { inTime } from "../../concurrency/in-time.ts";
 import { SingleFlight } from "../../concurrency/single-flight.ts";
 import { isFailure } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
-import type { RecordKey } from "../../store/records/record-tables.ts";
-import type { RecordStore } from "../../store/records/record-store.ts";
+import type {
+  RecordKey,
+  RecordStore,
+} from "../../store/records/record-store.ts";
 import type { ArchiveThreads } from "../../verification/archives/threads.ts";
 
 /** Result of hashing an archive. */

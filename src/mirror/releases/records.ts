@@ -10,8 +10,10 @@ import { parsePlatform } from "../../address/platform.ts";
 import type { TrustScope } from "../../address/spec.ts";
 import { isVersion, type Version } from "../../address/version.ts";
 import { ifAddress, ProvenderError } from "../../errors/index.ts";
-import type { RecordKey } from "../../store/records/record-tables.ts";
-import type { RecordStore } from "../../store/records/record-store.ts";
+import type {
+  RecordKey,
+  RecordStore,
+} from "../../store/records/record-store.ts";
 import { laterOf, type Clock } from "../cache/clock.ts";
 import type { Kept, MetadataRecords } from "../cache/metadata-cache.ts";
 import type { Candidate } from "../../trust/candidates.ts";

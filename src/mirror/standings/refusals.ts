@@ -13,8 +13,10 @@ import {
   isUnread,
   ProvenderError,
 } from "../../errors/index.ts";
-import type { RecordKey } from "../../store/records/record-tables.ts";
-import type { RecordStore } from "../../store/records/record-store.ts";
+import type {
+  RecordKey,
+  RecordStore,
+} from "../../store/records/record-store.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { ProviderChanges } from "../cache/provider-changes.ts";
 

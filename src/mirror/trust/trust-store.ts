@@ -4,8 +4,10 @@ import type { Hostname } from "../../address/hostname.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
 import { type Failure, isFailure } from "../../errors/index.ts";
 import { asStoreFull } from "../../store/file-failure.ts";
-import type { RecordKey } from "../../store/records/record-tables.ts";
-import type { RecordStore } from "../../store/records/record-store.ts";
+import type {
+  RecordKey,
+  RecordStore,
+} from "../../store/records/record-store.ts";
 import { noCandidates, type Candidates } from "../../trust/candidates.ts";
 import type { Decisions } from "../../trust/decisions.ts";
 import {

@@ -4,8 +4,10 @@ import { providerAddress } from "../../address/provider-address.ts";
 import { parseVersion } from "../../address/version.ts";
 import { ifAddress } from "../../errors/index.ts";
 import type { BlobStore, ListedBlob } from "../../store/blobs/blob-store.ts";
-import type { RecordKey } from "../../store/records/record-tables.ts";
-import type { RecordStore } from "../../store/records/record-store.ts";
+import type {
+  RecordKey,
+  RecordStore,
+} from "../../store/records/record-store.ts";
 import { readModuleTrust } from "../modules/records.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import type { ReleaseAddress } from "../releases/release.ts";

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import * as z from "zod";
-import type { RecordKey } from "./record-tables.ts";
-import type { RecordStore } from "./record-store.ts";
+import type { RecordKey, RecordStore } from "./record-store.ts";
 
 /** A secret of 32 bytes in base64url, and when it was made. */
 const storedKey = z.object({

@@ -13,7 +13,9 @@ import {
   type Durability,
   Outpaced,
 } from "../database/transactions.ts";
-import { isKeyPart, isRebuildable, type RecordKey } from "./record-tables.ts";
+
+/** A record's table, and the values of its key. */
+export type RecordKey = readonly [table: RecordTable, ...parts: string[]];
 
 /** Parses a body; `revision` differs after each change of the record, and is never 0. */
 export type ReadBody<T> = (body: unknown, revision: number) => T;
@@ -299,4 +301,13 @@ function wholeOf(key: RecordKey): Partial<RecordRow> {
   if (parts.length !== recordTables[table].length)
     throw new RangeError(`not a key of ${table}: ${parts.join("/")}`);
   return valuesOf(key);
+}
+
+function isKeyPart(text: string): boolean {
+  return /^[A-Za-z0-9][A-Za-z0-9._:+/-]*$/.test(text);
+}
+
+/** True for records that can be made again: the hashes of archives, and the keys of their URLs. All others are trust and decisions. */
+export function isRebuildable([table]: RecordKey): boolean {
+  return ["package_hashes", "wrong_archives", "secrets"].includes(table);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { layOutStore } from "../../../src/store/layout.ts";
-import type { RecordKey } from "../../../src/store/records/record-tables.ts";
+import type { RecordKey } from "../../../src/store/records/record-store.ts";
 import {
   scratch,
   startMirror,

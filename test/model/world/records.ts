@@ -2,11 +2,9 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { failure } from "../../../src/errors/index.ts";
 import {
   isRebuildable,
+  type ReadBody,
   type RecordKey,
-} from "../../../src/store/records/record-tables.ts";
-import type {
-  ReadBody,
-  RecordStore,
+  type RecordStore,
 } from "../../../src/store/records/record-store.ts";
 import type { Clock } from "../../../src/mirror/cache/clock.ts";
 import { randomFrom } from "../random.ts";

@@ -11,7 +11,7 @@ import {
 } from "../../../src/commands/trust/decide.ts";
 import { failure } from "../../../src/errors/index.ts";
 import { readPending } from "../../../src/mirror/trust/pending-decisions.ts";
-import type { RecordKey } from "../../../src/store/records/record-tables.ts";
+import type { RecordKey } from "../../../src/store/records/record-store.ts";
 import { parseFingerprint } from "../../../src/verification/fingerprints.ts";
 import { Oracle } from "../oracle/oracle.ts";
 import { Violation } from "../oracle/violation.ts";

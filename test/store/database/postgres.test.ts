@@ -1,4 +1,7 @@
-import type { RecordKey } from "../../../src/store/records/record-tables.ts";
+import {
+  DatabaseRecords,
+  type RecordKey,
+} from "../../../src/store/records/record-store.ts";
 import {
   afterAll,
   beforeAll,
@@ -8,7 +11,6 @@ import {
   onTestFinished,
 } from "vitest";
 import { AuditLog } from "../../../src/store/database/audit-log.ts";
-import { DatabaseRecords } from "../../../src/store/records/record-store.ts";
 import { openDatabase } from "../../../src/store/database/database.ts";
 import { failing } from "../../scenes/failing.ts";
 import { startPostgres, type Postgres } from "../../scenes/postgres.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { RecordKey } from "../../../src/store/records/record-tables.ts";
+import type { RecordKey } from "../../../src/store/records/record-store.ts";
 import { makeLayout, openRecords } from "../stores.ts";
 
 const key: RecordKey = [
