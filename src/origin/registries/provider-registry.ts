@@ -68,10 +68,10 @@ export class ProviderRegistry implements ProviderOrigin {
     const base = await this.#discovery.findService("providers.v1", signal);
     const release = `${formatProviderAddress(address)} ${version}`;
     const names = platforms?.map(formatPlatform) ?? commonPlatforms;
-    const rankOf = (name: string) => [...commonPlatforms, name].indexOf(name);
-    const candidates = names.toSorted((a, b) => rankOf(a) - rankOf(b));
+    const common = commonPlatforms.filter((name) => names.includes(name));
+    const candidates = new Set([...common, ...names]);
     let absence: unknown = failure("not-found", release);
-    for (const name of candidates.slice(0, commonPlatforms.length))
+    for (const name of [...candidates].slice(0, commonPlatforms.length))
       try {
         const platform = parsePlatform(name);
         const path = `${address.namespace}/${address.type}/${version}/download/${platform.os}/${platform.arch}`;
