@@ -233,8 +233,12 @@ export async function readModule(
     } catch (error) {
       noteProblem(problems, show(name), error);
     }
-  for (const one of implied)
-    if (!required.has(one.localName)) required.set(one.localName, one);
+  for (const one of implied) {
+    const known = required.get(one.localName);
+    if (known !== undefined && one.constraint.length === 0) continue;
+    const constraint = [...(known?.constraint ?? []), ...one.constraint];
+    required.set(one.localName, { ...one, ...known, constraint });
+  }
   return { names, required: [...required.values()], calls, problems };
 }
 

@@ -68,7 +68,12 @@ export function readDeclarations(file: string, text: string, root: unknown) {
       if (typeof block.source === "string")
         calls.push(readCall(where, name, block.source, block.version));
   });
-  const implied = findImplied(root, at);
+  const implied = [...findImplied(root, at)];
+  // A block may have a version, which counts beside that of an entry (Terraform, "provider", deprecated).
+  readEach(entriesBelow(root, "provider"), "provider", (where, name, body) => {
+    for (const { version } of objects(body))
+      implied.push(readRequired(where, name, { version }));
+  });
   const many = `it declares more than ${mostDeclarations} providers and modules`;
   const found = { required, implied, calls, problems };
   if (Object.values(found).flat().length > mostDeclarations)
@@ -124,16 +129,17 @@ function readCall(
   return { name, source, constraint, isExpression, where };
 }
 
-/** A resource implies the provider that it names, else the first word of its type; a `provider` block its own. */
+/** A resource implies the provider that it names, else the first word of its type; so does the data of a check. */
 function findImplied(
   root: unknown,
   at: ReturnType<typeof lineFinder>,
 ): readonly ProviderDeclaration[] {
   const found = new Map<string, string>();
-  for (const [name] of entriesBelow(root, "provider"))
-    found.set(name, at(name, "provider"));
+  const checks = entriesBelow(root, "check").flatMap(([, body]) =>
+    objects(body),
+  );
   for (const kind of ["resource", "data", "ephemeral"])
-    for (const [type, named] of entriesBelow(root, kind))
+    for (const [type, named] of entriesBelow([root, ...checks], kind))
       for (const [, body] of entriesBelow(named))
         for (const { provider } of objects(body)) {
           // `provider = aws.west` arrives as `${aws.west}`.

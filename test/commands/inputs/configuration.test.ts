@@ -79,12 +79,24 @@ describe("the configuration of a directory", () => {
       ],
     ],
     [
+      "narrowed by the versions of provider blocks",
+      {
+        "main.tf": `${require("own", "corp/aws", "~> 1.0")}provider "own" {\n  version = "1.2.3"\n}\nprovider "aws" {\n  version = ">= 2.0"\n}\n`,
+        "b.tf": 'provider "own" {\n  alias = "b"\n  version = "< 1.5"\n}\n',
+      },
+      [
+        "registry.terraform.io/corp/aws ~> 1.0, 1.2.3, < 1.5.0 main.tf:3",
+        `${hashicorp}/aws >= 2.0.0 main.tf:9`,
+      ],
+    ],
+    [
       "implied by blocks, but for those that the client has built in",
       {
-        "main.tf": `resource "null_resource" "x" {}\n\ndata "http" "y" {\n  url = "https://a.example"\n}\nresource "aws_instance" "z" {\n  provider = mine.west\n}\nresource "terraform_data" "d" {}\nprovider "aws" {\n  region = var.region\n}\n`,
+        "main.tf": `resource "null_resource" "x" {}\n\ndata "http" "y" {\n  url = "https://a.example"\n}\nresource "aws_instance" "z" {\n  provider = mine.west\n}\nresource "terraform_data" "d" {}\nprovider "aws" {\n  region = var.region\n}\ncheck "c" {\n  data "dns_a_record_set" "x" {}\n}\n`,
       },
       [
         `${hashicorp}/aws any main.tf:10`,
+        `${hashicorp}/dns any main.tf:14`,
         `${hashicorp}/http any main.tf:3`,
         `${hashicorp}/mine any main.tf:6`,
         `${hashicorp}/null any main.tf:1`,
