@@ -249,21 +249,24 @@ export class BlobStore {
   async listUsed(): Promise<readonly UsedBlob[]> {
     const uses = await this.usage.read();
     const { blobs } = this.#layout;
-    const folders = (await readdir(blobs)).map(async (folder) => {
+    const found: UsedBlob[] = [];
+    const listFolder = async (folder: string) => {
       const path = join(blobs, folder);
       const names = (await readdir(path).catch(unlessMissing)) ?? [];
-      const found = names.filter(isSha256).map(async (sha256) => {
-        if (!sha256.startsWith(folder)) return [];
+      for (const sha256 of names.filter(isSha256)) {
+        if (!sha256.startsWith(folder)) continue;
         const { at = 0, size } = uses.get(sha256) ?? {};
-        if (size != null) return { sha256, size, usedAt: at };
-        const file = await lstat(join(path, sha256)).catch(unlessMissing);
-        if (file === undefined) return [];
-        const usedAt = Math.max(Math.trunc(file.mtimeMs), at);
-        return { sha256, size: file.size, usedAt };
-      });
-      return (await Promise.all(found)).flat();
-    });
-    return (await Promise.all(folders)).flat();
+        if (size != null) found.push({ sha256, size, usedAt: at });
+        else {
+          const file = await lstat(join(path, sha256)).catch(unlessMissing);
+          if (file === undefined) continue;
+          const usedAt = Math.max(Math.trunc(file.mtimeMs), at);
+          found.push({ sha256, size: file.size, usedAt });
+        }
+      }
+    };
+    await Promise.all((await readdir(blobs)).map(listFolder));
+    return found;
   }
 
   async count(): Promise<BlobCount> {
