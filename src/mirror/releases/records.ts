@@ -119,9 +119,14 @@ export class ReleaseRecords implements MetadataRecords<
     const { value } = kept;
     if (value.revision === 0 && !isJudged(value)) return kept;
     const body = writeRelease(kept);
-    const revision = await this.#records.swap(
-      ...([recordKey(address), value.revision, body] as const),
-    );
+    const revision = await this.#records.transact(async () => {
+      const written = await this.#records.swap(
+        ...([recordKey(address), value.revision, body] as const),
+      );
+      if (written !== undefined)
+        await writePackages(this.#records, address, value.trust.pinned);
+      return written;
+    });
     return revision === undefined
       ? undefined
       : { ...kept, value: { ...value, revision } };
@@ -195,6 +200,31 @@ export class ReleaseRecords implements MetadataRecords<
       return faultyEvidence(address, recorded, body, error);
     }
   }
+}
+
+/** The pinned content in a table, for who asks about all: the record of a release is long. */
+async function writePackages(
+  records: RecordStore,
+  { provider, version }: ReleaseAddress,
+  pinned: PinnedChecksums | undefined,
+): Promise<void> {
+  if (pinned === undefined) return;
+  const { content, at, signedBy } = pinned;
+  const release = { ...provider, version };
+  const first = { first_seen: at.toISOString(), signed_by: signedBy ?? null };
+  const rows = Array.from(content, ([platform, sha256]) => ({
+    ...{ ...release, platform, sha256, ...first },
+  }));
+  await records.ask((database) =>
+    database
+      .deleteFrom("packages")
+      .where((where) => where.and(release))
+      .execute(),
+  );
+  if (rows.length > 0)
+    await records.ask((database) =>
+      database.insertInto("packages").values(rows).execute(),
+    );
 }
 
 function isJudged({ trust: { pinned, evidence } }: KnownRelease): boolean {

@@ -41,20 +41,6 @@ const makeRecordTable = ([table, key]: readonly [
   ${noteChange("INSERT", "new")} ${noteChange("UPDATE", "new")} ${noteChange("DELETE", "old")}`;
 };
 
-/** A body that is no JSON has no packages, and is refused where it is read. */
-const addPackages = (releases: string, row: string) => `
-  INSERT INTO packages
-  SELECT ${row}.hostname, ${row}.namespace, ${row}.type, ${row}.version,
-    pinned.key, pinned.value,
-    ${row}.body ->> '$.pinned.at', ${row}.body ->> '$.pinned.signedBy'
-  FROM ${releases} json_each(
-    iif(json_valid(${row}.body), ${row}.body, '{}'), '$.pinned.content'
-  ) AS pinned;`;
-
-const removePackages = `
-  DELETE FROM packages WHERE (hostname, namespace, type, version)
-    = (old.hostname, old.namespace, old.type, old.version);`;
-
 /** What makes each layout of the database of the one before it; `user_version` counts them. */
 const migrations = [
   `CREATE TABLE changes (
@@ -86,16 +72,14 @@ const migrations = [
     at INTEGER NOT NULL
   ) STRICT`,
   `${packageTable}
-  CREATE TRIGGER packages_insert AFTER INSERT ON releases BEGIN
-    ${addPackages("", "new")}
-  END;
-  CREATE TRIGGER packages_update AFTER UPDATE ON releases BEGIN
-    ${removePackages} ${addPackages("", "new")}
-  END;
   CREATE TRIGGER packages_delete AFTER DELETE ON releases BEGIN
-    ${removePackages}
+    DELETE FROM packages WHERE (hostname, namespace, type, version)
+      = (old.hostname, old.namespace, old.type, old.version);
   END;
-  ${addPackages("releases,", "releases")}
+  INSERT INTO packages
+  SELECT hostname, namespace, releases.type, version, pinned.key, pinned.value,
+    body ->> '$.pinned.at', body ->> '$.pinned.signedBy'
+  FROM releases, json_each(iif(json_valid(body), body, '{}'), '$.pinned.content') AS pinned;
   ALTER TABLE uses ADD COLUMN size INTEGER`,
 ];
 

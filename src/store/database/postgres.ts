@@ -66,13 +66,6 @@ const makeRecordTable = ([table, key]: readonly [
   CREATE TRIGGER ${table}_all AFTER TRUNCATE ON ${table}
     FOR EACH STATEMENT EXECUTE FUNCTION note_${table}();`;
 
-const addPackages = (releases: string, row: string) => `
-  INSERT INTO packages
-  SELECT ${row}.hostname, ${row}.namespace, ${row}.type, ${row}.version,
-    pinned.key, pinned.value,
-    ${row}.body::json #>> '{pinned,at}', ${row}.body::json #>> '{pinned,signedBy}'
-  FROM ${releases} json_each_text(${row}.body::json #> '{pinned,content}') AS pinned;`;
-
 /** What makes each layout of the database of the one before it; the table `layout` counts them. */
 const migrations = [
   `${Object.entries(recordTables).map(makeRecordTable).join("\n")}
@@ -100,17 +93,17 @@ const migrations = [
   CREATE INDEX events_by_provider ON events (provider, id) WHERE provider IS NOT NULL;
   CREATE INDEX events_by_module ON events (module, id) WHERE module IS NOT NULL;`,
   `${packageTable}
-  CREATE FUNCTION note_packages() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-    IF TG_OP <> 'INSERT' THEN
-      DELETE FROM packages WHERE (hostname, namespace, type, version)
-        = (OLD.hostname, OLD.namespace, OLD.type, OLD.version);
-    END IF;
-    IF TG_OP <> 'DELETE' THEN ${addPackages("", "NEW")} END IF;
+  CREATE FUNCTION remove_packages() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    DELETE FROM packages WHERE (hostname, namespace, type, version)
+      = (OLD.hostname, OLD.namespace, OLD.type, OLD.version);
     RETURN NULL;
   END $$;
-  CREATE TRIGGER packages_row AFTER INSERT OR UPDATE OR DELETE ON releases
-    FOR EACH ROW EXECUTE FUNCTION note_packages();
-  ${addPackages("releases,", "releases")}
+  CREATE TRIGGER packages_delete AFTER DELETE ON releases
+    FOR EACH ROW EXECUTE FUNCTION remove_packages();
+  INSERT INTO packages
+  SELECT hostname, namespace, type, version, pinned.key, pinned.value,
+    body::json #>> '{pinned,at}', body::json #>> '{pinned,signedBy}'
+  FROM releases, json_each_text(body::json #> '{pinned,content}') AS pinned;
   ALTER TABLE uses ADD COLUMN size DOUBLE PRECISION;`,
 ];
 

@@ -74,7 +74,7 @@ export interface EventRow {
   readonly times: number;
 }
 
-/** A package of the pinned content of a release. Triggers write it with the record. */
+/** A package of the pinned content of a release, written with its record. */
 interface PackageRow {
   readonly hostname: string;
   readonly namespace: string;

@@ -135,7 +135,7 @@ export class DatabaseRecords {
     throw error;
   }
 
-  /** Asks the tables that are made of records. */
+  /** Asks the table of packages, in the open transaction where there is one. */
   ask<T>(question: (queries: Kysely<Schema>) => Promise<T>): Promise<T> {
     return this.#reading("packages", () => question(this.#queries));
   }

@@ -136,10 +136,6 @@ describe("a database", () => {
 
   it("of the layout before knows the packages of its releases once it was opened", async () => {
     const layout = await makeLayout();
-    const before = "DROP TABLE packages; ALTER TABLE uses DROP COLUMN size";
-    const triggers = ["insert", "update", "delete"].map(
-      (event) => `DROP TRIGGER packages_${event}`,
-    );
     const path = ["h.example", "acme", "widget"];
     const at = "2026-01-01T00:00:00.000Z";
     const bodyOf = (content: object) => ({ pinned: { content, at } });
@@ -161,18 +157,17 @@ describe("a database", () => {
       "1.0.0 linux_arm b",
       "3.0.0 linux_amd64 c",
     ];
-    expect(list()).toEqual(all);
     for (const text of [
-      ...triggers,
-      ...before.split("; "),
+      "DROP TRIGGER packages_delete",
+      "DROP TABLE packages",
+      "ALTER TABLE uses DROP COLUMN size",
       "PRAGMA user_version = 1",
     ])
       askDatabase(layout, text);
     await openDatabase(layout).close();
     expect(list()).toEqual(all);
-    damageRecord(layout, ["releases", ...path, "3.0.0"]);
     loseRecord(layout, ["releases", ...path, "1.0.0"]);
-    expect(list()).toEqual([]);
+    expect(list()).toEqual(all.slice(2));
   });
 
   it("is for its owner alone, and a later version of it is refused", async () => {

@@ -1,3 +1,4 @@
+import type { Sha256 } from "../../../src/address/hash.ts";
 import {
   DatabaseRecords,
   type RecordKey,
@@ -108,27 +109,27 @@ describe("records in a PostgreSQL", () => {
     expect(await records.list(["first_contacts", "a", "b"])).toEqual([]);
   });
 
-  it("have the packages of pinned releases beside them", async () => {
+  it("take the packages of a release with them", async () => {
     const { records } = await open(await postgres.createDatabase());
     const release = ["releases", "host", "acme", "widget", "1.0.0"] as const;
     const list = () =>
       records.ask((database) =>
-        database
-          .selectFrom("packages")
-          .select(["platform", "sha256", "signed_by"])
-          .orderBy("platform")
-          .execute(),
+        database.selectFrom("packages").selectAll().execute(),
       );
-    const at = "2026-01-01T00:00:00.000Z";
-    const content = { linux_amd64: "a", linux_arm: "b" };
-    const pinned = { content, at, signedBy: "KEY" };
-    const first = await records.swap(release, 0, { pinned: null });
-    expect(await list()).toEqual([]);
-    await records.swap(release, first ?? 0, { pinned });
-    expect(await list()).toEqual([
-      { platform: "linux_amd64", sha256: "a", signed_by: "KEY" },
-      { platform: "linux_arm", sha256: "b", signed_by: "KEY" },
-    ]);
+    const provider = { hostname: "host", namespace: "acme", type: "widget" };
+    const first = { first_seen: "2026-01-01", signed_by: null };
+    const row = { ...provider, version: "1.0.0", platform: "linux_amd64" };
+    await records.swap(release, 0, {});
+    await records.ask((database) =>
+      database
+        .insertInto("packages")
+        .values({ ...row, ...first, sha256: "a".repeat(64) as Sha256 })
+        .execute(),
+    );
+    expect(await list()).toHaveLength(1);
+    await records.swap(["releases", "host", "acme", "other", "1.0.0"], 0, {});
+    await records.remove(["releases", "host", "acme", "other", "1.0.0"]);
+    expect(await list()).toHaveLength(1);
     await records.remove(release);
     expect(await list()).toEqual([]);
   });
