@@ -66,6 +66,7 @@ const removed: Readonly<Record<string, string>> = {
     "have a log shipper carry the log of the daemon to where the mirror cannot write",
   "verify --bucket":
     'run "provender verify" beside each replica; each download from the bucket is checked',
+  "verify --sample": 'run "provender verify", which hashes every archive',
   "prune --bucket":
     "set a lifecycle rule of the bucket that expires objects below blobs/v1/",
   "trust reset": 'put a copy of the database back that "provender backup" made',
