@@ -63,6 +63,14 @@ const pinnedBy = (...known: readonly Evidence[]) => ({
   },
 });
 
+const pinnedUnsigned = {
+  release: {
+    pinned: { ...pinned("linux=a"), signedBy: undefined },
+    evidence: [],
+    published: new Set<string>(),
+  },
+};
+
 const both = content("linux=a darwin=b");
 /** Pinned by the document over `linux=a`; the other platform came later. */
 const widenedBy = (later: Evidence) => {
@@ -146,6 +154,7 @@ const rows: readonly Row[] = [
   ["no signature over a later version of a signed provider", "no: unknown", unsigned()],
   ["no signature over a later version, where all keys are taken", "no: unknown", unsigned(), { rules: { newKeys: "accept", pins: undefined } }],
   ["no signature once the provider has a key of its own", "no: unknown", unsigned(), { ...unsignedContact, ...own(["aws", "1.0.0", K]) }],
+  ["no signature over what was pinned before the provider had a key of its own", "unsigned", unsigned(), { ...unsignedContact, ...own(["aws", "1.0.0", K]), ...pinnedUnsigned }],
   ["no signature where another provider has a key of its own", "unsigned", unsigned(), { ...unsignedContact, ...own(["gcp", "1.0.0", K]) }],
   ["no signature over a version that is pinned as signed", "no: unknown", unsigned(), { ...existing, ...releaseOf("linux=a") }],
 ];

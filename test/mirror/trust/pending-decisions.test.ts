@@ -15,10 +15,8 @@ import { emptyNamespace } from "../../../src/trust/state.ts";
 import { makeLayout, openRecords } from "../../store/stores.ts";
 
 const hostname = "registry.terraform.io" as Hostname;
-const namespace = "acme";
 const sha256sums = "0123456789abcdef".repeat(4);
-const nothing = { keys: [], contents: [] };
-const trust = { ...emptyNamespace, decisions: nothing };
+const trust = emptyNamespace;
 const rulesOf = (changes: Partial<AdmissionRules> = {}): AdmissionRules => ({
   ...{ offline: false, newKeys: "accept-first", pins: [] },
   policy: parsePolicy({ default: "allow", minimumAge: 0, rules: [] }),
@@ -34,50 +32,30 @@ const pin = (fingerprint: string) => {
   const pattern = parseProviderPattern("*/acme/net");
   return rulesOf({ pins: [{ pattern, fingerprints: [fingerprint] }] });
 };
-const command = `provender trust approve ${hostname}/acme/net@1.1.0 0123456789abcdef`;
-
+const refuse = rulesOf({ newKeys: "refuse" });
+const replaced = { reason: "other-content" } as const;
+const excluded = { reason: "not-pinned" } as const;
 const unsigned = { fingerprint: undefined };
+const other = "other content than the pinned checksums";
+const otherOfModule = "other content than the pinned one";
+const command = `provender trust approve ${hostname}/acme/net@1.1.0 0123456789abcdef`;
+const ofModule = command.replace("net@", "net/aws@");
+
 it.each([
-  ["takes exactly its content", {}, rulesOf(), command],
-  ["is possible under a pinned key", {}, pin("S"), command],
-  ["waits for the pins", {}, pin("K"), "trust.keys"],
-  ["waits for them where no key signed", unsigned, pin("S"), "trust.keys"],
-  [
-    "waits for the configuration that takes pinned keys alone",
-    {},
-    rulesOf({ newKeys: "refuse" }),
-    "trust.newKeys",
-  ],
-])("the command of a candidate %s", (_, changes, rules, said) => {
-  const own = { type: "net", list: [candidate(changes)], dropped: 0 };
-  const known = { namespace: { hostname, namespace }, trust };
-  const [pending] = listPending({ ...known, candidates: [own] }, rules);
+  ["takes its content", {}, rulesOf(), command, "key S, not known"],
+  ["works for a pinned key", replaced, pin("S"), command, `key S, ${other}`],
+  ["waits for pins", excluded, pin("K"), "trust.keys", "key S, not pinned"],
+  ["waits for them unsigned", unsigned, pin("S"), "trust.keys", "unsigned"],
+  ["waits for newKeys", {}, refuse, "trust.newKeys", "key S, not known"],
+  ["of a module waits for none", {}, refuse, ofModule, otherOfModule],
+])("the command of a candidate %s", (_, changes, rules, said, words) => {
+  const type = said === ofModule ? "net/aws" : "net";
+  const candidates = [{ type, list: [candidate(changes)], dropped: 0 }];
+  const namespace = { hostname, namespace: "acme" };
+  const [pending] = listPending({ namespace, trust, candidates }, rules);
   expect(pending).toMatchObject({ version: "1.1.0", sha256sums });
-  expect([pending?.command, pending?.setting]).toEqual(
-    said === command ? [command, undefined] : [undefined, said],
-  );
-});
-
-it("the keys of the configuration exclude no module", () => {
-  const own = { type: "net/aws", list: [candidate()], dropped: 0 };
-  const known = { namespace: { hostname, namespace }, trust };
-  const rules = rulesOf({ newKeys: "refuse" });
-  expect(listPending({ ...known, candidates: [own] }, rules)).toMatchObject([
-    { setting: undefined, command: command.replace("net@", "net/aws@") },
-  ]);
-});
-
-it.each([
-  [{}, "key S, not known"],
-  [{ fingerprint: undefined }, "unsigned"],
-  [
-    { reason: "other-content" },
-    "key S, other content than the pinned checksums",
-  ],
-  [{ reason: "not-pinned" }, "key S, not pinned"],
-] as const)("a candidate is explained: %j", (changes, words) => {
-  const provider = { hostname, namespace: "acme", type: "net" };
-  expect(explainPending({ ...candidate(changes), provider })).toBe(words);
+  expect(pending?.command ?? pending?.setting).toBe(said);
+  expect(pending && explainPending(pending)).toBe(words);
 });
 
 it("of every namespace are listed beside those that cannot be read", async () => {

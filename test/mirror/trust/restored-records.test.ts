@@ -1,46 +1,38 @@
-import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { decideContent } from "../../../src/commands/trust/decide.ts";
 import { findUndone } from "../../../src/mirror/trust/undone-decisions.ts";
-import { decide } from "../../../src/trust/decisions.ts";
+import { decide, noDecisions } from "../../../src/trust/decisions.ts";
+import { scratch } from "../../running-mirror.ts";
 import { awaitMessage } from "../../scenes/log-lines.ts";
-import { acme, MirrorScene } from "../../scenes/mirror-in-process.ts";
+import {
+  acme,
+  makeSigners,
+  prepareMet,
+} from "../../scenes/mirror-in-process.ts";
 import { runCommand } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
-import { scratch } from "../../running-mirror.ts";
 import { restoreBackup } from "../../store/stores.ts";
 
-const scene = await TrustScene.start();
-
-/** The alarms of the start, whose lines are all before the one of serving. */
-async function alarms() {
-  await awaitMessage(scene.mirror, "serving");
-  return scene.mirror.log
-    .filter(({ alarm }) => alarm === "decision-undone")
-    .map(({ subject, decision, repeat }) => ({ subject, decision, repeat }));
-}
-
-async function restore(backup: string): Promise<void> {
-  const { directory } = scene.mirror;
-  await scene.revive({}, () => restoreBackup(directory, backup));
-}
-
-/** Beside the running daemon. */
-async function backUp(): Promise<string> {
-  const file = join(scratch("backup"), "provender.db");
-  const run = await runCommand(scene.mirror, "backup", file);
-  expect(run).toMatchObject({ status: 0, stderr: "" });
-  expect(statSync(file).mode & 0o777).toBe(0o600);
-  return file;
-}
-
 it("decisions that an older backup takes back are told at the start, with the commands that make them again", async () => {
+  const scene = await TrustScene.start();
+  const run = (...args: readonly string[]) => runCommand(scene.mirror, ...args);
+  /** The alarms of the start, whose lines are all before the one of serving. */
+  const alarms = async () => {
+    await awaitMessage(scene.mirror, "serving");
+    return scene.mirror.log
+      .filter(({ alarm }) => alarm === "decision-undone")
+      .map(({ subject, decision, repeat }) => ({ subject, decision, repeat }));
+  };
   const known = await signer("Known");
   const fine = await signer("Fine");
   await scene.contact("stolen", known);
   await scene.contact("kept", fine);
   await scene.trust("revoke", "--key", fine.fingerprint, "--for", "kept/thing");
-  const backup = await backUp();
+  const backup = join(scratch("backup"), "provender.db");
+  expect(await run("backup", backup)).toMatchObject({ status: 0, stderr: "" });
+  expect(statSync(backup).mode & 0o777).toBe(0o600);
 
   const key = known.fingerprint;
   await scene.trust("revoke", "--key", key, "--for", "stolen");
@@ -48,102 +40,72 @@ it("decisions that an older backup takes back are told at the start, with the co
   await scene.revive();
   expect(await alarms()).toEqual([]);
 
-  await restore(backup);
+  const { directory } = scene.mirror;
+  await scene.revive({}, () => restoreBackup(directory, backup));
   expect(await scene.ask("stolen").outcome("1.0.0")).toBe("200");
   const subject = "registry.terraform.io/stolen";
   const repeat = `provender trust revoke --key ${key} --for ${subject}`;
   expect(await alarms()).toEqual([{ subject, decision: "revoked", repeat }]);
-  const status = await runCommand(scene.mirror, "status");
+  const status = await run("status");
   expect(status).toMatchObject({ status: 1 });
   expect(status.stdout).toMatch(
     /^An older backup took 1 decision back: provender trust list$/m,
   );
-  const listed = await runCommand(scene.mirror, "trust", "list");
+  const listed = await run("trust", "list");
   expect(listed.stdout).toContain(`${subject}: revoked by`);
   expect(listed.stdout).toContain(`\n  ${repeat}\n`);
   expect(listed.stdout).not.toContain("Nothing needs");
-  const json = await runCommand(scene.mirror, "trust", "list", "--json");
+  const json = await run("trust", "list", "--json");
   expect(JSON.parse(json.stdout)).toMatchObject({
     undone: [{ subject, decision: "revoked", command: repeat }],
   });
 
   await scene.trust(...repeat.split(" ").slice(2));
   await scene.expectOutcome("stolen", "1.0.0", "451 key-refused");
-  expect(await runCommand(scene.mirror, "status")).toMatchObject({ status: 0 });
-  const after = await runCommand(scene.mirror, "trust", "list");
-  expect(after.stdout).not.toContain("older backup");
-  await scene.revive();
-  expect(await alarms()).toEqual([]);
+  expect(await run("status")).toMatchObject({ status: 0 });
+  expect((await run("trust", "list")).stdout).not.toContain("older backup");
+
+  const none = join(scratch("none"), "none", "x");
+  for (const file of [join(directory, "provender.db"), backup, none]) {
+    const before = existsSync(file) ? readFileSync(file) : undefined;
+    const refused = await run("backup", file);
+    expect([refused.status, refused.stdout]).toEqual([1, ""]);
+    expect(refused.stderr).toContain(`${file} was not written`);
+    expect(existsSync(file) ? readFileSync(file) : undefined).toEqual(before);
+  }
 });
 
-it("approvals of contents are told likewise, and approvals that were taken back", async () => {
-  const subject = "registry.terraform.io/content/thing@1.1.0";
-  await scene.refuseNext("content");
-  const [candidate] = await scene.candidatesOf("content");
-  const digest = candidate?.sha256sums ?? "";
-  const before = await backUp();
-  const named = ["content/thing@1.1.0", digest];
-  await scene.trust("approve", ...named);
-  const approved = await backUp();
-
-  await restore(before);
-  expect(await alarms()).toEqual([
-    {
-      ...{ subject, decision: "approved" },
-      repeat: `provender trust approve ${subject} ${digest}`,
-    },
-  ]);
-
-  await restore(approved);
-  expect(await alarms()).toEqual([]);
-  await scene.trust("forget", ...named);
-  await restore(approved);
-  expect(await alarms()).toEqual([
-    {
-      ...{ subject, decision: "forgotten" },
-      repeat: `provender trust forget ${subject} ${digest}`,
-    },
-  ]);
-});
-
-it("a decision that is later than the log's last one was not taken back: another replica made it, or a crash took its line", async () => {
-  const own = await MirrorScene.prepare();
-  const { trust, notebook } = own.start();
-  const provider = "registry.terraform.io/acme/thing";
-  const said = { event: "approved", verdict: "accepted" } as const;
-  const line = { ...said, provider, fingerprint: "K" };
-  await notebook.audit.record(line, { durable: true });
-  const undone = async (at: string) => {
-    const key = { fingerprint: "K", type: "thing", version: null, at };
-    await trust.decide(acme, (decisions) =>
-      decide(decisions, { ...key, decision: "revoked" }),
+it("so are those on contents, and those that were taken back; a later one than the log has is another replica's, or lost its line in a crash", async () => {
+  const { scene, mirror } = await prepareMet((await makeSigners()).K);
+  const { trust } = mirror;
+  const { address } = await mirror.request("2.0.0");
+  const restore = (decisions: typeof noDecisions) =>
+    trust.decide(acme, () => decisions);
+  const undone = async () =>
+    (await findUndone(scene.layout.decisions, trust)).map(
+      ({ decision, repeat }) => [decision, repeat],
     );
-    return findUndone(own.layout.decisions, trust);
-  };
-  const repeat = `provender trust approve --key K --for ${provider}`;
-  const earlier = await undone("2020-01-01T00:00:00.000Z");
-  expect(earlier).toMatchObject([{ decision: "approved", repeat }]);
-  expect(await undone("2999-01-01T00:00:00.000Z")).toEqual([]);
-});
-
-it("a log of decisions that is not there tells nothing", async () => {
-  const { directory } = scene.mirror;
-  await scene.revive({}, () => {
-    rmSync(join(directory, "audit"), { recursive: true });
-  });
-  expect(await alarms()).toEqual([]);
-  expect(readFileSync(join(directory, "store.json"), "utf8")).not.toBe("");
-});
-
-it.each([
-  ["a file that is there", () => scene.mirror.configFile],
-  ["a folder that is not", () => join(scratch("none"), "none", "x")],
-  ["the database itself", () => join(scene.mirror.directory, "provender.db")],
-])("is not written over %s", async (_, place) => {
-  const file = place();
-  const before = existsSync(file) ? readFileSync(file) : undefined;
-  const run = await runCommand(scene.mirror, "backup", file);
-  expect([run.status, run.stdout]).toEqual([1, ""]);
-  expect(run.stderr).toContain(`${file} was not written`);
-  expect(existsSync(file) ? readFileSync(file) : undefined).toEqual(before);
+  expect(await undone()).toEqual([]);
+  await decideContent(mirror, address, undefined, "revoke");
+  expect(await undone()).toEqual([]);
+  const { decisions } = await trust.read(acme);
+  const [revoked] = decisions.contents;
+  if (revoked === undefined) throw new Error("nothing is revoked");
+  const about = `registry.terraform.io/acme/thing@2.0.0 ${revoked.sha256sums}`;
+  await restore(noDecisions);
+  expect(await undone()).toEqual([
+    ["revoked", `provender trust revoke ${about}`],
+  ]);
+  const approve = (at: string) =>
+    restore(decide(decisions, { ...revoked, decision: "approved", at }));
+  await approve("2020-01-01T00:00:00.000Z");
+  expect(await undone()).toHaveLength(1);
+  await approve("2999-01-01T00:00:00.000Z");
+  expect(await undone()).toEqual([]);
+  await restore(decisions);
+  await decideContent(mirror, address, undefined, "forget");
+  await restore(decisions);
+  expect(await undone()).toEqual([
+    ["forgotten", `provender trust forget ${about}`],
+  ]);
 });
