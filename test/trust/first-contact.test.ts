@@ -1,25 +1,18 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import {
   learnProviderKey,
   noteContact,
 } from "../../src/trust/first-contact.ts";
-import { emptyNamespace } from "../../src/trust/state.ts";
+import { emptyNamespace as empty } from "../../src/trust/state.ts";
 import { E, K, keyDecision, namespace } from "./releases.ts";
 
-const of = (key: string | undefined) => ({ key, newest: "1.0.0" });
-const approving = (fingerprint: string, scope = {}) => ({
-  decisions: {
-    keys: [keyDecision(fingerprint, "approved", scope)],
-    contents: [],
-  },
+const deciding = (...key: Parameters<typeof keyDecision>) => ({
+  decisions: { keys: [keyDecision(...key)], contents: [] },
 });
-
-const empty = emptyNamespace;
-const named = { ...empty, ...approving(K, { type: null }) };
-const decisions = { keys: [keyDecision(E, "revoked")], contents: [] };
-const revoking = { ...empty, decisions };
+const named = { ...empty, ...deciding(K, "approved", { type: null }) };
+const revoking = { ...empty, ...deciding(E, "revoked") };
 const known = namespace();
-const decided = namespace(approving(E, { type: "gcp" }));
+const decided = namespace(deciding(E, "approved", { type: "gcp" }));
 
 /** The namespace, the key that signed the newest release, the first key from then on, and whether there is an alarm. */
 it.each([
@@ -34,26 +27,20 @@ it.each([
   ["has no alarm for a key that is approved for it", decided, E, K, false],
 ])("first contact %s", (_, before, key, learnt, alarms) => {
   const type = before.firstKey === undefined ? "aws" : "gcp";
-  const noted = noteContact(before, type, of(key));
+  const noted = noteContact(before, type, { key, newest: "1.0.0" });
   const fingerprint = learnt === "" ? undefined : learnt;
   expect(noted.namespace.firstKey).toEqual({ fingerprint, type: "aws" });
   expect(noted.alarms).toBe(alarms);
+  const next = noteContact(noted.namespace, "gcp", { key: E, newest: "1.0.0" });
+  expect(next.namespace).toBe(noted.namespace);
   if (before.firstKey) expect(noted.namespace).toBe(before);
-  else
-    expect(noteContact(noted.namespace, "gcp", of(E)).namespace).toBe(
-      noted.namespace,
-    );
 });
 
-describe("a provider's own key", () => {
-  it("is learnt once", () => {
-    const aws = { type: "aws", version: "1.0.0" };
-    const after = learnProviderKey(emptyNamespace, aws, K);
-    expect(after.providerKeys).toEqual([{ ...aws, fingerprint: K }]);
-    expect(learnProviderKey(after, { ...aws, version: "2.0.0" }, E)).toBe(
-      after,
-    );
-    const gcp = { ...aws, type: "gcp" };
-    expect(learnProviderKey(after, gcp, E).providerKeys).toHaveLength(2);
-  });
+it("a provider's own key is learnt once", () => {
+  const aws = { type: "aws", version: "1.0.0" };
+  const after = learnProviderKey(empty, aws, K);
+  expect(after.providerKeys).toEqual([{ ...aws, fingerprint: K }]);
+  expect(learnProviderKey(after, { ...aws, version: "2.0.0" }, E)).toBe(after);
+  const gcp = { ...aws, type: "gcp" };
+  expect(learnProviderKey(after, gcp, E).providerKeys).toHaveLength(2);
 });

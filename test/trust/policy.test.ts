@@ -14,11 +14,12 @@ import {
 const day = 86_400_000;
 const random = parseProviderAddress("hashicorp/random");
 
-/** Rules as `ACTION PATTERN [VERSIONS] [DAYSd]; …`. */
-function policyOf(text: string, settings: Partial<PolicySettings> = {}) {
+/** What holds for all, `deny` or a minimum age, and rules as `ACTION PATTERN [VERSIONS] [DAYSd]; …`. */
+function policyOf(all: string, text: string) {
   const rules = text.split("; ").filter((rule) => rule !== "");
   return parsePolicy({
-    ...{ default: "allow", minimumAge: 0, ...settings },
+    default: all === "deny" ? "deny" : "allow",
+    minimumAge: (parseInt(all) || 0) * day,
     rules: rules.map((rule) => {
       const [, action, match = "", versions, days] =
         /^(\w+) (\S+)(?: (.*?))??(?: (\d+)d)?$/.exec(rule) ?? [];
@@ -30,10 +31,6 @@ function policyOf(text: string, settings: Partial<PolicySettings> = {}) {
       } as PolicySettings["rules"][number];
     }),
   });
-}
-
-function decide(policy: ReturnType<typeof parsePolicy>, version: string) {
-  return decideByRules(policy, random, parseVersion(version));
 }
 
 const ranged = "allow */*/* >= 3 30d";
@@ -65,100 +62,74 @@ test.each(
   }),
 )("%s", (_, text) => {
   const [all = "", rules = "", version = "", told] = text.split(" | ");
-  const age = { minimumAge: parseInt(all) * day };
-  const policy = policyOf(rules, all === "deny" ? { default: "deny" } : age);
-  const decided = decide(policy, version);
+  const policy = policyOf(all, rules);
+  const decided = decideByRules(policy, random, parseVersion(version));
   const { action, rule, minimumAge, minimumAgeRule } = decided;
   const said = [action, rule, `${minimumAge / day}d ${minimumAgeRule}`];
   if (action === "deny") said.pop();
   expect(said.join(" ").replaceAll("policy.", "")).toBe(told);
 });
 
-/** Constraint of a denying rule, versions that it denies, versions that it lets pass. */
-const denials: readonly [string, string, string][] = [
-  [
-    ">= 3.0",
-    "3.0.0 3.1.0-beta1 3.0.0-beta1 3.0.0+b 4.0.0-rc1",
-    "2.9.9 2.9.9-rc1",
-  ],
-  ["> 3.0.0", "3.0.1-rc1 3.0.1", "3.0.0 3.0.0-rc1 3.0.0+b"],
-  ["< 3.0", "2.9.9 2.9.9-rc1 3.0.0-rc1", "3.0.0 3.0.1-rc1"],
-  ["<= 3.0", "3.0.0 3.0.0-rc1 3.0.0+b", "3.0.1 3.0.1-rc1"],
-  ["~> 3.1", "3.1.0 3.1.0-rc1 3.9.0-rc1", "3.0.9 4.0.0"],
-  ["~> 3.1.0", "3.1.5-rc1 3.1.0-rc1", "3.2.0 3.0.9-rc1"],
-  [">= 3.0, < 4.0", "3.0.0-rc1 3.5.0-rc1 3.5.0", "4.0.0 4.0.1-rc1 2.0.0-rc1"],
-  [">= 3.0, != 3.0.0", "3.0.0-rc1 3.0.1 3.0.0+b", "3.0.0 2.0.0"],
-  ["3.0.0", "3.0.0 3.0.0+b", "3.0.0-rc1 3.0.1"],
-  ["3.0.0+a", "3.0.0+a", "3.0.0 3.0.0+b"],
-  ["3.0.0-rc1", "3.0.0-rc1 3.0.0-rc1+b", "3.0.0 3.0.0-rc2"],
-  [">= 3.0.0-beta2", "3.0.0-beta2 3.0.0-rc1 3.0.0 3.1.0-alpha", "3.0.0-beta1"],
-  ["!= 1.5.0", "1.4.0 1.5.0-rc1 1.5.0+b 1.6.0-rc1", "1.5.0"],
-  ["!= 1.5.0+a", "1.5.0 1.5.0+b", "1.5.0+a"],
-];
+/** What a rule that denies a range takes, and what it lets pass: it also takes the prereleases and builds in its range. */
+const denials = {
+  ">= 3.0": "3.0.0 3.1.0-beta1 3.0.0-beta1 3.0.0+b 4.0.0-rc1 | 2.9.9 2.9.9-rc1",
+  "> 3.0.0": "3.0.1-rc1 3.0.1 | 3.0.0 3.0.0-rc1 3.0.0+b",
+  "< 3.0": "2.9.9 2.9.9-rc1 3.0.0-rc1 | 3.0.0 3.0.1-rc1",
+  "<= 3.0": "3.0.0 3.0.0-rc1 3.0.0+b | 3.0.1 3.0.1-rc1",
+  "~> 3.1": "3.1.0 3.1.0-rc1 3.9.0-rc1 | 3.0.9 4.0.0",
+  "~> 3.1.0": "3.1.5-rc1 3.1.0-rc1 | 3.2.0 3.0.9-rc1",
+  ">= 3.0, < 4.0": "3.0.0-rc1 3.5.0-rc1 3.5.0 | 4.0.0 4.0.1-rc1 2.0.0-rc1",
+  ">= 3.0, != 3.0.0": "3.0.0-rc1 3.0.1 3.0.0+b | 3.0.0 2.0.0",
+  "3.0.0": "3.0.0 3.0.0+b | 3.0.0-rc1 3.0.1",
+  "3.0.0+a": "3.0.0+a | 3.0.0 3.0.0+b",
+  "3.0.0-rc1": "3.0.0-rc1 3.0.0-rc1+b | 3.0.0 3.0.0-rc2",
+  ">= 3.0.0-beta2": "3.0.0-beta2 3.0.0-rc1 3.0.0 3.1.0-alpha | 3.0.0-beta1",
+  "!= 1.5.0": "1.4.0 1.5.0-rc1 1.5.0+b 1.6.0-rc1 | 1.5.0",
+  "!= 1.5.0+a": "1.5.0 1.5.0+b | 1.5.0+a",
+};
 
-describe("a denying rule also takes the prereleases and builds in its range", () => {
-  for (const [versions, denied, passed] of denials)
-    test(versions, () => {
-      const policy = policyOf(`deny */*/* ${versions}`);
-      for (const version of denied.split(" "))
-        expect.soft(decide(policy, version).action, version).toBe("deny");
-      for (const version of passed.split(" "))
-        expect.soft(decide(policy, version).action, version).toBe("allow");
-    });
+/** What a rule that allows a range lets in, which is what Terraform would select, and what it does not. */
+const admissions = {
+  ">= 3.0": "3.0.0 3.1.0 3.1.0+b | 3.1.0-beta1 3.0.0-beta1 2.9.9",
+  "< 3.0": "2.9.9 | 3.0.0-rc1 2.9.9-rc1 3.0.0",
+  "3.1.0-beta1": "3.1.0-beta1 | 3.1.0-beta2 3.1.0 3.1.0-beta1+b",
+  "3.0.0": "3.0.0 | 3.0.0+b 3.0.0-rc1",
+  "!= 1.5.0": "1.4.0 1.6.0 | 1.5.0 1.5.0+b 1.5.0-rc1 1.6.0-rc1",
+  "!= 1.5.0+a": "1.5.0 1.5.0+b | 1.5.0+a",
+  "< 2.0, != 1.5.0": "1.4.0 1.4.0+b | 1.5.0 1.5.0+b 2.0.0",
+};
+
+describe.each([
+  ["deny", "allow", denials],
+  ["allow", "deny", admissions],
+])("a rule may %s a range", (action, otherwise, rows) => {
+  test.each(Object.entries(rows))("%s", (range, versions) => {
+    const policy = policyOf(otherwise, `${action} */*/* ${range}`);
+    const [taken, left] = versions.split(" | ").map((names) =>
+      names.split(" ").map((name) => {
+        const version = parseVersion(name);
+        return [name, decideByRules(policy, random, version).action];
+      }),
+    );
+    expect(taken).toEqual(taken?.map(([name]) => [name, action]));
+    expect(left).toEqual(left?.map(([name]) => [name, otherwise]));
+  });
 });
 
-/** Constraint of an allowing rule, versions that it lets in, versions that it does not. */
-const admissions: readonly [string, string, string][] = [
-  [">= 3.0", "3.0.0 3.1.0 3.1.0+b", "3.1.0-beta1 3.0.0-beta1 2.9.9"],
-  ["< 3.0", "2.9.9", "3.0.0-rc1 2.9.9-rc1 3.0.0"],
-  ["3.1.0-beta1", "3.1.0-beta1", "3.1.0-beta2 3.1.0 3.1.0-beta1+b"],
-  ["3.0.0", "3.0.0", "3.0.0+b 3.0.0-rc1"],
-  ["!= 1.5.0", "1.4.0 1.6.0", "1.5.0 1.5.0+b 1.5.0-rc1 1.6.0-rc1"],
-  ["!= 1.5.0+a", "1.5.0 1.5.0+b", "1.5.0+a"],
-  ["< 2.0, != 1.5.0", "1.4.0 1.4.0+b", "1.5.0 1.5.0+b 2.0.0"],
-];
-
-describe("an allowing rule lets in what Terraform would select", () => {
-  for (const [versions, allowed, refused] of admissions)
-    test(versions, () => {
-      const policy = policyOf(`allow */*/* ${versions}`, {
-        default: "deny",
-      });
-      for (const version of allowed.split(" "))
-        expect.soft(decide(policy, version).action, version).toBe("allow");
-      for (const version of refused.split(" "))
-        expect.soft(decide(policy, version).action, version).toBe("deny");
-    });
-});
-
-test.each([
-  [
-    "by a rule without versions that every version reaches",
-    "allow */acme/*; deny */*/random >= 3; deny */hashicorp/*; allow */*/*",
-    {},
-    "policy.rules[2]",
-  ],
-  [
-    "by the default",
-    "deny */*/random < 3",
-    { default: "deny" } as const,
-    "policy.default",
-  ],
-  [
-    "not where an earlier rule allows some versions",
-    "allow */*/random < 3; deny */*/*",
-    {},
-    undefined,
-  ],
-  [
-    "not by a rule for some versions, nor by one for others",
-    "deny */*/random < 3; deny */acme/*",
-    {},
-    undefined,
-  ],
-])("a provider is denied wholly %s", (_, rules, settings, rule) => {
-  const denial = findProviderDenial(policyOf(rules, settings), random);
-  expect(denial?.rule).toBe(rule);
+test.each(
+  Object.entries({
+    "by a rule without versions that every version reaches":
+      "0d | allow */acme/*; deny */*/random >= 3; deny */hashicorp/*; allow */*/* | policy.rules[2]",
+    "by the default": "deny | deny */*/random < 3 | policy.default",
+    "not where an earlier rule allows some versions":
+      "0d | allow */*/random < 3; deny */*/* | ",
+    "not by a rule for some versions, nor by one for others":
+      "0d | deny */*/random < 3; deny */acme/* | ",
+  }),
+)("a provider is denied wholly %s", (_, text) => {
+  const [all = "", rules = "", told] = text.split(" | ");
+  const denial = findProviderDenial(policyOf(all, rules), random);
+  expect(denial?.rule ?? "").toBe(told);
 });
 
 test.each([
@@ -170,7 +141,7 @@ test.each([
   ["rules for others give it none", "allow */other/*/* 9d; allow */*/* 9d", 0],
 ])("of a version of a module: %s", (_, rules, days) => {
   const network = moduleAddress("example.com", "acme", "network", "aws");
-  const policy = policyOf(rules, { minimumAge: 9 * day });
+  const policy = policyOf("9d", rules);
   const decided = decideByRules(policy, network, parseVersion("1.0.0"));
   expect(decided.minimumAge).toBe(days * day);
 });

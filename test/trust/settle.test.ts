@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { decideByAge, type AgeTerms } from "../../src/trust/age.ts";
-import type { KeyDecision } from "../../src/trust/decisions.ts";
+import type { AgeTerms } from "../../src/trust/age.ts";
+import type { Decision, KeyDecision } from "../../src/trust/decisions.ts";
 import { addEvidence, settle } from "../../src/trust/settle.ts";
 import { ageOf, type ReleaseQuestion } from "../../src/trust/standing.ts";
 import type { Evidence } from "../../src/trust/state.ts";
 import {
+  contact,
   content,
   day,
   E,
@@ -82,388 +83,273 @@ const kindsOf = ({ events }: ReturnType<typeof ask>) =>
         : event.kind,
   );
 
-/** Approvals of the contents of this evidence. */
-const approve = (...offered: string[]) => ({
-  namespace: namespace({
-    decisions: {
-      keys: [],
-      contents: offered.flatMap(read).map(({ sha256sums }) => ({
-        ...{ type: "aws", version: "2.0.0", sha256sums },
-        ...{ at: start.toISOString(), decision: "approved" },
-      })),
-    },
-  }),
-});
-
-type Asked = Parameters<typeof ask>[1];
-/** `given => told` by what it shows, with other terms than usual where it needs them. */
-type Rows = Readonly<Record<string, string | readonly [string, Asked]>>;
-
 /** What is served, what is pinned then, and what people hear. */
-function story(given: string, asked?: Asked): string {
+function story(given: string, asked?: Parameters<typeof ask>[1]): string {
   const settled = ask(read(given), asked);
   const pins = [...(settled.release.pinned?.content ?? [])].map(
     ([platform, sha256]) => `${platform}=${sha256[0]}`,
   );
-  const heard = kindsOf(settled).join(", ");
-  return `${tell(settled)} | ${pins.join(" ")} | ${heard}`;
+  const heard = kindsOf(settled);
+  if (settled.firstSigner)
+    heard.push(`first signer: ${settled.firstSigner[0]}`);
+  return `${tell(settled)} | ${pins.join(" ")} | ${heard.join(", ")}`;
 }
 
-const first = { pinned: pinned("linux=a") };
-const rules = { newKeys: "accept-first", pins: undefined } as const;
-const decided = (...keys: readonly KeyDecision[]) => ({
-  namespace: namespace({ decisions: { keys, contents: [] } }),
+const at = start.toISOString();
+/** Decisions on keys, and on the contents of this evidence. */
+const decided = (
+  contents: Partial<Record<Decision, string>>,
+  ...keys: readonly KeyDecision[]
+) => ({
+  namespace: namespace({
+    decisions: {
+      keys,
+      contents: (["approved", "revoked"] as const).flatMap((decision) =>
+        read(contents[decision] ?? "").map(({ sha256sums }) => ({
+          ...{ type: "aws", version: "2.0.0", sha256sums, decision, at },
+        })),
+      ),
+    },
+  }),
 });
 /** On a day, where a list showed the version at the start, or never. */
 const under = (days: number, on: number, seenAt?: Date) => ({
   minimumAge: days * day,
   ...{ isUnlisted: false, seenAt, now: later(on * day) },
 });
+/** After a first contact without keys; what became a provider's own then. */
+const free = (type?: string, ...keys: readonly KeyDecision[]) => ({
+  contact: contact({ key: undefined }),
+  namespace: {
+    ...decided({}, ...keys).namespace,
+    firstKey: undefined,
+    providerKeys: type ? [{ type, version: "2.0.0", fingerprint: E }] : [],
+  },
+});
+
+const pinnedA = { pinned: pinned("linux=a") };
 const young = { age: under(3, 1, start) };
+const two = { pinned: pinned("linux=a darwin=b"), published: [K, E] };
+const rules = { newKeys: "accept-first", pins: undefined } as const;
+const approving = decided({ approved: "E linux=e" });
+const approved = { ...pinnedA, ...approving };
+const revokedE = keyDecision(E, "revoked");
 
-const unknown: Rows = {
-  "is empty without evidence": " => empty |  | ",
-  "is pinned by acceptable evidence":
-    "K linux=a => served linux=a by K | linux=a | pinned, accepted: known",
-  "is not pinned by an offer that is not admitted":
-    "E linux=e => refused: unknown |  | candidate: unknown",
-  "is the publisher's own, after any refusal":
-    "E:unknown linux=e; K linux=a => served linux=a by K | linux=a | pinned, accepted: known, healed",
-  "is pinned by the newest of several offers":
-    "K linux=a; K linux=b => served linux=b by K | linux=b | pinned, accepted: known, healed",
-  "is no candidate while it is too young": [
-    "K linux=a => refused: age |  | ",
-    young,
-  ],
-  "is pinned once it is old enough": [
-    "K linux=a => served linux=a by K | linux=a | pinned, accepted: known",
-    { age: under(3, 4, start) },
-  ],
-  "is pinned by the newest offer that is old enough, each by its own date": [
-    "K linux=a; K@1 linux=b => served linux=a by K | linux=a | pinned, accepted: known, candidate: other-content",
-    { age: under(3, 3) },
-  ],
-  "is not pinned by an offer that is too young by its own date": [
-    "K@1 linux=b => refused: age |  | ",
-    { age: under(3, 3) },
-  ],
-  "is pinned although it is too young where the policy only reports": [
-    "K linux=a => served linux=a by K | linux=a | pinned, accepted: known",
-    { ...young, enforcesAge: false },
-  ],
-  "says that its signature does not hold":
-    "K! linux=a => refused: signature |  | ",
-  "names nothing where a network mirror names no digest":
-    "- => served  |  | pinned, accepted: signatures-off",
+/** What is asked, beside the evidence. */
+const worlds = {
+  new: {},
+  young,
+  reported: { ...young, enforcesAge: false },
+  third: { age: under(3, 3) },
+  pinned: pinnedA,
+  pinnedYoung: { ...pinnedA, ...young },
+  pinnedFourth: { ...pinnedA, age: under(3, 4) },
+  pinnedE: { ...pinnedA, published: [K, E] },
+  pinned2: { ...pinnedA, published: [K2] },
+  pinnedEmpty: { pinned: pinned("") },
+  revokedK: { ...pinnedA, ...decided({}, keyDecision(K, "revoked")) },
+  two,
+  twoNew: { ...two, rules: { ...rules, newKeys: "accept" } },
+  three: { pinned: pinned("linux=a darwin=b windows=c") },
+  approved,
+  approvedTwice: {
+    ...pinnedA,
+    ...decided({ approved: "E linux=e; E linux=f" }),
+  },
+  approvedRevoked: {
+    ...pinnedA,
+    ...decided({ approved: "E linux=e" }, revokedE),
+  },
+  approvedK: { ...approved, rules: { ...rules, pins: new Set([K]) } },
+  approvedKE: { ...approved, rules: { ...rules, pins: new Set([K, E]) } },
+  approvedRefuse: { ...approving, rules: { ...rules, newKeys: "refuse" } },
+  free: free(),
+  freeGcp: free("gcp"),
+  freeAws: free("aws"),
+  freeRevoked: free(undefined, revokedE),
+  revoked: { ...pinnedA, ...decided({ revoked: "K linux=a" }) },
+  revokedAgain: {
+    ...pinnedA,
+    ...decided({ revoked: "K linux=a", approved: "K#again linux=a" }),
+  },
+} as const satisfies Readonly<Record<string, Parameters<typeof ask>[1]>>;
+
+/** `world: given => told`: what is served, what is pinned then, and what people hear. */
+const stories = {
+  "a release that nothing is known of": {
+    "is empty without evidence": "new: => empty |  | ",
+    "is pinned by acceptable evidence":
+      "new: K linux=a => served linux=a by K | linux=a | pinned, accepted: known",
+    "is not pinned by an offer that is not admitted":
+      "new: E linux=e => refused: unknown |  | candidate: unknown",
+    "is the publisher's own, after any refusal":
+      "new: E:unknown linux=e; K linux=a => served linux=a by K | linux=a | pinned, accepted: known, healed",
+    "is pinned by the newest offer that is old enough, each by its own date":
+      "third: K linux=a; K@1 linux=b => served linux=a by K | linux=a | pinned, accepted: known, candidate: other-content",
+    "is not pinned by an offer that is too young by its own date":
+      "third: K@1 linux=b => refused: age |  | ",
+    "is no candidate while it is too young":
+      "young: K linux=a => refused: age |  | ",
+    "is pinned although it is too young where the policy only reports":
+      "reported: K linux=a => served linux=a by K | linux=a | pinned, accepted: known",
+    "says that its signature does not hold":
+      "new: K! linux=a => refused: signature |  | ",
+    "names nothing where its document names every archive twice":
+      "new: - => served  |  | pinned, accepted: signatures-off",
+  },
+  "what is pinned": {
+    "stays, for any offer under any key":
+      "pinned: K linux=a; K linux=b => served linux=a by K | linux=a | accepted: known, candidate: other-content",
+    "is none without evidence": "pinned: => empty | linux=a | ",
+    "is refused while it is too young":
+      "pinnedYoung: K linux=a => refused: age | linux=a | accepted: known",
+    "counts as known since it was pinned, however late it is signed again":
+      "pinnedFourth: K@4 linux=a => served linux=a by K | linux=a | accepted: known",
+    "gains platforms by an acceptable key that agrees":
+      "pinned: K linux=a; K linux=a darwin=b => served darwin=b by K, linux=a by K | linux=a darwin=b | accepted: known, accepted: known",
+    "gains none by evidence whose signature does not hold":
+      "pinned: K linux=a; K! linux=a darwin=b => served linux=a by K | linux=a | accepted: known",
+    "gains none by a key that is acceptable for the pinned digests alone":
+      "pinnedE: K linux=a; E linux=a darwin=e => served linux=a by K | linux=a | accepted: known, candidate: unknown",
+    "keeps the digest that a platform had first when it was added":
+      "two: K linux=a; K linux=a darwin=b; K darwin=c => served darwin=b by K, linux=a by K | linux=a darwin=b | accepted: known, accepted: known, candidate: other-content",
+    "is served by the union of what good evidence names":
+      "three: K linux=a; K darwin=b; K! windows=c => served darwin=b by K, linux=a by K | linux=a darwin=b windows=c | accepted: known, accepted: known",
+    "is refused while its only signature is taken away, which is told":
+      "pinned: K!:known linux=a => refused: signature | linux=a | lost",
+    "is refused so without another word":
+      "pinned: K!:signature linux=a => refused: signature | linux=a | ",
+    "comes back with its signature":
+      "pinned: K:signature linux=a => served linux=a by K | linux=a | accepted: known",
+    "is served by another signer of the same digests, with an alarm":
+      "pinned2: K! linux=a; 2 linux=a => served linux=a by 2 | linux=a | accepted: same-digests!",
+    "has other contents dropped once the origin offers it again":
+      "pinned: E:other-content linux=e; K:known linux=a => served linux=a by K | linux=a | healed",
+    "has none dropped by an offer whose signature does not hold":
+      "pinned: E:other-content linux=e; K!:signature linux=a => refused: signature | linux=a | ",
+    "has a platform that another key added while that key is acceptable":
+      "twoNew: K#linux=a,darwin=b linux=a; E linux=a darwin=b => served darwin=b by E, linux=a by E | linux=a darwin=b | accepted: known, accepted: new!",
+    "does not have it when that key is acceptable no longer":
+      "two: K#linux=a,darwin=b linux=a; E linux=a darwin=b => served linux=a by K | linux=a darwin=b | accepted: known, candidate: unknown",
+    "has it where the first key signed it, too":
+      "two: K#linux=a,darwin=b linux=a; K linux=a darwin=b; E linux=a darwin=b => served darwin=b by E, linux=a by E | linux=a darwin=b | accepted: known, accepted: known, accepted: same-digests!",
+  },
+  "an approved content": {
+    "is served in place of the pinned one, under any key, and pins nothing":
+      "approved: K linux=a; E linux=e => served linux=e by E | linux=a | accepted: known, accepted: approved",
+    "is exactly that: another content of the same key beside it is a candidate":
+      "approved: K linux=a; E linux=e; E linux=f => served linux=e by E | linux=a | accepted: known, accepted: approved, candidate: other-content",
+    "gives way to a newer approval":
+      "approvedTwice: K linux=a; E linux=e; E linux=f => served linux=f by E | linux=a | accepted: known, accepted: approved, accepted: approved",
+    "gains no platforms by its own key":
+      "approved: K linux=a; E linux=e; E linux=e darwin=e => served linux=e by E | linux=a | accepted: known, accepted: approved, candidate: other-content",
+    "gains none by an acceptable key":
+      "approved: E linux=e; K linux=e darwin=k => served linux=e by K | linux=a | accepted: approved, candidate: other-content",
+    "leaves the pinned one in place under a key that an operator revoked":
+      "approvedRevoked: K linux=a; E linux=e => served linux=a by K | linux=a | accepted: known, candidate: other-content",
+    "leaves the pinned one in place under a key that pins exclude":
+      "approvedK: K linux=a; E linux=e => served linux=a by K | linux=a | accepted: configured, candidate: other-content",
+    "is served under a key that pins name":
+      "approvedKE: E linux=e => served linux=e by E | linux=a | accepted: approved",
+    "is not served where only named keys are taken":
+      "approvedRefuse: E linux=e => refused: not-pinned |  | candidate: not-pinned",
+    "is not served before it was offered":
+      "approved: K linux=a => served linux=a by K | linux=a | accepted: known",
+    "is served by an acceptable key over the same digests where its own signature does not hold":
+      "approved: E! linux=e; K#again linux=e => served linux=e by K | linux=a | candidate: other-content",
+    "is not served so by a key that is not acceptable":
+      "approved: E! linux=e; E#again linux=e; K linux=a => served linux=a by K | linux=a | accepted: known, healed",
+    "is not stood for by evidence that does not name it":
+      "approved: E! linux=e; K darwin=b; K linux=a => served darwin=b by K, linux=a by K | darwin=b linux=a | accepted: known, accepted: known",
+  },
+  "a revoked content": {
+    "is refused where it is pinned":
+      "revoked: K linux=a => refused: revoked-content | linux=a | candidate: revoked-content",
+    "is refused whoever signs it and whatever document names its archives":
+      "revoked: K linux=a; E#again linux=a; K#wider linux=a darwin=b => refused: revoked-content | linux=a | candidate: revoked-content, candidate: revoked-content, candidate: revoked-content",
+    "leaves what shares no archive with it":
+      "revoked: K linux=a; K darwin=b => served darwin=b by K | darwin=b linux=a | candidate: revoked-content, accepted: known",
+    "leaves another document that was approved itself":
+      "revokedAgain: K linux=a; K#again linux=a => served linux=a by K | linux=a | candidate: revoked-content, accepted: approved",
+  },
+  "a refusal": {
+    "is about the pinned content where some evidence names it":
+      "pinned: K! linux=a; E linux=e => refused: signature | linux=a | candidate: other-content",
+    "is else about the other content":
+      "pinned: E linux=e => refused: other-content | linux=a | candidate: other-content",
+    "is about the newest evidence whose signature holds":
+      "revokedK: K linux=a; E linux=a; K! linux=a => refused: unknown | linux=a | candidate: revoked, candidate: unknown",
+    "is one where its document names nothing, and no evidence holds":
+      "pinnedEmpty: -! => refused: signature |  | ",
+  },
+  "the first key after an unsigned first contact": {
+    "becomes the provider's own before its release is pinned":
+      "free: E linux=a => served linux=a by E | linux=a | pinned, accepted: first-key!, first signer: E",
+    "does so whatever key another provider has":
+      "freeGcp: E linux=a => served linux=a by E | linux=a | pinned, accepted: first-key!, first signer: E",
+    "is learnt once":
+      "freeAws: E linux=a => served linux=a by E | linux=a | pinned, accepted: first-key!",
+    "is the one that was offered last":
+      "free: K linux=a; E linux=a => served linux=a by E | linux=a | pinned, accepted: same-digests!, accepted: first-key!, first signer: E",
+    "is none that was revoked":
+      "freeRevoked: K linux=a; E linux=a => served linux=a by K | linux=a | pinned, accepted: first-key!, candidate: revoked, first signer: K",
+  },
 };
 
-const wide = { pinned: pinned("linux=a darwin=b"), published: [K, E] };
-const own = `K#${wide.pinned.sha256sums} linux=a`;
-
-const pins: Rows = {
-  "stays, for any offer under any key": [
-    "K linux=a; K linux=b => served linux=a by K | linux=a | accepted: known, candidate: other-content",
-    first,
-  ],
-  "has no candidate by an offer whose signature never held": [
-    "K:known linux=a; E! linux=e => served linux=a by K | linux=a | ",
-    first,
-  ],
-  "gains platforms by an acceptable key that agrees": [
-    "K linux=a; K linux=a darwin=b => served darwin=b by K, linux=a by K | linux=a darwin=b | accepted: known, accepted: known",
-    first,
-  ],
-  "gains none by evidence whose signature does not hold": [
-    "K linux=a; K! linux=a darwin=b => served linux=a by K | linux=a | accepted: known",
-    first,
-  ],
-  "gains none by a key that is acceptable for the pinned digests alone": [
-    "K linux=a; E linux=a darwin=e => served linux=a by K | linux=a | accepted: known, candidate: unknown",
-    { ...first, published: [K, E] },
-  ],
-  "keeps the digest that a platform had first when it was added": [
-    "K linux=a; K linux=a darwin=b; K darwin=c => served darwin=b by K, linux=a by K | linux=a darwin=b | accepted: known, accepted: known, candidate: other-content",
-    wide,
-  ],
-  "is served by the union of what good evidence names": [
-    "K linux=a; K darwin=b; K! windows=c => served darwin=b by K, linux=a by K | linux=a darwin=b windows=c | accepted: known, accepted: known",
-    { pinned: pinned("linux=a darwin=b windows=c") },
-  ],
-  "is refused while its only signature is taken away, which is told": [
-    "K!:known linux=a => refused: signature | linux=a | lost",
-    first,
-  ],
-  "is refused so without another word": [
-    "K!:signature linux=a => refused: signature | linux=a | ",
-    first,
-  ],
-  "comes back with its signature": [
-    "K:signature linux=a => served linux=a by K | linux=a | accepted: known",
-    first,
-  ],
-  "is served by another signer of the same digests, with an alarm": [
-    "K! linux=a; 2 linux=a => served linux=a by 2 | linux=a | accepted: same-digests!",
-    { ...first, published: [K2] },
-  ],
-  "counts as known since it was pinned, however late it is signed again": [
-    "K@4 linux=a => served linux=a by K | linux=a | accepted: known",
-    { ...first, age: under(3, 4) },
-  ],
-  "has other contents dropped once the origin offers it again": [
-    "E:other-content linux=e; K:known linux=a => served linux=a by K | linux=a | healed",
-    first,
-  ],
-  "has a platform that another key added while that key is acceptable": [
-    `${own}; E linux=a darwin=b => served darwin=b by E, linux=a by E | linux=a darwin=b | accepted: known, accepted: new!`,
-    { ...wide, rules: { ...rules, newKeys: "accept" } },
-  ],
-  "does not have it when that key is acceptable no longer": [
-    `${own}; E linux=a darwin=b => served linux=a by K | linux=a darwin=b | accepted: known, candidate: unknown`,
-    wide,
-  ],
-  "has it where the first key signed it, too": [
-    `${own}; K linux=a darwin=b; E linux=a darwin=b => served darwin=b by E, linux=a by E | linux=a darwin=b | accepted: known, accepted: known, accepted: same-digests!`,
-    wide,
-  ],
-};
-
-const offered = approve("E linux=e");
-const approved = { ...first, ...offered };
-const { decisions } = offered.namespace;
-const revoked = { ...decisions, keys: [keyDecision(E, "revoked")] };
-
-const approvals: Rows = {
-  "is served in place of the pinned one, under any key, and pins nothing": [
-    "K linux=a; E linux=e => served linux=e by E | linux=a | accepted: known, accepted: approved",
-    approved,
-  ],
-  "is reported as approved, without an alarm": [
-    "K:known linux=a; E linux=e => served linux=e by E | linux=a | accepted: approved",
-    approved,
-  ],
-  "makes no key known": [
-    "E linux=f => refused: unknown |  | candidate: unknown",
-    { ...offered, name: { type: "aws", version: "3.0.0" } },
-  ],
-  "is exactly that: another content of the same key beside it is a candidate": [
-    "K linux=a; E linux=e; E linux=f => served linux=e by E | linux=a | accepted: known, accepted: approved, candidate: other-content",
-    approved,
-  ],
-  "gives way to a newer approval": [
-    "K linux=a; E linux=e; E linux=f => served linux=f by E | linux=a | accepted: known, accepted: approved, accepted: approved",
-    { ...first, ...approve("E linux=e", "E linux=f") },
-  ],
-  "gains no platforms by its own key": [
-    "K linux=a; E linux=e; E linux=e darwin=e => served linux=e by E | linux=a | accepted: known, accepted: approved, candidate: other-content",
-    approved,
-  ],
-  "gains none by an acceptable key": [
-    "E linux=e; K linux=e darwin=k => served linux=e by K | linux=a | accepted: approved, candidate: other-content",
-    approved,
-  ],
-  "leaves the pinned one in place under a key that an operator revoked": [
-    "K linux=a; E linux=e => served linux=a by K | linux=a | accepted: known, candidate: other-content",
-    { ...first, namespace: namespace({ decisions: revoked }) },
-  ],
-  "leaves the pinned one in place under a key that pins exclude": [
-    "K linux=a; E linux=e => served linux=a by K | linux=a | accepted: configured, candidate: other-content",
-    { ...approved, rules: { ...rules, pins: new Set([K]) } },
-  ],
-  "is served under a key that pins name": [
-    "E linux=e => served linux=e by E | linux=a | accepted: approved",
-    { ...approved, rules: { ...rules, pins: new Set([K, E]) } },
-  ],
-  "is not served where only named keys are taken": [
-    "E linux=e => refused: not-pinned |  | candidate: not-pinned",
-    { ...offered, rules: { ...rules, newKeys: "refuse" } },
-  ],
-  "is not served before it was offered": [
-    "K linux=a => served linux=a by K | linux=a | accepted: known",
-    approved,
-  ],
-  "is served by an acceptable key over the same digests where its own signature does not hold":
-    [
-      "E! linux=e; K#again linux=e => served linux=e by K | linux=a | candidate: other-content",
-      approved,
-    ],
-  "is not served so by a key that is not acceptable": [
-    "E! linux=e; E#again linux=e; K linux=a => served linux=a by K | linux=a | accepted: known, healed",
-    approved,
-  ],
-  "is not stood for by evidence that does not name it": [
-    "E! linux=e; K darwin=b; K linux=a => served darwin=b by K, linux=a by K | darwin=b linux=a | accepted: known, accepted: known",
-    approved,
-  ],
-};
-
-const refusals: Rows = {
-  "is about the pinned content where some evidence names it": [
-    "K! linux=a; E linux=e => refused: signature | linux=a | candidate: other-content",
-    first,
-  ],
-  "is else about the other content": [
-    "E linux=e => refused: other-content | linux=a | candidate: other-content",
-    first,
-  ],
-  "is about the newest evidence whose signature holds": [
-    "K linux=a; E! linux=a => refused: revoked | linux=a | candidate: revoked",
-    { ...first, ...decided(keyDecision(K, "revoked")) },
-  ],
-  "is one where a network mirror named no digest, and no evidence holds": [
-    "-! => refused: signature |  | ",
-    { pinned: pinned("", undefined) },
-  ],
-  "is none without evidence, also of what is pinned": [
-    " => empty | linux=a | ",
-    first,
-  ],
-};
-
-describe.each([
-  ["a release that nothing is known of", unknown],
-  ["what is pinned", pins],
-  ["an approved content", approvals],
-  ["a refusal", refusals],
-])("%s", (_, rows) => {
+describe.each(Object.entries(stories))("%s", (_, rows) => {
   it.each(Object.entries(rows))("%s", (_what, row) => {
-    const [text, asked] = typeof row === "string" ? [row] : row;
-    const [given = "", told] = text.split(" => ");
-    expect(story(given, asked)).toBe(told);
+    const [asked = "", told] = row.split(" => ");
+    const [world = "", given = ""] = asked.split(/: ?(.*)/);
+    expect(worlds).toHaveProperty(world);
+    expect(story(given, worlds[world as keyof typeof worlds])).toBe(told);
   });
 });
 
 it("nothing more is written where nothing is new", () => {
-  const { release } = ask(read("K linux=a"));
-  expect(release.pinned?.signedBy).toBe(K);
-  expect(settle(question({ release })).release).toBe(release);
-  const known = question({
-    release: {
-      ...{ ...first, published: new Set([K]) },
-      evidence: read("K:known linux=a; E! linux=e"),
-    },
-  });
-  expect(settle(known).release).toBe(known.release);
+  for (const given of ["K:known linux=a", "K:known linux=a; E! linux=e"]) {
+    const release = releaseOf(read(given));
+    expect(settle(question({ release })).release).toBe(release);
+  }
 });
 
-it("candidates are dropped once a release is served as it is offered", () => {
-  const { release } = ask(read("E linux=e"));
-  const again = addEvidence(release, evidence(), () => false);
-  const settled = settle(question({ release: again }));
-  expect(kindsOf(settled)).toEqual(["pinned", "accepted: known", "healed"]);
-  expect(settled.release.evidence.map(({ signedBy }) => signedBy)).toEqual([K]);
-  const healed = ask(read("E:other-content linux=e; K:known linux=a"), first);
-  expect(healed.release.evidence).toHaveLength(1);
-});
-
+/** The place of the evidence whose remedies and proofs people get. */
 it.each([
-  ["names the most archives", "K linux=a darwin=b; K linux=a", 0],
-  ["names the most and came last", "K linux=a; K linux=a darwin=b", 1],
-  ["came last of two that name as many", "K#one linux=a; K linux=a", 1],
-])("the evidence that %s speaks for a release", (_, given, at) => {
-  const known = read(given);
-  expect(ask(known).standing).toMatchObject({ evidence: known[at] });
-});
+  ["names the most archives", "new", "K linux=a darwin=b; K linux=a", 0],
+  ["names the most and came last", "new", "K linux=a; K linux=a darwin=b", 1],
+  ["came last of two that name as many", "new", "K#one linux=a; K linux=a", 1],
+  [
+    "is of the approved content",
+    "approved",
+    "E linux=e; K linux=a darwin=b",
+    0,
+  ],
+] as const)(
+  "the evidence that %s speaks for a release",
+  (_, world, given, at) => {
+    const known = read(given);
+    const { standing } = ask(known, worlds[world]);
+    expect(standing).toMatchObject({ evidence: known[at] });
+  },
+);
 
-it("the evidence for an approved content is its own, even if others name more", () => {
-  const { standing } = ask(read("E linux=e; K linux=a darwin=b"), approved);
-  expect(standing).toMatchObject({ evidence: { signedBy: E } });
-});
-
-describe("the age of a release", () => {
-  it("is said of what is refused or only reported", () => {
-    const age = under(9, 1);
-    const [lost] = read("K! linux=a");
-    const { standing } = ask(read("K! linux=a"), { age });
-    expect(standing).toMatchObject({
-      ...{
-        kind: "refused",
-        age: ageOf({ age }, lost ? [lost] : [], undefined),
-      },
-    });
-    const reported = ask(read("K linux=a"), { ...young, enforcesAge: false });
-    expect(reported.standing).toMatchObject({ age: { old: false } });
-  });
-
+it("the age of a release is said of what is refused or only reported, and counts without a date from when it was pinned or shown", () => {
+  const [lost] = read("K! linux=a");
+  const age = under(9, 1);
+  const refused = ask(lost ? [lost] : [], { age }).standing;
+  expect(refused).toMatchObject({ age: { availableAt: later(8 * day) } });
+  const reported = ask(read("K linux=a"), worlds.reported).standing;
+  expect(reported).toMatchObject({ kind: "served", age: { old: false } });
   const ageAt = (terms: Partial<AgeTerms>, pinnedAt?: Date) =>
     ageOf({ age: { ...under(3, 2), ...terms } }, [unsigned()], pinnedAt);
-
-  it("counts without a date from when it was pinned, or from when a list showed it, if that was later", () => {
-    expect(ageAt({ now: later(3 * day) }, start)).toEqual({ old: true });
-    const availableAt = later(3 * day);
-    expect(ageAt({}, start)).toEqual({ old: false, availableAt });
-    const shown = { old: false, availableAt: later(4 * day) };
-    expect(ageAt({ seenAt: later(day) }, start)).toEqual(shown);
-  });
-
-  it("is that of the version where nothing else has a date", () => {
-    const { age } = young;
-    expect(ageAt(age)).toEqual(decideByAge(age, undefined));
-  });
-});
-
-describe("the first key after an unsigned first contact", () => {
-  const { contact, name } = question();
-  const askFirst = (
-    by: string,
-    known: readonly string[] = [],
-    type = name.type,
-    keys: readonly KeyDecision[] = [],
-  ) =>
-    ask(read(by), {
-      contact: { ...contact, key: undefined },
-      namespace: namespace({
-        firstKey: undefined,
-        providerKeys: known.map((fingerprint) => ({
-          ...{ ...name, type, fingerprint },
-        })),
-        decisions: { keys, contents: [] },
-      }),
+  expect(ageAt({ now: later(3 * day) }, start)).toEqual({ old: true });
+  for (const [terms, pinnedAt, days] of [
+    [{}, start, 3],
+    [{ seenAt: later(day) }, start, 4],
+    [{ seenAt: later(day) }, undefined, 4],
+  ] as const)
+    expect(ageAt(terms, pinnedAt)).toEqual({
+      ...{ old: false, availableAt: later(days * day) },
     });
-
-  it("becomes the provider's own before its release is pinned, under any key of another provider", () => {
-    expect(askFirst("E linux=a").firstSigner).toBe(E);
-    expect(askFirst("E linux=a", [K2], "gcp").firstSigner).toBe(E);
-    const again = askFirst("E linux=a", [E]);
-    expect(again.firstSigner).toBeUndefined();
-    expect(kindsOf(again)).toEqual(["pinned", "accepted: first-key!"]);
-  });
-
-  it("is the one of two signers of a release that was offered last, and none that was revoked", () => {
-    expect(askFirst("K linux=a; E linux=a").firstSigner).toBe(E);
-    expect(askFirst("E linux=a; K linux=a").firstSigner).toBe(K);
-    const keys = [keyDecision(E, "revoked")];
-    const revoked = askFirst("K linux=a; E linux=a", [], name.type, keys);
-    expect(revoked.firstSigner).toBe(K);
-  });
-});
-
-describe("a revoked content", () => {
-  const at = start.toISOString();
-  const revokedOf = (...digests: string[]) => ({
-    ...first,
-    namespace: namespace({
-      decisions: {
-        keys: [],
-        contents: digests.map((sha256sums) => ({
-          ...{ type: "aws", version: "2.0.0", sha256sums, at },
-          decision: "revoked" as const,
-        })),
-      },
-    }),
-  });
-  const [{ sha256sums } = evidence()] = read("K linux=a");
-
-  it.each([
-    "K linux=a => refused: revoked-content | linux=a | candidate: revoked-content",
-    "K linux=a; E#again linux=a; K#wider linux=a darwin=b => refused: revoked-content",
-    "K linux=a; K darwin=b => served darwin=b by K",
-  ])(
-    "is refused where it is pinned, whoever signs it and whatever document names its archives: %s",
-    (text) => {
-      const [given = "", told = ""] = text.split(" => ");
-      expect(story(given, revokedOf(sha256sums))).toContain(told);
-    },
-  );
 });
 
 const releaseOf = (known: readonly Evidence[]) => ({
