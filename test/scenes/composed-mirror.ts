@@ -11,7 +11,7 @@ import {
   type MetadataRecords,
   type Revised,
 } from "../../src/mirror/cache/metadata-cache.ts";
-import type { ProviderChanges } from "../../src/mirror/cache/provider-changes.ts";
+import { ProviderChanges } from "../../src/mirror/cache/provider-changes.ts";
 import { ProviderMirror } from "../../src/mirror/providers/provider-mirror.ts";
 import type { ReleaseOrigin } from "../../src/mirror/releases/evidence.ts";
 import type { PackageHashes } from "../../src/mirror/releases/package-hashes.ts";
@@ -28,23 +28,31 @@ import {
   type Notebook,
   TrustEvents,
 } from "../../src/mirror/trust/trust-events.ts";
-import type { TrustStore } from "../../src/mirror/trust/trust-store.ts";
+import { TrustStore } from "../../src/mirror/trust/trust-store.ts";
 import {
   providerVersionNaming,
   versionRecords,
 } from "../../src/mirror/versions/version-list.ts";
-import type { RecordStore } from "../../src/store/records/record-store.ts";
+import type {
+  DatabaseRecords,
+  RecordStore,
+} from "../../src/store/records/record-store.ts";
 
-interface MirrorParts {
-  readonly records: RecordStore & {
-    listen: (
-      listener: (changed: ReadonlySet<string> | undefined) => void,
-    ) => void;
-  };
-  readonly trust: TrustStore;
-  readonly changes: ProviderChanges;
+export const hostname = "registry.terraform.io" as Hostname;
+export const namespace = "acme";
+
+/** Records that tell what other processes wrote, and the trust in them. */
+export function composeTrust(
+  records: RecordStore & Pick<DatabaseRecords, "listen">,
+) {
+  const changes = new ProviderChanges(records);
+  const trust = new TrustStore(records, changes);
+  records.listen(() => trust.forget());
+  return { records, changes, trust };
+}
+
+interface MirrorParts extends ReturnType<typeof composeTrust> {
   readonly notebook: Notebook;
-  readonly hostname: Hostname;
   readonly origin: ReleaseOrigin;
   readonly rules: AdmissionRules;
   readonly archives: Archives;
@@ -56,20 +64,20 @@ interface MirrorParts {
   };
 }
 
-/** Composes what `wireProviders` composes, over one registry. */
+/** Composes what `wireCore` does for providers, over one registry. */
 export function composeProviders(parts: MirrorParts) {
   const { records, changes, notebook, origin, rules, archives, freshness } =
     parts;
   const { clock, alarms } = notebook;
   const { judge, policy } = origin;
   const { offline } = rules;
+  const onUnwritten = () => undefined;
   const cacheOf = <K extends object, V extends Revised>(
     of: MetadataRecords<K, V>,
   ) => {
     const cache = new MetadataCache<K, V>(of, {
       limits: { ...freshness, answer: 60_000, waiters: 1_000 },
-      ...{ clock, offline },
-      onUnwritten: () => undefined,
+      ...{ clock, offline, onUnwritten },
       onStale: () => undefined,
       onChange: (record) => changes.noteRecord(record),
     });
@@ -77,22 +85,22 @@ export function composeProviders(parts: MirrorParts) {
     return cache;
   };
   const terms = { judge, clock, policyOf: () => policy };
-  const releaseRecords = new ReleaseRecords(records, terms);
-  const releases = cacheOf(releaseRecords);
+  const releases = new ReleaseRecords(records, terms);
+  const remembered = cacheOf(releases);
   const events = new TrustEvents(parts.trust, notebook);
   const catalog = new ProviderCatalog({
-    origins: new Map([[parts.hostname, origin]]),
+    origins: new Map([[hostname, origin]]),
     versions: cacheOf(versionRecords(records, providerVersionNaming)),
-    ...{ releases, events, notFound: freshness.notFound },
+    ...{ releases: remembered, events, notFound: freshness.notFound },
     onVanished: () => undefined,
     onMalformed: () => undefined,
   });
   const admission = new Admission(parts.trust, notebook, rules);
   const settlements = new Settlements({
-    ...{ releases, records: releaseRecords, events, notebook },
+    ...{ releases: remembered, records: releases, events, notebook },
   });
   const refused = new RefusedVersions({
-    ...{ records, clock, changes, onUnwritten: () => undefined },
+    ...{ records, clock, changes, onUnwritten },
   });
   records.listen((changed) => {
     changes.noteRecords(changed);
@@ -103,43 +111,37 @@ export function composeProviders(parts: MirrorParts) {
   const standings = new Standings({
     ...{ catalog, contacts, settlements, refused },
   });
+  // No hashes of packages are known.
+  const noHashes = { revision: 0, find: () => Promise.resolve(undefined) };
   const providers = new ProviderMirror({
     ...{ catalog, admission, standings, archives, offline, alarms },
-    ...{ changes, clock },
+    ...{ changes, clock, releases, freshness: freshness.versions },
     wrong: new WrongArchives(records, clock),
-    releases: releaseRecords,
-    hashes: noHashes,
-    freshness: freshness.versions,
+    hashes: noHashes as unknown as PackageHashes,
   });
   return {
-    ...{ releases: releaseRecords, events, catalog, admission, settlements },
+    ...{ releases, events, catalog, admission, settlements },
     ...{ refused, contacts, standings, providers },
   };
 }
 
-/** No hashes of packages are known. */
-const noHashes = {
-  revision: 0,
-  find: () => Promise.resolve(undefined),
-} as unknown as PackageHashes;
+const providers = new Map<string, ProviderAddress>();
+const releases = new Map<string, ReleaseAddress>();
 
-/** Makes addresses in a namespace: the same object for the same name, as the protocols have it. */
-export function makeAddresses(hostname: string, namespace: string) {
-  const providers = new Map<string, ProviderAddress>();
-  const releases = new Map<string, ReleaseAddress>();
-  const providerOf = (type: string) => {
-    const known = providers.get(type);
-    const provider = known ?? providerAddress(hostname, namespace, type);
-    providers.set(type, provider);
-    return provider;
-  };
-  const releaseOf = (type: string, version: string) => {
-    const name = `${type} ${version}`;
-    const provider = providerOf(type);
-    const known = releases.get(name);
-    const address = known ?? { provider, version: parseVersion(version) };
-    releases.set(name, address);
-    return address;
-  };
-  return { providerOf, releaseOf };
+/** The address of a provider: the same object for the same name, as the protocols have it. */
+export function providerOf(type: string): ProviderAddress {
+  const known = providers.get(type);
+  const provider = known ?? providerAddress(hostname, namespace, type);
+  providers.set(type, provider);
+  return provider;
+}
+
+/** The same of a release. */
+export function releaseOf(type: string, version: string): ReleaseAddress {
+  const name = `${type} ${version}`;
+  const provider = providerOf(type);
+  const known = releases.get(name);
+  const address = known ?? { provider, version: parseVersion(version) };
+  releases.set(name, address);
+  return address;
 }

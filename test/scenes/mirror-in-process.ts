@@ -3,7 +3,6 @@ import { expect } from "vitest";
 import type { Sha256 } from "../../src/address/hash.ts";
 import { isFailure, ProvenderError } from "../../src/errors/index.ts";
 import { Archives } from "../../src/mirror/archives/archives.ts";
-import { ProviderChanges } from "../../src/mirror/cache/provider-changes.ts";
 import type {
   ReleaseOrigin,
   SignatureJudge,
@@ -12,7 +11,6 @@ import type {
 import type { Release } from "../../src/mirror/releases/release.ts";
 import type { AdmissionRules } from "../../src/mirror/trust/admission-rules.ts";
 import type { ReleaseRequest } from "../../src/mirror/trust/admission.ts";
-import { TrustStore } from "../../src/mirror/trust/trust-store.ts";
 import { blobPath, type StoreLayout } from "../../src/store/layout.ts";
 import { Alarms } from "../../src/telemetry/alarms.ts";
 import { parsePolicy } from "../../src/trust/policy.ts";
@@ -26,7 +24,12 @@ import {
 import { reserveAll } from "../mirror/archives/archives.ts";
 import { TestClock } from "../fakes/clock.ts";
 import { createSigner, type Signer } from "../fakes/signing.ts";
-import { composeProviders, makeAddresses } from "./composed-mirror.ts";
+import {
+  composeProviders,
+  composeTrust,
+  providerOf,
+  releaseOf,
+} from "./composed-mirror.ts";
 import { address } from "./release-sketches.ts";
 import { FailingAudit, FailingRecords, Writes } from "./failing-writes.ts";
 import { sha256Of, TestRegistry } from "./test-registry.ts";
@@ -34,9 +37,6 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
 export const acme = address.provider;
-const { hostname, namespace } = acme;
-
-const { providerOf, releaseOf } = makeAddresses(hostname, namespace);
 
 /** Milliseconds for which answers of the registry are good. */
 export const freshness = 10_000;
@@ -127,9 +127,8 @@ export class MirrorScene {
     const audit = new FailingAudit(layout, records);
     const notebook = { audit, alarms, clock };
     const policy = { signatures, profile };
-    const changed = new ProviderChanges(records);
-    const trust = new TrustStore(records, changed);
-    records.listen(() => trust.forget());
+    const trusting = composeTrust(records);
+    const { trust } = trusting;
     const origin: ReleaseOrigin = { registry, policy, judge, clock };
     const rules: AdmissionRules = {
       offline,
@@ -147,8 +146,7 @@ export class MirrorScene {
       { onVerified: () => undefined, onFailed: () => undefined },
     );
     const composed = composeProviders({
-      ...{ records, changes: changed, trust, notebook, hostname },
-      ...{ origin, rules, archives },
+      ...{ ...trusting, notebook, origin, rules, archives },
       freshness: { versions: freshness, staleFor: 1e9, notFound: 1 },
     });
     const { admission, providers: mirror } = composed;

@@ -1,9 +1,8 @@
 import { isWithin, type SignedText } from "../world/documents.ts";
-import type { Settings } from "../world/settings.ts";
 import type { KeyName } from "../world/toy-keys.ts";
-import type { Contacts, Contact } from "./contacts.ts";
-import type { Decided } from "./decided.ts";
-import type { FirstServed, Shown, ShownText } from "./history.ts";
+import type { Contact } from "./contacts.ts";
+import type { ShownText } from "./history.ts";
+import type { Oracle } from "./oracle.ts";
 
 /** Why a signer may count for a release. */
 export type Reason =
@@ -17,27 +16,14 @@ export type Reason =
   | "signatures-off"
   | "unsigned";
 
-/** Facts that the oracle decides by. */
-export interface Known {
-  readonly settings: Settings;
-  readonly decided: Decided;
-  readonly contacts: Contacts;
-  readonly shown: Shown;
-  readonly first: FirstServed;
-  /** Key that counts for a provider as its first signer, by type. */
-  readonly firstSigners: ReadonlyMap<string, KeyName>;
-  /** Providers with a first signer before clients asked: answers of one burst come in any order. */
-  readonly signedBefore: ReadonlySet<string>;
-}
-
 const dayOfGrace = 86_400_000;
 
 /** Finds why the signer of a document may be acceptable (rule 4); undefined where nothing makes it so. */
 export function findReason(
-  known: Known,
+  oracle: Oracle,
   { signed, isVerified }: ShownText,
 ): Reason | undefined {
-  const { settings, decided } = known;
+  const { settings, decided } = oracle;
   const { signer } = signed;
   if (!isVerified) return undefined;
   if (signer && decided.isCertain("revoked", signer, signed)) return undefined;
@@ -45,19 +31,19 @@ export function findReason(
     return signer && settings.pins.includes(signer) ? "configured" : undefined;
   if (settings.newKeys === "refuse") return undefined;
   return signer === undefined
-    ? findUnsigned(known, signed)
-    : findSigned(known, signed, signer);
+    ? findUnsigned(oracle, signed)
+    : findSigned(oracle, signed, signer);
 }
 
 /** True where the signer is acceptable in any case. */
 export function isSurelyAcceptable(
-  known: Known,
+  oracle: Oracle,
   { signed, isVerified }: ShownText,
 ): boolean {
-  const { settings, decided, contacts, shown, firstSigners } = known;
+  const { settings, decided, contacts, shown, firstSigners } = oracle;
   const { signer, type, version } = signed;
   if (!isVerified) return false;
-  if (signer === undefined) return isSurelyExcused(known, signed);
+  if (signer === undefined) return isSurelyExcused(oracle, signed);
   if (decided.isPossible("revoked", signer, signed)) return false;
   if (settings.pins !== undefined) return settings.pins.includes(signer);
   if (settings.newKeys === "refuse") return false;
@@ -78,28 +64,28 @@ export function isSurelyAcceptable(
 }
 
 /** Finds out whether an unsigned release surely was there at first contact and never signed, or is what was admitted then. */
-function isSurelyExcused(known: Known, signed: SignedText): boolean {
-  const { settings, contacts, shown, first } = known;
+function isSurelyExcused(oracle: Oracle, signed: SignedText): boolean {
+  const { settings, contacts, shown, first } = oracle;
   const { pins, newKeys, signatures } = settings;
   if (pins !== undefined || newKeys === "refuse") return false;
   const possible = contacts.of(signed.type);
   if (signatures !== "when-published" || possible.length === 0) return false;
   if (possible.some(({ isGuess }) => isGuess === true)) return false;
-  if (isKeptUnsigned(known, signed)) return true;
+  if (isKeptUnsigned(oracle, signed)) return true;
   return (
     shown.accepted(signed).every(({ signer }) => signer === undefined) &&
-    !first.wasBy("signers", signed) &&
+    first.of(signed).by !== "signers" &&
     possible.every(({ versions }) => versions.has(signed.version))
   );
 }
 
 /** True for unsigned digests that were admitted before anything was signed: keys that a publisher adds take nothing away. */
 export function isKeptUnsigned(
-  { contacts, first }: Known,
+  { contacts, first }: Oracle,
   { digests, ...name }: SignedText,
 ): boolean {
   return (
-    first.wasBy("nobody", name) &&
+    first.of(name).by === "nobody" &&
     contacts
       .of(name.type)
       .every(
@@ -110,11 +96,11 @@ export function isKeptUnsigned(
 }
 
 function findSigned(
-  known: Known,
+  oracle: Oracle,
   signed: SignedText,
   signer: KeyName,
 ): Reason | undefined {
-  const { settings, decided, contacts, firstSigners } = known;
+  const { settings, decided, contacts, firstSigners } = oracle;
   const { type, version, signedAt } = signed;
   if (decided.isPossible("approved", signer, signed)) return "approved";
   const possible = contacts.of(type);
@@ -125,18 +111,18 @@ function findSigned(
   if (isKnown) return "known";
   if (possible.some((contact) => existed(contact, version, signedAt)))
     return "existed";
-  if (isOfAcceptedDigests(known, signed)) return "same-digests";
+  if (isOfAcceptedDigests(oracle, signed)) return "same-digests";
   const isFirst = possible.some(({ key }) => key === undefined);
   if (isFirst && firstSigners.get(type) === undefined) return "first-key";
   return settings.newKeys === "accept" ? "new" : undefined;
 }
 
-function findUnsigned(known: Known, signed: SignedText): Reason | undefined {
-  const { settings, contacts, first, shown, signedBefore } = known;
+function findUnsigned(oracle: Oracle, signed: SignedText): Reason | undefined {
+  const { settings, contacts, first, shown, signedBefore } = oracle;
   const { type, version, digests } = signed;
   if (settings.signatures === "off") return "signatures-off";
   if (settings.signatures === "required") return undefined;
-  if (first.wasBy("signers", signed)) return undefined;
+  if (first.of(signed).by === "signers") return undefined;
   const possible = contacts.of(type);
   const wasThere = possible.some(({ versions }) => versions.has(version));
   // Each digest may have been admitted while nothing was signed.
@@ -155,7 +141,7 @@ function findUnsigned(known: Known, signed: SignedText): Reason | undefined {
 
 /** Every archive was admitted on the word of another signer, whom no operator revoked. */
 function isOfAcceptedDigests(
-  { shown, decided }: Known,
+  { shown, decided }: Oracle,
   signed: SignedText,
 ): boolean {
   const others = shown

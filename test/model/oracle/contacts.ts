@@ -1,6 +1,5 @@
 import { newestFirst, parseVersion } from "../../../src/address/version.ts";
 import { isPrerelease } from "../../../src/address/version-constraint.ts";
-import type { SignedText } from "../world/documents.ts";
 import type { Offer, Registry } from "../world/registry.ts";
 import type { Settings } from "../world/settings.ts";
 import {
@@ -36,11 +35,11 @@ export class Contacts {
   revision = 0;
 
   /** Notes what the mirror may have made contact by. */
-  note(type: string, contact: Contact | undefined, hasApproved: boolean): void {
-    if (contact === undefined || this.#certain.has(type)) return;
-    this.#possible.set(type, [...this.of(type), contact]);
+  note(type: string, contacts: readonly Contact[], hasApproved: boolean): void {
+    if (contacts.length === 0 || this.#certain.has(type)) return;
+    this.#possible.set(type, [...this.of(type), ...contacts]);
     if (this.#isKnown) return;
-    this.#firstKeys.add(contact.key);
+    for (const { key } of contacts) this.#firstKeys.add(key);
     if (hasApproved) this.#firstKeys.add(undefined);
   }
 
@@ -49,13 +48,6 @@ export class Contacts {
     if (!this.#certain.has(type)) this.revision++;
     this.#certain.add(type);
     this.#isKnown = true;
-  }
-
-  /** Notes what first contact may have been by, as the mirror remembers lists and releases for a while. */
-  guess(type: string, known: readonly Contact[]): void {
-    if (this.#certain.has(type)) return;
-    this.#possible.set(type, [...this.of(type), ...known]);
-    if (!this.#isKnown) for (const { key } of known) this.#firstKeys.add(key);
   }
 
   /** Lists what may have been first contact with a provider. */
@@ -76,40 +68,28 @@ export class Contacts {
   }
 }
 
-/** Offer as a client of the registry sees it. */
-export interface ShownOffer {
-  readonly signed: SignedText;
-  readonly isVerified: boolean;
-  /** Signers that the blocks take back. */
-  readonly takenBack: readonly (KeyName | undefined)[];
-  /** Signers whose blocks are good. */
-  readonly good: readonly (KeyName | undefined)[];
-}
-
+/** An offer as a client of the registry sees it, with the signers that its blocks take back, and those whose blocks are good. */
 export function showOffer(
   { signed, blocks }: Offer,
   { signatures, profile }: Settings,
   now: Date,
-): ShownOffer {
+) {
   const { signature, sha256sums } = signed;
   const isExcused =
     signatures === "off" ||
     (signatures === "when-published" && blocks.length === 0);
   const isSigned =
     signature !== undefined &&
-    decideToySignature(Buffer.from(signature).toString(), sha256sums, blocks, {
-      profile,
-      now,
-    }).accepted;
-  const keys = blocks.flatMap((block) => readKeyBlock(block) ?? []);
-  /** Signatures of a revoked key, and where it counts of an expired one, no longer hold. */
-  const listed = (isBack: boolean) =>
-    keys
-      .filter(({ state }) => {
-        const isExpired = state === "expired" && isStrict(profile);
-        return (state === "revoked" || isExpired) === isBack;
-      })
-      .map(({ name }) => name);
+    decideToySignature(signature, sha256sums, blocks, { profile, now })
+      .accepted;
+  // Signatures of a revoked key, and where it counts of an expired one, no longer hold.
+  const listed = (isBack: boolean): readonly (KeyName | undefined)[] =>
+    blocks.flatMap((block) => {
+      const { name, state } = readKeyBlock(block);
+      const isExpired = state === "expired" && isStrict(profile);
+      const isOver = state === "revoked" || isExpired;
+      return name && isOver === isBack ? [name] : [];
+    });
   return {
     // An exemption takes the document alone.
     signed: isExcused
@@ -174,7 +154,7 @@ export function showBundle(
 }
 
 function listKeys({ blocks }: Offer): readonly KeyName[] {
-  return blocks.flatMap((block) => readKeyBlock(block)?.name ?? []);
+  return blocks.flatMap((block) => readKeyBlock(block).name ?? []);
 }
 
 /** Releases before prereleases, newest first. */

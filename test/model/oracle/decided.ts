@@ -1,40 +1,38 @@
 import { nameOfRelease, type ReleaseName } from "../world/documents.ts";
 import type { KeyName } from "../world/toy-keys.ts";
 
-/** Scope of a key decision, as operators name it; undefined: the whole namespace, every version. */
-export interface Scope {
-  readonly type: string | undefined;
-  readonly version: string | undefined;
-}
+/** What operators say of a key. */
+export type Decision = "approved" | "revoked" | "undecided";
 
-type KeyState = "approved" | "revoked" | "undecided";
-
-interface DecidedKey extends Scope {
+interface DecidedKey {
   readonly key: KeyName;
-  /** States that it may have: more than one after a crash. */
-  readonly possible: ReadonlySet<KeyState>;
+  /** Undefined: the whole namespace. */
+  readonly type: string | undefined;
+  /** Undefined: every version. */
+  readonly version: string | undefined;
+  /** More than one after a crash. */
+  readonly possible: ReadonlySet<Decision>;
 }
 
 /** Decisions of operators as the commands confirmed them. */
 export class Decided {
   readonly #keys = new Map<string, DecidedKey>();
   /** Whether contents may be approved, by release and SHA-256 of SHA256SUMS. */
-  readonly #contents = new Map<string, Map<string, ReadonlySet<boolean>>>();
+  readonly #contents = new Map<string, ReadonlySet<boolean>>();
   /** Differs after each decision. */
   revision = 0;
 
   /** `isCertain` is false where the command died before it could confirm. */
   decideKey(
-    key: KeyName,
-    { type, version }: Scope,
-    state: KeyState,
+    about: Omit<DecidedKey, "possible">,
+    decision: Decision,
     isCertain: boolean,
   ): void {
     this.revision++;
-    const id = `${key} ${type} ${version}`;
+    const id = `${about.key} ${about.type} ${about.version}`;
     const before = this.#keys.get(id)?.possible ?? ["undecided" as const];
-    const possible = new Set(isCertain ? [state] : [...before, state]);
-    this.#keys.set(id, { key, type, version, possible });
+    const possible = new Set([...(isCertain ? [] : before), decision]);
+    this.#keys.set(id, { ...about, possible });
   }
 
   decideContent(
@@ -44,35 +42,32 @@ export class Decided {
     isCertain: boolean,
   ): void {
     this.revision++;
-    const id = nameOfRelease(name);
-    const contents =
-      this.#contents.get(id) ?? new Map<string, ReadonlySet<boolean>>();
-    const before = contents.get(sha256sums) ?? [false];
-    const possible = isCertain ? [isApproved] : [...before, isApproved];
-    contents.delete(sha256sums);
-    contents.set(sha256sums, new Set(possible));
-    this.#contents.set(id, contents);
+    const id = `${nameOfRelease(name)} ${sha256sums}`;
+    const before = this.#contents.get(id) ?? [false];
+    // What was decided last is listed last.
+    this.#contents.delete(id);
+    const possible = new Set([...(isCertain ? [] : before), isApproved]);
+    this.#contents.set(id, possible);
   }
 
   /** True where the key may be in this state for the release. */
-  isPossible(state: KeyState, key: KeyName, name: ReleaseName): boolean {
-    return this.#covering(key, name).some(({ possible }) =>
-      possible.has(state),
-    );
+  isPossible(state: Decision, key: KeyName, name: ReleaseName): boolean {
+    return this.#covering(key, name).some((one) => one.has(state));
   }
 
   /** True where the key is in this state for the release in any case. */
-  isCertain(state: KeyState, key: KeyName, name: ReleaseName): boolean {
+  isCertain(state: Decision, key: KeyName, name: ReleaseName): boolean {
     return this.#covering(key, name).some(
-      ({ possible }) => possible.has(state) && possible.size === 1,
+      (one) => one.has(state) && one.size === 1,
     );
   }
 
   /** Lists the digests of contents that may be approved for a release. */
   listApproved(name: ReleaseName): readonly string[] {
-    return [...(this.#contents.get(nameOfRelease(name)) ?? [])]
-      .filter(([, possible]) => possible.has(true))
-      .map(([sha256sums]) => sha256sums);
+    const release = `${nameOfRelease(name)} `;
+    return [...this.#contents]
+      .filter(([id, one]) => id.startsWith(release) && one.has(true))
+      .map(([id]) => id.slice(release.length));
   }
 
   /** True when any key of the namespace may have been approved. */
@@ -80,12 +75,14 @@ export class Decided {
     return this.#keys.values().some(({ possible }) => possible.has("approved"));
   }
 
-  #covering(key: KeyName, name: ReleaseName): readonly DecidedKey[] {
-    return [...this.#keys.values()].filter(
-      (one) =>
-        one.key === key &&
-        (one.type === undefined || one.type === name.type) &&
-        (one.version === undefined || one.version === name.version),
-    );
+  #covering(key: KeyName, name: ReleaseName) {
+    return [...this.#keys.values()]
+      .filter(
+        (one) =>
+          one.key === key &&
+          (one.type === undefined || one.type === name.type) &&
+          (one.version === undefined || one.version === name.version),
+      )
+      .map(({ possible }) => possible);
   }
 }

@@ -6,6 +6,13 @@ import {
 } from "../world/documents.ts";
 import type { KeyName } from "../world/toy-keys.ts";
 
+/** The value of a key, made where there is none. */
+function valueOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const value = map.get(key) ?? make();
+  map.set(key, value);
+  return value;
+}
+
 /** A document that the mirror could have seen, by an origin or a bundle. */
 export interface ShownText {
   readonly signed: SignedText;
@@ -20,13 +27,16 @@ export class Shown {
   readonly #texts = new Map<string, Map<string, ShownText>>();
 
   note(signed: SignedText, isVerified: boolean): void {
-    const name = nameOfRelease(signed);
-    const texts = this.#texts.get(name) ?? new Map<string, ShownText>();
-    this.#texts.set(name, texts);
+    const texts = valueOf(
+      this.#texts,
+      nameOfRelease(signed),
+      () => new Map<string, ShownText>(),
+    );
     const id = `${signed.sha256sums} ${signed.signer} ${signed.signedAt}`;
-    const text = texts.get(id) ?? { signed, isVerified, wasAcceptable: false };
+    const text = valueOf(texts, id, () => {
+      return { signed, isVerified, wasAcceptable: false };
+    });
     text.isVerified ||= isVerified;
-    texts.set(id, text);
   }
 
   /** Lists what was shown under the name of a release. */
@@ -42,12 +52,14 @@ export class Shown {
   }
 }
 
-interface FirstContent {
+/** Digests that clients got first of a release. */
+class FirstContent {
   /** By platform. */
-  readonly digests: Map<string, string>;
+  readonly digests = new Map<string, string>();
   /** Who spoke for it when it was admitted: signers alone, or nobody. */
   by: "signers" | "nobody" | undefined;
-  isLost: boolean;
+  /** Its record was lost, and its pinned checksums with it; a process that runs may still know of it. */
+  isLost = false;
 }
 
 /** Digests that clients got first, by release and platform. */
@@ -61,7 +73,7 @@ export class FirstServed {
     sha256: string,
     signers: readonly (KeyName | undefined)[],
   ): void {
-    const release = this.#of(name);
+    const release = this.of(name);
     const { digests, isLost } = release;
     if (digests.has(platform) || isLost) return;
     if (digests.size === 0) {
@@ -73,52 +85,31 @@ export class FirstServed {
     digests.set(platform, sha256);
   }
 
-  /** Notes that the record of a release was lost, and its pinned checksums with it. */
+  /** Notes that the record of a release was lost. */
   forget(name: ReleaseName): void {
-    const lost = { digests: new Map(), by: undefined, isLost: true };
-    this.#releases.set(nameOfRelease(name), lost);
+    this.#releases.delete(nameOfRelease(name));
+    this.of(name).isLost = true;
   }
 
-  /** True for a release that was admitted by its signers alone, or while nobody signed it. */
-  wasBy(by: "signers" | "nobody", name: ReleaseName): boolean {
-    return this.#of(name).by === by;
-  }
-
-  /** A process that runs may still know of a record that was lost. */
-  isLost(name: ReleaseName): boolean {
-    return this.#of(name).isLost;
-  }
-
-  find(name: ReleaseName, platform: string): string | undefined {
-    return this.#of(name).digests.get(platform);
+  of(name: ReleaseName): FirstContent {
+    const make = () => new FirstContent();
+    return valueOf(this.#releases, nameOfRelease(name), make);
   }
 
   /** Digests of a release; none where nothing was served. */
   digestsOf(name: ReleaseName): Digests {
-    return Object.fromEntries(this.#of(name).digests);
-  }
-
-  #of(name: ReleaseName): FirstContent {
-    const id = nameOfRelease(name);
-    const known = this.#releases.get(id);
-    const release = known ?? {
-      digests: new Map(),
-      by: undefined,
-      isLost: false,
-    };
-    this.#releases.set(id, release);
-    return release;
+    return Object.fromEntries(this.of(name).digests);
   }
 }
 
 /** A signer of a release as a registry publishes it. */
-interface PublishedSigner {
+class PublishedSigner {
   /** Since when it is published as no longer good, on the monotonic clock; undefined while it is good. */
   since: number | undefined;
   /** It was no longer good at some time. */
-  wasEver: boolean;
+  wasEver = false;
   /** The mirror knows, until the signer is good again: what it signed can be admitted by no decision. */
-  isKnown: boolean;
+  isKnown = false;
 }
 
 /** Signers that a registry publishes as no longer good, by release. */
@@ -129,23 +120,20 @@ export class TakenBack {
   >();
 
   of(name: ReleaseName, signer: KeyName | undefined): PublishedSigner {
-    const id = nameOfRelease(name);
-    const all =
-      this.#signers.get(id) ?? new Map<KeyName | undefined, PublishedSigner>();
-    this.#signers.set(id, all);
-    const good = { since: undefined, wasEver: false, isKnown: false };
-    const one = all.get(signer) ?? good;
-    all.set(signer, one);
-    return one;
+    return valueOf(this.#of(name), signer, () => new PublishedSigner());
   }
 
   /** Notes that the release was confirmed otherwise: its signers count from now on. */
   confirm(name: ReleaseName, now: number): void {
-    const all = this.#signers.get(nameOfRelease(name))?.values() ?? [];
-    for (const one of all)
+    for (const one of this.#of(name).values())
       if (one.since !== undefined) {
         one.since = now;
         one.isKnown = false;
       }
+  }
+
+  #of(name: ReleaseName) {
+    const make = () => new Map<KeyName | undefined, PublishedSigner>();
+    return valueOf(this.#signers, nameOfRelease(name), make);
   }
 }

@@ -1,4 +1,20 @@
-import { findReason, type Known, type Reason } from "./acceptance.ts";
+import type { Face } from "../world/answers.ts";
+import {
+  agree,
+  nameOfRelease,
+  versions,
+  type ReleaseName,
+} from "../world/documents.ts";
+import type { Offer } from "../world/registry.ts";
+import { modelTimes, type Settings } from "../world/settings.ts";
+import {
+  fingerprintOf,
+  isStrict,
+  keyNames,
+  type KeyName,
+} from "../world/toy-keys.ts";
+import type { World } from "../world/world.ts";
+import { findReason, type Reason } from "./acceptance.ts";
 import {
   Contacts,
   showBundle,
@@ -9,22 +25,6 @@ import {
 import { Decided } from "./decided.ts";
 import { FirstServed, Shown, type ShownText, TakenBack } from "./history.ts";
 import { expectThat, Violation } from "./violation.ts";
-import type { Face } from "../world/answers.ts";
-import {
-  agree,
-  nameOfRelease,
-  versions,
-  type ReleaseName,
-} from "../world/documents.ts";
-import type { MemoryMachine } from "../world/mirror-process.ts";
-import type { Offer } from "../world/registry.ts";
-import { modelTimes, type Settings } from "../world/settings.ts";
-import {
-  fingerprintOf,
-  isStrict,
-  keyNames,
-  type KeyName,
-} from "../world/toy-keys.ts";
 
 /** Something that a client was given. */
 interface ServedArchive extends ReleaseName {
@@ -48,25 +48,24 @@ const alarming: ReadonlySet<Reason> = new Set([
 ]);
 
 /** Compares what was served with what was published, decided and served before. Knows nothing of the mirror's own records. */
-export class Oracle implements Known {
+export class Oracle {
   settings: Settings;
   readonly decided = new Decided();
   readonly contacts = new Contacts();
   readonly shown = new Shown();
   readonly first = new FirstServed();
+  /** Key that counts for a provider as its first signer, by type. */
   readonly firstSigners = new Map<string, KeyName>();
+  /** Providers with a first signer before clients asked: answers of one burst come in any order. */
   readonly signedBefore = new Set<string>();
-  readonly #machine: MemoryMachine;
+  readonly #world: Pick<World, "registry" | "clock" | "alarms">;
   readonly #takenBack = new TakenBack();
   /** Versions that the registry listed last, by provider. */
   readonly #lists = new Map<string, readonly string[]>();
   /** Last state of each provider in the registry. */
   readonly #shows = new Map<string, string>();
   /** All that the last look at a provider depended on. */
-  readonly #noted = new Map<
-    string,
-    { readonly noted: string; readonly settings: Settings }
-  >();
+  readonly #noted = new Map<string, string>();
   #failedAt = -Infinity;
   /** Until when a process cannot know how old its records are: it was started after the wall clock was set back, and takes them for younger by that much. */
   #inDoubtUntil = -Infinity;
@@ -74,14 +73,17 @@ export class Oracle implements Known {
   /** True once a process died, which may have cost an alarm. */
   hasCrashed = false;
 
-  constructor(machine: MemoryMachine, settings: Settings) {
-    this.#machine = machine;
+  constructor(
+    world: Pick<World, "registry" | "clock" | "alarms">,
+    settings: Settings,
+  ) {
+    this.#world = world;
     this.settings = settings;
   }
 
   /** Notes that the wall clock was set. */
   noteStep(milliseconds: number): void {
-    const now = Math.max(this.#steppedUntil, this.#machine.clock.monotonic());
+    const now = Math.max(this.#steppedUntil, this.#world.clock.monotonic());
     if (milliseconds < 0) this.#steppedUntil = now - milliseconds;
   }
 
@@ -91,48 +93,47 @@ export class Oracle implements Known {
   }
 
   /** Notes what the registry shows of a provider to a client that asks now. */
-  noteAsked(type: string, versions: readonly string[]): void {
-    const { registry, clock } = this.#machine;
+  noteAsked(type: string): void {
+    const { registry, clock } = this.#world;
     for (const signed of this.firstSigners.keys())
       this.signedBefore.add(signed);
     if (this.settings.offline || this.#isNoted(type)) return;
     if (!registry.answers(type)) this.#failedAt = clock.monotonic();
-    for (const version of versions) this.noteRelease({ type, version });
+    for (const version of versions) this.#noteRelease({ type, version });
     const contact = this.#showContact(type);
-    this.contacts.note(type, contact, this.decided.hasApproved);
-    const shows = JSON.stringify([
-      contact?.key,
-      [...(contact?.versions ?? [])],
-    ]);
+    if (contact !== undefined)
+      this.contacts.note(type, [contact], this.decided.hasApproved);
+    const shows = `${contact?.key} ${[...(contact?.versions ?? [])].join()}`;
     if ((this.#shows.get(type) ?? shows) !== shows)
-      this.contacts.guess(type, this.#guessContacts(type));
+      this.contacts.note(type, this.#guessContacts(type), false);
     this.#shows.set(type, shows);
-    for (const version of versions) this.noteAcceptable({ type, version });
+    for (const version of versions) this.#noteAcceptable({ type, version });
   }
 
   /** Notes what a bundle carries of providers. */
   noteBundle(offers: readonly Offer[]): void {
-    const now = this.#machine.clock.now();
+    const { clock } = this.#world;
+    const now = clock.now();
     const shown = offers.map((offer) => showOffer(offer, this.settings, now));
     for (const { signed, isVerified } of shown) {
       this.shown.note(signed, isVerified);
       // An import confirms a release as a look-up does.
-      this.#takenBack.confirm(signed, this.#machine.clock.monotonic());
+      this.#takenBack.confirm(signed, clock.monotonic());
     }
     for (const type of new Set(shown.map(({ signed }) => signed.type))) {
       const contact = showBundle(offers, type, this.settings, now);
-      this.contacts.note(type, contact, this.decided.hasApproved);
+      if (contact !== undefined)
+        this.contacts.note(type, [contact], this.decided.hasApproved);
     }
-    for (const { signed } of shown) this.noteAcceptable(signed);
+    for (const { signed } of shown) this.#noteAcceptable(signed);
     this.#noted.clear();
   }
 
   /** Notes what the registry shows of a release. */
-  noteRelease(name: ReleaseName): void {
-    const { registry, clock } = this.#machine;
+  #noteRelease(name: ReleaseName): void {
+    const { registry, clock } = this.#world;
     const offer = registry.findOffer(name);
-    const wall = clock.now();
-    const shown = offer && showOffer(offer, this.settings, wall);
+    const shown = offer && showOffer(offer, this.settings, clock.now());
     if (shown !== undefined) this.shown.note(shown.signed, shown.isVerified);
     for (const { signed } of this.shown.of(name)) {
       const signer = this.#takenBack.of(name, signed.signer);
@@ -144,7 +145,7 @@ export class Oracle implements Known {
     }
   }
 
-  noteAcceptable(name: ReleaseName): void {
+  #noteAcceptable(name: ReleaseName): void {
     for (const text of this.shown.of(name))
       text.wasAcceptable ||=
         findReason(this, text) !== undefined &&
@@ -156,14 +157,14 @@ export class Oracle implements Known {
     // A key that has expired is good again under another profile.
     if (isStrict(this.settings.profile)) return;
     for (const text of this.shown.of(name))
-      if (this.isTakenBack(text, since))
+      if (this.#isTakenBack(text, since))
         this.#takenBack.of(name, text.signed.signer).isKnown = true;
   }
 
   /** True where the registry publishes the signer as good now, or never took it back. */
   isSurelyGood({ signed }: ShownText): boolean {
     const { signer } = signed;
-    const { keys } = this.#machine.registry.publisher;
+    const { keys } = this.#world.registry.publisher;
     return (
       (signer !== undefined && keys.includes(signer)) ||
       !this.#takenBack.of(signed, signer).wasEver
@@ -171,7 +172,7 @@ export class Oracle implements Known {
   }
 
   /** True while the registry takes back what this signer signed of a release, for long enough that a mirror that asks now knows. */
-  isTakenBack({ signed }: ShownText, now: number): boolean {
+  #isTakenBack({ signed }: ShownText, now: number): boolean {
     const { since } = this.#takenBack.of(signed, signed.signer);
     return (
       since !== undefined &&
@@ -182,7 +183,7 @@ export class Oracle implements Known {
 
   /** True while a mirror that asks gets all answers about a provider, and has no failure to spare the registry for. */
   isAnswering(type: string): boolean {
-    const { registry, clock } = this.#machine;
+    const { registry, clock } = this.#world;
     const isSettled = clock.monotonic() - this.#failedAt > modelTimes.settled;
     return isSettled && registry.answers(type);
   }
@@ -196,9 +197,9 @@ export class Oracle implements Known {
     const isApproved = texts.some(
       (text) => this.#isApproved(text) || this.#isOfApproved(text, platform),
     );
-    const first = this.first.find(served, platform);
-    const what = `${nameOfRelease(served)} ${platform} ${sha256.slice(0, 6)}`;
     if (isApproved) return;
+    const first = this.first.of(served).digests.get(platform);
+    const what = `${nameOfRelease(served)} ${platform} ${sha256.slice(0, 6)}`;
     const isFirst = first === undefined || first === sha256;
     expectThat(isFirst, 1, `${what} was first ${first?.slice(0, 6)}`);
     const reasons = this.#findReasons(texts, served.face, since);
@@ -213,7 +214,7 @@ export class Oracle implements Known {
   }
 
   #showContact(type: string): Contact | undefined {
-    const { registry, clock } = this.#machine;
+    const { registry, clock } = this.#world;
     const before = this.#lists.get(type) ?? [];
     const now = clock.now();
     const shown = showContact(registry, type, this.settings, now, before);
@@ -222,7 +223,7 @@ export class Oracle implements Known {
     return shown;
   }
 
-  /** Lists contacts by any signer that was ever shown of a provider. */
+  /** Lists contacts by any signer that was ever shown of a provider: the mirror remembers lists and releases for a while. */
   #guessContacts(type: string): readonly Contact[] {
     const texts = versions.flatMap((version) =>
       this.shown.of({ type, version }),
@@ -233,19 +234,21 @@ export class Oracle implements Known {
     return [...new Set(signers)].map((key) => ({
       versions: new Set<string>(versions),
       ...{ published: new Set(keyNames), key, isGuess: true },
-      at: this.#machine.clock.now().getTime(),
+      at: this.#world.clock.now().getTime(),
     }));
   }
 
   /** True while nothing changed since the registry was looked at last. */
   #isNoted(type: string): boolean {
-    const { registry, clock } = this.#machine;
-    const clocks = `${clock.monotonic()} ${clock.now().getTime()}`;
-    const known = `${this.decided.revision} ${this.contacts.revision} ${this.firstSigners.size}`;
-    const noted = `${registry.changes} ${registry.publisher.revision} ${clocks} ${known}`;
-    const before = this.#noted.get(type);
-    const isSame = before?.noted === noted && before.settings === this.settings;
-    this.#noted.set(type, { noted, settings: this.settings });
+    const { registry, clock } = this.#world;
+    const noted = [
+      ...[registry.changes, registry.publisher.revision],
+      ...[clock.monotonic(), clock.now().getTime()],
+      ...[this.decided.revision, this.contacts.revision],
+      ...[this.firstSigners.size, JSON.stringify(this.settings)],
+    ].join(" ");
+    const isSame = this.#noted.get(type) === noted;
+    this.#noted.set(type, noted);
     return isSame;
   }
 
@@ -255,7 +258,7 @@ export class Oracle implements Known {
       const reason = findReason(this, text);
       const { signed } = text;
       const holds =
-        !(asksNow && this.isTakenBack(text, since)) &&
+        !(asksNow && this.#isTakenBack(text, since)) &&
         !this.#takenBack.of(signed, signed.signer).isKnown;
       return reason && holds ? [{ reason, text }] : [];
     });
@@ -265,12 +268,14 @@ export class Oracle implements Known {
   #isApproved({ signed, isVerified }: ShownText): boolean {
     const { signer, sha256sums } = signed;
     const { pins, newKeys } = this.settings;
-    if (!isVerified) return false;
-    if (signer && this.decided.isCertain("revoked", signer, signed))
-      return false;
+    if (!isVerified || this.#isRevoked(signed)) return false;
     if (pins !== undefined && !(signer && pins.includes(signer))) return false;
     if (pins === undefined && newKeys === "refuse") return false;
     return this.decided.listApproved(signed).includes(sha256sums);
+  }
+
+  #isRevoked({ signer, ...name }: ShownText["signed"]): boolean {
+    return !!signer && this.decided.isCertain("revoked", signer, name);
   }
 
   /** True for another document over archives of an approved content alone, by a signer who has a reason of its own. */
@@ -293,13 +298,10 @@ export class Oracle implements Known {
     since: number,
   ): Violation {
     const signers = texts.map(({ signed }) => signed.signer ?? "no key");
-    const isRevoked = texts.some(
-      (text) =>
-        this.isTakenBack(text, since) ||
-        (text.signed.signer &&
-          this.decided.isCertain("revoked", text.signed.signer, text.signed)),
-    );
     const by = signers.length === 0 ? "nothing names it" : signers.join(", ");
+    const isRevoked = texts.some(
+      (text) => this.#isTakenBack(text, since) || this.#isRevoked(text.signed),
+    );
     return isRevoked
       ? new Violation(3, `${what} is served under a revoked key (${by})`)
       : new Violation(2, `${what} is served without a reason (${by})`);
@@ -312,31 +314,28 @@ export class Oracle implements Known {
   ): void {
     if (this.hasCrashed || !reasons.every((one) => this.#isAlarming(one)))
       return;
-    const signers = new Set(
-      reasons.flatMap(({ text }) =>
-        text.signed.signer ? [fingerprintOf(text.signed.signer)] : ["none"],
-      ),
+    const signers = reasons.map(({ text: { signed } }) =>
+      signed.signer ? fingerprintOf(signed.signer) : "none",
     );
     // A first signer counts for the whole provider, and is reported once.
     const isOnce = this.contacts.of(type).some(({ key }) => key === undefined);
-    const isRaised = this.#machine.alarms.some(
-      ({ facts }) =>
+    const isRaised = this.#world.alarms.some(
+      (facts) =>
         String(facts.provider).endsWith(`/${type}`) &&
         (isOnce || facts.version === version) &&
-        signers.has(String(facts.fingerprint)),
+        signers.includes(String(facts.fingerprint)),
     );
     const why = reasons.map(({ reason }) => reason).join(", ");
     expectThat(isRaised, 2, `${what} is served (${why}) without an alarm`);
   }
 
   #isAlarming({ reason, text }: Reasoned): boolean {
-    if (!alarming.has(reason)) return false;
     const { type, signer } = text.signed;
+    const contacts = this.contacts.of(type);
     return (
-      reason !== "existed" ||
-      !this.contacts
-        .of(type)
-        .some(({ published }) => signer && published.has(signer))
+      alarming.has(reason) &&
+      (reason !== "existed" ||
+        !contacts.some(({ published }) => signer && published.has(signer)))
     );
   }
 }

@@ -1,24 +1,30 @@
-import type { Action, OfferLie } from "../world/actions.ts";
+import { platforms, type ReleaseName } from "../world/documents.ts";
+import type { Lie, OfferLie } from "../world/registry.ts";
 import { modelTimes } from "../world/settings.ts";
-import { platforms } from "../world/documents.ts";
+import type { Action } from "./perform.ts";
 
 const known = { type: "a", version: "1.1.0" };
 const coming = { type: "a", version: "2.0.0" };
-const lie: Pick<OfferLie, "kind" | "signer" | "dated" | "variant"> = {
-  ...{ kind: "offer", signer: "E1", dated: "back", variant: 0 },
-};
-const waited: Action = {
-  ...{ kind: "pass", milliseconds: modelTimes.outlast },
+const waited: Action = { kind: "pass", milliseconds: modelTimes.outlast };
+
+const lying = (lie: Lie): Action => ({ kind: "lie", lie });
+const offering = (
+  name: ReleaseName,
+  content: OfferLie["content"],
+  keys: OfferLie["keys"],
+): Action => {
+  const by = { signer: "E1", dated: "back", variant: 0 } as const;
+  return lying({ kind: "offer", ...name, content, keys, ...by });
 };
 
 /** The letters of the small scope, each of one or two steps. */
 const alphabet: Readonly<Record<string, readonly Action[]>> = {
   ask: [waited, { kind: "survey", type: "a", process: 0 }],
-  "swap known": [{ ...lie, ...known, content: "other", keys: "beside" }],
-  "swap coming": [{ ...lie, ...coming, content: "other", keys: "instead" }],
-  "sign same": [{ ...lie, ...known, content: "same", keys: "beside" }],
-  "take back K1": [{ kind: "keys", key: "K1", state: "revoked" }],
-  heal: [{ kind: "heal" }],
+  "swap known": [offering(known, "other", "beside")],
+  "swap coming": [offering(coming, "other", "instead")],
+  "sign same": [offering(known, "same", "beside")],
+  "take back K1": [lying({ kind: "keys", key: "K1", state: "revoked" })],
+  heal: [lying({ kind: "heal" })],
   rotate: [
     { kind: "rotate" },
     { kind: "publish", ...coming, variant: 0 },
@@ -84,9 +90,6 @@ function addsTo(word: readonly string[], letter: string): boolean {
   return !(last === letter && idempotent.has(letter));
 }
 
-function decide(
-  decision: "approved" | "revoked",
-  key: "K1" | "K2",
-): Action & { readonly kind: "key" } {
+function decide(decision: "approved" | "revoked", key: "K1" | "K2"): Action {
   return { kind: "key", decision, key, scope: "namespace", name: known };
 }

@@ -1,15 +1,14 @@
 import { randomFrom } from "../random.ts";
-import type { Action, Lie, LyingContent, OfferLie } from "../world/actions.ts";
+import type { Ask } from "../world/answers.ts";
 import { platforms, types, versions } from "../world/documents.ts";
-import type { Ask } from "../world/mirror-process.ts";
+import type { Lie, OfferLie } from "../world/registry.ts";
 import { modelTimes, type WorldName } from "../world/settings.ts";
-import { attackers, type KeyName, type KeyState } from "../world/toy-keys.ts";
+import { attackers, type KeyName } from "../world/toy-keys.ts";
+import type { Action } from "./perform.ts";
 import { prepare } from "./prepared.ts";
 
-const contents: readonly LyingContent[] = [
-  ...(["other", "same", "wider", "narrower", "mixed"] as const),
-];
-const keyStates: readonly (KeyState | "absent")[] = [
+const contents = ["other", "same", "wider", "narrower", "mixed"] as const;
+const keyStates = [
   ...(["valid", "revoked", "revoked", "expired", "garbage", "absent"] as const),
 ];
 const hour = 3_600_000;
@@ -37,7 +36,8 @@ export function generate(
     const face = weigh(
       Object.entries(faces).map(([one, weight]) => [weight, one] as const),
     ) as Ask["face"];
-    return { face, ...name(), platform: pick(platforms) };
+    const asked = { face, ...name(), platform: pick(platforms) };
+    return { ...asked, process: process() };
   };
 
   const offer = (): OfferLie => {
@@ -78,9 +78,7 @@ export function generate(
     ])();
 
   const burst = (): Action => {
-    const asks = Array.from({ length: 2 + below(4) }, () => ({
-      ...{ ...ask(), process: process() },
-    }));
+    const asks = Array.from({ length: 2 + below(4) }, ask);
     const midway = chance(0.4) ? lie() : undefined;
     return { kind: "burst", asks, pace: below(1_000_000), midway };
   };
@@ -135,7 +133,7 @@ export function generate(
 
   const action = (): Action =>
     weigh<() => Action>([
-      [22, () => ({ kind: "ask", ...ask(), process: process() })],
+      [22, () => ({ kind: "ask", ...ask() })],
       [5, burst],
       [4, () => ({ kind: "survey", type: type(), process: process() })],
       [3, () => ({ kind: "tempt", lie: offer(), process: process() })],
@@ -151,7 +149,7 @@ export function generate(
       [4, decideContent],
       [5, publishing],
       [1, () => ({ kind: chance(0.7) ? "rotate" : "retire" })],
-      [18, lie],
+      [18, () => ({ kind: "lie", lie: lie() })],
       [7, decideKey],
       [10, () => ({ kind: "pass", milliseconds: pick(pauses) })],
       [

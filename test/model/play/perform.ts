@@ -1,102 +1,166 @@
+import { hostname, namespace } from "../../scenes/composed-mirror.ts";
 import { showOffer } from "../oracle/contacts.ts";
+import type { Decision } from "../oracle/decided.ts";
 import { expectThat } from "../oracle/violation.ts";
-import type { Action } from "../world/actions.ts";
-import { formatAnswer } from "../world/answers.ts";
+import {
+  formatAnswer,
+  isDecided,
+  type Answer,
+  type Ask,
+} from "../world/answers.ts";
 import {
   isWithin,
   nameOfRelease,
   type ReleaseName,
 } from "../world/documents.ts";
-import { type Offer, validBlock } from "../world/registry.ts";
-import { hostname, modelTimes, namespace } from "../world/settings.ts";
-import { fingerprintOf } from "../world/toy-keys.ts";
-import type { Ran, World } from "../world/world.ts";
-import { isDecided, recover, surveyFaces, tempt } from "./survey.ts";
+import type { CrashPoint } from "../world/records.ts";
+import type { Lie, Making, Offer, OfferLie } from "../world/registry.ts";
+import { modelTimes, type Settings } from "../world/settings.ts";
+import {
+  fingerprintOf,
+  formatKeyBlock,
+  type KeyName,
+} from "../world/toy-keys.ts";
+import type { World } from "../world/world.ts";
+import { recover, surveyFaces, tempt } from "./survey.ts";
+
+interface Burst {
+  readonly asks: readonly Ask[];
+  readonly pace: number;
+  readonly midway: Lie | undefined;
+}
+
+/** One of the processes. */
+interface At {
+  readonly process: number;
+}
+
+interface KeyDecision {
+  readonly decision: Decision;
+  readonly key: KeyName;
+  readonly scope: "namespace" | "provider" | "release";
+  readonly name: ReleaseName;
+}
+
+/** One of several. */
+interface Which {
+  readonly which: number;
+}
+
+interface Pause {
+  readonly milliseconds: number;
+}
+
+/** What the steps of a sequence do; each says what came of it, or throws Violation. */
+const steps = {
+  ask: async (world: World, asked: Ask) => formatAnswer(await world.ask(asked)),
+  burst: async (world: World, { asks, pace, midway }: Burst) => {
+    const answers = await world.burst(asks, pace, midway);
+    return answers.map(formatAnswer).join(" | ");
+  },
+  /** Asks every face for everything of a provider, and compares. */
+  survey: async (
+    world: World,
+    { process, type }: At & Pick<ReleaseName, "type">,
+  ) => formatAnswer((await surveyFaces(world, process, type)).listed),
+  /** Offers something for a while, to see that it leaves no trace. */
+  tempt: async (
+    world: World,
+    { process, lie }: At & { readonly lie: OfferLie },
+  ) => {
+    await tempt(world, process, lie);
+    return "left no trace";
+  },
+  /** Heals everything, waits, and sees that all that is good is served. */
+  recover: async (world: World) => {
+    await recover(world, 0);
+    return "everything good is served";
+  },
+  publish: make("publish"),
+  recreate: make("recreate"),
+  widen: make("widen"),
+  "sign-again": make("sign-again"),
+  rotate: ({ publisher }: World) => {
+    publisher.rotate();
+    return `${String(publisher.signer)} signs`;
+  },
+  retire: ({ publisher }: World) => {
+    publisher.retireOldKeys();
+    return publisher.keys.join(" ");
+  },
+  lie: (world: World, { lie }: { readonly lie: Lie }) => world.lie(lie),
+  key: decideKey,
+  approve,
+  withdraw,
+  import: importBundle,
+  flood,
+  pass: ({ clock }: World, { milliseconds }: Pause) => clock.pass(milliseconds),
+  /** Sets the wall clock. */
+  step: ({ clock, oracle }: World, { milliseconds }: Pause) => {
+    clock.step(milliseconds);
+    oracle.noteStep(milliseconds);
+  },
+  restart: (world: World, { process }: At) => world.restart(process),
+  crash: (world: World, { process, ...point }: At & CrashPoint) =>
+    world.crash(process, point),
+  disk: ({ disk }: World, { isFull }: { readonly isFull: boolean }) => {
+    disk.isFull = isFull;
+  },
+  lose: (world: World, { which }: Which) => world.spoil(which, "lose"),
+  damage: (world: World, { which }: Which) => world.spoil(which, "damage"),
+  configure: (
+    world: World,
+    {
+      change,
+    }: {
+      readonly change: Partial<Pick<Settings, "newKeys" | "pins" | "profile">>;
+    },
+  ) => world.configure(change),
+};
+
+type Steps = typeof steps;
+
+/** One step of a sequence: plain data, so that any step can be left out. */
+export type Action = {
+  [K in keyof Steps]: { readonly kind: K } & (Steps[K] extends (
+    world: World,
+    data: infer Data,
+  ) => unknown
+    ? Data
+    : never);
+}[keyof Steps];
 
 /** Carries out one step, and says what came of it. Throws Violation. */
 export async function perform(world: World, action: Action): Promise<string> {
-  const { publisher, machine } = world;
-  switch (action.kind) {
-    case "ask":
-      return formatAnswer(await world.ask(action.process, action));
-    case "burst":
-      return (await world.burst(action)).map(formatAnswer).join(" | ");
-    case "survey":
-      return formatAnswer(
-        (await surveyFaces(world, action.process, action.type)).listed,
-      );
-    case "tempt":
-      await tempt(world, action.process, action.lie);
-      return "left no trace";
-    case "recover":
-      await recover(world, 0);
-      return "everything good is served";
-    case "publish":
-    case "recreate":
-    case "widen":
-    case "sign-again": {
-      const other = `${"0".repeat(64)}  manifest.json\n`;
-      const extra = action.variant % 2 === 0 ? "" : other;
-      publisher.make(action.kind, action, world.now, extra);
-      return nameOfRelease(action);
-    }
-    case "rotate":
-      publisher.rotate(publisher.signer === "K2" ? "K1" : "K2");
-      return `${String(publisher.signer)} signs`;
-    case "retire":
-      publisher.retireOldKeys();
-      return publisher.keys.join(" ");
-    case "offer":
-    case "replay":
-    case "keys":
-    case "hide":
-    case "fail":
-    case "down":
-    case "heal":
-      world.lie(action);
-      return "";
-    case "key":
-      return decideKey(world, action);
-    case "approve":
-      return approve(world, action);
-    case "withdraw":
-      return withdraw(world, action);
-    case "import":
-      return importBundleOf(world, action);
-    case "flood":
-      return flood(world, action);
-    case "pass":
-      machine.clock.pass(action.milliseconds);
-      return "";
-    case "step":
-      machine.clock.step(action.milliseconds);
-      world.oracle.noteStep(action.milliseconds);
-      return "";
-    case "restart":
-      world.restart(action.process);
-      return "";
-    case "crash":
-      world.crash(action.process, action);
-      return "";
-    case "disk":
-      machine.disk.isFull = action.isFull;
-      return "";
-    case "lose":
-    case "damage":
-      return world.spoil(action.which, action.kind);
-    case "configure":
-      world.configure(action.change);
-      return "";
-  }
+  const step = steps[action.kind] as (
+    world: World,
+    data: Action,
+  ) => Promise<string> | string | undefined;
+  return (await step(world, action)) ?? "";
+}
+
+function make(kind: Making) {
+  return (
+    { publisher, now }: World,
+    action: ReleaseName & { readonly variant: number },
+  ) => {
+    const other = `${"0".repeat(64)}  manifest.json\n`;
+    publisher.make(kind, action, now, action.variant % 2 === 0 ? "" : other);
+    return nameOfRelease(action);
+  };
 }
 
 /** Candidates that are kept of a release (docs/trust.md, rule 2). */
 const mostCandidates = 8;
 
-/** Offers one document after the other, each with a date of its own. */
+/** Offers one document after the other of a release, each with a date of its own and for long enough to be seen. */
 async function flood(
   world: World,
-  { lie, count, process }: Action & { readonly kind: "flood" },
+  {
+    lie,
+    count,
+    process,
+  }: At & { readonly lie: OfferLie; readonly count: number },
 ): Promise<string> {
   for (let variant = 0; variant < count; variant++) {
     world.lie({ ...lie, variant, dated: "now" });
@@ -114,16 +178,16 @@ const specOf = ({ type, version }: ReleaseName) =>
   `${hostname}/${namespace}/${type}@${version}`;
 
 /** Runs a `trust` command, and waits until it works beside running processes. */
-async function run(world: World, ...args: string[]): Promise<Ran> {
-  const ran = await world.runTrust(args);
-  world.machine.clock.pass(modelTimes.decided);
-  return ran;
+async function run(world: World, ...args: string[]): Promise<Answer> {
+  const answer = await world.runTrust(args);
+  world.clock.pass(modelTimes.decided);
+  return answer;
 }
 
 /** Decides on a key, and notes the decision as the command confirmed it. */
 async function decideKey(
   world: World,
-  { decision, key, scope, name }: Action & { readonly kind: "key" },
+  { decision, key, scope, name }: KeyDecision,
 ): Promise<string> {
   const type = scope === "namespace" ? undefined : name.type;
   const version = scope === "release" ? name.version : undefined;
@@ -131,11 +195,10 @@ async function decideKey(
   const spec = version ? `${provider}@${version}` : provider;
   const verbs = { approved: "approve", revoked: "revoke", undecided: "forget" };
   const named = ["--key", fingerprintOf(key), "--for", spec];
-  const { answer } = await run(world, verbs[decision], ...named);
-  const isCertain = answer.kind === "done";
+  const answer = await run(world, verbs[decision], ...named);
   const { decided } = world.oracle;
-  if (isCertain || isOpen({ answer, stdout: "" }))
-    decided.decideKey(key, { type, version }, decision, isCertain);
+  if (mayHaveDecided(answer))
+    decided.decideKey({ key, type, version }, decision, isDone(answer));
   return formatAnswer(answer);
 }
 
@@ -145,7 +208,7 @@ async function decideKey(
  */
 async function approve(
   world: World,
-  action: Action & { readonly kind: "approve" },
+  action: ReleaseName & Which & { readonly isPrinted: boolean },
 ): Promise<string> {
   const pending = await world.listPending(action);
   const row = pending[action.which % Math.max(1, pending.length)];
@@ -154,56 +217,60 @@ async function approve(
   // Word for word, behind `provender trust`.
   const printed = row?.command?.split(" ").slice(2) ?? [];
   const args = action.isPrinted ? printed : ["approve", specOf(action)];
-  const ran = await run(world, ...args);
+  const answer = await run(world, ...args);
   const only = pending.length === 1 ? pending[0] : undefined;
   const expected = (action.isPrinted ? row : only)?.sha256sums;
-  const taken = /SHA256SUMS ([0-9a-f]{64})/.exec(ran.stdout)?.[1];
+  const text = isDone(answer) ? answer.text : "";
+  const taken = /SHA256SUMS ([0-9a-f]{64})/.exec(text)?.[1];
   const sha256sums = taken ?? expected;
   const isMeant = expected === undefined || expected === sha256sums;
   expectThat(isMeant, 2, "a command took another content than it was for");
-  const isOne =
-    action.isPrinted || pending.length <= 1 || ran.answer.kind !== "done";
+  const isOne = action.isPrinted || pending.length <= 1 || !isDone(answer);
   expectThat(isOne, 2, "a command without a digest took one of several");
-  if (sha256sums === undefined) return formatAnswer(ran.answer);
-  note(world, action, sha256sums, true, ran);
-  if (ran.answer.kind === "done") {
+  if (sha256sums === undefined) return formatAnswer(answer);
+  noteContent(world, action, sha256sums, true, answer);
+  if (isDone(answer)) {
     const left = await world.listPending(action);
     const isOpen = left.some((one) => one.sha256sums === sha256sums);
     const said = `${nameOfRelease(action)} still needs a decision`;
     expectThat(!isOpen, 6, said);
     await expectTaken(world, action, sha256sums);
   }
-  return `${formatAnswer(ran.answer)} ${sha256sums.slice(0, 6)}`;
+  return `${formatAnswer(answer)} ${sha256sums.slice(0, 6)}`;
 }
 
 /** Undoes an approval that may have been made. */
 async function withdraw(
   world: World,
-  action: Action & { readonly kind: "withdraw" },
+  action: ReleaseName & Which,
 ): Promise<string> {
   const approved = world.oracle.decided.listApproved(action);
   const sha256sums = approved[action.which % Math.max(1, approved.length)];
   if (sha256sums === undefined) return "nothing to withdraw";
-  const ran = await run(world, "forget", specOf(action), sha256sums);
-  note(world, action, sha256sums, false, ran);
-  return formatAnswer(ran.answer);
+  const answer = await run(world, "forget", specOf(action), sha256sums);
+  noteContent(world, action, sha256sums, false, answer);
+  return formatAnswer(answer);
 }
 
-function note(
+function noteContent(
   { oracle }: World,
   name: ReleaseName,
   sha256sums: string,
   isApproved: boolean,
-  ran: Ran,
+  answer: Answer,
 ): void {
-  const isCertain = ran.answer.kind === "done";
-  if (isCertain || isOpen(ran))
-    oracle.decided.decideContent(name, sha256sums, isApproved, isCertain);
+  const { decided } = oracle;
+  if (mayHaveDecided(answer))
+    decided.decideContent(name, sha256sums, isApproved, isDone(answer));
 }
 
-/** True for a command that ended without saying whether it decided: it died, or could not write its line in the audit log. */
-function isOpen({ answer }: Ran): boolean {
-  return answer.kind === "dead" || answer.kind === "failed";
+function isDone(answer: Answer) {
+  return answer.kind === "done";
+}
+
+/** True also for a command that ended without saying whether it decided: it died, or could not write its line in the audit log. */
+function mayHaveDecided(answer: Answer): boolean {
+  return isDone(answer) || !isDecided(answer);
 }
 
 /** Throws Violation where an approved content that the registry offers is not served. */
@@ -212,9 +279,9 @@ async function expectTaken(
   name: ReleaseName,
   sha256sums: string,
 ): Promise<void> {
-  const { oracle, settings, registry, machine } = world;
+  const { oracle, settings, registry, clock, disk } = world;
   const offer = registry.findOffer(name);
-  const shown = offer && showOffer(offer, settings, machine.clock.now());
+  const shown = offer && showOffer(offer, settings, clock.now());
   const { signer } = shown?.signed ?? {};
   const isTaken =
     shown?.isVerified === true &&
@@ -223,7 +290,7 @@ async function expectTaken(
     settings.pins === undefined &&
     settings.newKeys !== "refuse" &&
     !(signer && oracle.decided.isPossible("revoked", signer, name));
-  if (!isTaken || machine.disk.isFull || world.hasLost(name.type)) return;
+  if (!isTaken || disk.isFull || world.hasLost(name.type)) return;
   world.outlast();
   if (!oracle.isAnswering(name.type)) return;
   const answer = await world.askFor(0, "version", name);
@@ -235,48 +302,44 @@ async function expectTaken(
   expectThat(isSame, 5, said);
 }
 
-/** Imports a bundle, and sees that what it took is served where no origin is asked. */
-async function importBundleOf(
+/** Imports a bundle of the publisher's releases, with lies in the place of some, and sees that what it took is served where no origin is asked. */
+async function importBundle(
   world: World,
-  action: Action & { readonly kind: "import" },
+  {
+    names,
+    lies,
+    process,
+  }: At & {
+    readonly names: readonly ReleaseName[];
+    readonly lies: readonly OfferLie[];
+  },
 ): Promise<string> {
-  const offers = makeOffers(world, action);
-  const { oracle, settings } = world;
+  const { oracle, settings, publisher, registry, now } = world;
+  const own = publisher.keys.map((key) => formatKeyBlock(key));
+  const carried = new Map<string, Offer>();
+  for (const name of names) {
+    const signed = publisher.findCurrent(name);
+    if (signed) carried.set(nameOfRelease(name), { signed, blocks: own });
+  }
+  for (const lie of lies) {
+    const signed = registry.forge(lie, now);
+    const blocks = signed.signer ? [formatKeyBlock(signed.signer)] : [];
+    carried.set(nameOfRelease(lie), { signed, blocks });
+  }
+  const offers = [...carried.values()];
   oracle.noteBundle(offers);
-  const { process } = action;
   const { taken, answer } = await world.importOffers(process, offers);
   if (answer.kind === "dead") oracle.hasCrashed = true;
-  const names = offers
+  const imported = offers
     .map(({ signed }) => signed)
     .filter(({ version }) => taken.includes(version));
-  for (const { type } of names) oracle.contacts.settle(type);
+  for (const { type } of imported) oracle.contacts.settle(type);
   if (settings.offline && isDecided(answer))
-    for (const name of names) {
+    for (const name of imported) {
       const served = await world.askFor(process, "version", name);
       const what = `${nameOfRelease(name)} was imported and is refused`;
       const isServed = served.kind === "packages";
       expectThat(isServed || !isDecided(served), 5, what);
     }
   return `${formatAnswer(answer)} (${taken.join(" ")})`;
-}
-
-/** One offer for each release: a lie goes before what the publisher made. */
-function makeOffers(
-  { registry, publisher, now }: World,
-  { names, lies }: Action & { readonly kind: "import" },
-): readonly Offer[] {
-  const own = publisher.keys.map(validBlock);
-  const offers = new Map<string, Offer>();
-  for (const name of names) {
-    const signed = publisher.findCurrent(name);
-    if (signed !== undefined)
-      offers.set(nameOfRelease(name), { signed, blocks: own });
-  }
-  for (const lie of lies) {
-    const signed = registry.forge(lie, now);
-    const blocks =
-      signed.signer === undefined ? [] : [validBlock(signed.signer)];
-    offers.set(nameOfRelease(lie), { signed, blocks });
-  }
-  return [...offers.values()];
 }

@@ -1,19 +1,11 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { invariants, Violation } from "../oracle/violation.ts";
-import { formatAction, type Action } from "../world/actions.ts";
-import { listWords, spell } from "./exhaustive.ts";
-import { generate } from "./generate.ts";
-import { perform } from "./perform.ts";
 import { worldNames, type WorldName } from "../world/settings.ts";
 import { World } from "../world/world.ts";
-
-/** Something to play, and what `--replay` calls it. */
-interface Sequence {
-  readonly name: string;
-  readonly world: WorldName;
-  readonly actions: readonly Action[];
-}
+import { spell } from "./exhaustive.ts";
+import { generate } from "./generate.ts";
+import { type Action, perform } from "./perform.ts";
 
 export interface Batch {
   /** Of so many steps, each from a seed; or all of at most so many letters. */
@@ -33,7 +25,7 @@ export interface Share extends Batch {
 }
 
 /** A sequence that broke an invariant. */
-interface Broken {
+export interface Broken {
   /** The same for all violations of one sort. */
   readonly sort: string;
   /** For people; undefined where the thread reported the sort before. */
@@ -66,47 +58,14 @@ export async function playBatch(batch: Batch, threads: number) {
   return { count, broken, sorts, reports: [...reports.values()] };
 }
 
-/** Yields once for each sequence. */
-export async function* playShare(
-  share: Share,
-): AsyncGenerator<Broken | undefined> {
-  const reported = new Set<string>();
-  for (const sequence of listSequences(share)) {
-    const found = await play(sequence.world, sequence.actions);
-    const sort = found?.violation.sort;
-    if (sort === undefined) yield undefined;
-    else {
-      const isKnown = reported.has(sort);
-      reported.add(sort);
-      const report = isKnown ? undefined : await explain(sequence);
-      yield { sort, report };
-      if (share.untilBroken === true) return;
-    }
-  }
-}
-
-function* listSequences({ sequences, world, index, of }: Share) {
-  const { steps } = { steps: 0, ...sequences };
-  let at = 0;
-  for (const name of namesOf(sequences))
-    if (at++ % of === index) yield findSequence(name, world, steps);
-}
-
-function* namesOf(sequences: Batch["sequences"]): Generator<string> {
-  if ("longest" in sequences)
-    for (const letters of listWords(sequences.longest))
-      yield letters.join(", ");
-  else
-    for (let at = 0; at < sequences.count; at++)
-      yield String(sequences.first + at);
-}
+type Sequence = ReturnType<typeof findSequence>;
 
 /** Finds the sequence that has a name: a seed, or letters between commas. */
 export function findSequence(
   name: string,
   asked: WorldName | undefined,
   steps: number,
-): Sequence {
+) {
   if (!/^\d+$/.test(name)) {
     const letters = name === "" ? [] : name.split(", ");
     return { name, world: asked ?? "online", actions: spell(letters) };
@@ -117,12 +76,9 @@ export function findSequence(
 }
 
 /** Says what broke in the shortest sequence that breaks alike, and how to play it again. */
-export async function explain({
-  name,
-  world,
-  actions,
-}: Sequence): Promise<string> {
-  const shortest = await shrink(world, actions);
+export async function explain(sequence: Sequence): Promise<string> {
+  const { name, world } = sequence;
+  const shortest = await shrink(sequence);
   const log: string[] = [];
   const found = await play(world, shortest, (line) => log.push(line));
   if (found === undefined) return `${name} in world ${world}: not broken`;
@@ -137,19 +93,15 @@ export async function explain({
 }
 
 /** Finds a shorter sequence that ends in the same sort of violation: no step of it can be left out. */
-async function shrink(
-  world: WorldName,
-  actions: readonly Action[],
-): Promise<readonly Action[]> {
+async function shrink({ world, actions }: Sequence) {
   const broken = await play(world, actions);
   if (broken === undefined) return actions;
-  const { sort } = broken.violation;
   let shortest = actions.slice(0, broken.step + 1);
   for (let size = shortest.length >> 1; size > 0; size >>= 1)
     for (let at = shortest.length - size; at >= 0; at--) {
       const shorter = shortest.toSpliced(at, size);
       const again = await play(world, shorter);
-      if (again?.violation.sort === sort)
+      if (again?.violation.sort === broken.violation.sort)
         shortest = shorter.slice(0, again.step + 1);
     }
   return shortest;
@@ -166,20 +118,27 @@ export async function play(
   // Traces are a tenth of the cost; what is shown has them.
   if (log === undefined) Error.stackTraceLimit = 0;
   try {
-    for (const [step, action] of actions.entries())
+    for (const [step, action] of actions.entries()) {
+      const say = (said: string) => log?.(`${step} ${format(action)}: ${said}`);
       try {
-        const outcome = await perform(world, action);
-        log?.(`${step} ${formatAction(action)}: ${outcome}`);
+        say(await perform(world, action));
       } catch (error) {
         if (!(error instanceof Violation)) throw error;
-        const { invariant, message } = error;
-        const said = `broken ${invariant}: ${message}`;
-        log?.(`${step} ${formatAction(action)}: ${said}`);
+        say(`broken ${error.invariant}: ${error.message}`);
         return { step, violation: error };
       }
+    }
     return undefined;
   } finally {
     world.close();
     Error.stackTraceLimit = stackTraceLimit;
   }
+}
+
+function format({ kind, ...rest }: Action): string {
+  const facts = Object.entries(rest).map(([name, value]) => {
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    return `${name}=${text}`;
+  });
+  return [kind, ...facts].join(" ");
 }

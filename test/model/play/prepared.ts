@@ -1,7 +1,9 @@
 import { randomFrom } from "../random.ts";
-import type { Action, KeyScopeName, OfferLie } from "../world/actions.ts";
+import type { Decision } from "../oracle/decided.ts";
 import { platforms, type ReleaseName } from "../world/documents.ts";
+import type { Lie, OfferLie } from "../world/registry.ts";
 import type { KeyName } from "../world/toy-keys.ts";
+import type { Action } from "./perform.ts";
 
 const name = { type: "a", version: "1.0.0" };
 const beside = { type: "a", version: "1.1.0" };
@@ -19,16 +21,23 @@ function ask(type: string, version: string): Action {
   return { kind: "ask", face: "version", type, version, ...at };
 }
 
-type Decide = (
-  key: KeyName,
-  decision: "approved" | "revoked" | "undecided",
-  about?: ReleaseName,
-) => Action;
+type Decide = (key: KeyName, decision: Decision, about?: ReleaseName) => Action;
 
 const rotate: Action = { kind: "rotate" };
-const lie: Pick<OfferLie, "kind" | "signer" | "dated" | "keys"> = {
-  ...{ kind: "offer", signer: "E1", dated: "now", keys: "beside" },
-};
+const takeBack = lying({ kind: "keys", key: "K1", state: "revoked" });
+
+function lying(lie: Lie): Action {
+  return { kind: "lie", lie };
+}
+
+function offer(
+  name: ReleaseName,
+  content: OfferLie["content"],
+  variant: number,
+): Action {
+  const by = { signer: "E1", dated: "now", keys: "beside" } as const;
+  return lying({ kind: "offer", ...name, content, ...by, variant });
+}
 
 /** Turns of events that chance hardly brings about. */
 const plays: Readonly<
@@ -41,7 +50,7 @@ const plays: Readonly<
   7: (decide, variant) => [
     ...[...asked, decide("K1", "revoked")],
     ...[{ kind: "widen", ...name, variant } as const, ...asked],
-    { kind: "keys", key: "K1", state: "revoked" },
+    takeBack,
     ...[...asked, ...asked, decide("K1", "undecided"), rotate],
     { kind: "sign-again", ...name, variant },
     ...[...asked, ...asked],
@@ -50,7 +59,7 @@ const plays: Readonly<
   9: (decide, variant) => [
     ...[...asked, decide("K1", "revoked", coming)],
     ...[{ kind: "publish", ...coming, variant } as const, ...seen],
-    { kind: "keys", key: "K1", state: "revoked" },
+    takeBack,
     ...[...seen, ...seen, decide("K1", "undecided", coming), ...seen],
     ...[rotate, { kind: "retire" } as const],
     ...[{ kind: "recreate", ...coming, variant } as const, ...seen],
@@ -65,15 +74,14 @@ const plays: Readonly<
   ],
   /** A content is approved, and then its key is revoked. */
   2: (decide, variant) => [
-    ...[...asked, { ...lie, ...name, content: "other", variant } as const],
+    ...[...asked, offer(name, "other", variant)],
     ...[...asked, approve, ...asked, decide("E1", "revoked")],
     ...[...asked, ...asked],
   ],
   /** A content is approved, of which the document names other releases, too. */
   4: (_, variant) => [
     ...[...asked, ...other],
-    { ...lie, ...name, content: "shared", variant },
-    { ...lie, ...beside, content: "shared", variant },
+    ...[offer(name, "shared", variant), offer(beside, "shared", variant)],
     ...[...asked, ...other, approve, ...asked, ...other],
   ],
   /** A provider is met under a second key, which then signs its next release. */
@@ -89,7 +97,7 @@ const plays: Readonly<
 /** Begins some sequences with one of these plays. */
 export function prepare(seed: number): readonly Action[] {
   const { below, pick } = randomFrom(-seed);
-  const scope = pick<KeyScopeName>(["namespace", "provider", "release"]);
+  const scope = pick(["namespace", "provider", "release"] as const);
   const decide: Decide = (key, decision, about = name) => {
     return { kind: "key", decision, key, scope, name: about };
   };

@@ -6,8 +6,7 @@ import {
 import { showOffer } from "../oracle/contacts.ts";
 import type { ShownText } from "../oracle/history.ts";
 import { expectThat } from "../oracle/violation.ts";
-import type { OfferLie } from "../world/actions.ts";
-import { formatAnswer, type Answer } from "../world/answers.ts";
+import { formatAnswer, isDecided, type Answer } from "../world/answers.ts";
 import {
   agree,
   isWithin,
@@ -17,6 +16,7 @@ import {
   type ReleaseName,
   type SignedText,
 } from "../world/documents.ts";
+import type { OfferLie } from "../world/registry.ts";
 import { attackers, isAhead } from "../world/toy-keys.ts";
 import type { World } from "../world/world.ts";
 
@@ -62,7 +62,7 @@ export async function surveyFaces(
     const what = nameOfRelease(name);
     const isAsked = world.oracle.isAnswering(type) || world.settings.offline;
     const isServed = answer.kind === "packages";
-    if (isAsked && isDecided(listed) && !world.oracle.first.isLost(name)) {
+    if (isAsked && isDecided(listed) && !world.oracle.first.of(name).isLost) {
       const isListed =
         listed.kind === "versions" && listed.versions.includes(version);
       expectThat(isServed || !isListed, 4, `${what} is listed, and refused`);
@@ -95,21 +95,15 @@ function isSameAnswer(one: Answer, other: Answer): boolean {
   return isWithin(mine, [theirs]) && isWithin(theirs, [mine]);
 }
 
-/** False where an origin, a record or the disk failed, or the process died. */
-export function isDecided({ kind }: Answer): boolean {
-  return kind !== "failed" && kind !== "dead";
-}
-
 /**
  * Heals the registry and the disk, has clients ask for the index twice, a period of
  * freshness apart, and for nothing else. Throws Violation where something that is
  * good is not served then.
  */
 export async function recover(world: World, index: number): Promise<void> {
-  const { registry } = world;
-  const began = world.machine.clock.now();
-  registry.heal();
-  world.machine.disk.isFull = false;
+  const began = world.clock.now();
+  world.lie({ kind: "heal" });
+  world.disk.isFull = false;
   for (let period = 0; period < 2; period++) {
     world.outlast();
     for (const type of types)
@@ -166,8 +160,7 @@ function findGood(
     if (world.settings.offline) return undefined;
     const offer = world.registry.findOffer(name);
     const isOffered =
-      offer &&
-      showOffer(offer, world.settings, world.machine.clock.now()).isVerified;
+      offer && showOffer(offer, world.settings, world.clock.now()).isVerified;
     if (!isOffered) return undefined;
     const own = texts.find(
       ({ signed }) =>
@@ -228,17 +221,16 @@ export async function tempt(
 
 /** True for an offer that is refused in any case, and that takes no key back: that would take evidence away. */
 function isHarmless(
-  { registry, oracle, machine }: World,
+  { registry, oracle, clock, disk }: World,
   lie: OfferLie,
 ): boolean {
   const offer = registry.findOffer(lie);
-  if (offer === undefined || lie.keys !== "beside" || machine.disk.isFull)
-    return false;
+  if (offer === undefined || lie.keys !== "beside" || disk.isFull) return false;
   if (!registry.answers(lie.type)) return false;
   const { signed, isVerified, takenBack } = showOffer(
     offer,
     oracle.settings,
-    machine.clock.now(),
+    clock.now(),
   );
   if (takenBack.length > 0) return false;
   const shown = { signed, isVerified, wasAcceptable: false };

@@ -1,16 +1,22 @@
-import { Violation } from "../oracle/violation.ts";
-import type { Digests } from "./documents.ts";
-import { DiskFull } from "./records.ts";
 import {
   isFailure,
   isOriginFailure,
   ProvenderError,
 } from "../../../src/errors/index.ts";
+import { Violation } from "../oracle/violation.ts";
+import type { Digests, ReleaseName } from "./documents.ts";
 
 /** Ways in which clients ask: index.json, VERSION.json, one archive, or a version that a command names. */
 export type Face = "index" | "version" | "archive" | "recall";
 
-/** Answer to a client. */
+/** Request of a client to one of the processes. */
+export interface Ask extends ReleaseName {
+  readonly face: Face;
+  readonly platform: string;
+  readonly process: number;
+}
+
+/** Answer to a client or an operator. */
 export type Answer =
   | { readonly kind: "versions"; readonly versions: readonly string[] }
   /** SHA-256 by OS_ARCH. */
@@ -19,16 +25,20 @@ export type Answer =
   | { readonly kind: "refused"; readonly code: string }
   /** Not decided: an origin, a record or the disk failed. */
   | { readonly kind: "failed"; readonly code: string }
-  /** A command did what it was for. */
-  | { readonly kind: "done" }
+  /** A command did what it was for, and printed this. */
+  | { readonly kind: "done"; readonly text: string }
   /** The process died before it could answer. */
   | { readonly kind: "dead" };
 
-/** Sorts a failure; throws what no code foresaw. */
+/** Sorts a failure. Throws Violation for what no code foresaw. */
 export function readFailure(error: unknown): Answer {
-  if (error instanceof DiskFull) return { kind: "failed", code: error.code };
-  if (!(error instanceof ProvenderError)) throw error;
-  const { code } = error;
+  if (error instanceof Violation) throw error;
+  if ((error as { readonly code?: unknown }).code === "ENOSPC")
+    return { kind: "failed", code: "ENOSPC" };
+  if (!(error instanceof ProvenderError)) {
+    const { stack } = error as Error;
+    throw new Violation(0, `a failure that no code foresaw: ${stack}`);
+  }
   const isUndecided =
     isOriginFailure(error) ||
     isFailure(
@@ -38,7 +48,12 @@ export function readFailure(error: unknown): Answer {
       "store-unusable",
       "too-busy",
     );
-  return { kind: isUndecided ? "failed" : "refused", code };
+  return { kind: isUndecided ? "failed" : "refused", code: error.code };
+}
+
+/** False where an origin, a record or the disk failed, or the process died. */
+export function isDecided({ kind }: Answer): boolean {
+  return kind !== "failed" && kind !== "dead";
 }
 
 export function formatAnswer(answer: Answer): string {
@@ -56,11 +71,4 @@ export function formatAnswer(answer: Answer): string {
     case "dead":
       return answer.kind;
   }
-}
-
-/** Names a failure that the code did not foresee. Throws Violation. */
-export function readUnforeseen(error: unknown): never {
-  if (error instanceof Violation) throw error;
-  const { stack } = error as Error;
-  throw new Violation(0, `a failure that no code foresaw: ${stack}`);
 }

@@ -1,13 +1,9 @@
 import { hash } from "node:crypto";
-import { isSha256, type Sha256 } from "../../../src/address/hash.ts";
-import type { Hostname } from "../../../src/address/hostname.ts";
 import { parsePlatform } from "../../../src/address/platform.ts";
-import { providerAddress } from "../../../src/address/provider-address.ts";
 import { parseVersion } from "../../../src/address/version.ts";
 import { failure } from "../../../src/errors/index.ts";
 import type { Archives } from "../../../src/mirror/archives/archives.ts";
 import {
-  type BundledRelease,
   type BundleFile,
   formatProof,
 } from "../../../src/mirror/bundles/bundle-file.ts";
@@ -15,17 +11,13 @@ import {
   importBundle,
   type ImportParts,
 } from "../../../src/mirror/bundles/import-bundle.ts";
-import { ProviderChanges } from "../../../src/mirror/cache/provider-changes.ts";
 import type { AdmittedRelease } from "../../../src/mirror/providers/provider-mirror.ts";
 import type { Notebook } from "../../../src/mirror/trust/trust-events.ts";
-import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
-import type { AuditLog } from "../../../src/store/database/audit-log.ts";
-import type { AuditEntry } from "../../../src/telemetry/audit-entry.ts";
-import type { Alarms } from "../../../src/telemetry/alarms.ts";
-import { TestClock } from "../../fakes/clock.ts";
 import {
   composeProviders,
-  makeAddresses,
+  composeTrust,
+  providerOf,
+  releaseOf,
 } from "../../scenes/composed-mirror.ts";
 import {
   base,
@@ -33,117 +25,45 @@ import {
   OfferedOrigin,
   unreachable,
 } from "../../scenes/offered-origin.ts";
-import { readFailure, type Answer, type Face } from "./answers.ts";
-import { digestOfDocument, type ReleaseName } from "./documents.ts";
-import { Life, MemoryDisk, MemoryRecords } from "./records.ts";
+import type { Answer, Ask } from "./answers.ts";
+import { Life, MemoryRecords } from "./records.ts";
 import type { FaultPlace, Offer, Registry } from "./registry.ts";
-import {
-  hostname,
-  modelTimes,
-  namespace,
-  rulesOf,
-  type Settings,
-} from "./settings.ts";
+import { modelTimes, rulesOf, type Settings } from "./settings.ts";
 import { toyJudge } from "./toy-keys.ts";
+import type { World } from "./world.ts";
 
-/** A machine that is modelled whole. */
-export class MemoryMachine {
-  readonly clock = new TestClock();
-  readonly disk = new MemoryDisk();
-  /** Alarms as they were raised. */
-  readonly alarms: {
-    readonly kind: string;
-    readonly facts: Readonly<Record<string, unknown>>;
-  }[] = [];
-  readonly audit: AuditEntry[] = [];
-  readonly registry: Registry;
+export type MirrorProcess = ReturnType<typeof startProcess>;
 
-  constructor(registry: Registry) {
-    this.registry = registry;
-  }
-}
-
-/** Request of a client. */
-export interface Ask extends ReleaseName {
-  readonly face: Face;
-  readonly platform: string;
-}
-
-/** Result of an import: the versions that it took, or why it failed. */
-export interface Imported {
-  readonly taken: readonly string[];
-  readonly answer: Answer;
-}
-
-const judge = toyJudge(digestOfDocument);
-const { providerOf, releaseOf } = makeAddresses(hostname, namespace);
+type Machine = Pick<World, "clock" | "disk" | "alarms" | "registry">;
 
 /** Every archive is stored, and none is read; imports find room. */
-const archives = {
-  findSize: () => Promise.resolve(1),
-} as unknown as Archives;
+const size = () => Promise.resolve(1);
+const archives = { findSize: size } as unknown as Archives;
 const storedBlobs = {
   blobs: {
-    size: () => Promise.resolve(1),
+    size,
     usage: { begin: () => () => undefined, flush: () => Promise.resolve() },
   },
   reserve: () => Promise.resolve({ release: () => undefined }),
 };
 
 /** One process of the mirror, from its start to its end: its real parts, without files, threads and sockets. */
-export class MirrorProcess {
-  readonly life = new Life();
-  readonly #composed: ReturnType<typeof composeProviders>;
-  readonly #importing: ImportParts;
-
-  constructor(machine: MemoryMachine, settings: Settings) {
-    const { clock, registry } = machine;
-    const { signatures, profile } = settings;
-    this.#composed = composeProviders({
-      ...composeTrust(machine, this.life),
-      hostname: hostname as Hostname,
-      origin: {
-        registry: new ScriptedOrigin(registry, this.life),
-        ...{ policy: { signatures, profile }, judge, clock },
-      },
-      rules: rulesOf(settings),
-      ...{ archives, freshness: modelTimes.freshness },
-    });
-    const parts = { ...this.#composed, clock, ...storedBlobs };
-    this.#importing = parts as unknown as ImportParts;
-  }
-
-  /** Follows a changed configuration, as a reload does. */
-  configure(settings: Settings): void {
-    this.#composed.admission.replaceRules(rulesOf(settings));
-  }
-
-  ask(asked: Ask): Promise<Answer> {
-    return this.#unlessDead(this.#ask(asked));
-  }
-
-  /** Imports a bundle of some releases. */
-  async import(offers: readonly Offer[]): Promise<Imported> {
-    const taken: string[] = [];
-    const bundle = makeBundle(offers);
-    const { signal } = new AbortController();
-    const all = async (): Promise<Answer> => {
-      for await (const one of importBundle(this.#importing, bundle, signal))
-        if (!("refused" in one)) taken.push(one.name.split(" ")[1] ?? "");
-      return { kind: "versions", versions: taken };
-    };
-    const answer = await this.#unlessDead(all());
-    return { taken, answer };
-  }
-
-  async #unlessDead(answer: Promise<Answer>): Promise<Answer> {
-    const all = [answer.catch(readFailure), this.life.died];
-    const first = await Promise.race(all);
-    return first === "dead" ? { kind: "dead" } : first;
-  }
-
-  async #ask({ face, type, version, platform }: Ask): Promise<Answer> {
-    const { providers } = this.#composed;
+export function startProcess(machine: Machine, settings: Settings) {
+  const { clock, registry } = machine;
+  const { signatures, profile } = settings;
+  const life = new Life();
+  const composed = composeProviders({
+    ...composeCommand(machine, life),
+    origin: {
+      registry: new ScriptedOrigin(registry, life),
+      ...{ policy: { signatures, profile }, judge: toyJudge, clock },
+    },
+    rules: rulesOf(settings),
+    ...{ archives, freshness: modelTimes.freshness },
+  });
+  const { admission, providers } = composed;
+  const ask = async (asked: Ask): Promise<Answer> => {
+    const { face, type, version, platform } = asked;
     if (face === "index") {
       const { value } = await providers.listVersions(providerOf(type));
       return { kind: "versions", versions: value.versions };
@@ -155,9 +75,30 @@ export class MirrorProcess {
       return packagesOf((await providers.findRelease(address)).value);
     const wanted = parsePlatform(platform);
     const { value } = await providers.findPackage(address, wanted);
-    const packages = { [platform]: value.found.sha256 };
-    return { kind: "packages", packages };
-  }
+    return { kind: "packages", packages: { [platform]: value.found.sha256 } };
+  };
+  return {
+    life,
+    /** Follows a changed configuration, as a reload does. */
+    configure: (changed: Settings) => admission.replaceRules(rulesOf(changed)),
+    ask: (asked: Ask) => life.answer(ask(asked)),
+    /** Imports a bundle of some releases; also returns the versions that it took, should it fail. */
+    import: async (offers: readonly Offer[]) => {
+      const taken: string[] = [];
+      const all = async (): Promise<Answer> => {
+        const parts = { ...composed, clock, ...storedBlobs };
+        const importing = importBundle(
+          parts as unknown as ImportParts,
+          makeBundle(offers),
+          new AbortController().signal,
+        );
+        for await (const one of importing)
+          if (!("refused" in one)) taken.push(one.name.split(" ")[1] ?? "");
+        return { kind: "versions", versions: taken };
+      };
+      return { answer: await life.answer(all()), taken };
+    },
+  };
 }
 
 function packagesOf({ release }: AdmittedRelease): Answer {
@@ -168,60 +109,48 @@ function packagesOf({ release }: AdmittedRelease): Answer {
 }
 
 /** Records, trust and notes of one process: what commands need. */
-export function composeTrust(machine: MemoryMachine, life: Life) {
-  const records = new MemoryRecords(machine.disk, life, machine.clock);
-  const changes = new ProviderChanges(records);
-  const trust = new TrustStore(records, changes);
-  records.listen(() => trust.forget());
-  const audit = {
-    record: async (
-      entry: AuditEntry,
-      { durable }: { readonly durable: boolean },
-    ) => {
-      if (machine.disk.isFull && durable)
-        throw failure("store-unusable", "the store", "its disk is full");
-      const write = () => machine.audit.push(entry);
-      // What nothing waits for is kept in memory while the disk is full.
-      await (durable ? records.write(write) : life.write(write));
-    },
+export function composeCommand(
+  { clock, disk, alarms }: Omit<Machine, "registry">,
+  life: Life,
+) {
+  const records = new MemoryRecords(disk, life, clock);
+  const record = async (
+    _: unknown,
+    { durable }: { readonly durable: boolean },
+  ) => {
+    if (disk.isFull && durable)
+      throw failure("store-unusable", "the store", "its disk is full");
+    // What nothing waits for is kept in memory while the disk is full.
+    await (durable ? records.note() : life.write(() => undefined));
   };
-  const alarms = {
-    raise: (kind: string, facts: Readonly<Record<string, unknown>>) => {
-      if (!life.isDead) machine.alarms.push({ kind, facts });
-    },
+  const raise = (_: string, facts: Readonly<Record<string, unknown>>) => {
+    if (!life.isDead) alarms.push(facts);
   };
-  const notebook: Notebook = {
-    audit: audit as unknown as AuditLog,
-    alarms: alarms as unknown as Alarms,
-    clock: machine.clock,
+  const notebook = { audit: { record }, alarms: { raise }, clock };
+  return {
+    ...composeTrust(records),
+    notebook: notebook as unknown as Notebook,
   };
-  return { records, changes, trust, notebook };
 }
 
 /** Makes a bundle in memory; its archives are stored already. */
 function makeBundle(offers: readonly Offer[]): BundleFile {
   const proofs = new Map<string, Buffer>();
-  const releases = offers.map(({ signed, blocks }): BundledRelease => {
+  const releases = offers.map(({ signed, blocks }) => {
     const { type, version, digests, text, signature } = signed;
     const document = Buffer.from(text);
     const bytes = formatProof({ document, signature, keys: blocks });
-    const proof = hash("sha256", bytes) as Sha256;
+    const proof = hash("sha256", bytes);
     proofs.set(proof, bytes);
     return {
-      provider: providerAddress(hostname, namespace, type),
-      version: parseVersion(version),
-      proof,
+      ...{ provider: providerOf(type), version: parseVersion(version), proof },
       platforms: Object.keys(digests).map(parsePlatform),
-      archives: Object.fromEntries(
-        Object.entries(digests).flatMap(([platform, sha256]) =>
-          isSha256(sha256) ? [[platform, sha256] as const] : [],
-        ),
-      ),
+      archives: digests,
     };
   });
-  const contents = { proofs: [], archives: [], moduleArchives: [] };
+  const nothing = { proofs: [], archives: [], moduleArchives: [] };
   const bundle = {
-    manifest: { releases, modules: [], ...contents },
+    manifest: { releases, modules: [], ...nothing },
     carries: (sha256: string) => proofs.has(sha256),
     sizeOf: () => undefined,
     verify: () => Promise.resolve(),

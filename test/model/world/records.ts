@@ -1,13 +1,14 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { failure } from "../../../src/errors/index.ts";
+import type { Clock } from "../../../src/mirror/cache/clock.ts";
 import {
   isRebuildable,
   type ReadBody,
   type RecordKey,
   type RecordStore,
 } from "../../../src/store/records/record-store.ts";
-import type { Clock } from "../../../src/mirror/cache/clock.ts";
 import { randomFrom } from "../random.ts";
+import { type Answer, readFailure } from "./answers.ts";
 
 /** A write at which a process dies. */
 export interface CrashPoint {
@@ -20,9 +21,7 @@ const never = new Promise<void>(() => undefined);
 
 /** One run of a modelled process: everything that it waits for ends with it. */
 export class Life {
-  readonly #died = Promise.withResolvers<"dead">();
-  /** Resolves when the process has died. */
-  readonly died = this.#died.promise;
+  readonly #died = Promise.withResolvers<Answer>();
   isDead = false;
   /** Has the process die at one of its next writes. */
   crash: CrashPoint | undefined;
@@ -31,7 +30,12 @@ export class Life {
 
   end(): void {
     this.isDead = true;
-    this.#died.resolve("dead");
+    this.#died.resolve({ kind: "dead" });
+  }
+
+  /** What comes of something that the process does, unless it dies before. */
+  answer(given: Promise<Answer>): Promise<Answer> {
+    return Promise.race([given.catch(readFailure), this.#died.promise]);
   }
 
   /** Has every wait take a random number of turns from now on; undefined: none. */
@@ -66,7 +70,6 @@ interface StoredRecord {
   readonly text: string;
   /** Differs after each write. */
   readonly revision: number;
-  readonly isDamaged?: boolean;
 }
 
 /** Records that outlive the processes of a sequence. */
@@ -92,24 +95,15 @@ const slowest = 4;
 /** Milliseconds until a process hears of another one's write. */
 const untold = 500;
 
-/** The failure of a write, as the system reports it. */
-export class DiskFull extends Error {
-  readonly code = "ENOSPC";
-  readonly syscall = "write";
-  constructor() {
-    super("ENOSPC: no space left on device, write");
-  }
-}
-
 /** A transaction that is open. */
 class Draft {
-  /** What is carried out in the end. */
-  readonly effects: (() => void)[] = [];
-  /** What is called behind it. */
-  readonly then: (() => void)[] = [];
   /** Revisions of what was read. */
   readonly seen = new Map<string, number | undefined>();
   readonly written = new Map<string, StoredRecord | undefined>();
+  /** True where something is written, beside the records too. */
+  writes = false;
+  /** What is called behind it. */
+  readonly then: (() => void)[] = [];
 }
 
 /** The records of a disk as one process sees them. */
@@ -134,13 +128,12 @@ export class MemoryRecords implements RecordStore {
 
   /** Tells what other processes wrote, once they wrote it a while ago. */
   look(): Promise<void> {
+    const { changes } = this.#disk;
     const due = this.#clock.monotonic() - untold;
     const changed = new Set<string>();
-    for (;;) {
-      const next = this.#disk.changes[this.#told];
-      if (next === undefined || next.at > due) break;
-      this.#told++;
-      if (next.by !== this.#life) changed.add(next.record);
+    for (; (changes[this.#told]?.at ?? Infinity) <= due; this.#told++) {
+      const { record, by } = changes[this.#told] ?? {};
+      if (record !== undefined && by !== this.#life) changed.add(record);
     }
     if (changed.size > 0)
       for (const listener of this.#listeners) listener(changed);
@@ -156,16 +149,16 @@ export class MemoryRecords implements RecordStore {
     for (;;) {
       const draft = new Draft();
       const result = await this.#drafts.run(draft, work);
-      if (draft.effects.length === 0) return result;
+      if (!draft.writes) return result;
       await this.#life.wait(slowest);
+      const { records } = this.#disk;
       const isOutdated = draft.seen
         .entries()
-        .some(([name, at]) => this.#disk.records.get(name)?.revision !== at);
+        .some(([name, at]) => records.get(name)?.revision !== at);
       if (isOutdated) continue;
-      if (this.#disk.isFull) throw new DiskFull();
-      await this.#life.write(() => {
-        for (const effect of draft.effects) effect();
-      });
+      if (this.#disk.isFull)
+        throw Object.assign(new Error(), { code: "ENOSPC", syscall: "write" });
+      await this.#life.write(() => this.#commit(draft));
       for (const then of draft.then) then();
       return result;
     }
@@ -182,10 +175,11 @@ export class MemoryRecords implements RecordStore {
     else draft.then.push(then);
   }
 
-  /** Writes something beside the records. */
-  write(effect: () => void): Promise<void> {
+  /** Writes something beside the records, which nobody reads. */
+  note(): Promise<void> {
     return this.transact(() => {
-      this.#drafts.getStore()?.effects.push(effect);
+      const draft = this.#drafts.getStore();
+      if (draft !== undefined) draft.writes = true;
       return Promise.resolve();
     });
   }
@@ -203,9 +197,7 @@ export class MemoryRecords implements RecordStore {
     return this.transact(async () => {
       await this.#life.wait(slowest);
       const before = this.#find(key)?.revision ?? 0;
-      return before === revision
-        ? this.#put(key, JSON.stringify(body))
-        : undefined;
+      return before === revision ? this.#put(key, body) : undefined;
     });
   }
 
@@ -218,7 +210,7 @@ export class MemoryRecords implements RecordStore {
       await this.#life.wait(slowest);
       const before = this.#open(key, readBody);
       const after = change(before);
-      if (after !== before) this.#put(key, JSON.stringify(after));
+      if (after !== before) this.#put(key, after);
     });
   }
 
@@ -266,32 +258,34 @@ export class MemoryRecords implements RecordStore {
   }
 
   /** Undefined removes it. Returns its new revision. */
-  #put(key: RecordKey, text: string | undefined): number {
+  #put(key: RecordKey, body: unknown): number {
     const revision = ++this.#disk.revision;
+    const text = JSON.stringify(body) as string | undefined;
     const record = text === undefined ? undefined : { key, text, revision };
-    const name = key.join("/");
     const draft = this.#drafts.getStore();
-    draft?.written.set(name, record);
-    draft?.effects.push(() => {
-      const { records, changes } = this.#disk;
+    if (draft !== undefined) draft.writes = true;
+    draft?.written.set(key.join("/"), record);
+    return revision;
+  }
+
+  #commit({ written }: Draft): void {
+    const { records, changes } = this.#disk;
+    const at = this.#clock.monotonic();
+    for (const [name, record] of written) {
       if (record === undefined) records.delete(name);
       else records.set(name, record);
-      const at = this.#clock.monotonic();
       changes.push({ record: name, by: this.#life, at });
-    });
-    return revision;
+    }
   }
 
   #open<T>(key: RecordKey, readBody: ReadBody<T>): T | undefined {
     const stored = this.#find(key);
     if (stored === undefined) return undefined;
     try {
-      if (stored.isDamaged !== true)
-        return readBody(JSON.parse(stored.text), stored.revision);
+      return readBody(JSON.parse(stored.text), stored.revision);
     } catch {
-      // Such a body is refused below like a damaged one.
+      if (isRebuildable(key)) return undefined;
+      return this.refuse(key, "it is not what was written");
     }
-    if (isRebuildable(key)) return undefined;
-    return this.refuse(key, "it is not what was written");
   }
 }

@@ -1,8 +1,6 @@
+import { hash } from "node:crypto";
 import { parseVersion, newestFirst } from "../../../src/address/version.ts";
-import type { Lie, OfferLie } from "./actions.ts";
 import {
-  digestOfArchive,
-  digestOfDocument,
   nameOfRelease,
   platforms,
   sign,
@@ -56,35 +54,34 @@ export class Publisher {
    * Makes a release that does not exist yet, or of one that exists other archives, one more, or another signature with the key of today;
    * `extra` makes that another text.
    */
-  make(kind: Making, name: ReleaseName, now: number, extra = ""): void {
+  make(kind: Making, name: ReleaseName, now: number, extra: string): void {
     const current = this.findCurrent(name);
     if ((current === undefined) !== (kind === "publish")) return;
     this.revision++;
     const made = this.listMade(name);
-    const label = `K ${nameOfRelease(name)}`;
+    const archive = (platform: string, ...number: readonly number[]) =>
+      nameArchive("K", name, platform, ...number);
     const isNew = kind === "publish" || kind === "recreate";
     const digests: Digests = {
       ...(isNew
         ? {
-            [linux]: digestOfArchive(`${label} ${linux} ${made.length}`),
-            [windows]: digestOfArchive(`${label} ${windows} ${made.length}`),
+            [linux]: archive(linux, made.length),
+            [windows]: archive(windows, made.length),
           }
         : current?.digests),
-      ...(kind === "widen" && {
-        [darwin]: digestOfArchive(`${label} ${darwin}`),
-      }),
+      ...(kind === "widen" && { [darwin]: archive(darwin) }),
     };
     const again = kind === "sign-again" ? extra : "";
-    const checksums = writeChecksums(name, digests, again);
-    const signed = sign(checksums, this.signer, now);
+    const text = writeChecksums(name, digests) + again;
+    const signed = sign(name, digests, this.signer, now, text);
     this.#releases.set(nameOfRelease(name), [...made, signed]);
   }
 
   /** Signs with another key from now on, and publishes it beside the others. */
-  rotate(key: KeyName): void {
+  rotate(): void {
     this.revision++;
-    this.signer = key;
-    this.keys = [...new Set([...this.keys, key])];
+    this.signer = this.signer === "K2" ? "K1" : "K2";
+    this.keys = [...new Set([...this.keys, this.signer])];
   }
 
   /** Publishes only the key that signs now. */
@@ -100,16 +97,48 @@ export interface Offer {
   readonly blocks: readonly string[];
 }
 
-/** Fault of an origin: 404 or no answer. */
-export type Fault = "gone" | "down";
+export interface OfferLie extends ReleaseName {
+  readonly kind: "offer";
+  /** What is offered under the name of a release; `shared` is in one document with other releases. */
+  readonly content:
+    "other" | "same" | "wider" | "narrower" | "mixed" | "shared";
+  /** Undefined for an unsigned offer. */
+  readonly signer: KeyName | undefined;
+  readonly dated: "now" | "back";
+  /** Whether blocks of the publisher's keys are published beside the signer's. */
+  readonly keys: "beside" | "instead";
+  /** Tells contents of one kind apart. */
+  readonly variant: number;
+}
 
 /** Where something fails: lists, look-ups of a release, or its SHA256SUMS. */
 export type FaultPlace = "list" | "release" | "sums";
 
+/** Fault of an origin: 404 or no answer. */
+type Fault = "gone" | "down";
+
+/** Attacks of a registry on its clients. */
+export type Lie =
+  | OfferLie
+  /** Offers something that the publisher made earlier. */
+  | (ReleaseName & { readonly kind: "replay"; readonly which: number })
+  | {
+      readonly kind: "keys";
+      readonly key: KeyName;
+      readonly state: KeyState | "absent";
+    }
+  | (ReleaseName & { readonly kind: "hide" })
+  | (ReleaseName & {
+      readonly kind: "fail";
+      readonly place: FaultPlace;
+      readonly fault: Fault;
+    })
+  | { readonly kind: "down" | "heal" };
+
 /** Answers with the publisher's releases, or with lies in their place. */
 export class Registry {
   readonly publisher: Publisher;
-  /** What else than the publisher made is offered; blocks of the publisher's keys are published beside it, or not. */
+  /** What else than the publisher made is offered. */
   readonly #offers = new Map<string, readonly [SignedText, OfferLie["keys"]]>();
   readonly #hidden = new Set<string>();
   readonly #keys = new Map<KeyName, KeyState | "absent">();
@@ -149,21 +178,17 @@ export class Registry {
         this.#isDown = true;
         break;
       case "heal":
-        this.heal();
+        this.#offers.clear();
+        this.#hidden.clear();
+        this.#keys.clear();
+        this.#faults.clear();
+        this.#isDown = false;
     }
   }
 
   withdraw(name: ReleaseName): void {
     this.changes++;
     this.#offers.delete(nameOfRelease(name));
-  }
-
-  /** Ends all lies and faults: what is offered is what the publisher made. */
-  heal(): void {
-    this.changes++;
-    for (const lies of [this.#offers, this.#hidden, this.#keys, this.#faults])
-      lies.clear();
-    this.#isDown = false;
   }
 
   findFault(place: FaultPlace, name: ReleaseName): Fault | undefined {
@@ -193,48 +218,43 @@ export class Registry {
   findOffer(name: ReleaseName): Offer | undefined {
     const key = nameOfRelease(name);
     if (this.#hidden.has(key)) return undefined;
-    const own = this.publisher.keys.flatMap((name) => {
-      const state = this.#keys.get(name) ?? "valid";
-      return state === "absent" ? [] : [formatKeyBlock({ name, state })];
+    const { keys: published } = this.publisher;
+    const own = published.flatMap((name) => {
+      const state = this.#keys.get(name);
+      return state === "absent" ? [] : [formatKeyBlock(name, state)];
     });
-    const [signed, keys] = this.#offers.get(key) ?? [
-      this.publisher.findCurrent(name),
-      "own",
-    ];
-    if (signed === undefined) return undefined;
+    const lying = this.#offers.get(key);
+    if (lying === undefined) {
+      const signed = this.publisher.findCurrent(name);
+      return signed && { signed, blocks: own };
+    }
+    const [signed, keys] = lying;
     const { signer } = signed;
-    if (keys === "own") return { signed, blocks: own };
     const blocks = keys === "beside" ? own : [];
     const isPublished =
-      keys === "beside" && signer && this.publisher.keys.includes(signer);
+      keys === "beside" && signer && published.includes(signer);
     return signer === undefined || isPublished
       ? { signed, blocks }
-      : { signed, blocks: [...blocks, validBlock(signer)] };
+      : { signed, blocks: [...blocks, formatKeyBlock(signer)] };
   }
 
   /** Makes a document that the publisher did not make. */
   forge(lie: OfferLie, now: number): SignedText {
-    const { type, version, content, signer, dated } = lie;
-    const checksums = writeChecksums(lie, this.#forgeDigests(lie));
+    const { content, signer, dated } = lie;
+    const digests = this.#forgeDigests(lie);
     const signedAt = dated === "now" ? now : now - month;
-    if (content !== "shared") return sign(checksums, signer, signedAt);
+    if (content !== "shared") return sign(lie, digests, signer, signedAt);
     // One document over every version of a provider.
     const parts = versions.map((version) => {
       const one: OfferLie = { ...lie, version, content: "other" };
-      return writeChecksums(one, this.#forgeDigests(one)).text;
+      return writeChecksums(one, this.#forgeDigests(one));
     });
-    const text = parts.join("");
-    const sha256sums = digestOfDocument(Buffer.from(text));
-    const { digests } = checksums;
-    const shared = { type, version, digests, text, sha256sums };
-    return sign(shared, signer, signedAt);
+    return sign(lie, digests, signer, signedAt, parts.join(""));
   }
 
   #forgeDigests(lie: OfferLie): Digests {
-    const evil = (platform: string) => {
-      const label = `E ${nameOfRelease(lie)} ${platform} ${lie.variant}`;
-      return digestOfArchive(label);
-    };
+    const evil = (platform: string) =>
+      nameArchive("E", lie, platform, lie.variant);
     const honest = this.publisher.findCurrent(lie)?.digests;
     const other = { [linux]: evil(linux), [windows]: evil(windows) };
     if (honest === undefined) return other;
@@ -255,8 +275,15 @@ export class Registry {
   }
 }
 
-export function validBlock(name: KeyName): string {
-  return formatKeyBlock({ name, state: "valid" });
+/** The SHA-256 of an archive, by who made it. */
+function nameArchive(
+  maker: "K" | "E",
+  name: ReleaseName,
+  platform: string,
+  ...number: readonly number[]
+): string {
+  const label = [maker, nameOfRelease(name), platform, ...number].join(" ");
+  return hash("sha256", label);
 }
 
 function placeOf(place: FaultPlace, { type, version }: ReleaseName): string {

@@ -2,10 +2,8 @@ import { parseProviderPattern } from "../../../src/address/policy-pattern.ts";
 import type { AdmissionRules } from "../../../src/mirror/trust/admission-rules.ts";
 import { parsePolicy } from "../../../src/trust/policy.ts";
 import type { SignatureProfile } from "../../../src/verification/signatures.ts";
+import { hostname, namespace } from "../../scenes/composed-mirror.ts";
 import { fingerprintOf, type KeyName } from "./toy-keys.ts";
-
-export const hostname = "registry.terraform.io";
-export const namespace = "acme";
 
 /** Milliseconds that matter to a mirror and to those who watch it. */
 export const modelTimes = {

@@ -19,11 +19,6 @@ const keyStates = ["valid", "revoked", "expired", "garbage"] as const;
 
 export type KeyState = (typeof keyStates)[number];
 
-export interface PublishedKey {
-  readonly name: KeyName;
-  readonly state: KeyState;
-}
-
 /** A primary key (Ed25519) whose secret no one has. */
 function packetOf(name: KeyName): Buffer {
   const curve = Buffer.from("092b06010401da470f01", "hex");
@@ -39,7 +34,11 @@ const fingerprints = new Map(
   }),
 );
 
-function armor({ name, state }: PublishedKey): string {
+export function fingerprintOf(name: KeyName): string {
+  return fingerprints.get(name) ?? "";
+}
+
+function armor(name: KeyName, state: KeyState): string {
   if (state === "garbage") return `garbage in place of ${name}`;
   const [key, id] = [packetOf(name), Buffer.from(`toy ${name}`)];
   const packets = [
@@ -52,26 +51,23 @@ function armor({ name, state }: PublishedKey): string {
   return [line("BEGIN"), comment, "", body, line("END"), ""].join("\n");
 }
 
-const published = keyNames.flatMap((name) =>
-  keyStates.map((state) => ({ name, state })),
-);
-const blocks = new Map(published.map((key) => [armor(key), key]));
-const texts = new Map(
-  [...blocks].map(([text, { name, state }]) => [`${name} ${state}`, text]),
+const blocks = new Map(
+  keyNames.flatMap((name) =>
+    keyStates.map((state) => [`${name} ${state}`, armor(name, state)]),
+  ),
 );
 
-export function fingerprintOf(name: KeyName): string {
-  return fingerprints.get(name) ?? "";
+export function formatKeyBlock(name: KeyName, state: KeyState = "valid") {
+  return blocks.get(`${name} ${state}`) ?? "";
 }
 
-export function formatKeyBlock({ name, state }: PublishedKey): string {
-  return texts.get(`${name} ${state}`) ?? "";
-}
-
-/** Reads a block; undefined for garbage. */
-export function readKeyBlock(block: string): PublishedKey | undefined {
-  const key = blocks.get(block);
-  return key?.state === "garbage" ? undefined : key;
+/** The name and the state of a block; neither for garbage. */
+export function readKeyBlock(block: string) {
+  const [, name, state] = /^Comment: (\w+) (\w+)$/m.exec(block) ?? [];
+  return { name, state } as {
+    readonly name?: KeyName;
+    readonly state?: KeyState;
+  };
 }
 
 export function formatSignature(
@@ -84,24 +80,29 @@ export function formatSignature(
 
 /** Decides on toy signatures as the real decision does on real ones: the first block that is the signer's decides, and one that cannot be read is none. */
 export function decideToySignature(
-  signature: string,
+  signature: Uint8Array,
   sha256sums: string,
   armored: readonly string[],
   { profile, now }: Pick<SignatureQuestion, "profile" | "now">,
 ): SignatureDecision {
-  const [signer = "", signedAt = "", signed = ""] = signature.split(" ");
+  const [signer = "", signedAt = "", signed = ""] = Buffer.from(signature)
+    .toString()
+    .split(" ");
   for (const block of armored) {
-    const key = readKeyBlock(block);
-    if (key?.name !== signer || signed !== sha256sums) continue;
-    const { name, state } = key;
-    if (state === "revoked") return refuse("revoked", "its key is revoked");
-    if (state === "expired" && isStrict(profile))
-      return refuse("key-expired", "its key has expired");
+    const { name, state } = readKeyBlock(block);
+    if (name !== signer || signed !== sha256sums) continue;
+    if (state === "revoked") return refuse("revoked");
+    if (state === "expired" && isStrict(profile)) return refuse("key-expired");
     if (state === "valid" && isAhead(Number(signedAt), now))
-      return refuse("signature-expired", "it is dated in the future");
-    return accept(name, Number(signedAt), state === "expired");
+      return refuse("signature-expired");
+    return {
+      accepted: true,
+      signedBy: fingerprintOf(name) as Fingerprint,
+      createdAt: new Date(Number(signedAt)),
+      warning: state === "expired" ? "its key has expired" : undefined,
+    };
   }
-  return refuse("unknown-issuer", "no signing key of the registry made it");
+  return refuse("unknown-issuer");
 }
 
 /** True for a signature that is refused because its date is more than a day ahead. */
@@ -114,39 +115,20 @@ export function isStrict(profile: SignatureProfile): boolean {
   return profile === "enforce" || profile === "strict";
 }
 
-/** Judge of toy signatures, at once and without arithmetic; `digestOf` names a document. */
-export function toyJudge(
-  digestOf: (document: Uint8Array) => string,
-): SignatureJudge {
-  return {
-    library: "toy 1",
-    decide: (_, question: SignatureQuestion) =>
-      Promise.resolve(
-        decideToySignature(
-          Buffer.from(question.signature).toString(),
-          digestOf(question.document),
-          question.keys,
-          question,
-        ),
-      ),
-  };
-}
-
 type Refusal = SignatureDecision & { readonly accepted: false };
 
-function refuse(reason: Refusal["reason"], detail: string): Refusal {
-  return { accepted: false, reason, detail };
+function refuse(reason: Refusal["reason"]): Refusal {
+  return { accepted: false, reason, detail: "as the toy says" };
 }
 
-function accept(
-  signer: KeyName,
-  signedAt: number,
-  isExpired: boolean,
-): SignatureDecision {
-  return {
-    accepted: true,
-    signedBy: fingerprintOf(signer) as Fingerprint,
-    createdAt: new Date(signedAt),
-    warning: isExpired ? "its key has expired" : undefined,
-  };
-}
+/** Judge of toy signatures, at once and without arithmetic. */
+export const toyJudge: SignatureJudge = {
+  library: "toy 1",
+  decide: (_, question) => {
+    const { signature, document, keys } = question;
+    const sha256sums = hash("sha256", document);
+    return Promise.resolve(
+      decideToySignature(signature, sha256sums, keys, question),
+    );
+  },
+};

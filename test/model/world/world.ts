@@ -1,5 +1,4 @@
 import { parseArgs } from "node:util";
-import { parseHostname } from "../../../src/address/hostname.ts";
 import {
   parseReleaseSpec,
   parseTrustScope,
@@ -13,39 +12,37 @@ import { failure } from "../../../src/errors/index.ts";
 import { readPending } from "../../../src/mirror/trust/pending-decisions.ts";
 import type { RecordKey } from "../../../src/store/records/record-store.ts";
 import { parseFingerprint } from "../../../src/verification/fingerprints.ts";
-import { Oracle } from "../oracle/oracle.ts";
-import { Violation } from "../oracle/violation.ts";
-import type { Action, Lie } from "./actions.ts";
-import { readFailure, readUnforeseen, type Answer } from "./answers.ts";
-import { types, versions, type ReleaseName } from "./documents.ts";
-import {
-  composeTrust,
-  type Imported,
-  MemoryMachine,
-  MirrorProcess,
-  type Ask,
-} from "./mirror-process.ts";
-import { type CrashPoint, Life } from "./records.ts";
-import { type Offer, Publisher, Registry } from "./registry.ts";
+import { TestClock } from "../../fakes/clock.ts";
 import {
   hostname,
-  modelTimes,
   namespace,
+  providerOf,
+} from "../../scenes/composed-mirror.ts";
+import { Oracle } from "../oracle/oracle.ts";
+import { Violation } from "../oracle/violation.ts";
+import { readFailure, type Answer, type Ask } from "./answers.ts";
+import { types, versions, type ReleaseName } from "./documents.ts";
+import {
+  composeCommand,
+  type MirrorProcess,
+  startProcess,
+} from "./mirror-process.ts";
+import { type CrashPoint, Life, MemoryDisk } from "./records.ts";
+import { type Lie, type Offer, Publisher, Registry } from "./registry.ts";
+import {
+  modelTimes,
   plans,
   rulesOf,
   type Settings,
   type WorldName,
 } from "./settings.ts";
 
-/** Result of a `trust` command. */
-export interface Ran {
-  readonly answer: Answer;
-  readonly stdout: string;
-}
-
 /** What a sequence is played against: the real core and its rim in this process, over modelled storage, origins and clocks. */
 export class World {
-  readonly machine: MemoryMachine;
+  readonly clock = new TestClock();
+  readonly disk = new MemoryDisk();
+  /** Facts of alarms as they were raised. */
+  readonly alarms: Readonly<Record<string, unknown>>[] = [];
   readonly registry: Registry;
   readonly publisher: Publisher;
   readonly oracle: Oracle;
@@ -61,11 +58,10 @@ export class World {
     this.settings = settings;
     this.publisher = new Publisher(signer);
     this.registry = new Registry(this.publisher);
-    this.machine = new MemoryMachine(this.registry);
-    this.oracle = new Oracle(this.machine, settings);
+    this.oracle = new Oracle(this, settings);
     // Some parts of the mirror take this clock for the monotonic one.
-    performance.now = () => this.machine.clock.monotonic();
-    const start = () => new MirrorProcess(this.machine, settings);
+    performance.now = () => this.clock.monotonic();
+    const start = () => startProcess(this, settings);
     this.#processes = Array.from({ length: processes }, start);
   }
 
@@ -80,12 +76,12 @@ export class World {
 
   /** The wall clock. */
   get now(): number {
-    return this.machine.clock.now().getTime();
+    return this.clock.now().getTime();
   }
 
   /** Waits until the mirror asks the registry again. */
   outlast(): void {
-    this.machine.clock.pass(modelTimes.outlast);
+    this.clock.pass(modelTimes.outlast);
   }
 
   lie(lie: Lie): void {
@@ -111,20 +107,16 @@ export class World {
 
   /** Loses or damages a record, after which what depends on it may be refused. */
   spoil(which: number, how: "lose" | "damage"): string {
-    const { disk } = this.machine;
+    const { disk } = this;
     const keys = disk.list();
     const key = keys[which % Math.max(1, keys.length)];
     if (key === undefined) return "nothing to spoil";
     const record = key.join("/");
-    const found = disk.records.get(record);
     const isOfTrust = ["namespaces", "first_contacts", "candidates"];
     if (how === "lose" && isOfTrust.includes(key[0]))
       return "a row of trust, which is not lost alone";
     if (how === "lose") disk.records.delete(record);
-    else if (found !== undefined) {
-      const revision = ++disk.revision;
-      disk.records.set(record, { ...found, revision, isDamaged: true });
-    }
+    else disk.records.set(record, { key, text: "", revision: ++disk.revision });
     this.#spoilt.push(key);
     for (const type of types)
       for (const version of versions)
@@ -141,38 +133,38 @@ export class World {
   }
 
   /** Asks, and has the oracle judge the answer. */
-  async ask(index: number, asked: Ask): Promise<Answer> {
-    this.oracle.noteAsked(asked.type, versions);
-    const since = this.machine.clock.monotonic();
-    const answer = this.#process(index).ask(asked).catch(readUnforeseen);
+  async ask(asked: Ask): Promise<Answer> {
+    this.oracle.noteAsked(asked.type);
+    const since = this.clock.monotonic();
+    const answer = this.#process(asked.process).ask(asked);
     return this.#judge(asked, await settle(answer), since);
   }
 
   /** Asks a face for everything that it has of a release. */
   askFor(
-    index: number,
+    process: number,
     face: Ask["face"],
     { type, version }: ReleaseName,
     platform = "linux_amd64",
   ): Promise<Answer> {
-    return this.ask(index, { face, type, version, platform });
+    return this.ask({ process, face, type, version, platform });
   }
 
   /** Has clients ask at once, while storage and origins take their time and the registry may change its mind. */
-  async burst({
-    asks,
-    pace,
-    midway,
-  }: Action & { readonly kind: "burst" }): Promise<readonly Answer[]> {
+  async burst(
+    asks: readonly Ask[],
+    pace: number,
+    midway: Lie | undefined,
+  ): Promise<readonly Answer[]> {
     const noteAsked = () => {
-      for (const { type } of asks) this.oracle.noteAsked(type, versions);
+      for (const { type } of asks) this.oracle.noteAsked(type);
     };
     noteAsked();
-    const since = this.machine.clock.monotonic();
+    const since = this.clock.monotonic();
     for (const [at, { process }] of asks.entries())
       this.#process(process).life.paceBy(pace + at);
     const answers = asks.map((asked) =>
-      this.#process(asked.process).ask(asked).catch(readUnforeseen),
+      this.#process(asked.process).ask(asked),
     );
     for (let turn = 0; turn < pace % 60; turn++) await Promise.resolve();
     if (midway !== undefined) this.lie(midway);
@@ -203,46 +195,60 @@ export class World {
     return answer;
   }
 
-  importOffers(index: number, offers: readonly Offer[]): Promise<Imported> {
+  importOffers(index: number, offers: readonly Offer[]) {
     return settle(this.#process(index).import(offers));
   }
 
   /** Runs `provender trust` with these arguments. */
-  async runTrust(args: readonly string[]): Promise<Ran> {
+  runTrust(args: readonly string[]): Promise<Answer> {
     const life = new Life();
     life.crash = this.#commandCrash;
     this.#commandCrash = undefined;
     // As a command has it that reaches no origin.
     const mirror: Parameters<typeof decideContent>[0] = {
-      ...composeTrust(this.machine, life),
+      ...composeCommand(this, life),
       admission: { rules: rulesOf(this.settings) },
       catalog: { releases: { peek: () => Promise.resolve(undefined) } },
       providers: {
         findRelease: () => Promise.reject(failure("not-found", "a release")),
       },
     };
-    let stdout = "";
-    const done = runTrustCommand(mirror, args).then(({ text }): Answer => {
-      stdout = text;
-      return { kind: "done" };
-    });
-    const dead = life.died.then((): Answer => ({ kind: "dead" }));
-    const first = Promise.race([done.catch(readFailure), dead]);
-    const answer = await settle(first.catch(readUnforeseen));
-    return { answer, stdout };
+    const run = async (): Promise<Answer> => {
+      const { values, positionals } = parseArgs({
+        args: [...args],
+        allowPositionals: true,
+        options: { key: { type: "string" }, for: { type: "string" } },
+      });
+      const [verb, spec = "", digest] = positionals;
+      const { key, for: scope = "" } = values;
+      const deed = verb as Deed;
+      const hosts = { configured: new Set([hostname]), allowsOthers: false };
+      const parsed = (text: string) => parseReleaseSpec(text, hosts);
+      const { text } =
+        key === undefined
+          ? await decideContent(mirror, parsed(spec), digest, deed)
+          : await decideKey(
+              mirror,
+              parseTrustScope(scope, hosts),
+              parseFingerprint(key),
+              deed,
+            );
+      return { kind: "done", text };
+    };
+    return settle(life.answer(run()));
   }
 
   /** What `trust list` says of a release that needs a decision. */
   async listPending({ type, version }: ReleaseName) {
-    const { trust } = composeTrust(this.machine, new Life());
-    const provider = { hostname: parseHostname(hostname), namespace, type };
-    const listed = readPending(trust, provider, rulesOf(this.settings)).catch(
-      (error: unknown) => {
+    const { trust } = composeCommand(this, new Life());
+    const rules = rulesOf(this.settings);
+    const listed = readPending(trust, providerOf(type), rules);
+    const pending = await settle(
+      listed.catch((error: unknown) => {
         readFailure(error);
         return [];
-      },
+      }),
     );
-    const pending = await settle(listed.catch(readUnforeseen));
     return pending.filter((one) => one.version === version);
   }
 
@@ -252,8 +258,7 @@ export class World {
     const found = this.#processes[at];
     if (found !== undefined && !found.life.isDead) return found;
     this.oracle.noteStart();
-    const started = new MirrorProcess(this.machine, this.settings);
-    return (this.#processes[at] = started);
+    return (this.#processes[at] = startProcess(this, this.settings));
   }
 }
 
@@ -271,24 +276,4 @@ async function settle<T>(answer: Promise<T>): Promise<T> {
     await new Promise((resolve) => setImmediate(resolve));
   if (!isDone) throw new Violation(0, "a question was never answered");
   return answer;
-}
-
-async function runTrustCommand(
-  mirror: Parameters<typeof decideContent>[0],
-  args: readonly string[],
-): ReturnType<typeof decideContent> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: { key: { type: "string" }, for: { type: "string" } },
-  });
-  const [verb, spec = "", digest] = positionals;
-  const { key, for: scope = "" } = values;
-  const deed = verb as Deed;
-  const configured = new Set([parseHostname(hostname)]);
-  const hosts = { configured, allowsOthers: false };
-  if (key === undefined)
-    return decideContent(mirror, parseReleaseSpec(spec, hosts), digest, deed);
-  const about = parseTrustScope(scope, hosts);
-  return decideKey(mirror, about, parseFingerprint(key), deed);
 }
