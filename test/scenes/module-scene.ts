@@ -6,6 +6,7 @@ import {
   FakeModuleRegistry,
   type GitBackend,
 } from "../fakes/module-registry.ts";
+import { tarGz } from "../fakes/module-archive.ts";
 import { scratch, type Answer, type RunningMirror } from "../running-mirror.ts";
 
 export { codeOf } from "./provider-requests.ts";
@@ -23,6 +24,14 @@ export async function makeModuleScene(git?: GitBackend) {
   return {
     origin,
     caFile,
+    /** Publishes `acme/MODULE/aws` at these versions as an archive of its own, whose bytes it returns. */
+    async publishArchive(module: string, ...versions: readonly string[]) {
+      const bytes = await tarGz([["main.tf", `# ${module}`]]);
+      const url = origin.serve(`/files/${module}.tar.gz`, bytes);
+      for (const version of versions.length === 0 ? ["1.0.0"] : versions)
+        origin.publish(`acme/${module}/aws`, version, url);
+      return bytes;
+    },
     configOf: (settings: Settings = {}, originSettings: Settings = {}) => {
       const registry = { url: origin.url, ca: caFile, ...originSettings };
       return { origins: { "registry.terraform.io": registry }, ...settings };
@@ -52,9 +61,7 @@ export function locate(
   return mirror.get(`${moduleBase}/${module}/aws/${version}/download`);
 }
 
-/**
- * Returns the mirror's location of `file` of a version of `acme/MODULE/aws`.
- */
+/** The mirror's location of `file` of a version of `acme/MODULE/aws`. */
 export function placeOf(
   { url }: RunningMirror,
   module: string,
