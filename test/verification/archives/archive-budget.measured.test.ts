@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { findEscape } from "../../../src/verification/archives/members.ts";
 
-it("names without number cost linear work, links among them or not", () => {
+it("names without number cost seconds, links among them or not", () => {
   const names = Array.from({ length: 20_000 }, (_, index) => ({
     name: `${"a/".repeat(250)}${String(index)}`,
     kind: "file" as const,

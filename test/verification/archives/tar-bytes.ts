@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 
 /** A header and its content; every field but the name may lie. */
 export interface TarPart {
-  readonly name: string | Buffer;
+  readonly name: string;
   readonly content?: string | Buffer;
   readonly type?: string;
   readonly link?: string;
@@ -28,11 +28,8 @@ export function tarBytes(
   return Buffer.concat([...blocks, after]);
 }
 
-export function tarGzBytes(
-  parts: readonly (TarPart | Buffer)[],
-  after: Buffer = end,
-): Buffer {
-  return gzipSync(tarBytes(parts, after));
+export function tarGzBytes(parts: readonly (TarPart | Buffer)[]): Buffer {
+  return gzipSync(tarBytes(parts));
 }
 
 /** A pax header with these records; `global` for all members. */
@@ -59,16 +56,11 @@ export function long(text: string, type: "L" | "K" = "L"): TarPart {
   };
 }
 
-function checksumOf(block: Buffer): number {
-  const blank = Buffer.from(block).fill(" ", 148, 156);
-  return blank.reduce((sum, byte) => sum + byte, 0);
-}
-
 function headerOf(part: TarPart): Buffer {
   const block = Buffer.alloc(512);
   const content = Buffer.from(part.content ?? "");
   const size = `${content.length.toString(8).padStart(11, "0")}\0`;
-  Buffer.from(part.name).copy(block, 0, 0, 100);
+  block.write(part.name, 0, 100);
   block.write("0000644\0", 100);
   block.write("0000000\x000000000\0", 108);
   block.write(size, 124);
@@ -78,8 +70,8 @@ function headerOf(part: TarPart): Buffer {
   block.write(part.magic ?? "ustar\x0000", 257, "latin1");
   for (const [offset, bytes] of part.at ?? [])
     block.write(bytes, offset, "latin1");
-  const checksum = `${checksumOf(block).toString(8).padStart(6, "0")}\0 `;
-  block.write(checksum, 148, 8, "latin1");
+  const sum = block.fill(" ", 148, 156).reduce((all, byte) => all + byte, 0);
+  block.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
   return block;
 }
 
