@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { OriginFolder } from "../../../src/origin/folder/origin-folder.ts";
 import { readNamespaceKeys } from "../../../src/origin/folder/folder-providers.ts";
 import { scratch } from "../../running-mirror.ts";
@@ -22,30 +22,27 @@ function readKeys(
   return readNamespaceKeys(new OriginFolder(directory), "acme", limits);
 }
 
-describe("the keys of a namespace", () => {
-  it("are the first public block of each file, and nothing around it", async () => {
-    const block = `${first}\nAAAA\n${last}`;
-    const text = `Our key:\n${block}${block}private notes\n`;
-    expect(await readKeys(text)).toEqual([block]);
-  });
+it("the keys of a namespace are the first public block of each file, and nothing around it", async () => {
+  const block = `${first}\nAAAA\n${last}`;
+  const text = `Our key:\n${block}${block}private notes\n`;
+  expect(await readKeys(text)).toEqual([block]);
+});
 
-  it("are not looked for in a private key, or in a pipe that nobody writes to", async () => {
-    const secret = "-----BEGIN PGP PRIVATE KEY BLOCK-----\n";
-    await expect(readKeys(secret)).rejects.toThrow("it has a private key");
-    const pipe = readKeys((path) => void execFileSync("mkfifo", [path]));
-    await expect(pipe).rejects.toThrow("it is not a file");
-  });
-
-  it.each([
-    ["first lines alone", many(first)],
-    ["last lines alone", many(last)],
-    ["last lines before first ones", many(last) + many(first)],
-    ["lines that only look like last ones", many(`${first} ${last}`)],
-    ["one block that is cut after others", many(first) + last],
-  ])(
-    "are none, and known as that at once, where a file has %s",
-    async (...row) => {
-      await expect(readKeys(row[1])).rejects.toThrow("no armored public key");
-    },
-  );
+it.each<[string, string, string | ((path: string) => void)]>([
+  [
+    "a private key",
+    "it has a private key",
+    "-----BEGIN PGP PRIVATE KEY BLOCK-----\n",
+  ],
+  [
+    "a pipe that nobody writes to",
+    "it is not a file",
+    (path) => void execFileSync("mkfifo", [path]),
+  ],
+  ["first lines alone", "no armored public key", many(first)],
+  ["last lines first", "no armored public key", many(last) + many(first)],
+  ["no last line", "no armored public key", many(`${first} ${last}`)],
+  ["one block that is cut", "no armored public key", many(first) + last],
+])("a file is refused at once for %s", async (_, reason, put) => {
+  await expect(readKeys(put)).rejects.toThrow(reason);
 });
