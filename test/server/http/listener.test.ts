@@ -47,7 +47,6 @@ it.each<[string, Handle]>([
       throw flaw;
     },
   ],
-  ["rejects", () => Promise.reject(flaw)],
   [
     "rejects later",
     async (req) => {
@@ -55,28 +54,24 @@ it.each<[string, Handle]>([
       throw flaw;
     },
   ],
+  [
+    "rejects in the middle of its answer",
+    (_, res) => {
+      res.writeHead(200, { "Content-Length": 10 });
+      res.write("12345");
+      return Promise.reject(flaw);
+    },
+  ],
 ])("ends the connection and goes on when a handler %s", async (_, handle) => {
   const { port, reported } = await listenWith(handle);
   for (const header of [
-    "A: b",
-    "Upgrade: x\r\nConnection: upgrade",
-    "Expect: 100-continue",
-    "Expect: more",
+    ...["A: b", "Upgrade: x\r\nConnection: upgrade"],
+    ...["Expect: 100-continue", "Expect: more"],
   ]) {
     const text = request.replace("\r\n\r\n", `\r\n${header}\r\n\r\n`);
-    expect(await send(port, text)).toBe("");
+    expect(await send(port, text)).toMatch(/^$|^HTTP\/1\.1 200 [^]*12345$/);
   }
   expect(reported).toEqual(Array<unknown>(4).fill([flaw, "request"]));
-});
-
-it("cuts an answer that had begun", async () => {
-  const { port, reported } = await listenWith((_, res) => {
-    res.writeHead(200, { "Content-Length": 10 });
-    res.write("12345");
-    return Promise.reject(flaw);
-  });
-  expect(await send(port, request)).not.toContain(" 400 ");
-  expect(reported).toEqual([[flaw, "request"]]);
 });
 
 const large = "x".repeat(300_000);
@@ -133,28 +128,19 @@ it("answers a request that is sent ahead after the one before, and those that fo
   ]);
 });
 
-it.each([
-  ["alone", ""],
-  ["behind an answer that is under way", request],
-])(
-  "outlives tunnels %s whose clients reset the connection",
-  async (_, ahead) => {
-    const { port, reported } = await listenWith(() => undefined);
-    const sockets = Array.from({ length: 50 }, () =>
-      connect(port, "127.0.0.1"),
-    );
-    await Promise.all(sockets.map((socket) => reset(socket, ahead + tunnel)));
-    expect(await send(port, tunnel)).toMatch(/^HTTP\/1\.1 405 /);
-    expect(reported).toEqual([]);
-  },
-);
-
-/** Sends, and is gone before the answer. */
-async function reset(socket: Socket, text: string): Promise<void> {
-  await once(socket, "connect");
-  socket.write(text, () => socket.resetAndDestroy());
-  await once(socket, "close");
-}
+it("outlives tunnels whose clients reset the connection, also behind an answer that is under way", async () => {
+  const { port, reported } = await listenWith(() => undefined);
+  const reset = async (socket: Socket, index: number) => {
+    await once(socket, "connect");
+    const text = index % 2 ? tunnel : request + tunnel;
+    socket.write(text, () => socket.resetAndDestroy());
+    await once(socket, "close");
+  };
+  const sockets = Array.from({ length: 100 }, () => connect(port, "127.0.0.1"));
+  await Promise.all(sockets.map(reset));
+  expect(await send(port, tunnel)).toMatch(/^HTTP\/1\.1 405 /);
+  expect(reported).toEqual([]);
+});
 
 it("waits for no TLS handshake and no tunnel once it has to close", async () => {
   const authority = await createAuthority();
