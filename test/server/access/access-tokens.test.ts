@@ -5,7 +5,11 @@ import { bearer, issueToken } from "../../client-token.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { Issuer } from "../../fakes/issuer.ts";
 import { scratch, startMirror } from "../../running-mirror.ts";
-import { awaitLine, awaitLineOf } from "../../scenes/log-lines.ts";
+import {
+  awaitLine,
+  awaitLineOf,
+  type LogLine,
+} from "../../scenes/log-lines.ts";
 import { outcomeOf, reconfigure } from "../../scenes/provider-requests.ts";
 
 const ci = issueToken("ci");
@@ -15,19 +19,22 @@ writeFileSync(ca, authority.caPem);
 const refused = "401 token-refused";
 const discovery = "/.well-known/terraform.json";
 
-/** An issuer that was not asked yet, and a mirror that knows nothing of it. */
-async function startAnew() {
-  const issuer = await Issuer.start(authority);
-  const named = { audience: "provender", clientId: "terraform-cli" };
-  const oidc = { issuer: issuer.url, ...named, ca };
-  const auth = { tokens: [ci.configured], oidc };
-  const mirror = await startMirror({ config: { auth } });
-  const ask = (token: string) => mirror.get("/browse", bearer(token));
-  const outcome = async (token: string) => outcomeOf(await ask(token));
-  return { issuer, mirror, ask, outcome };
+const accept = ({ url }: Issuer, audience: string) => ({
+  tokens: [ci.configured],
+  oidc: { issuer: url, audience, clientId: "terraform-cli", ca },
+});
+const issuer = await Issuer.start(authority);
+const mirror = await startMirror({
+  config: { auth: accept(issuer, "provender") },
+});
+const ask = (token: string) => mirror.get("/browse", bearer(token));
+const outcome = async (token: string) => outcomeOf(await ask(token));
+async function reload(auth: object): Promise<void> {
+  const before = mirror.log.length;
+  reconfigure(mirror, { auth });
+  const isDone = ({ msg }: LogLine) => msg === "certificate loaded";
+  await awaitLine(mirror, isDone, before);
 }
-
-const { issuer, mirror, ask, outcome } = await startAnew();
 
 describe("access tokens of an OpenID provider", () => {
   it("are had by a login at the issuer's own endpoints, which service discovery offers without a token", async () => {
@@ -58,36 +65,24 @@ describe("access tokens of an OpenID provider", () => {
     const first = await issuer.sign();
     expect(await outcome(first)).toBe("200");
     const other = await Issuer.start(authority);
-    const named = { audience: "other", clientId: "c" };
-    const oidc = { issuer: other.url, ...named, ca };
-    const tokens = [ci.configured];
-    const reload = async (auth: object) => {
-      const before = mirror.log.length;
-      reconfigure(mirror, { auth });
-      await awaitLine(
-        mirror,
-        ({ msg }) => msg === "certificate loaded",
-        before,
-      );
-    };
-
-    await reload({ tokens, oidc });
+    await reload(accept(other, "other"));
     const second = await other.sign({ claims: { aud: "other" } });
     expect(await outcome(second)).toBe("200");
     expect(await outcome(first)).toBe(refused);
     const asked = other.requests.length;
-    await reload({ tokens, oidc });
+    await reload(accept(other, "other"));
     expect(await outcome(second)).toBe("200");
     expect(other.requests).toHaveLength(asked);
-    await reload({ tokens });
+    await reload({ tokens: [ci.configured] });
     expect(await outcome(second)).toBe(refused);
     expect(await outcome(ci.token)).toBe("200");
   });
 
   it("are undecided without the issuer's keys: that is no 401", async () => {
-    const { issuer, mirror, ask, outcome } = await startAnew();
-    await issuer.stop();
-    const answer = await ask(await issuer.sign());
+    const down = await Issuer.start(authority);
+    await down.stop();
+    await reload(accept(down, "provender"));
+    const answer = await ask(await down.sign());
     expect(outcomeOf(answer)).toMatch(/^50[234] origin-/);
     expect(answer.headers["retry-after"]).toMatch(/^[1-5]$/);
     expect(await outcome("garbage")).toBe(refused);

@@ -22,10 +22,11 @@ describe("a signed archive path", () => {
   it("ends in the file name, has no query, and says what it was signed with", () => {
     expect(signed).toMatch(/^[\w/.-]+$/);
     expect(signed.endsWith(`/${file}`)).toBe(true);
-    const parsed = parseSignedPath(signed);
-    expect(parsed?.path).toBe(folder + file);
-    expect(parsed?.ticket).toEqual(ticket);
-    expect(opens(signed)).toBe(true);
+    expect(parseSignedPath(signed)).toMatchObject({
+      ...{ path: folder + file, ticket },
+    });
+    for (const path of [folder + file, `${folder}x/${file}`, "/"])
+      expect(parseSignedPath(path)).toBeUndefined();
   });
 
   it("is good under each of two keys and under no other", () => {
@@ -40,20 +41,13 @@ describe("a signed archive path", () => {
       ["1900000000000", "01900000000000"],
       ["1900000000000.", "1900000000000.Y2k"],
       ["registry.terraform.io", "registry.opentofu.org"],
-    ] as const) {
-      expect(signed).toContain(from);
+    ] as const)
       expect(opens(signed.replace(from, to))).toBe(false);
-    }
-    const characters = "-_.0123456789/aAzZbB".split("");
-    let refused = 0;
     for (let at = 0; at < signed.length; at++)
-      for (const character of characters) {
-        if (signed[at] === character) continue;
+      for (const character of "-_.0123456789/aAzZbB") {
         const edited = signed.slice(0, at) + character + signed.slice(at + 1);
-        expect(opens(edited), edited).toBe(false);
-        refused++;
+        expect(opens(edited), edited).toBe(edited === signed);
       }
-    expect(refused).toBeGreaterThan(3000);
   });
 
   it("cuts a long name of its holder and stays good", () => {
@@ -61,10 +55,5 @@ describe("a signed archive path", () => {
     const path = `${folder}${formatTicket(secret, folder + file, long)}/${file}`;
     expect(path.length).toBeLessThan(400);
     expect(opens(path)).toBe(true);
-  });
-
-  it("is not found in a path without a ticket", () => {
-    for (const path of [folder + file, `${folder}x/${file}`, "/"])
-      expect(parseSignedPath(path)).toBeUndefined();
   });
 });

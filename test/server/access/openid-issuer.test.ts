@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { base64url, UnsecuredJWT } from "jose";
+import { base64url } from "jose";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { HttpClient } from "../../../src/origin/http/http-client.ts";
 import {
@@ -10,7 +10,6 @@ import {
 import { createAuthority } from "../../fakes/authority.ts";
 import { createIssuerKey, Issuer, type IssuerKey } from "../../fakes/issuer.ts";
 import { makeClient } from "../../origin/clients.ts";
-import fc from "../../seeded.ts";
 
 const second = 1000;
 const minute = 60 * second;
@@ -24,6 +23,7 @@ let issuer: OpenIdIssuer;
 
 const authority = await createAuthority();
 const key = await createIssuerKey("first", "RS256");
+const impostor = await createIssuerKey("first", "RS256");
 const other = await createIssuerKey("second");
 
 beforeEach(async () => {
@@ -88,17 +88,14 @@ describe("an access token", () => {
     expect(await verdict(await sign(claims, header))).toBe("someone");
   });
 
-  it("of an issuer with a slash is good, and of one configured with a slash", async () => {
+  it("is good of an issuer with a slash or configured with one, and named by its client without a subject", async () => {
     const slash = await sign({ iss: `${published.url}/` });
     expect(await verdict(slash)).toBe("someone");
     issuer = makeIssuer(`${published.url}/`);
-    expect(await verdict(slash)).toBe("someone");
-    expect(await verdict(await sign())).toBe("someone");
-  });
-
-  it("without a subject is named by its client", async () => {
-    const claims = { sub: undefined, client_id: "ci" };
-    expect(await verdict(await sign(claims))).toBe("ci");
+    for (const token of [slash, await sign()])
+      expect(await verdict(token)).toBe("someone");
+    const unnamed = await sign({ sub: undefined, client_id: "ci" });
+    expect(await verdict(unnamed)).toBe("ci");
   });
 
   it("has every claim that is asked for", async () => {
@@ -120,7 +117,6 @@ describe("an access token", () => {
     ["of no issuer", { iss: undefined }, otherIssuer],
     ["without a subject", { sub: "" }, "it has no subject"],
     ["of type logout+jwt", {}, noToken, { typ: "logout+jwt" }],
-    ["that names an unknown key", {}, noKey, { kid: "unknown" }],
     [
       "that brings its own key",
       {},
@@ -128,40 +124,27 @@ describe("an access token", () => {
       { jwk: other.publicJwk, jku: "https://evil.test/" },
       other,
     ],
+    [
+      "under a known name with another key",
+      {},
+      "its signature is not that of its issuer",
+      {},
+      impostor,
+    ],
   ])("%s is refused", async (_, claims, reason, header, by) => {
     expect(await verdict(await sign(claims, header, by))).toBe(reason);
   });
 
-  it("under a known name with another key, or with another payload, is refused", async () => {
-    const unknown = await createIssuerKey("first", "RS256");
-    const [header, , signature] = (await sign()).split(".");
-    const [, payload] = (await sign({ sub: "another" })).split(".");
-    for (const token of [
-      await sign({}, {}, unknown),
-      `${header}.${payload}.${signature}`,
-    ])
-      expect(await verdict(token)).toBe(
-        "its signature is not that of its issuer",
-      );
-  });
-
   it("with alg none, or a hash and the public key as its secret, is refused, and its issuer is not asked", async () => {
-    const [, payload = "", signature = ""] = (await sign()).split(".");
-    const begin = (alg: string) => {
-      const header = JSON.stringify({ alg, kid: "first" });
-      return `${base64url.encode(header)}.${payload}`;
-    };
-    const unsigned = ["none", "None", "NONE"].flatMap((alg) =>
-      ["", signature].map((end) => `${begin(alg)}.${end}`),
-    );
+    const [, payload = ""] = (await sign()).split(".");
+    const begin = (alg: string) =>
+      `${base64url.encode(JSON.stringify({ alg, kid: "first" }))}.${payload}`;
     const jwk = JSON.stringify(key.publicJwk);
-    const hashed = [key.publicPem, key.publicPem.trim(), jwk].map((secret) => {
-      const begun = begin("HS256");
-      const made = createHmac("sha256", secret).update(begun).digest();
-      return `${begun}.${base64url.encode(made)}`;
+    const hashed = [key.publicPem, jwk].map((secret) => {
+      const made = createHmac("sha256", secret).update(begin("HS256")).digest();
+      return `${begin("HS256")}.${base64url.encode(made)}`;
     });
-    const bare = new UnsecuredJWT({ iss: published.url }).encode();
-    for (const token of [bare, ...unsigned, ...hashed])
+    for (const token of [`${begin("none")}.`, `${begin("None")}.`, ...hashed])
       expect(await verdict(token)).toBe(
         "its algorithm is none with a public key",
       );
@@ -179,19 +162,9 @@ describe("an access token", () => {
   });
 
   it("of any other text is refused without an error of its own", async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.base64String({ maxLength: 40 }), { maxLength: 5 }),
-        async (parts) => {
-          const token = parts.join(".").replaceAll(/[+/=]/g, "_");
-          expect(await verdict(token)).toBe(notKnown);
-        },
-      ),
-    );
-    for (const text of ["[".repeat(5000) + "]".repeat(5000), "[]"]) {
-      const part = base64url.encode(text);
-      expect(await verdict(`${part}.${part}.AA`)).toBe(notKnown);
-    }
+    const list = base64url.encode("[]");
+    for (const text of ["", "a", "a.b.c", "..", `${list}.${list}.AA`])
+      expect(await verdict(text)).toBe(notKnown);
   });
 });
 
@@ -273,40 +246,28 @@ describe("an OpenID issuer", () => {
   );
 });
 
-describe("rules on claims", () => {
-  it.each([
-    ["acme", "Acme", false],
-    ["acme", "acme-evil", false],
-    ["acme/*", "acme/infra/live", true],
-    ["acme/*", "evil/acme/x", false],
-    ["a.c", "abc", false],
-    ["42", 42, true],
-    ["true", true, true],
-  ])("take by the pattern %j a claim of %j: %s", (pattern, claim, taken) => {
-    const refused = findRefusedClaim(
-      { claim },
-      new Map([["claim", [pattern]]]),
-    );
-    expect(refused).toBe(taken ? undefined : "claim");
-  });
+it.each([
+  ["acme", "Acme", false],
+  ["acme", "acme-evil", false],
+  ["acme/*", "acme/infra/live", true],
+  ["acme/*", "evil/acme/x", false],
+  ["a.c", "abc", false],
+  ["42", 42, true],
+  ["true", true, true],
+  ["acme", ["x", "acme"], true],
+  ["acme", { acme: 1 }, false],
+  ["acme", null, false],
+])("the pattern %j takes a claim of %j: %s", (pattern, claim, taken) => {
+  const rules = new Map([
+    ["claim", ["umbrella", pattern]],
+    ["ref", ["refs/heads/*"]],
+  ]);
+  const claims = { claim, ref: "refs/heads/main" };
+  expect(findRefusedClaim(claims, rules)).toBe(taken ? undefined : "claim");
+  if (taken) expect(findRefusedClaim({ claim }, rules)).toBe("ref");
+});
 
-  it.each([
-    [{ owner: "umbrella", ref: "refs/heads/main" }, undefined],
-    [{ owner: ["x", "acme"], ref: "refs/heads/main" }, undefined],
-    [{ owner: "evil", ref: "refs/heads/main" }, "owner"],
-    [{ owner: "acme" }, "ref"],
-    [{ owner: { acme: 1 }, ref: "refs/heads/main" }, "owner"],
-    [{ owner: null, ref: "refs/heads/main" }, "owner"],
-  ])("together refuse of %j: %s", (claims, refused) => {
-    const rules = new Map([
-      ["owner", ["acme", "umbrella"]],
-      ["ref", ["refs/heads/*"]],
-    ]);
-    expect(findRefusedClaim(claims, rules)).toBe(refused);
-  });
-
-  it("hold for no inherited member", () => {
-    const inherited = new Map([["constructor", ["function*"]]]);
-    expect(findRefusedClaim({}, inherited)).toBe("constructor");
-  });
+it("no pattern takes an inherited member", () => {
+  const inherited = new Map([["constructor", ["function*"]]]);
+  expect(findRefusedClaim({}, inherited)).toBe("constructor");
 });

@@ -62,5 +62,12 @@ describe("the reason phrase of a refusal", () => {
     expect(said(spoken)).toBe(
       `${denied}: use acme/other. Contact: #platform, see ${page}`,
     );
+    const until = new Date("2026-11-22T10:00:00Z");
+    const young = ["a/b/c", "1.0.0", "policy.minimumAge", until] as const;
+    expect(
+      formatReasonPhrase(failure("too-young", ...young, plain), undefined),
+    ).toBe(
+      "Held back by policy.minimumAge of this mirror until 2026-11-22T10:00:00.000Z",
+    );
   });
 });
