@@ -23,10 +23,8 @@ const { registry, mirror } = await startWorld({
     ],
   },
 });
-const [known, stranger] = [
-  await createSigner({ name: "Known" }),
-  await createSigner({ name: "Stranger" }),
-];
+const known = await createSigner({ name: "Known" });
+const stranger = await createSigner({ name: "Stranger" });
 const publish = (type: string, version = "1.0.0", options = {}) =>
   registry.publish({
     ...{ type, version, signer: known, size: 20_000, ...options },
@@ -36,20 +34,16 @@ await publish("demo", "1.1.0");
 await publish("denied");
 await publish("young", "1.0.0", { signedAt: new Date(Date.now() - 60_000) });
 await publish("forged", "1.0.0", { signingKeys: [stranger] });
-for (const type of ["whole", "cut", "tampered"])
-  await publish(type, "1.0.0", { size: 8_000_000 });
 
 const provider = (type: string) => `registry.terraform.io/acme/${type}`;
 const client = expect.stringMatching(/127\.0\.0\.1$/) as string;
 
-/** The lines that one request left, by event, once there are so many of these events. */
+/** The lines that one request left, by event, once there are so many of them. */
 async function linesOf({ headers }: Answer, count: number, events = /./) {
-  const lines = await awaitAudit(
-    mirror,
-    ({ event = "", requestId }) =>
-      requestId === headers["x-request-id"] && events.test(event),
-    count,
-  );
+  const id = headers["x-request-id"];
+  const isOne = ({ event = "", requestId }: AuditLine) =>
+    requestId === id && events.test(event);
+  const lines = await awaitAudit(mirror, isOne, count);
   return lines.toSorted(({ event: a = "" }, { event: b = "" }) =>
     a.localeCompare(b),
   );
@@ -106,16 +100,15 @@ describe("the audit log", () => {
 
   it("says which key a release was held back for, once as such and each time as a refusal", async () => {
     await publish("demo", "2.0.0", { signer: stranger });
-    const facts = {
-      ...{ provider: provider("demo"), version: "2.0.0", verdict: "refused" },
-      ...{ fingerprint: stranger.fingerprint, rule: "trust: unknown" },
-    };
+    const { fingerprint } = stranger;
+    const facts = { verdict: "refused", fingerprint, rule: "trust: unknown" };
+    const quarantined = { ...facts, event: "quarantined", version: "2.0.0" };
     const refused = { ...facts, event: "refused", reason: "key-refused" };
     const ask = requestsFor(mirror, "demo");
-    const first = await linesOf(await ask.version("2.0.0"), 2);
-    expect(first).toMatchObject([{ ...facts, event: "quarantined" }, refused]);
-    const second = await linesOf(await ask.version("2.0.0"), 1);
-    expect(second).toMatchObject([refused]);
+    for (const lines of [[quarantined, refused], [refused]]) {
+      const answer = await ask.version("2.0.0");
+      expect(await linesOf(answer, lines.length)).toMatchObject(lines);
+    }
   });
 
   it("has both digests of an archive that is not the one that was signed", async () => {
@@ -132,12 +125,13 @@ describe("the audit log", () => {
 });
 
 describe("the audit log of archives", () => {
-  const pathOf = (type: string) =>
-    `/providers/${provider(type)}/terraform-provider-${type}_1.0.0_linux_amd64.zip`;
+  const size = 8_000_000;
 
   it("says served once all of it was, and nothing for HEAD and what the client holds", async () => {
-    const answer = await requestsFor(mirror, "whole").archive("1.0.0");
-    expect(answer.complete).toBe(true);
+    await publish("whole", "1.0.0", { size });
+    const { archive } = requestsFor(mirror, "whole");
+    const { complete, headers: sent } = await archive("1.0.0");
+    expect(complete).toBe(true);
     expect(await deliveriesOf("whole")).toEqual(["served 1"]);
     const isServed = ({ event }: AuditLine) => event === "served";
     expect(readAudit(mirror).filter(isServed)).toMatchObject([
@@ -147,21 +141,24 @@ describe("the audit log of archives", () => {
         sha256: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
       },
     ]);
-    const head = await mirror.get(pathOf("whole"), { method: "HEAD" });
-    const headers = { "if-none-match": String(head.headers.etag) };
-    expect((await mirror.get(pathOf("whole"), { headers })).status).toBe(304);
+    await archive("1.0.0", { method: "HEAD" });
+    const headers = { "if-none-match": String(sent.etag) };
+    expect((await archive("1.0.0", { headers })).status).toBe(304);
     expect(await deliveriesOf("whole")).toEqual(["served 1"]);
   });
 
   it("says cut when the client leaves", async () => {
+    await publish("cut", "1.0.0", { size });
+    const path = `/providers/${provider("cut")}/terraform-provider-cut_1.0.0_linux_amd64.zip`;
     const socket = await openConnection(mirror);
-    socket.write(`GET ${pathOf("cut")} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
     await new Promise((resolve) => socket.once("data", resolve));
     socket.destroy();
     expect(await deliveriesOf("cut")).toEqual(["cut 1"]);
   });
 
   it("never says served of a tampered one, and raises the alarm", async () => {
+    await publish("tampered", "1.0.0", { size });
     const before = await countAlarms(mirror, "archive-tampered");
     registry.script("archive", alteredByte(1000));
     const answer = await requestsFor(mirror, "tampered").archive("1.0.0");

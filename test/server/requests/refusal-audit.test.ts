@@ -1,78 +1,62 @@
-import { beforeEach, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { failure, type ProvenderError } from "../../../src/errors/index.ts";
-import {
-  recordRefusals,
-  type RecordRefusal,
-} from "../../../src/server/requests/refusal-audit.ts";
+import { recordRefusals } from "../../../src/server/requests/refusal-audit.ts";
 import { AuditLog } from "../../../src/store/database/audit-log.ts";
-import type { StoreLayout } from "../../../src/store/layout.ts";
 import { Alarms } from "../../../src/telemetry/alarms.ts";
 import { makeLogger } from "../../../src/telemetry/logger.ts";
 import { Metrics } from "../../../src/telemetry/metrics.ts";
-import {
-  type AuditLine,
-  auditParts,
-  makeLayout,
-  readAuditOf,
-} from "../../store/stores.ts";
+import { auditParts, makeLayout, readAuditOf } from "../../store/stores.ts";
 
-let layout: StoreLayout;
-let log: AuditLog;
-let metrics: Metrics;
-let record: RecordRefusal;
-
-beforeEach(async () => {
-  layout = await makeLayout();
-  log = new AuditLog(auditParts(layout));
-  metrics = new Metrics("");
+async function startLog() {
+  const layout = await makeLayout();
+  const log = new AuditLog(auditParts(layout));
+  const metrics = new Metrics("");
   const logger = makeLogger({ level: "fatal" });
-  record = recordRefusals(log, new Alarms(logger, metrics));
-});
-
-const guidance = { because: undefined, contact: undefined };
-const denied = failure("policy-denied", "a/b", undefined, "a rule", guidance);
-
-function refuse(client: string, names = {}, error: ProvenderError = denied) {
-  record(names, error, { requestId: "an-id", client });
+  const record = recordRefusals(log, new Alarms(logger, metrics));
+  const guidance = { because: undefined, contact: undefined };
+  const denied = failure("policy-denied", "a/b", undefined, "a rule", guidance);
+  const refuse = (
+    client: string,
+    version: number,
+    error: ProvenderError = denied,
+  ) => {
+    const archive = `terraform-provider-demo_${version}.0.0_linux_amd64`;
+    const names = { hostname: "a.test", namespace: "a", type: "demo", archive };
+    record(names, error, { requestId: "an-id", client });
+  };
+  const written = async () => {
+    await log.flush();
+    return readAuditOf(layout);
+  };
+  return { metrics, refuse, written };
 }
 
-async function written(): Promise<readonly AuditLine[]> {
-  await log.flush();
-  return readAuditOf(layout);
-}
+const clientOf = (n: number) => `2001:db8:${n.toString(16)}:1::1`;
 
-const archiveOf = (n: number) => ({
-  hostname: "registry.terraform.io",
-  namespace: "acme",
-  type: "demo",
-  archive: `terraform-provider-demo_${n}.0.0_linux_amd64`,
-});
-
-it("writes ten lines for what one client is refused again and again", async () => {
-  for (let n = 0; n < 200; n++) refuse("192.0.2.1");
+it.each<[string, number, (n: number) => readonly [string, number]]>([
+  ["one client is refused again and again", 10, () => [clientOf(1), 1]],
+  [
+    "one client is refused, something else each time",
+    60,
+    (n) => [clientOf(1), n],
+  ],
+  ["clients are refused together", 600, (n) => [clientOf(n), n]],
+])("of what %s, %i lines are written", async (_, most, asked) => {
+  const { refuse, written } = await startLog();
+  for (let n = 0; n < 900; n++) refuse(...asked(n));
   const lines = await written();
-  const line = { event: "refused", client: "192.0.2.1" };
-  const [reason, all] = ["policy-denied", { length: 10 }];
-  expect(lines).toMatchObject(Array.from(all, () => ({ ...line, reason })));
-});
-
-it("writes a number of lines for a client that is refused something else each time", async () => {
-  for (let n = 0; n < 300; n++) refuse("192.0.2.1", archiveOf(n));
-  expect(await written()).toHaveLength(60);
+  expect(lines).toHaveLength(most);
+  const line = { event: "refused", reason: "policy-denied" };
+  expect(lines).toContainEqual(expect.objectContaining(line));
 });
 
 it("leaves the others their lines", async () => {
-  for (let n = 0; n < 100; n++) refuse("192.0.2.1", archiveOf(n));
-  refuse("192.0.2.2", archiveOf(7));
+  const { refuse, written } = await startLog();
+  for (let n = 0; n < 100; n++) refuse("192.0.2.1", n);
+  refuse("192.0.2.2", 7);
   expect(await written()).toContainEqual(
     expect.objectContaining({ client: "192.0.2.2", version: "7.0.0" }),
   );
-});
-
-it("bounds the lines of all clients together", async () => {
-  for (let n = 0; n < 900; n++)
-    refuse(`2001:db8:${n.toString(16)}:1::1`, archiveOf(n));
-  expect(await written()).toHaveLength(600);
 });
 
 it.each([
@@ -85,7 +69,8 @@ it.each([
     failure("checksum-conflict", "a.zip", "a", "b", "the registry"),
   ],
 ])("raises %s once for what comes again", async (kind, error) => {
-  for (let n = 0; n < 20; n++) refuse("192.0.2.1", archiveOf(1), error);
+  const { metrics, refuse } = await startLog();
+  for (let n = 0; n < 20; n++) refuse("192.0.2.1", 1, error);
   const { text } = await metrics.render();
   expect(text).toContain(`provender_alarms_total{kind="${kind}"} 1\n`);
 });
