@@ -82,32 +82,20 @@ const documents: readonly string[] = [
   `why/${network}/1.0.0`,
 ];
 
-/** Lists the links of an answer, of any form. */
+/** URLs and paths in JSON, and names of archives, which VERSION.json has bare; what a page leads to, and headers. */
 function linksOf({ headers, body }: Answer): readonly string[] {
-  const { location, "x-terraform-get": module } = headers;
-  const type = String(headers["content-type"]);
-  const text = body.toString();
-  const links = type.startsWith("application/json")
-    ? stringsIn(JSON.parse(text)).filter(isReference)
-    : [...text.matchAll(/\s(?:href|src|action)="([^"]*)"/g)].map(
-        ([, link = ""]) => link.replaceAll("&amp;", "&"),
-      );
-  return [...links, location, module].flatMap((link) =>
-    typeof link === "string" ? [link] : [],
-  );
-}
-
-function stringsIn(value: unknown): readonly string[] {
-  if (typeof value === "string") return [value];
-  if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([key, one]) =>
-    key === "filename" ? [] : stringsIn(one),
-  );
-}
-
-/** URLs of any scheme, paths, and names of archives, which VERSION.json has bare. */
-function isReference(text: string): boolean {
-  return /^[a-z][a-z\d+.-]*:\/\/|^\.{0,2}\/|\.zip$/i.test(text);
+  const isJson = headers["content-type"] === "application/json";
+  const links = isJson
+    ? /(?<!"filename":)"((?:[a-z][a-z\d+.-]*:\/\/|\.{0,2}\/)[^"]*|[^"/]+\.zip)"/gi
+    : /\s(?:href|src|action)="([^"]*)"/g;
+  return [
+    ...Array.from(body.toString().matchAll(links), ([, link = ""]) =>
+      link.replaceAll("&amp;", "&"),
+    ),
+    ...[headers.location, headers["x-terraform-get"]].flatMap((link) =>
+      typeof link === "string" ? link : [],
+    ),
+  ];
 }
 
 type Ask = (path: string, isFile?: boolean) => Promise<Answer>;
