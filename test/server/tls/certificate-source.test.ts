@@ -1,5 +1,5 @@
 import "reflect-metadata";
-import { KeyObject, X509Certificate } from "node:crypto";
+import { X509Certificate } from "node:crypto";
 import {
   chmod,
   mkdir,
@@ -9,7 +9,6 @@ import {
   stat,
   writeFile,
 } from "node:fs/promises";
-import { dirname } from "node:path";
 import * as x509 from "@peculiar/x509";
 import { beforeEach, describe, expect, it } from "vitest";
 import {
@@ -67,14 +66,14 @@ describe("the first start", () => {
   it("makes a certificate of at most 397 days for servers, with every name, that strict clients trace to the CA", async () => {
     const made = await load();
     const leaf = new X509Certificate(made.certificate);
-    const life = leaf.validToDate.getTime() - leaf.validFromDate.getTime();
-    expect(life / 86_400_000).toBeLessThanOrEqual(397);
+    expect(leaf.validToDate).toEqual(later(396));
+    expect(leaf.validFromDate).toEqual(later(-1));
+    expect(made.expires).toEqual(leaf.validToDate);
     expect(leaf.keyUsage).toEqual(["1.3.6.1.5.5.7.3.1"]);
     expect(leaf.ca).toBe(false);
     expect(leaf.subjectAltName).toBe(
       "DNS:mirror, DNS:localhost, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1",
     );
-    expect(made.expires).toEqual(leaf.validToDate);
     const ca = new x509.X509Certificate(await readFile(tls.authority, "utf8"));
     const own = ca.getExtension(x509.SubjectKeyIdentifierExtension);
     const issuer = new x509.X509Certificate(made.certificate).getExtension(
@@ -101,40 +100,26 @@ describe("the first start", () => {
   });
 });
 
-describe("a later start", () => {
-  it("keeps both as they are", async () => {
-    const first = await load();
-    expect(await load(names, later(1))).toEqual(first);
-  });
-
-  it("renews the certificate in its last 30 days and keeps the CA", async () => {
-    const first = await load();
-    expect(await remake(names, later(396 - 30))).toBe("nothing");
-    expect(await remake(names, later(396 - 29))).toBe("leaf");
-    const renewed = await load(names, later(396 - 29));
-    expect(renewed.key).not.toBe(first.key);
-    const leaf = new X509Certificate(renewed.certificate);
-    const ca = new X509Certificate(await readFile(tls.authority));
-    expect(leaf.verify(ca.publicKey)).toBe(true);
-  });
-
-  it.each<[string, readonly string[], readonly string[], string, number]>([
-    ["a CA in its last 30 days", names, names, "ca-and-leaf", 3651 - 29],
-    ["a certificate from the future", names, names, "leaf", -100],
-    ["another name", names, [...names, "mirror.example.com"], "leaf", 0],
-    ["one name less", names, names.slice(1), "leaf", 0],
-    ["a changed name", names, ["other", ...names.slice(1)], "leaf", 0],
-    ["an added IPv6 address", names, [...names, "fd00::12"], "leaf", 0],
-    ["a wildcard", ["*.example.com"], ["a.example.com"], "leaf", 0],
-  ])("makes anew for %s", async (_, before, given, made, days) => {
-    await load(before);
-    expect(await remake(given, later(days))).toBe(made);
-    expect(await remake(given, later(days))).toBe("nothing");
-  });
+it.each<[string, readonly string[], readonly string[], string, number]>([
+  ["nothing the day after", names, names, "nothing", 1],
+  ["nothing before the last 30 days", names, names, "nothing", 396 - 30],
+  ["a certificate in its last 30 days", names, names, "leaf", 396 - 29],
+  ["a CA in its last 30 days", names, names, "ca-and-leaf", 3651 - 29],
+  ["a certificate from the future", names, names, "leaf", -100],
+  ["one name less", names, names.slice(1), "leaf", 0],
+  ["a changed name", names, ["other", ...names.slice(1)], "leaf", 0],
+  ["an added IPv6 address", names, [...names, "fd00::12"], "leaf", 0],
+  ["a wildcard", ["*.example.com"], ["a.example.com"], "leaf", 0],
+])("a later start makes anew %s", async (_, before, given, made, days) => {
+  const { key } = await load(before);
+  expect(await remake(given, later(days))).toBe(made);
+  expect(await remake(given, later(days))).toBe("nothing");
+  const loaded = await load(given, later(days));
+  const ca = new X509Certificate(await readFile(tls.authority));
+  const leaf = new X509Certificate(loaded.certificate);
+  expect(leaf.verify(ca.publicKey)).toBe(true);
+  expect(loaded.key === key).toBe(made === "nothing");
 });
-
-const nonsense =
-  "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
 
 type Harm = (made: Awaited<ReturnType<typeof load>>) => Promise<unknown>;
 
@@ -144,7 +129,7 @@ const harms: Readonly<Record<string, Harm>> = {
       (file): [string, Harm][] => {
         const made = file.startsWith("auth") ? "ca-and-leaf" : "leaf";
         return [
-          [`${made}: damage of ${file}`, () => writeFile(tls[file], nonsense)],
+          [`${made}: damage of ${file}`, () => writeFile(tls[file], "-----")],
           [`${made}: loss of ${file}`, () => rm(tls[file])],
         ];
       },
@@ -161,22 +146,9 @@ const harms: Readonly<Record<string, Harm>> = {
     await writeFile(tls.certificate, certificate);
     await writeFile(tls.key, key);
   },
-  "ca-and-leaf: a self-signed certificate that is no CA": async () => {
-    const curve = { name: "ECDSA", namedCurve: "P-256" };
-    const keys = await crypto.subtle.generateKey(curve, true, [
-      "sign",
-      "verify",
-    ]);
-    const notAfter = later(100);
-    const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-      ...{ keys, notAfter },
-    });
-    const key = KeyObject.from(keys.privateKey);
-    await writeFile(tls.authority, certificate.toString("pem"));
-    await writeFile(
-      tls.authorityKey,
-      key.export({ type: "pkcs8", format: "pem" }),
-    );
+  "ca-and-leaf: a pair that is no CA's": async ({ certificate, key }) => {
+    await writeFile(tls.authority, certificate);
+    await writeFile(tls.authorityKey, key);
   },
 };
 
@@ -189,28 +161,21 @@ it.each(Object.entries(harms))(
   },
 );
 
-describe("what must not be answered with a new CA", () => {
-  it("is a private key that everybody can read", async () => {
-    await load();
-    const ca = await readFile(tls.authority);
-    await chmod(tls.authorityKey, 0o604);
-    await expect(load()).rejects.toThrow(failing("configuration"));
-    expect(await readFile(tls.authority)).toEqual(ca);
-  });
+it("a private key that everybody can read is not answered with a new CA", async () => {
+  await load();
+  const ca = await readFile(tls.authority);
+  await chmod(tls.authorityKey, 0o604);
+  await expect(load()).rejects.toThrow(failing("configuration"));
+  expect(await readFile(tls.authority)).toEqual(ca);
+});
 
-  it("is a file that cannot be read for another reason than absence", async () => {
-    await load();
-    const key = await readFile(tls.authorityKey);
-    await rm(tls.authority);
-    await mkdir(tls.authority);
-    await expect(load()).rejects.toThrow(failing("store-unusable"));
-    expect(await readFile(tls.authorityKey)).toEqual(key);
-  });
-
-  it("is a storage directory that is a file", async () => {
-    await writeFile(dirname(tls.directory), "");
-    await expect(load()).rejects.toThrow(failing("store-unusable"));
-  });
+it("nor is a file that cannot be read for another reason than absence", async () => {
+  await load();
+  const key = await readFile(tls.authorityKey);
+  await rm(tls.authority);
+  await mkdir(tls.authority);
+  await expect(load()).rejects.toThrow(failing("store-unusable"));
+  expect(await readFile(tls.authorityKey)).toEqual(key);
 });
 
 const loopback = ["localhost", "127.0.0.1", "::1"];
@@ -218,16 +183,12 @@ const loopback = ["localhost", "127.0.0.1", "::1"];
 it.each([
   ["127.0.0.1", "Mirror", ["mirror", ...loopback]],
   ["0.0.0.0", "mirror", ["mirror", ...loopback]],
-  ["::", "mirror", ["mirror", ...loopback]],
   ["0:0:0:0:0:0:0:0", "mirror", ["mirror", ...loopback]],
-  ["10.1.2.3", "mirror", ["mirror", ...loopback, "10.1.2.3"]],
   ["FD00:0:0::0012", "mirror", ["mirror", ...loopback, "fd00::12"]],
   ["fe80::1%eth0", "mirror", ["mirror", ...loopback, "fe80::1"]],
   ["mirror.example.com.", "m", ["m", ...loopback, "mirror.example.com"]],
   ["127.0.0.1", "build_host", ["build_host", ...loopback]],
-  ["127.0.0.1", "not a name", loopback],
   ["127.0.0.1", "a, DNS:b", loopback],
-  ["127.0.0.1", "*", loopback],
   ["127.0.0.1", "", loopback],
 ])("listening on %s, a machine called %j has %j", (host, machine, names) => {
   expect(certificateNames(host, machine)).toEqual(names);

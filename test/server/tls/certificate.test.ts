@@ -60,7 +60,6 @@ const { certificate: own, key } = issued;
 const other = authority;
 
 it.each([
-  ["no key", own, "no key", `${paths.key}: is not a private key`],
   ["nothing", "none", key, `${paths.certificate}: is not a certificate`],
   ["a key with a passphrase", own, locked, "give PEM without a passphrase"],
   [
@@ -86,34 +85,22 @@ it.each([
   expect(await refusal()).toMatch(reason);
 });
 
-it("says which file is missing", async () => {
-  for (const path of [paths.key, paths.certificate]) {
-    await rm(path);
-    expect(await refusal()).toMatch(`${path}: cannot be read (ENOENT`);
-  }
-});
-
-it.each([
-  [
-    "has expired",
-    397,
+it("refuses a certificate that has expired or is not valid yet, a file that is missing, and a key that everybody can read", async () => {
+  const at = (days: number) => new Date(now.getTime() + days * day);
+  expect(await refusal(at(397))).toMatch(
     `${paths.certificate}: the certificate expired on 2027-04-01T00:00:00.000Z: renew it.`,
-  ],
-  [
-    "is not valid yet",
-    -2,
+  );
+  expect(await refusal(at(-2))).toMatch(
     "the certificate is valid from 2026-02-28T00:00:00.000Z on",
-  ],
-])("refuses a certificate that %s", async (_, days, reason) => {
-  const at = new Date(now.getTime() + days * day);
-  expect(await refusal(at)).toMatch(reason);
-});
-
-it("refuses a key that everybody can read, and takes one for a group", async () => {
+  );
+  await chmod(paths.key, 0o640);
+  await loadCertificateFiles(paths, now);
   await chmod(paths.key, 0o644);
   expect(await refusal()).toMatch(
     `${paths.key}: every user of this machine can read the private key`,
   );
-  await chmod(paths.key, 0o640);
-  await loadCertificateFiles(paths, now);
+  for (const path of [paths.key, paths.certificate]) {
+    await rm(path);
+    expect(await refusal()).toMatch(`${path}: cannot be read (ENOENT`);
+  }
 });
