@@ -3,7 +3,6 @@ import { all, alteredByte, json, onlyFor, status } from "../fakes/faults.ts";
 import type { PublishOptions, Registry } from "../fakes/registry.ts";
 import type { Release } from "../fakes/release.ts";
 import type { Signer } from "../fakes/signing.ts";
-import { issueToken } from "../client-token.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import { awaitHit } from "./log-lines.ts";
 import { eventually, requestsFor, runCommand } from "./provider-requests.ts";
@@ -11,11 +10,6 @@ import { signer } from "./trust-scene.ts";
 import { moduleHost, startOrigins } from "./world.ts";
 
 export const host = "registry.terraform.io";
-export const tokens = {
-  good: issueToken("canary-of-operators"),
-  expired: issueToken("canary-expired", new Date("2020-01-01T00:00:00Z")),
-};
-
 /** Something that clients do not get as asked, and the code of the answer; none where they get it all the same. */
 interface WhyCase {
   readonly title: string;
@@ -198,16 +192,15 @@ export const onFullDisk: WhyCase = {
   says: /The mirror cannot store the archive \(its disk is full/,
 };
 
-/** A mirror in front of origins with every fault, an offline one that wants a token, and one whose disk is full. */
+/** A mirror in front of origins with every fault, and one whose disk is full. */
 export async function startWhyScene() {
   const { authority, registry, modules, config } = await startOrigins();
   const { origins } = config;
   for (const name of ["far", "denied", "young", "broken"])
     modules.publish(`acme/${name}/aws`, "1.0.0", "hg::https://hg.example.com/");
   modules.publish("acme/broken/aws", "1.1.0", `${modules.url}none.tar.gz`);
-  const { good, expired } = tokens;
   const directory = scratch("full");
-  const [mirror, guarded, full] = await Promise.all([
+  const [mirror, full] = await Promise.all([
     startMirror({
       config: {
         origins: {
@@ -219,20 +212,13 @@ export async function startWhyScene() {
       },
     }),
     startMirror({
-      config: {
-        offline: true,
-        origins,
-        auth: { tokens: [good.configured, expired.configured] },
-      },
-    }),
-    startMirror({
       directory,
       config: { origins, storage: { directory, minFree: "900TiB" } },
     }),
   ]);
   const own = await signer("own");
   await prepare(mirror, registry, own);
-  return { authority, registry, mirror, guarded, full, own };
+  return { authority, registry, mirror, full, own };
 }
 
 /** Has the mirror meet what its registry publishes, changes and loses. */

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { startMirror, type RunningMirror } from "../running-mirror.ts";
 import { awaitLine, type LogLine } from "../scenes/log-lines.ts";
-import { openConnection, readToEnd } from "../scenes/raw-connection.ts";
 
 const isAlarm = ({ alarm }: LogLine) => alarm === "unexpected-error";
 
@@ -24,10 +23,6 @@ function startFlawed(flaw: string, lasting = ""): Promise<RunningMirror> {
 it.each([
   ["an uncaught error", 'throw new Error("a flaw")'],
   ["an unhandled rejection", 'Promise.reject(new Error("a flaw"))'],
-  [
-    "an error event without a listener",
-    'new (process.getBuiltinModule("node:events"))().emit("error", new Error("a flaw"))',
-  ],
   ["a value that is no error", "setTimeout(() => { throw undefined })"],
 ])(
   "after %s it raises the alarm, finishes and ends with status 1",
@@ -45,17 +40,6 @@ it.each([
     expect((await again.get("/healthz")).status).toBe(200);
   },
 );
-
-it("finishes the answers under way before it ends", async () => {
-  const mirror = await startFlawed('throw new Error("a flaw")');
-  const socket = await openConnection(mirror);
-  const answer = readToEnd(socket);
-  socket.write("GET /healthz HTTP/1.1\r\n");
-  mirror.process.kill("SIGUSR2");
-  await awaitLine(mirror, (line) => line.msg === "stopping");
-  socket.write("Host: a\r\n\r\n");
-  expect(await answer).toMatch(/^HTTP\/1\.1 (200|503) /);
-});
 
 describe("a request that no code foresaw the end of", () => {
   const throwing = (when: string) => `{

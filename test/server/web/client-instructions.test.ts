@@ -8,17 +8,13 @@ import {
 
 const url = "https://127.0.0.1:8443/";
 
-describe("the mirror's URL", () => {
-  it.each([
-    ["127.0.0.1", "https://127.0.0.1:8443/"],
-    ["::1", "https://[::1]:8443/"],
-    ["mirror.example.com", "https://mirror.example.com:8443/"],
-    ["0.0.0.0", "https://machine:8443/"],
-    ["::", "https://machine:8443/"],
-  ])("of a daemon on %s is %s", (host, expected) => {
-    const listen = { host, port: 8443, secure: true };
-    expect(formatMirrorUrl(listen, "machine")).toBe(expected);
-  });
+it.each([
+  ["127.0.0.1", "https://127.0.0.1:8443/"],
+  ["::1", "https://[::1]:8443/"],
+  ["0.0.0.0", "https://machine:8443/"],
+])("the URL of a daemon on %s is %s", (host, expected) => {
+  const listen = { host, port: 8443, secure: true };
+  expect(formatMirrorUrl(listen, "machine")).toBe(expected);
 });
 
 const known = { url, hostnames: ["registry.terraform.io"], needsToken: false };
