@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { pino } from "pino";
 import type { Platform } from "../../src/address/platform.ts";
 import { providerAddress } from "../../src/address/provider-address.ts";
@@ -17,7 +18,6 @@ import { wireTelemetry } from "../../src/wiring/telemetry.ts";
 import { makeStorage } from "../commands/storage.ts";
 import { readAll } from "../origin/clients.ts";
 import { TestClock } from "../fakes/clock.ts";
-import { sha256 } from "../mirror/archives/archives.ts";
 
 const hostname = "registry.terraform.io";
 const linux: Platform = { os: "linux", arch: "amd64" };
@@ -67,7 +67,7 @@ export async function startTimedMirror(
         const { value } = await core.providers.findPackage(address, linux);
         const archive = await core.providers.openArchive(value);
         try {
-          const digest = sha256(await readAll(archive.read()));
+          const digest = hash("sha256", await readAll(archive.read()));
           await archive.stored;
           const { outcome } = archive;
           return { value: digest, outcome, age: 0, originTime: 0 };

@@ -2,7 +2,6 @@ import type { Sha256 } from "../../address/hash.ts";
 import { inTime } from "../../concurrency/in-time.ts";
 import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
 import type { OriginArchive } from "../../origin/http/http-client.ts";
-import type { BlobStore, StoredBlob } from "../../store/blobs/blob-store.ts";
 import type { SharedArchives } from "../../store/bucket/shared-archives.ts";
 import type { TrustedSha256 } from "../../verification/signed-checksums.ts";
 import type { Outcome } from "../cache/metadata-cache.ts";
@@ -103,9 +102,14 @@ export class Archives {
     const { blobs } = this.#store;
     const blob = await blobs.open(sha256);
     if (blob === undefined) return undefined;
-    if (!(await isUsable(blobs, blob))) {
+    try {
+      // A slow disk is not waited for here, but at the end of the body.
+      await inTime(blobs.verify(blob), patience, () => undefined);
+    } catch (error) {
       await blob.handle.close();
-      return undefined;
+      // It was damaged, and is dropped by now.
+      if (error instanceof ProvenderError) return undefined;
+      throw error;
     }
     const endUse = blobs.usage.begin(sha256);
     this.#readers++;
@@ -227,14 +231,3 @@ export class Archives {
 }
 
 const done = Promise.resolve();
-
-/** False when the blob is known to be damaged and dropped by now. A slow disk is not waited for here, but at the end of the body. */
-async function isUsable(blobs: BlobStore, blob: StoredBlob): Promise<boolean> {
-  try {
-    await inTime(blobs.verify(blob), patience, () => undefined);
-    return true;
-  } catch (error) {
-    if (error instanceof ProvenderError) return false;
-    throw error;
-  }
-}

@@ -1,10 +1,10 @@
-import { createHash, randomBytes } from "node:crypto";
-import { globSync } from "node:fs";
-import { arrivals } from "../../fakes/barrier.ts";
+import { hash, randomBytes } from "node:crypto";
+import { globSync, readdirSync, readlinkSync } from "node:fs";
 import type { OriginArchive } from "../../../src/origin/http/http-client.ts";
 import type { OpenArchive } from "../../../src/mirror/archives/archives.ts";
 import type { ByteRange } from "../../../src/mirror/archives/download.ts";
 import type { Reserve } from "../../../src/mirror/archives/room.ts";
+import type { StoreLayout } from "../../../src/store/layout.ts";
 import {
   acceptUnsignedChecksums,
   findTrustedDigest,
@@ -26,13 +26,26 @@ export function filesIn(folder: string): readonly string[] {
     .filter((name) => !/^(?:store\.json|provender\.db.*)$/.test(name));
 }
 
-export function sha256(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
+/** Files of archives that this process has open. */
+export function listOpenFiles({
+  blobs,
+  staging,
+}: StoreLayout): readonly string[] {
+  const paths = readdirSync("/proc/self/fd").map((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`);
+    } catch {
+      return "";
+    }
+  });
+  return paths.filter((path) =>
+    [blobs, staging].some((folder) => path.startsWith(folder)),
+  );
 }
 
 export function randomArchive(size: number) {
   const bytes = randomBytes(size);
-  const line = Buffer.from(`${sha256(bytes)}  archive.zip\n`);
+  const line = Buffer.from(`${hash("sha256", bytes)}  archive.zip\n`);
   const subject = { release: "test", isOwn: () => true };
   const accepted = acceptUnsignedChecksums(subject, line, "signatures-off");
   return { bytes, digest: findTrustedDigest(accepted, "archive.zip") };
@@ -113,16 +126,10 @@ export class Drain {
   readonly whole: Promise<Buffer>;
   /** Bytes so far. */
   size = 0;
-  readonly #seen = arrivals();
 
   constructor(archive: OpenArchive, range?: ByteRange) {
     this.whole = this.#run(archive, range);
     this.whole.catch(() => undefined);
-  }
-
-  /** Resolves once `size` bytes have come. */
-  async reach(size: number): Promise<void> {
-    while (this.size < size) await this.#seen.reach(this.#seen.count + 1);
   }
 
   async #run(archive: OpenArchive, range?: ByteRange): Promise<Buffer> {
@@ -131,7 +138,6 @@ export class Drain {
       for await (const piece of archive.read(range)) {
         pieces.push(Buffer.from(piece));
         this.size += piece.length;
-        this.#seen.arrive();
       }
       return Buffer.concat(pieces);
     } finally {

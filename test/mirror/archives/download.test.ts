@@ -1,4 +1,3 @@
-import { readdirSync, readlinkSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { Archives } from "../../../src/mirror/archives/archives.ts";
 import {
@@ -8,10 +7,9 @@ import {
   readSize,
 } from "../../../src/mirror/archives/download.ts";
 import { WrongArchives } from "../../../src/mirror/archives/wrong-archives.ts";
+import type { OriginArchive } from "../../../src/origin/http/http-client.ts";
 import { BlobStore } from "../../../src/store/blobs/blob-store.ts";
-import type { Spool } from "../../../src/store/blobs/spool.ts";
 import { openDatabase } from "../../../src/store/database/database.ts";
-import type { StoreLayout } from "../../../src/store/layout.ts";
 import { TestClock } from "../../fakes/clock.ts";
 import { failing } from "../../scenes/failing.ts";
 import { address } from "../../scenes/release-sketches.ts";
@@ -20,6 +18,7 @@ import {
   altered,
   Drain,
   filesIn,
+  listOpenFiles,
   randomArchive,
   reserveAll,
   SteeredBody,
@@ -27,17 +26,28 @@ import {
 
 const size = heldWhole + 1_000_000;
 
-/** A real store that tells when a commit begins and ends. */
+/** A real store, in whose work tests do what they will. */
 class WatchedStore extends BlobStore {
   beforeCommit: () => unknown = () => undefined;
   afterCommit: () => unknown = () => undefined;
+  afterOpen: () => unknown = () => undefined;
+  beforeVerify: () => unknown = () => undefined;
 
-  override async commit(
-    ...[spool, sha256]: [Spool, Parameters<BlobStore["commit"]>[1]]
-  ): Promise<void> {
+  override async commit(...of: Parameters<BlobStore["commit"]>): Promise<void> {
     await this.beforeCommit();
-    await super.commit(spool, sha256);
+    await super.commit(...of);
     await this.afterCommit();
+  }
+
+  override async open(...of: Parameters<BlobStore["open"]>) {
+    const found = await super.open(...of);
+    await this.afterOpen();
+    return found;
+  }
+
+  override async verify(...of: Parameters<BlobStore["verify"]>): Promise<void> {
+    await this.beforeVerify();
+    await super.verify(...of);
   }
 }
 
@@ -54,85 +64,96 @@ async function prepare(
   const sent = wrong === undefined ? bytes : altered(bytes, wrong);
   const source = new SteeredBody(sent, announced || undefined);
   const ended = Promise.withResolvers<unknown>();
-  const events = {
-    onVerified: () => undefined,
-    onFailed: (_: string, error: unknown) => ended.resolve(error),
-  };
-  const limits = { fills: 1, fillsPerOrigin: 1, waiters };
-  const store = { blobs, reserve: reserveAll };
-  const archives = new Archives(store, limits, events);
-  const { open: opened } = source;
-  const start = { name: "archive.zip", hostname: "a.example", open: opened };
-  const open = () => archives.open(digest, start);
+  const archives = new Archives(
+    { blobs, reserve: reserveAll },
+    { fills: 1, fillsPerOrigin: 1, waiters },
+    {
+      onVerified: () => undefined,
+      onFailed: (_, error) => ended.resolve(error),
+    },
+  );
+  const start = { name: "archive.zip", hostname: "a.example" };
+  const open = (
+    from: (signal: AbortSignal) => Promise<OriginArchive> = source.open,
+    of = digest,
+  ) => archives.open(of, { ...start, open: from });
   const read = async (range?: ByteRange) => new Drain(await open(), range);
+  /** Every reader gets all. */
+  const expectWhole = async (...readers: readonly Drain[]) => {
+    for (const { whole } of readers)
+      expect((await whole).equals(bytes)).toBe(true);
+  };
   return {
-    ...{ layout, blobs, archives, source, bytes, digest, start },
-    ...{ open, read, failed: ended.promise },
+    ...{ layout, blobs, archives, source, bytes, digest },
+    ...{ open, read, expectWhole, failed: ended.promise },
   };
 }
 
-describe("the last bytes of an archive", () => {
-  it("come to no reader before the whole came and its digest matched", async () => {
-    const { source, read, bytes } = await prepare();
+describe("an archive on its way", () => {
+  it("keeps its last bytes from every reader until the digest of the whole matched", async () => {
+    const { source, read, expectWhole } = await prepare();
     const reader = await read();
     await source.sendTo(size);
-    await reader.reach(size - heldBack);
     const late = await read();
-    await late.reach(size - heldBack);
-    expect([reader.size, late.size]).toEqual([
-      size - heldBack,
-      size - heldBack,
-    ]);
+    for (const one of [reader, late])
+      await expect.poll(() => one.size).toBe(size - heldBack);
+    await new Promise(setImmediate);
+    for (const one of [reader, late]) expect(one.size).toBe(size - heldBack);
     source.end();
-    expect((await reader.whole).equals(bytes)).toBe(true);
-    expect((await late.whole).equals(bytes)).toBe(true);
+    await expectWhole(reader, late);
   });
 
   it.each([0, size - heldBack, size - 1])(
-    "never come when the byte at %i is another one",
-    async (at) => {
-      const { source, read, layout, failed } = await prepare({ wrong: at });
-      const reader = await read();
-      source.finish();
-      await expect(reader.whole).rejects.toThrow(failing("archive-digest"));
-      expect(reader.size).toBeLessThanOrEqual(size - heldBack);
+    "with another byte at %i fails for every reader, at any time and for any range, and is not kept",
+    async (wrong) => {
+      const { source, read, layout, failed } = await prepare({ wrong });
+      const early = await read();
+      await source.sendTo(size / 2);
+      const joined = await read();
+      const start = await read({ start: 0, end: 100 });
+      const tail = await read({ start: size - 5, end: size });
+      await source.sendTo(size);
+      const all = [early, joined, start, tail, await read()];
+      source.end();
+      for (const { whole } of all)
+        await expect(whole).rejects.toThrow(failing("archive-digest"));
+      for (const one of all)
+        expect(one.size).toBeLessThanOrEqual(size - heldBack);
+      expect([start.size, tail.size]).toEqual([0, 0]);
       expect(await failed).toEqual(failing("archive-digest"));
       expect(filesIn(layout.directory)).toEqual([]);
     },
   );
 
-  it.each([1, heldBack - 1, heldBack, heldBack + 1, readSize + heldBack])(
-    "are whole for an archive of %i bytes, with and without an announced size",
+  it.each([1, heldBack, heldBack + 1, readSize + heldBack])(
+    "of %i bytes is whole, with and without an announced size",
     async (length) => {
       for (const announced of [0, length]) {
-        const { source, read, bytes } = await prepare({ length, announced });
-        const reader = await read();
-        source.finish();
-        expect((await reader.whole).equals(bytes)).toBe(true);
+        const scene = await prepare({ length, announced });
+        const reader = await scene.read();
+        scene.source.finish();
+        await scene.expectWhole(reader);
       }
     },
   );
-});
 
-it.each([0, heldWhole])(
-  "an archive of 8 MiB comes to no reader at all before its digest matched, announced as %i bytes",
-  async (announced) => {
-    const scene = await prepare({ length: heldWhole, announced });
-    const { source, read, bytes } = scene;
-    const reader = await read();
-    await source.sendTo(heldWhole);
-    expect(reader.size).toBe(0);
-    source.end();
-    expect((await reader.whole).equals(bytes)).toBe(true);
-  },
-);
+  it.each([0, heldWhole])(
+    "of 8 MiB comes to no reader at all before its digest matched, announced as %i bytes",
+    async (announced) => {
+      const scene = await prepare({ length: heldWhole, announced });
+      const reader = await scene.read();
+      await scene.source.sendTo(heldWhole);
+      expect(reader.size).toBe(0);
+      scene.source.end();
+      await scene.expectWhole(reader);
+    },
+  );
 
-describe("the store", () => {
   it.each<[string, number, (source: SteeredBody) => void]>([
     ["ends early", size, (source) => source.end()],
     ["fails", size, (source) => source.end(new Error("cut"))],
     ["is longer than announced", size - 1, (source) => source.finish()],
-  ])("keeps nothing of a body that %s", async (_, announced, end) => {
+  ])("is not kept where its body %s", async (_, announced, end) => {
     const { source, read, layout, failed } = await prepare({ announced });
     const reader = await read();
     await source.sendTo(size - 1);
@@ -142,25 +163,31 @@ describe("the store", () => {
     expect(filesIn(layout.directory)).toEqual([]);
   });
 
-  it("that cannot put the file in place costs no reader a byte", async () => {
-    const { blobs, open, layout, source, bytes, failed } = await prepare();
+  it("costs no reader a byte where the store cannot put the file in place", async () => {
+    const { blobs, open, layout, source, expectWhole, failed } =
+      await prepare();
     blobs.beforeCommit = () => Promise.reject(new Error("ENOTDIR"));
     const archive = await open();
     const reader = new Drain(archive);
     source.finish();
-    expect((await reader.whole).equals(bytes)).toBe(true);
+    await expectWhole(reader);
     await expect(archive.stored).rejects.toThrow("ENOTDIR");
     await failed;
     expect(filesIn(layout.directory)).toEqual([]);
   });
-});
 
-describe("a reader that is slow or leaves", () => {
-  it("changes nothing for the writer and the others, and leaves no file open", async () => {
-    const { source, open, read, archives, layout, blobs, bytes, digest } =
+  it("fails for every reader as its origin does", async () => {
+    const { open } = await prepare();
+    const refusal = new Error("no such origin");
+    const archive = await open(() => Promise.reject(refusal));
+    await expect(archive.started).rejects.toBe(refusal);
+    await expect(new Drain(archive).whole).rejects.toBe(refusal);
+  });
+
+  it("is written on beside readers that are slow or leave, and leaves no file open", async () => {
+    const { source, open, read, archives, layout, blobs, ...scene } =
       await prepare();
-    const first = await open();
-    const slow = await open();
+    const [first, slow] = [await open(), await open()];
     const other = await read();
     await source.sendTo(size / 2);
     const firstBody = first.read()[Symbol.asyncIterator]();
@@ -168,70 +195,27 @@ describe("a reader that is slow or leaves", () => {
     await firstBody.return?.();
     await first.close();
     const slowBody = slow.read()[Symbol.asyncIterator]();
+    const pieces: Buffer[] = [];
     const next = async () => {
       const result = await slowBody.next();
-      return result.done === true ? undefined : Buffer.from(result.value);
+      if (result.done === true) return false;
+      pieces.push(Buffer.from(result.value));
+      return true;
     };
-    const pieces = [await next()];
+    await next();
     source.finish();
-    expect((await other.whole).equals(bytes)).toBe(true);
+    await scene.expectWhole(other);
     await slow.stored;
-    expect(filesIn(layout.blobs)).toEqual([digest]);
-    await blobs.delete(digest);
-    while (pieces.at(-1) !== undefined) pieces.push(await next());
-    const all = pieces.filter((piece) => piece !== undefined);
-    expect(Buffer.concat(all).equals(bytes)).toBe(true);
+    expect(filesIn(layout.blobs)).toEqual([scene.digest]);
+    await blobs.delete(scene.digest);
+    while (await next());
+    expect(Buffer.concat(pieces).equals(scene.bytes)).toBe(true);
     expect(listOpenFiles(layout)).toHaveLength(1);
     await slow.close();
     expect(listOpenFiles(layout)).toEqual([]);
     await archives.close();
   });
-});
 
-/** Files of archives that this process has open. */
-function listOpenFiles({ blobs, staging }: StoreLayout): readonly string[] {
-  return readdirSync("/proc/self/fd").flatMap((fd) => {
-    try {
-      const path = readlinkSync(`/proc/self/fd/${fd}`);
-      return [blobs, staging].some((folder) => path.startsWith(folder))
-        ? [path]
-        : [];
-    } catch {
-      return [];
-    }
-  });
-}
-
-describe("a failure", () => {
-  it("of the digest comes to every reader, at any time and for any range", async () => {
-    const { source, read } = await prepare({ wrong: 10 });
-    const early = await read();
-    await source.sendTo(size / 2);
-    const joined = await read();
-    const start = await read({ start: 0, end: 100 });
-    const tail = await read({ start: size - 5, end: size });
-    await source.sendTo(size);
-    const late = await read();
-    source.end();
-    for (const reader of [early, joined, start, tail, late])
-      await expect(reader.whole).rejects.toThrow(failing("archive-digest"));
-    expect([start.size, tail.size]).toEqual([0, 0]);
-  });
-
-  it("of the origin comes to every reader as it is", async () => {
-    const { archives, digest, start } = await prepare();
-    const refusal = new Error("no such origin");
-    const archive = await archives.open(digest, {
-      ...start,
-      open: () => Promise.reject(refusal),
-    });
-    const reader = new Drain(archive);
-    await expect(archive.started).rejects.toBe(refusal);
-    await expect(reader.whole).rejects.toBe(refusal);
-  });
-});
-
-describe("a range of an archive in flight", () => {
   it.each([
     [0, 1],
     [0, heldBack],
@@ -241,15 +225,14 @@ describe("a range of an archive in flight", () => {
     [size - heldBack - 1, size - heldBack + 1],
     [size - 1, size],
     [400_000, undefined],
-  ])("has the bytes from %i up to %s", async (start, end) => {
+  ])("has the bytes of a range from %i up to %s", async (start, end) => {
     const { source, read, bytes } = await prepare();
     const early = await read({ start, end });
     await source.sendTo(size / 2);
     const joined = await read({ start, end });
     source.finish();
-    const expected = bytes.subarray(start, end);
-    expect((await early.whole).equals(expected)).toBe(true);
-    expect((await joined.whole).equals(expected)).toBe(true);
+    for (const { whole } of [early, joined])
+      expect((await whole).equals(bytes.subarray(start, end))).toBe(true);
   });
 });
 
@@ -257,16 +240,16 @@ describe("one digest", () => {
   const small = (waiters = 200) => prepare({ length: 1_000_000, waiters });
 
   it("is downloaded once however many ask", async () => {
-    const { archives, open, layout, source, bytes, digest } = await small();
-    const opened = await Promise.all(Array.from({ length: 200 }, open));
+    const { archives, open, layout, source, digest, expectWhole } =
+      await small();
+    const opened = await Promise.all(Array.from({ length: 200 }, () => open()));
     expect(opened.map(({ outcome }) => outcome).sort()).toEqual([
       "fetched",
       ...Array<string>(199).fill("joined"),
     ]);
     const readers = opened.map((archive) => new Drain(archive));
     source.finish();
-    for (const reader of readers)
-      expect((await reader.whole).equals(bytes)).toBe(true);
+    await expectWhole(...readers);
     expect(source.opened).toBe(1);
     await archives.close();
     expect(filesIn(layout.blobs)).toEqual([digest]);
@@ -275,42 +258,58 @@ describe("one digest", () => {
   it.each(["beforeCommit", "afterCommit"] as const)(
     "comes whole to who joins %s",
     async (when) => {
-      const { blobs, open, read, source, bytes } = await small();
-      const joined = Promise.withResolvers<Buffer>();
-      blobs[when] = () => joined.resolve(read().then(({ whole }) => whole));
+      const { blobs, open, read, source, expectWhole } = await small();
+      const joined = Promise.withResolvers<Drain>();
+      blobs[when] = () => joined.resolve(read());
       await (await open()).close();
       source.finish();
-      expect((await joined.promise).equals(bytes)).toBe(true);
+      await expectWhole(await joined.promise);
       expect(source.opened).toBe(1);
     },
   );
 
-  it("is found by who looks for it while it is stored", async () => {
-    const { read, source, bytes } = await prepare({ length: 10_000 });
-    source.finish();
-    const wholes = Array.from({ length: 200 }, async (_, index) => {
-      for (let turn = 0; turn < index * 7; turn++) await Promise.resolve();
-      return (await read()).whole;
-    });
-    for (const whole of wholes) expect((await whole).equals(bytes)).toBe(true);
+  it("is found by who looked for it before its download began, and sees it ended", async () => {
+    const { blobs, open, source, expectWhole } = await small();
+    let looks = 0;
+    blobs.afterOpen = async () => {
+      if (++looks < 2) return;
+      source.finish();
+      await (
+        await first
+      ).stored;
+    };
+    const first = open();
+    const second = open();
+    await expectWhole(new Drain(await first), new Drain(await second));
     expect(source.opened).toBe(1);
   });
 
+  it("leaves no file open where the disk fails while it is looked for", async () => {
+    const { archives, blobs, open, layout, source } = await small();
+    const archive = await open();
+    source.finish();
+    await archive.stored;
+    await archive.close();
+    await archives.close();
+    blobs.beforeVerify = () => Promise.reject(new Error("EIO"));
+    await expect(open()).rejects.toThrow("EIO");
+    expect(listOpenFiles(layout)).toEqual([]);
+  });
+
   it("has a bounded number of readers, and takes one again when one has left", async () => {
-    const { open, source, bytes } = await small(2);
+    const { open, source, expectWhole } = await small(2);
     const [first, second] = [await open(), await open()];
     await expect(open()).rejects.toThrow(failing("too-busy"));
     await first.close();
     const readers = [await open(), second].map((one) => new Drain(one));
     source.finish();
-    for (const { whole } of readers)
-      expect((await whole).equals(bytes)).toBe(true);
+    await expectWhole(...readers);
   });
 
   it("is one of a bounded number, whether or not it is read", async () => {
-    const { archives, open, start, source } = await small(1);
+    const { archives, open, source } = await small(1);
     await (await open()).close();
-    const other = archives.open(randomArchive(10).digest, start);
+    const other = open(source.open, randomArchive(10).digest);
     await expect(other).rejects.toThrow(failing("too-busy"));
     // A file left open would be closed, with a warning, in the middle of another test.
     source.end();
@@ -318,16 +317,13 @@ describe("one digest", () => {
   });
 
   it("ends, with its file, when the archives close", async () => {
-    const { archives, digest, start, layout } = await small();
-    const asked = Promise.withResolvers<undefined>();
-    const archive = await archives.open(digest, {
-      ...start,
-      open: (signal) =>
-        new Promise((_, reject) => {
-          const end = () => reject(new Error("ended"));
-          signal.addEventListener("abort", end);
-          asked.resolve(undefined);
-        }),
+    const { archives, open, layout } = await small();
+    const asked = Promise.withResolvers<void>();
+    const archive = await open((signal) => {
+      asked.resolve();
+      return new Promise((_, reject) => {
+        signal.addEventListener("abort", () => reject(new Error("ended")));
+      });
     });
     await asked.promise;
     const reader = new Drain(archive);
