@@ -1,313 +1,231 @@
-import { blobOf } from "../../running-mirror.ts";
-import { readMetric, runCommand } from "../../scenes/provider-requests.ts";
-import { layOutStore } from "../../../src/store/layout.ts";
-import { askDatabase, countRecords } from "../../store/stores.ts";
 import {
   existsSync,
   mkdirSync,
   readFileSync,
-  utimesSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
-import { barrier } from "../../fakes/barrier.ts";
-import { openOnce } from "../../fakes/fetching.ts";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { Sha256 } from "../../../src/address/hash.ts";
+import { receiveWhole } from "../../../src/mirror/archives/room.ts";
+import { Retention } from "../../../src/mirror/upkeep/retention.ts";
+import { layOutStore } from "../../../src/store/layout.ts";
 import type { Release } from "../../fakes/release.ts";
-import { originsOf } from "../../origins.ts";
-import {
-  scratch,
-  startMirror,
-  type Answer,
-  type RunningMirror,
-} from "../../running-mirror.ts";
+import { blobOf, scratch, startMirror } from "../../running-mirror.ts";
 import { digest, sha256Of } from "../../scenes/failing-origin.ts";
+import { failing } from "../../scenes/failing.ts";
 import { namespaceOf, plantRecords } from "../../scenes/planted-records.ts";
+import {
+  outcomeOf,
+  readMetric,
+  requestsFor,
+  runCommand,
+} from "../../scenes/provider-requests.ts";
 import { startOrigin } from "../../scenes/world.ts";
+import {
+  askDatabase,
+  countRecords,
+  makeLayout,
+  openBlobs,
+} from "../../store/stores.ts";
+import { randomArchive } from "../archives/archives.ts";
+
+afterEach(() => void vi.useRealTimers());
+
+/** A store of at most 1,000 bytes, and what becomes of archives in it; each step is a second. */
+async function prepare({ maxSize = 1_000, minFree = 0 } = {}) {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const blobs = openBlobs(await makeLayout());
+  const irreplaceable = new Set<Sha256>();
+  const records = { bytes: 0 };
+  const retention = new Retention({
+    ...{ blobs, limits: { maxSize, minFree }, offline: false },
+    listIrreplaceable: () => Promise.resolve(irreplaceable),
+    onEvicted: () => undefined,
+    measureRecords: () => Promise.resolve(records.bytes),
+  });
+  const reserve: Retention["reserve"] = (...asked) =>
+    retention.reserve(...asked);
+  const begin = (sha256: Sha256) => {
+    vi.advanceTimersByTime(1_000);
+    return blobs.usage.begin(sha256);
+  };
+  /** Receives an archive, with a pause after some bytes of it. */
+  const receive = async (
+    { bytes, digest: sha256 } = randomArchive(400),
+    after = 0,
+    pause: () => unknown = () => undefined,
+  ) => {
+    vi.advanceTimersByTime(1_000);
+    const named = { subject: "it", size: bytes.length };
+    await receiveWhole({ blobs, reserve }, named, async (spool, append) => {
+      await append(bytes.subarray(0, after));
+      await pause();
+      await append(bytes.subarray(after));
+      await blobs.commit(spool, sha256);
+    });
+    return sha256;
+  };
+  const stored = async (...all: readonly Sha256[]) => {
+    const sizes = await Promise.all(all.map((one) => blobs.size(one)));
+    return sizes.map((size) => size !== undefined);
+  };
+  return { blobs, retention, irreplaceable, records, begin, receive, stored };
+}
+
+const full = failing("store-full");
+
+describe("a store with a limit", () => {
+  it.each([0, 1, 200])(
+    "evicts what was used least recently for the bytes that came, and nothing for those that are announced: after %i",
+    async (after) => {
+      const { begin, receive, stored } = await prepare();
+      const [a, b] = [await receive(), await receive()];
+      begin(a)();
+      const pause = async () =>
+        expect(await stored(a, b)).toEqual([true, true]);
+      const c = await receive(undefined, after, pause);
+      expect(await stored(a, b, c)).toEqual([true, false, true]);
+      const large = receive(randomArchive(1_001));
+      await expect(large).rejects.toThrow(full);
+      expect(await stored(a, c)).toEqual([true, true]);
+    },
+  );
+
+  it("never evicts what is read, nor what no origin could give again", async () => {
+    const { irreplaceable, begin, receive, stored } = await prepare();
+    const [a, b] = [await receive(), await receive()];
+    irreplaceable.add(a);
+    const end = begin(b);
+    await expect(receive()).rejects.toThrow(full);
+    expect(await stored(a, b)).toEqual([true, true]);
+    end();
+    const c = await receive();
+    expect(await stored(a, b, c)).toEqual([true, false, true]);
+  });
+
+  it("keeps to it beside archives that come at once: what is on its way makes no room for another", async () => {
+    const { blobs, receive, stored } = await prepare();
+    const many = Array.from({ length: 8 }, () => receive());
+    const ends = await Promise.allSettled(many);
+    const failed = ends.filter((end) => end.status === "rejected");
+    for (const { reason } of failed) expect(reason).toEqual(full);
+    expect((await blobs.count()).bytes).toBeLessThanOrEqual(1_000);
+    expect(await stored(await receive())).toEqual([true]);
+    expect((await blobs.count()).bytes).toBeLessThanOrEqual(1_000);
+  });
+
+  it("counts records for it, and evicts archives for them", async () => {
+    const { retention, records, receive, stored } = await prepare();
+    const [a, b] = [await receive(), await receive()];
+    expect(await retention.readFigures()).toMatchObject({ bytes: 800 });
+    records.bytes = 400;
+    await retention.tend();
+    expect(await stored(a, b)).toEqual([false, true]);
+    expect(await retention.readFigures()).toMatchObject({
+      ...{ archives: 1, bytes: 400, recordBytes: 400 },
+    });
+  });
+
+  it("stores nothing where the disk would have less left than it shall", async () => {
+    const { receive } = await prepare({ maxSize: Infinity, minFree: 1e18 });
+    await expect(receive()).rejects.toThrow(full);
+  });
+});
 
 const KiB = 1024;
-const size = 400 * KiB;
+const { registry, config } = await startOrigin();
 
-let names = 0;
-
-const { authority, registry } = await startOrigin();
-afterEach(() => registry.heal());
-
-/** A mirror that has room for a little more than two archives. */
-async function start(
-  directory = scratch("retention"),
-  maxSize = "1000KiB",
-  minFree: number | string = 0,
-): Promise<RunningMirror> {
-  return startMirror({
-    directory,
-    config: {
-      ...originsOf(authority, registry),
-      storage: { directory, maxSize, minFree },
-      freshness: { versions: "0" },
-    },
-  });
-}
-
-async function publish(version = "1.0.0", bytes = size): Promise<Release> {
-  return registry.publish({
-    type: `kept${(names += 1)}`,
-    version,
-    size: bytes,
-  });
-}
-
-function pathOf(release: Release): string {
-  const { filename } = release.archive("linux_amd64");
-  return `/providers/registry.terraform.io/acme/${release.type}/${filename}`;
-}
-
-async function take(mirror: RunningMirror, release: Release): Promise<Answer> {
-  const answer = await mirror.get(pathOf(release));
-  expect([answer.status, answer.complete]).toEqual([200, true]);
-  expect(digest(answer.body)).toBe(sha256Of(release));
-  return answer;
-}
-
-function isStored(mirror: RunningMirror, release: Release): boolean {
-  return existsSync(blobOf(mirror, sha256Of(release)));
-}
-
-/** A client has its last byte before the disk has. */
-async function keep(mirror: RunningMirror, release: Release): Promise<void> {
-  await take(mirror, release);
-  const stored = () => isStored(mirror, release);
-  await expect.poll(stored, { timeout: 20_000 }).toBe(true);
-}
-
-async function expectRefused(
-  mirror: RunningMirror,
-  release: Release,
-): Promise<void> {
-  const answer = await mirror.get(pathOf(release));
-  expect([answer.status, answer.complete]).toEqual([503, true]);
-  expect(answer.headers["retry-after"]).toMatch(/^[1-5]$/);
-  expect(answer.json()).toMatchObject({ code: "store-full" });
-}
-
-function storedOf(mirror: RunningMirror, releases: readonly Release[]) {
-  return releases.map((release) => isStored(mirror, release));
-}
-
-describe("storage.maxSize", () => {
-  it("makes room by what was used least recently, and says how much is used", async () => {
-    const mirror = await start();
-    const [a, b, c] = [await publish(), await publish(), await publish()];
-    await keep(mirror, a);
-    await keep(mirror, b);
-    await take(mirror, a);
-    await keep(mirror, c);
-    expect(storedOf(mirror, [a, b, c])).toEqual([true, false, true]);
-    await keep(mirror, b);
-    expect(storedOf(mirror, [a, b, c])).toEqual([false, true, true]);
-    // A file is there a moment before it is counted.
-    await expect
-      .poll(() => readMetric(mirror, "provender_store_archives"))
-      .toBe(2);
-    const bytes = await readMetric(mirror, "provender_store_bytes");
-    expect(bytes).toBe(
-      b.archive("linux_amd64").bytes.length +
-        c.archive("linux_amd64").bytes.length,
-    );
-    expect(
-      await readMetric(mirror, 'provender_archives_total{outcome="evicted"}'),
-    ).toBe(2);
-    await mirror.stop();
-  });
-
-  it.each(["stop", "kill"] as const)(
-    "remembers what was used over a %s",
-    async (end) => {
-      const first = await start();
-      const [a, b, c] = [await publish(), await publish(), await publish()];
-      await keep(first, a);
-      await keep(first, b);
-      const before = Date.now();
-      await take(first, a);
-      // It is written every few seconds.
-      const lastUse = () => {
-        const text = "SELECT at FROM uses WHERE sha256 = ?";
-        const layout = layOutStore(first.directory);
-        return Number(askDatabase(layout, text, sha256Of(a))[0]?.at ?? 0);
-      };
-      await expect
-        .poll(lastUse, { timeout: 20_000 })
-        .toBeGreaterThanOrEqual(before);
-      await first[end]();
-      const second = await start(first.directory);
-      await keep(second, c);
-      expect(storedOf(second, [a, b, c])).toEqual([true, false, true]);
-      await second.stop();
-    },
-  );
-
-  it("refuses what is larger than all of it, and evicts nothing for that", async () => {
-    const mirror = await start();
-    const [a, b] = [await publish(), await publish()];
-    await keep(mirror, a);
-    await keep(mirror, b);
-    const large = await publish("1.0.0", 1500 * KiB);
-    await expectRefused(mirror, large);
-    expect(storedOf(mirror, [a, b, large])).toEqual([true, true, false]);
-    await mirror.stop();
-  });
-
-  it("never takes what a client is reading, nor the last copy of what its origin no longer lists", async () => {
-    const mirror = await start(undefined, "32MiB");
-    const large = () => publish("1.0.0", 12 * 1024 * KiB);
-    const [a, b, c] = [await large(), await large(), await large()];
-    await keep(mirror, a);
-    registry.withdraw(a);
-    await mirror.get(
-      `/providers/registry.terraform.io/acme/${a.type}/index.json`,
-    );
-    await keep(mirror, b);
-    const reader = await openOnce(new URL(pathOf(b), mirror.url).href, {
-      ca: readFileSync(mirror.caFile, "utf8"),
+it("a daemon keeps to storage.maxSize and minFree over a kill, evicts for its records, and prune says when they alone are too many", async () => {
+  const directory = scratch("retention");
+  const start = (maxSize: string, minFree: number | string = 0) => {
+    const storage = { directory, maxSize, minFree };
+    const freshness = { versions: "0" };
+    return startMirror({
+      directory,
+      config: { ...config, storage, freshness },
     });
-    await expectRefused(mirror, c);
-    expect(storedOf(mirror, [a, b, c])).toEqual([true, true, false]);
-    reader.destroy();
-    await expect
-      .poll(async () => (await mirror.get(pathOf(c))).status, {
-        timeout: 20_000,
-      })
-      .toBe(200);
-    await keep(mirror, c);
-    expect(storedOf(mirror, [a, b, c])).toEqual([true, false, true]);
-    await mirror.stop();
-  });
-});
-
-describe("an archive that is only announced", () => {
-  async function startFull() {
-    const mirror = await start();
-    const kept = [await publish(), await publish()];
-    for (const release of kept) await keep(mirror, release);
-    return { mirror, kept };
-  }
-
-  // Records of an empty database take 168 KiB, so that 31 KiB are left.
-  it.each([0, 1, 16 * KiB])(
-    "deletes no other archive after %i bytes of it, and is stored when complete",
-    async (bytes) => {
-      const { mirror, kept } = await startFull();
-      const large = await publish("1.0.0", 800 * KiB);
-      const held = barrier();
-      registry.script("archive", held.afterBytes(bytes));
-      const answer = mirror.get(pathOf(large));
-      await held.reached;
-      await mirror.get("/metrics");
-      expect(storedOf(mirror, kept)).toEqual([true, true]);
-      registry.heal();
-      held.release();
-      expect((await answer).complete).toBe(true);
-      await keep(mirror, large);
-      expect(storedOf(mirror, kept)).toEqual([false, false]);
-      await mirror.stop();
-    },
+  };
+  let mirror = await start("1000KiB");
+  const publish = (type: string, size = 400 * KiB) =>
+    registry.publish({ type, version: "1.0.0", size });
+  const ask = ({ type }: Release) => requestsFor(mirror, type);
+  const take = async (release: Release) => {
+    const { complete, body } = await ask(release).archive("1.0.0");
+    expect([complete, digest(body)]).toEqual([true, sha256Of(release)]);
+  };
+  const isStored = (release: Release) =>
+    existsSync(blobOf(mirror, sha256Of(release)));
+  /** A client has its last byte before the disk has. */
+  const keep = async (release: Release) => {
+    await take(release);
+    await expect.poll(() => isStored(release)).toBe(true);
+  };
+  const [a, b, c] = await Promise.all(
+    ["a", "b", "c"].map((one) => publish(one)),
   );
-
-  it("keeps to storage.maxSize beside others that come at once", async () => {
-    const { mirror } = await startFull();
-    const many = await Promise.all(Array.from({ length: 8 }, () => publish()));
-    // What is on its way cannot leave for another, which is refused then.
-    const answers = many.map((release) => mirror.get(pathOf(release)));
-    for (const { status, complete } of await Promise.all(answers))
-      expect([
-        [200, true],
-        [503, true],
-      ]).toContainEqual([status, complete]);
-    const last = await publish();
-    await keep(mirror, last);
-    const bytes = await readMetric(mirror, "provender_store_bytes");
-    expect(bytes).toBeLessThanOrEqual(1000 * KiB);
-    expect(isStored(mirror, last)).toBe(true);
-    await mirror.stop();
-  });
-});
-
-describe("storage.minFree", () => {
-  it("is answered with the reason where the disk has less left, and what is stored is served", async () => {
-    const [a, b] = [await publish(), await publish()];
-    const before = await start(undefined, "unlimited");
-    await keep(before, a);
-    await before.stop();
-    const mirror = await start(before.directory, "unlimited", "1000TiB");
-    await take(mirror, a);
-    await expectRefused(mirror, b);
-    expect(storedOf(mirror, [a, b])).toEqual([true, false]);
-    expect(
-      await readMetric(mirror, 'provender_failures_total{code="store-full"}'),
-    ).toBe(1);
-    await mirror.stop();
-  });
-});
-
-describe("records of what was seen", () => {
-  /** Three archives, and namespaces that were seen, which take more than 2 MiB. */
-  async function fill() {
-    const mirror = await start(undefined, "unlimited");
-    const { directory, configFile } = mirror;
-    const releases = [];
-    for (let count = 0; count < 3; count++) {
-      const release = await publish("1.0.0", 1024 * KiB);
-      await keep(mirror, release);
-      releases.push(release);
-    }
-    await mirror.stop();
-    const seen = Array.from({ length: 12_000 }, (_, n) => `seen${n}`);
-    plantRecords(directory, seen.map(namespaceOf));
-    const namespaces = countRecords(directory, "namespaces");
-    return { directory, configFile, releases, namespaces };
-  }
-
-  it("count for storage.maxSize: archives are evicted for them, and they for nothing", async () => {
-    const { directory, releases, namespaces } = await fill();
-    const [oldest, ...others] = releases.map((release) =>
-      blobOf({ directory }, sha256Of(release)),
-    );
-    // Longer ago than an import takes to name what it brought.
-    const longAgo = new Date(Date.now() - 90 * 3_600_000);
-    utimesSync(oldest ?? "", longAgo, longAgo);
-    askDatabase(layOutStore(directory), "DELETE FROM uses");
-    const mirror = await start(directory, "5MiB");
-    await expect
-      .poll(() => existsSync(oldest ?? ""), { timeout: 20_000 })
-      .toBe(false);
-    expect(others.filter((path) => !existsSync(path))).toEqual([]);
-    const used = await readMetric(mirror, "provender_store_bytes");
-    const records = await readMetric(mirror, "provender_store_record_bytes");
-    expect(used + records).toBeLessThanOrEqual(5 * 1024 * KiB);
-    expect(countRecords(directory, "namespaces")).toBe(namespaces);
-    await mirror.stop();
-  });
-
-  it("count for prune, which says so when they alone are more than may be", async () => {
-    const { directory, configFile, releases, namespaces } = await fill();
-    const config = readFileSync(configFile, "utf8");
-    writeFileSync(configFile, config.replace("unlimited", "2MiB"));
-    const run = await runCommand({ configFile }, "prune");
-    expect(run.status).toBe(1);
-    expect(run.stdout).toMatch(/they are what was seen and decided/);
-    expect(countRecords(directory, "namespaces")).toBe(namespaces);
-    for (const release of releases)
-      expect(existsSync(blobOf({ directory }, sha256Of(release)))).toBe(false);
-  });
-});
-
-it("what killed processes left in staging goes at the next start", async () => {
-  const first = await start();
-  await first.stop();
-  const left = join(first.directory, "staging", "folder-left");
+  if (!a || !b || !c) throw new Error("three were published");
+  const stored = () => [a, b, c].map(isStored);
+  await keep(a);
+  await keep(b);
+  const before = Date.now();
+  await take(a);
+  // It is written every few seconds.
+  const lastUse = () => {
+    const text = "SELECT at FROM uses WHERE sha256 = ?";
+    const [use] = askDatabase(layOutStore(directory), text, sha256Of(a));
+    return Number(use?.at ?? 0);
+  };
+  await expect
+    .poll(lastUse, { timeout: 20_000 })
+    .toBeGreaterThanOrEqual(before);
+  await mirror.kill();
+  const left = join(directory, "staging", "folder-left");
   mkdirSync(left);
-  writeFileSync(join(left, "repository"), "x");
-  const mirror = await start(first.directory);
+
+  mirror = await start("1000KiB");
   expect(existsSync(left)).toBe(false);
+  await keep(c);
+  expect(stored()).toEqual([true, false, true]);
+  // A file is there a moment before it is counted.
+  await expect
+    .poll(() => readMetric(mirror, "provender_store_archives"))
+    .toBe(2);
+  const evicted = 'provender_archives_total{outcome="evicted"}';
+  expect(await readMetric(mirror, evicted)).toBe(1);
+  registry.withdraw(a);
+  await ask(a).index();
+  await keep(b);
+  expect(stored()).toEqual([true, true, false]);
+  const refused = await ask(await publish("large", 1500 * KiB)).archive(
+    "1.0.0",
+  );
+  expect(outcomeOf(refused)).toBe("503 store-full");
+  expect(refused.headers["retry-after"]).toMatch(/^[1-5]$/);
   await mirror.stop();
+
+  mirror = await start("unlimited", "1000TiB");
+  await take(b);
+  expect(await ask(c).delivery("1.0.0")).toBe("503 store-full");
+  const failures = 'provender_failures_total{code="store-full"}';
+  expect(await readMetric(mirror, failures)).toBe(1);
+  await mirror.stop();
+
+  const seen = Array.from({ length: 12_000 }, (_, n) => `seen${n}`);
+  plantRecords(directory, seen.map(namespaceOf));
+  const namespaces = countRecords(directory, "namespaces");
+  const { size } = statSync(layOutStore(directory).database);
+  const maxSize = `${Math.round(size / KiB) + 600}KiB`;
+  mirror = await start(maxSize);
+  await expect.poll(() => isStored(b), { timeout: 20_000 }).toBe(false);
+  const { configFile } = mirror;
+  await mirror.stop();
+  expect(stored()).toEqual([true, false, false]);
+  const text = readFileSync(configFile, "utf8");
+  writeFileSync(configFile, text.replace(maxSize, "1MiB"));
+  const prune = await runCommand({ configFile }, "prune");
+  expect(prune.status).toBe(1);
+  expect(prune.stdout).toMatch(/they are what was seen and decided/);
+  expect(countRecords(directory, "namespaces")).toBe(namespaces);
 });
