@@ -27,7 +27,6 @@ import { ProviderMirror } from "../mirror/providers/provider-mirror.ts";
 import type { SignatureJudge } from "../mirror/releases/evidence.ts";
 import { PackageHashes } from "../mirror/releases/package-hashes.ts";
 import { ReleaseRecords } from "../mirror/releases/records.ts";
-import { FirstContacts } from "../mirror/standings/first-contacts.ts";
 import { ProviderCatalog } from "../mirror/standings/provider-catalog.ts";
 import { RefusedVersions } from "../mirror/standings/refusals.ts";
 import { Standings } from "../mirror/standings/standings.ts";
@@ -252,12 +251,9 @@ export function wireCore(
   listen((changed) => {
     if (isAbout(changed, "refused_versions")) refused.forget();
   });
-  const contacts = new FirstContacts({
-    ...{ catalog, events, refused, clock, offline },
-    patience: limits.answer,
-  });
   const standings = new Standings({
-    ...{ catalog, contacts, settlements, refused },
+    ...{ catalog, settlements, events, refused, clock, offline },
+    patience: limits.answer,
   });
 
   // The two mirrors.

@@ -17,7 +17,6 @@ import type { ReleaseOrigin } from "../../src/mirror/releases/evidence.ts";
 import type { PackageHashes } from "../../src/mirror/releases/package-hashes.ts";
 import { ReleaseRecords } from "../../src/mirror/releases/records.ts";
 import type { ReleaseAddress } from "../../src/mirror/releases/release.ts";
-import { FirstContacts } from "../../src/mirror/standings/first-contacts.ts";
 import { ProviderCatalog } from "../../src/mirror/standings/provider-catalog.ts";
 import { RefusedVersions } from "../../src/mirror/standings/refusals.ts";
 import { Standings } from "../../src/mirror/standings/standings.ts";
@@ -106,10 +105,9 @@ export function composeProviders(parts: MirrorParts) {
     changes.noteRecords(changed);
     refused.forget();
   });
-  const met = { catalog, events, refused, clock, offline, patience: 5_000 };
-  const contacts = new FirstContacts(met);
   const standings = new Standings({
-    ...{ catalog, contacts, settlements, refused },
+    ...{ catalog, settlements, events, refused, clock, offline },
+    patience: 5_000,
   });
   // No hashes of packages are known.
   const noHashes = { revision: 0, find: () => Promise.resolve(undefined) };
@@ -121,7 +119,7 @@ export function composeProviders(parts: MirrorParts) {
   });
   return {
     ...{ releases, events, catalog, admission, settlements },
-    ...{ refused, contacts, standings, providers },
+    ...{ refused, standings, providers },
   };
 }
 

@@ -23,7 +23,7 @@ import {
 } from "../releases/known-release.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
 import { formatRelease, type ReleasePackage } from "../releases/release.ts";
-import { orderCandidates, writeContact } from "../standings/first-contacts.ts";
+import { orderCandidates, writeContact } from "../standings/standings.ts";
 import type { ProviderCatalog } from "../standings/provider-catalog.ts";
 import type { Admission, ReleaseRequest } from "../trust/admission.ts";
 import type { SettledBy, Settlements } from "../trust/settlements.ts";

@@ -28,7 +28,7 @@ import {
   type ReleaseRequest,
   requestVersions,
 } from "../trust/admission.ts";
-import type { VersionList } from "../versions/version-list.ts";
+import { listedIn, type VersionList } from "../versions/version-list.ts";
 
 /** Versions of a provider that clients may have, newest first, and the others. */
 export interface Listing extends Lasting {
@@ -150,8 +150,7 @@ export class Listings {
     const recorded = await releases.list(request.provider);
     const isListed = (version: Version) =>
       list.versions.get(version)?.listed === true;
-    const listed = [...list.versions.keys()].filter(isListed);
-    const known = newestFirst([...new Set([...listed, ...recorded])]);
+    const known = newestFirst([...new Set([...listedIn(list), ...recorded])]);
     const { allowed, denied: all } = requestVersions(request, known);
     const denied = all.filter(({ version }) => isListed(version));
     const contact =

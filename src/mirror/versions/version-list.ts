@@ -35,6 +35,14 @@ export interface VersionList {
   readonly revision: number;
 }
 
+/** The versions that the origin listed last. */
+export function listedIn({ versions }: VersionList): readonly Version[] {
+  const listed: Version[] = [];
+  for (const [version, entry] of versions)
+    if (entry.listed) listed.push(version);
+  return listed;
+}
+
 /** However many versions a list may have, these may be known of one provider or module. */
 const mostKnown = 20_000;
 
@@ -111,10 +119,10 @@ export async function refreshVersions(
   });
   const list = mergeVersions(subject, known, answer, clock.now());
   if (known === undefined) return list;
-  const before = [...known.versions.values()].filter(({ listed }) => listed);
-  const vanished = before
-    .map(({ version }) => version)
-    .filter((version) => list.versions.get(version)?.listed !== true);
+  const before = listedIn(known);
+  const vanished = before.filter(
+    (version) => list.versions.get(version)?.listed !== true,
+  );
   if (isAlarming(vanished.length, before.length)) onVanished(vanished);
   // A folder's list is read every few seconds, and written only when it changed.
   const isSame = () =>

@@ -1,15 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { parsePattern } from "../../../src/address/policy-pattern.ts";
 import { parseVersionConstraint } from "../../../src/address/version-constraint.ts";
+import { parseVersion } from "../../../src/address/version.ts";
 import { failure } from "../../../src/errors/index.ts";
+import { listVanished } from "../../../src/mirror/standings/refusals.ts";
 import { parsePolicy } from "../../../src/trust/policy.ts";
 import type { Signer } from "../../fakes/signing.ts";
-import type { Fate } from "../../scenes/failing-writes.ts";
 import {
   acme,
   freshness,
   makeSigners,
   MirrorScene,
+  prepareMet,
   type MirrorInProcess,
   type SceneSettings,
 } from "../../scenes/mirror-in-process.ts";
@@ -28,10 +30,8 @@ async function offering(
   return scene;
 }
 
-const contactOf = async (mirror: MirrorInProcess, type = "thing") => {
-  const { entry } = await mirror.request("1.0.0", type);
-  return entry.findContact(type);
-};
+const contactOf = async ({ request }: Pick<MirrorInProcess, "request">) =>
+  (await request("1.0.0")).entry.findContact("thing");
 
 describe("first contact by a list", () => {
   it("has the versions that exist, the keys that are published and the signer of the newest", async () => {
@@ -40,8 +40,7 @@ describe("first contact by a list", () => {
     scene.registry.offer("2.0.0", { content: "linux=b", by: K, keys: block });
     const mirror = scene.start();
     expect(await mirror.version("1.0.0")).toBe("linux=a");
-    const contact = await contactOf(mirror);
-    expect(contact).toMatchObject({
+    expect(await contactOf(mirror)).toMatchObject({
       ...{ by: "list", key: K.fingerprint, newest: "2.0.0" },
       at: scene.clock.now(),
       versions: new Set(["1.0.0", "2.0.0", "3.0.0-rc1"]),
@@ -51,33 +50,27 @@ describe("first contact by a list", () => {
   });
 
   it.each([
-    ["is gone from the registry", failure("not-found", "it")],
-    ["has no documents (404)", failure("origin-status", "https://x/", 404)],
-    ["has no documents (410)", failure("origin-status", "https://x/", 410)],
-    ["fails alone", unreachable],
-    ["fails alone (500)", failure("origin-status", "https://x/", 500)],
-    ["does not verify", undefined],
-  ])("is by the next release where the newest %s", async (_, error) => {
-    const scene = await offering({ "1.0.0": K, "2.0.0": E });
-    const keys = [K.armoredPublicKey];
-    if (error) scene.registry.fail("release thing 2.0.0", error);
-    else scene.registry.offer("2.0.0", { content: "linux=e", by: E, keys });
-    const mirror = scene.start();
-    expect(await mirror.version("1.0.0")).toBe("linux=a");
-    expect(await contactOf(mirror)).toMatchObject({
-      ...{ newest: "1.0.0", key: K.fingerprint },
-      versions: new Set(["1.0.0", "2.0.0"]),
-    });
-  });
-
-  it("asks a release that fails once more before it goes on", async () => {
-    const scene = await offering({ "1.0.0": K, "2.0.0": K });
-    const { registry } = scene;
-    registry.fail("sums thing 2.0.0");
-    await scene.start().version("1.0.0");
-    expect(registry.count("sums thing 2.0.0")).toBe(2);
-    expect(registry.count("sums thing 1.0.0")).toBe(1);
-  });
+    ["has no documents", failure("not-found", "it"), 1],
+    ["fails alone, which is asked once more", unreachable, 2],
+    ["does not verify", undefined, 1],
+  ])(
+    "is by the next release where the newest %s",
+    async (_, error, questions) => {
+      const scene = await offering({ "1.0.0": K, "2.0.0": E });
+      const { registry } = scene;
+      const keys = [K.armoredPublicKey];
+      if (error) registry.fail("sums thing 2.0.0", error);
+      else registry.offer("2.0.0", { content: "linux=e", by: E, keys });
+      const mirror = scene.start();
+      expect(await mirror.version("1.0.0")).toBe("linux=a");
+      expect(await contactOf(mirror)).toMatchObject({
+        ...{ newest: "1.0.0", key: K.fingerprint },
+        versions: new Set(["1.0.0", "2.0.0"]),
+      });
+      expect(registry.count("sums thing 2.0.0")).toBe(questions);
+      expect(registry.count("sums thing 1.0.0")).toBe(1);
+    },
+  );
 
   it.each(["list thing", "release thing", "sums thing"])(
     "waits while the registry fails altogether (%s), and is made once it answers",
@@ -92,11 +85,9 @@ describe("first contact by a list", () => {
       expect(scene.registry.count("release thing")).toBe(asked);
       expect(await mirror.version("1.0.0")).toBe("origin-unreachable");
       expect(await contactOf(mirror)).toBeUndefined();
-      expect(
-        mirror.writes.names.filter((name) =>
-          /^(?:namespaces|first_contacts|candidates)\//.test(name),
-        ),
-      ).toEqual([]);
+      const trust = /^(?:namespaces|first_contacts|candidates)\//;
+      const written = mirror.writes.names.filter((name) => trust.test(name));
+      expect(written).toEqual([]);
       scene.registry.heal();
       expect(await mirror.version("3.0.0")).toBe("linux=a");
       expect((await contactOf(mirror))?.newest).toBe("3.0.0");
@@ -132,18 +123,15 @@ describe("first contact by a list", () => {
   it("is by the newest release that the rules allow", async () => {
     const scene = await offering({ "1.0.0": K, "2.0.0": E });
     const { admission, ...mirror } = scene.start();
+    const match = parsePattern("*/*/*");
     const versions = parseVersionConstraint(">= 2.0");
-    const rule = {
-      match: parsePattern("*/*/*"),
-      action: "deny",
-      versions,
-    } as const;
-    const all = { default: "allow", minimumAge: 0 } as const;
-    const policy = parsePolicy({ ...all, rules: [rule] });
+    const policy = parsePolicy({
+      ...{ default: "allow", minimumAge: 0 },
+      rules: [{ match, action: "deny", versions }],
+    });
     admission.replaceRules({ ...admission.rules, policy });
     expect(await mirror.version("1.0.0")).toBe("linux=a");
-    const { entry } = await mirror.request("1.0.0");
-    expect(await entry.findContact("thing")).toMatchObject({
+    expect(await contactOf(mirror)).toMatchObject({
       ...{ newest: "1.0.0", key: K.fingerprint },
     });
   });
@@ -159,12 +147,10 @@ describe("first contact by a list", () => {
 
   it("is made once, however many ask at once", async () => {
     const scene = await offering({ "1.0.0": K, "2.0.0": K });
-    const mirror = scene.start();
-    await Promise.all([
-      ...Array.from({ length: 10 }, () => mirror.version("1.0.0")),
-      ...Array.from({ length: 10 }, () => mirror.index()),
-    ]);
-    const contacts = mirror.writes.names.filter((name) =>
+    const { version, index, writes } = scene.start();
+    const asked = Array.from({ length: 10 }, () => [version("1.0.0"), index()]);
+    await Promise.all(asked.flat());
+    const contacts = writes.names.filter((name) =>
       name.startsWith("first_contacts/"),
     );
     expect(contacts).toHaveLength(1);
@@ -185,13 +171,12 @@ describe("once a provider was met, a back-dated release of another key is refuse
   };
   const { hostname, namespace, type } = acme;
   const versions = ["version_lists", hostname, namespace, type] as const;
+  const release = ["releases", hostname, namespace, type, "1.0.0"] as const;
   const month = 30 * 86_400_000;
 
   it.each<[string, (scene: MirrorScene, mirror: MirrorInProcess) => unknown]>([
-    ["as ever", () => undefined],
     ["under a clock that was set back", ({ clock }) => clock.step(-month)],
     ["under one that was set ahead", ({ clock }) => clock.step(12 * month)],
-    ["after the list was lost", (_, { records }) => records.remove(versions)],
     [
       "after the clock was set back and the list was lost",
       ({ clock }, { records }) => {
@@ -203,8 +188,7 @@ describe("once a provider was met, a back-dated release of another key is refuse
       "after the list and every release were lost",
       async (_, { records }) => {
         await records.remove(versions);
-        const of = [hostname, namespace, type, "1.0.0"] as const;
-        await records.remove(["releases", ...of]);
+        await records.remove(release);
       },
     ],
     [
@@ -222,54 +206,86 @@ describe("once a provider was met, a back-dated release of another key is refuse
     expect(await first.version("1.0.0")).toBe("linux=a");
     await change(scene, first);
     // A new process asks first: it has no list in memory to join.
-    await attack(scene, scene.start());
-    await attack(scene, first);
-    await attack(scene, scene.start());
+    for (const one of [scene.start(), first, scene.start()])
+      await attack(scene, one);
   });
 });
 
-describe("what first contact teaches", () => {
-  it("that another provider of a known namespace is under another key is reported, and counts for it alone", async () => {
-    const scene = await offering({ "1.0.0": K });
-    const { registry, clock } = scene;
-    registry.offer("1.0.0", { content: "linux=b", by: L }, "other");
-    const mirror = scene.start();
-    await mirror.version("1.0.0");
-    expect(mirror.alarmed()).toEqual([]);
-    expect(await mirror.version("1.0.0", "other")).toBe("linux=b");
-    expect(mirror.alarmed()).toEqual(["key-new 1.0.0"]);
-    registry.offer("2.0.0", { content: "linux=c", by: L });
-    registry.offer("2.0.0", { content: "linux=c", by: K }, "other");
-    clock.pass(freshness);
-    expect(await mirror.version("2.0.0")).toBe("key-refused: unknown");
-    expect(await mirror.version("2.0.0", "other")).toBe("linux=c");
-  });
+it("first contact teaches of another provider of a known namespace, under another key, that this counts for it alone, with an alarm", async () => {
+  const scene = await offering({ "1.0.0": K });
+  const { registry, clock } = scene;
+  registry.offer("1.0.0", { content: "linux=b", by: L }, "other");
+  const mirror = scene.start();
+  await mirror.version("1.0.0");
+  expect(mirror.alarmed()).toEqual([]);
+  expect(await mirror.version("1.0.0", "other")).toBe("linux=b");
+  expect(mirror.alarmed()).toEqual(["key-new 1.0.0"]);
+  registry.offer("2.0.0", { content: "linux=c", by: L });
+  registry.offer("2.0.0", { content: "linux=c", by: K }, "other");
+  clock.pass(freshness);
+  expect(await mirror.version("2.0.0")).toBe("key-refused: unknown");
+  expect(await mirror.version("2.0.0", "other")).toBe("linux=c");
+});
 
-  it.each<readonly [number, Fate]>([
-    ...[1, 2, 3, 4].flatMap((step) =>
-      (["fails", "dies before", "dies after"] as const).map(
-        (fate) => [step, fate] as const,
-      ),
+it.each(
+  [1, 2, 3, 4].flatMap((step) =>
+    (["fails", "dies before", "dies after"] as const).map(
+      (fate) => [step, fate] as const,
     ),
-  ])(
-    "is whole or nothing where its write %i %s, and its line is in the audit log in the end",
-    async (step, fate) => {
-      const scene = await offering({ "1.0.0": K });
-      const first = scene.start();
-      let count = 0;
-      first.writes.let((name) => {
-        const isOne = /^(namespaces|first_contacts|audit new-key)/.test(name);
-        return (isOne || (count === 3 && name === "commit")) && ++count === step
-          ? fate
-          : undefined;
-      });
-      const said = await first.version("1.0.0").catch(() => "killed");
-      expect(said).not.toBe("linux=a");
-      const later = scene.start();
-      expect(await later.version("1.0.0")).toBe("linux=a");
-      expect(await contactOf(later)).toMatchObject({ key: K.fingerprint });
-      const lines = scene.audited().filter((line) => line.includes("new-key"));
-      expect(lines).toEqual(["new-key accepted 1.0.0"]);
-    },
-  );
+  ),
+)(
+  "what first contact teaches is whole or nothing where its write %i %s, and its line is in the audit log in the end",
+  async (step, fate) => {
+    const scene = await offering({ "1.0.0": K });
+    const first = scene.start();
+    let count = 0;
+    first.writes.let((name) => {
+      const isOne = /^(namespaces|first_contacts|audit new-key)/.test(name);
+      return (isOne || (count === 3 && name === "commit")) && ++count === step
+        ? fate
+        : undefined;
+    });
+    const said = await first.version("1.0.0").catch(() => "killed");
+    expect(said).not.toBe("linux=a");
+    const later = scene.start();
+    expect(await later.version("1.0.0")).toBe("linux=a");
+    expect(await contactOf(later)).toMatchObject({ key: K.fingerprint });
+    const lines = scene.audited().filter((line) => line.includes("new-key"));
+    expect(lines).toEqual(["new-key accepted 1.0.0"]);
+  },
+);
+
+it("what is noted as refused is what a list has, until it is served: nothing that no list has", async () => {
+  const { mirror, registry, clock } = await prepareMet(K);
+  const refused = async () => [...(await mirror.refused.list(acme)).keys()];
+  for (let n = 0; n < 3; n++)
+    expect(await mirror.version(`9.0.${n}`)).toBe("not-found");
+  for (const version of ["3.0.0", "8.0.0"])
+    registry.offer(version, { content: "linux=e", by: E });
+  registry.hide("8.0.0");
+  clock.pass(freshness);
+  expect(await mirror.version("8.0.0")).toBe("not-found");
+  expect(await mirror.version("3.0.0")).toBe("key-refused: unknown");
+  expect(await refused()).toEqual(["3.0.0"]);
+  registry.offer("3.0.0", { content: "linux=c", by: K });
+  clock.pass(freshness);
+  await mirror.version("3.0.0");
+  expect(await refused()).toEqual([]);
 });
+
+it.each([
+  ["all at once", "3@0 2@1 1@59", "3.0.0 2.0.0 1.0.0"],
+  ["within more than an hour", "3@0 2@1 1@61", ""],
+  ["but for one", "3@0 1@0", ""],
+])(
+  "versions whose documents are gone vanished together: %s",
+  (_, gone, told) => {
+    const newest = ["3.0.0", "2.0.0", "1.0.0", "0.9.0"].map(parseVersion);
+    const refusals = gone.split(" ").map((one) => {
+      const [major, minute] = one.split("@").map(Number);
+      const since = new Date(Date.UTC(2026, 0, 1, 0, minute));
+      return [`${major}.0.0`, { code: "not-found", since }] as const;
+    });
+    expect(listVanished(newest, new Map(refusals)).join(" ")).toBe(told);
+  },
+);
