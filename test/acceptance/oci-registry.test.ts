@@ -72,7 +72,7 @@ async function fillImageRegistry(name: string): Promise<void> {
   const directory = join(scratch("oci"), "layouts.oci");
   const flags = platforms.flatMap((platform) => ["--platform", platform]);
   const specs = Object.keys(versions).map((one) => `${address}@${one}`);
-  const site = siteOf({ config });
+  const site = siteOf(config);
   const ran = await site.run("export", "--to", directory, ...flags, ...specs);
   expect(ran.status, ran.stderr).toBe(0);
   for (const tag of Object.values(versions)) {

@@ -174,7 +174,7 @@ describe("provender prune SPEC", () => {
     const { sha256 } = release.archive("linux_amd64");
     const storage = { directory: scratch("replica"), s3: bucket.settings };
     const config = { storage, listen: { tls: "off" } };
-    const site = connectedSite(authority, registry, { config });
+    const site = connectedSite(authority, registry, config);
     const fetch = () =>
       site.run("prefetch", "--platform", "linux_amd64", "acme/widget");
     const shared = () =>

@@ -17,143 +17,116 @@ import { runHere } from "../../running-here.ts";
 import { scratch, writeConfiguration } from "../../running-mirror.ts";
 import { listRecords } from "../../store/stores.ts";
 
+type Config = Readonly<Record<string, unknown>>;
+
 /** A store, its configuration, and `provender` working on it. */
 export interface Site {
   readonly directory: string;
   readonly configFile: string;
-  readonly config: Readonly<Record<string, unknown>>;
-  run(command: string, ...args: string[]): Promise<CommandRun>;
-  /** Every file of blobs, records and staging by path, with the digest of its content and its times. */
+  readonly config: Config;
+  run(command: string, ...args: readonly string[]): Promise<CommandRun>;
+  /** Every file of blobs and staging by path, with the digest of its content and its time, and every record. */
   snapshot(): ReadonlyMap<string, string>;
+  /** Names of the stored archives. */
+  blobs(): readonly string[];
 }
 
-export interface SiteOptions {
-  readonly config?: Readonly<Record<string, unknown>>;
-  readonly directory?: string;
-  /** Configuration of the one origin. */
-  readonly origin?: Readonly<Record<string, unknown>>;
+export function siteOf(config: Config): Site {
+  const directory = scratch("site");
+  const configFile = join(scratch("config"), "provender.yaml");
+  writeConfiguration(configFile, { storage: { directory }, ...config });
+  const list = (pattern: string) =>
+    globSync(pattern, { cwd: directory })
+      .filter((path) => statSync(join(directory, path)).isFile())
+      .toSorted();
+  const describe = (path: string): [string, string] => {
+    const digest = digestOf(readFileSync(join(directory, path)));
+    return [path, `${digest} ${statSync(join(directory, path)).mtimeMs}`];
+  };
+  return {
+    ...{ directory, configFile, config },
+    run: (command, ...args) =>
+      runHere([command, "--config", configFile, ...args]),
+    snapshot: () =>
+      new Map([
+        ...list("{blobs,staging}/**").map(describe),
+        ...listRecords(directory).map(
+          ([name, body]) => [`records/${name}`, body] as const,
+        ),
+      ]),
+    blobs: () => list("blobs/**").map((path) => path.replace(/^.*\//, "")),
+  };
 }
 
 /** A site that can ask the registry. */
 export function connectedSite(
   authority: Authority,
   registry: Registry,
-  options: SiteOptions = {},
+  config: Config = {},
 ): Site {
-  const origins = originsOf(authority, registry, options.origin);
-  return siteOf({ ...options, config: { ...origins, ...options.config } });
+  return siteOf({ ...originsOf(authority, registry), ...config });
 }
 
 /** A site without a network: its origin is an address where nothing answers. */
-export function offlineSite(options: SiteOptions = {}): Site {
-  const origin = { url: "https://127.0.0.1:1/", ...options.origin };
-  const origins = { "registry.terraform.io": origin };
-  return siteOf({
-    ...options,
-    config: { offline: true, origins, ...options.config },
-  });
+export function offlineSite(config: Config = {}): Site {
+  const origins = { "registry.terraform.io": { url: "https://127.0.0.1:1/" } };
+  return siteOf({ offline: true, origins, ...config });
 }
 
-export function siteOf({ config = {}, ...options }: SiteOptions): Site {
-  const directory = options.directory ?? scratch("site");
-  const configFile = join(scratch("config"), "provender.yaml");
-  writeConfiguration(configFile, { storage: { directory }, ...config });
-  return {
-    directory,
-    configFile,
-    config,
-    run: (command, ...args) =>
-      runHere([command, "--config", configFile, ...args]),
-    snapshot: () => snapshot(directory),
-  };
-}
-
-/** The audit log grows with every refusal and is no part of what is served. */
-function snapshot(directory: string): ReadonlyMap<string, string> {
-  const files = globSync("{blobs,staging}/**", { cwd: directory })
-    .map((path) => ({ path, stat: statSync(join(directory, path)) }))
-    .filter(({ stat }) => stat.isFile());
-  const digests = files.map(({ path, stat }): [string, string] => {
-    const digest = digestOf(readFileSync(join(directory, path)));
-    return [path, `${digest} ${stat.mtimeMs}`];
-  });
-  const records = listRecords(directory).map(
-    ([name, body]): [string, string] => [`records/${name}`, body],
-  );
-  const all = [...digests, ...records];
-  return new Map(all.toSorted(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-/** A bundle taken apart, to be put together otherwise. */
+/** A bundle taken apart, to be put together otherwise; `members` are behind the manifest. */
 export interface BundleParts {
   readonly manifest: ManifestDocument;
-  /** Members behind the manifest. */
-  readonly members: readonly {
-    readonly name: string;
-    readonly bytes: Buffer;
-  }[];
+  readonly members: Member[];
 }
 
+type Member = readonly [name: string, content: Buffer];
+
+type Contents = { sha256: string; size: number }[];
+
 export interface ManifestDocument {
-  format: string;
   releases: {
     provider: string;
-    version: string;
     proof: string;
     platforms: string[];
     archives: Record<string, string>;
   }[];
-  modules: ManifestModule[];
-  proofs: { sha256: string; size: number }[];
-  archives: { sha256: string; size: number }[];
-  moduleArchives: { sha256: string; size: number }[];
-}
-
-export interface ManifestModule {
-  module: string;
-  version: string;
-  sha256: string;
-  format: string;
-  subdirectory: string;
-  commit?: string;
+  modules: { sha256: string }[];
+  proofs: Contents;
+  archives: Contents;
+  moduleArchives: Contents;
 }
 
 export function takeApart(bundle: Buffer): BundleParts {
-  const members: { name: string; bytes: Buffer }[] = [];
+  const all: Member[] = [];
   for (let at = 0; bundle[at] !== 0;) {
     const name = bundle.toString("latin1", at, at + 100).replace(/\0.*$/s, "");
     const size = parseInt(bundle.toString("latin1", at + 124, at + 135), 8);
-    members.push({ name, bytes: bundle.subarray(at + 512, at + 512 + size) });
+    all.push([name, bundle.subarray(at + 512, at + 512 + size)]);
     at += 512 + Math.ceil(size / 512) * 512;
   }
-  const [manifest, ...rest] = members;
-  const document = JSON.parse(
-    manifest?.bytes.toString("utf8") ?? "",
-  ) as ManifestDocument;
-  return { manifest: document, members: rest };
+  const [[, text] = [], ...members] = all;
+  const manifest = JSON.parse(String(text)) as ManifestDocument;
+  return { manifest, members };
 }
 
 /** A well formed bundle of these parts; only what the parts say can be wrong with it. */
 export function putTogether({ manifest, members }: BundleParts): Buffer {
   const text = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
-  const all = [{ name: "manifest.json", bytes: text }, ...members];
+  const all: Member[] = [["manifest.json", text], ...members];
   return Buffer.concat([...all.map(tarEntry), Buffer.alloc(1024)]);
 }
 
-export function tarEntry(member: {
-  readonly name: string;
-  readonly bytes: Buffer;
-}): Buffer {
-  const { name, bytes } = member;
-  const size = bytes.length;
+export function tarEntry([name, bytes]: Member): Buffer {
   const header = Buffer.alloc(512);
   header.write(name);
   header.write("0000644\0", 100);
-  header.write(`${size.toString(8).padStart(11, "0")}\0`, 124);
+  header.write(`${bytes.length.toString(8).padStart(11, "0")}\0`, 124);
   header.write("0", 156);
   header.write("ustar\x0000", 257);
-  const padding = Buffer.alloc(Math.ceil(size / 512) * 512 - size);
-  return Buffer.concat([sealHeader(header), bytes, padding]);
+  const padding = Buffer.alloc(Math.ceil(bytes.length / 512) * 512);
+  return Buffer.concat([
+    ...[sealHeader(header), bytes, padding.subarray(bytes.length)],
+  ]);
 }
 
 /** A header that was changed and has the right checksum again. */
@@ -180,8 +153,8 @@ export async function exportBundle(
 }
 
 /** An offline site, and how it imports as the command does until the tests of the file are over; `changed` is what is there, gone or other then. */
-export async function takingSite(options: SiteOptions) {
-  const site = offlineSite(options);
+export async function takingSite(config: Config) {
+  const site = offlineSite(config);
   const configuration = loadConfiguration({ file: site.configFile });
   const core = await openMirror(configuration);
   afterAll(() => core.close());

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import {
   makeContacts,
   takeBundled,
@@ -43,12 +43,11 @@ async function judge(
 }
 
 async function importInto(
-  mirror: MirrorInProcess,
-  ...bundled: readonly Bundled[]
+  { events, notebook }: MirrorInProcess,
+  judged: readonly Promise<JudgedRelease>[],
 ): Promise<void> {
-  const { events, notebook } = mirror;
-  const judged = await Promise.all(bundled.map((one) => judge(mirror, one)));
-  await makeContacts({ events, clock: notebook.clock }, judged);
+  const { clock } = notebook;
+  await makeContacts({ events, clock }, await Promise.all(judged));
 }
 
 const contactOf = async (mirror: MirrorInProcess, type = "thing") => {
@@ -56,77 +55,55 @@ const contactOf = async (mirror: MirrorInProcess, type = "thing") => {
   return entry.findContact(type);
 };
 
-describe("first contact by a bundle", () => {
-  it("has the versions and keys that the bundle carries, and the signer of the newest", async () => {
-    const mirror = (await MirrorScene.prepare()).start();
-    const keys = [K.armoredPublicKey, L.armoredPublicKey];
-    await importInto(
-      mirror,
-      { version: "2.0.0", by: K, keys },
-      { version: "1.0.0", by: L },
-      { version: "3.0.0-rc1", by: L },
-    );
-    expect(await contactOf(mirror)).toMatchObject({
-      ...{ by: "bundle", key: K.fingerprint, newest: "2.0.0" },
-      versions: new Set(["1.0.0", "2.0.0", "3.0.0-rc1"]),
-      published: new Set([K.fingerprint, L.fingerprint]),
-    });
+it("a bundle is the first contact of each provider in it: its versions, its keys, and the signer of the newest", async () => {
+  const scene = await MirrorScene.prepare();
+  const mirror = scene.start();
+  const keys = [K.armoredPublicKey, L.armoredPublicKey];
+  await importInto(mirror, [
+    judge(mirror, { version: "2.0.0", by: K, keys }),
+    judge(mirror, { version: "1.0.0", by: L }),
+    judge(mirror, { version: "3.0.0-rc1", by: L }),
+    judge(mirror, { version: "1.0.0", by: L, type: "other" }),
+  ]);
+  expect(await contactOf(mirror)).toMatchObject({
+    ...{ by: "bundle", key: K.fingerprint, newest: "2.0.0" },
+    versions: new Set(["1.0.0", "2.0.0", "3.0.0-rc1"]),
+    published: new Set([K.fingerprint, L.fingerprint]),
   });
+  expect((await contactOf(mirror, "other"))?.key).toBe(L.fingerprint);
+  // Another key than the namespace's.
+  expect(mirror.alarmed()).toEqual(["key-new 1.0.0"]);
+  expect(scene.audited()).toEqual([
+    "new-key accepted 2.0.0",
+    "new-key accepted 1.0.0",
+  ]);
+});
 
-  it("is made for each provider of it, and reported where it is under another key than the namespace's", async () => {
-    const scene = await MirrorScene.prepare();
-    const mirror = scene.start();
-    await importInto(
-      mirror,
-      { version: "1.0.0", by: K },
-      { version: "1.0.0", by: L, type: "other" },
-    );
-    expect((await contactOf(mirror))?.key).toBe(K.fingerprint);
-    expect((await contactOf(mirror, "other"))?.key).toBe(L.fingerprint);
-    expect(mirror.alarmed()).toEqual(["key-new 1.0.0"]);
-    expect(scene.audited()).toEqual([
-      "new-key accepted 1.0.0",
-      "new-key accepted 1.0.0",
-    ]);
-  });
-
-  it("is not made where a list was first", async () => {
-    const scene = await MirrorScene.prepare();
-    scene.registry.offer("1.0.0", { content: "linux=a", by: K });
-    const mirror = scene.start();
-    await mirror.version("1.0.0");
-    await importInto(mirror, { version: "9.0.0", by: E });
-    expect(await contactOf(mirror)).toMatchObject({
-      ...{ by: "list", versions: new Set(["1.0.0"]) },
-    });
+it("a bundle is no first contact where a list was first", async () => {
+  const scene = await MirrorScene.prepare();
+  scene.registry.offer("1.0.0", { content: "linux=a", by: K });
+  const mirror = scene.start();
+  await mirror.version("1.0.0");
+  await importInto(mirror, [judge(mirror, { version: "9.0.0", by: E })]);
+  expect(await contactOf(mirror)).toMatchObject({
+    ...{ by: "list", versions: new Set(["1.0.0"]) },
   });
 });
 
-describe("a list that is seen after a bundle", () => {
-  const backDated = { signedAt: new Date("2021-01-01T00:00:00Z") };
-
-  async function connect(...bundled: readonly Bundled[]) {
-    const scene = await MirrorScene.prepare();
-    const imported = scene.start({ offline: true });
-    await importInto(imported, ...bundled);
-    return { scene, mirror: scene.start() };
-  }
-
-  it("is no first contact: a back-dated release of another key is refused, and reported", async () => {
-    const { scene, mirror } = await connect({ version: "1.0.0", by: K });
-    scene.registry.offer("1.0.0", { content: "linux=a", by: K });
-    scene.registry.offer("9.0.0", { content: "linux=e", by: E, ...backDated });
-    expect(await mirror.index()).toBe("1.0.0");
-    expect(await mirror.version("9.0.0")).toBe("key-refused: unknown");
-    expect(mirror.alarmed()).toEqual(["key-refused 9.0.0"]);
-  });
-
-  it("counts for a version of the bundle that was not imported, with an alarm for a key that it did not carry", async () => {
-    const { scene, mirror } = await connect({ version: "1.0.0", by: K });
-    scene.registry.offer("1.0.0", { content: "linux=e", by: E, ...backDated });
-    expect(await mirror.version("1.0.0")).toBe("linux=e");
-    expect(mirror.alarmed()).toEqual(["key-new 1.0.0"]);
-  });
+it("a list after a bundle is no first contact: a back-dated release of another key counts where the bundle named its version, with an alarm, and is refused otherwise", async () => {
+  const signedAt = new Date("2021-01-01T00:00:00Z");
+  const scene = await MirrorScene.prepare();
+  const imported = scene.start({ offline: true });
+  await importInto(imported, [judge(imported, { version: "1.0.0", by: K })]);
+  const mirror = scene.start();
+  for (const version of ["1.0.0", "9.0.0"])
+    scene.registry.offer(version, { content: "linux=e", by: E, signedAt });
+  expect(await mirror.index()).toBe("1.0.0");
+  expect(await mirror.version("1.0.0")).toBe("linux=e");
+  expect(await mirror.version("9.0.0")).toBe("key-refused: unknown");
+  expect(mirror.alarmed().toSorted()).toEqual([
+    ...["key-new 1.0.0", "key-refused 9.0.0"],
+  ]);
 });
 
 it("a bundled signature is judged by the registry's keys, be they the same as before", async () => {

@@ -56,19 +56,17 @@ async function killedImport(writes: number): Promise<NodeJS.Signals | null> {
 /** The archives that are stored, each with the content of its name, and those that a record speaks of, which are among them. */
 function readHeld() {
   const files = [...site.snapshot()];
-  const stored = files.flatMap(([path, written]) => {
-    if (!path.startsWith("blobs/")) return [];
-    expect(written.split(" ")[0]).toBe(basename(path));
-    return [basename(path)];
-  });
-  const recorded = files.flatMap(([path, written]) => {
+  for (const [path, written] of files)
+    if (path.startsWith("blobs/"))
+      expect(written.split(" ")[0]).toBe(basename(path));
+  const recorded = files.flatMap(([path, body]) => {
     if (!path.startsWith("records/releases/")) return [];
-    const body = written.slice(written.indexOf(" ") + 1);
-    const { evidence } = JSON.parse(body) as {
+    const { evidence } = JSON.parse(body.slice(body.indexOf(" "))) as {
       evidence: readonly { document: string }[];
     };
     return [evidence[0]?.document.slice(0, 64)];
   });
+  const stored = site.blobs();
   expect(stored).toEqual(expect.arrayContaining(recorded));
   return { stored, recorded };
 }
