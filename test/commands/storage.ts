@@ -19,7 +19,9 @@ export function makeStorage(
 }
 
 /** A directory with these files, by path, which nobody else can read. */
-export function makeDirectory(files: Readonly<Record<string, string>>): string {
+export function makeDirectory(
+  files: Readonly<Record<string, string | Buffer>>,
+): string {
   const directory = scratch("configuration");
   for (const [path, text] of Object.entries(files)) {
     const file = join(directory, path);

@@ -4,10 +4,8 @@ import { makeThreads } from "../../concurrency/threads.ts";
 import { failure } from "../../errors/index.ts";
 import type { HclAnswer } from "./parser-worker.ts";
 
-/** Milliseconds of processor time for one file, the start of the thread included; a MiB that someone wrote takes two seconds. */
-const patience = 10_000;
-/** Milliseconds in any case: a busy machine makes no file a hostile one. */
-const longest = 120_000;
+/** Milliseconds for one file, the start of the thread included; a MiB that someone wrote takes two seconds, or more on a busy machine. */
+const patience = 30_000;
 
 /** MiB. A file that someone wrote takes a few. */
 const heap = 256;
@@ -48,29 +46,11 @@ async function parseInThread(path: string, text: string): Promise<HclAnswer> {
   const threads = { threads: 1, heap };
   pool ??= makeThreads(import.meta.url, "./parser-worker", threads);
   const run = pool.run.bind(pool);
-  return turn(() =>
+  return turn(() => {
+    const signal = AbortSignal.timeout(patience);
     // A thread may also die of what earlier files left in its memory.
-    withPatience((signal) =>
-      run(text, { signal }).catch(() => run(text, { signal })),
-    ),
-  ).catch((cause: unknown) => {
+    return run(text, { signal }).catch(() => run(text, { signal }));
+  }).catch((cause: unknown) => {
     throw failure("hostile-input", path, { cause });
   });
-}
-
-async function withPatience<T>(
-  run: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const end = new AbortController();
-  const [since, before] = [performance.now(), process.cpuUsage()];
-  const watch = setInterval(() => {
-    const { user, system } = process.cpuUsage(before);
-    const took = (user + system) / 1_000;
-    if (took > patience || performance.now() - since > longest) end.abort();
-  }, 100);
-  try {
-    return await run(end.signal);
-  } finally {
-    clearInterval(watch);
-  }
 }

@@ -1,11 +1,11 @@
-import { symlinkSync, writeFileSync } from "node:fs";
+import { symlinkSync } from "node:fs";
 import { join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 import { formatVersionConstraint } from "../../../src/address/version-constraint.ts";
 import { findRoots } from "../../../src/commands/inputs/configuration.ts";
 import { makeDirectory } from "../storage.ts";
 
-type Files = Readonly<Record<string, string>>;
+type Files = Parameters<typeof makeDirectory>[0];
 
 /** No module is had of any registry. */
 const unread = () => Promise.resolve({ because: "no network" });
@@ -27,30 +27,23 @@ const lockOf = (...names: readonly string[]) =>
     .map((name) => `provider "${name}" {\n  version = "1.0.0"\n}\n`)
     .join("");
 
-/** What one directory is as a root. */
-async function readRoot(directory: string) {
-  const { roots, problems } = await findRoots(directory, unread);
-  const root = roots.find((one) => one.directory === directory);
-  if (root === undefined) throw new Error("it is none");
-  return { ...root, problems };
-}
-
-/** Requirements and problems of a root with these files. */
+/** A directory as a root, its requirements and its problems. */
 async function read(files: Files) {
   const directory = makeDirectory(files);
-  const root = await readRoot(directory);
-  const required = root.requirements.map(
+  const { roots, problems } = await findRoots(directory, unread);
+  const [root] = roots.filter((one) => one.directory === directory);
+  const required = root?.requirements.map(
     ({ name, constraint, where }) =>
       `${name} ${constraint.length === 0 ? "any" : formatVersionConstraint(constraint)} ${relative(directory, where)}`,
   );
   return {
-    required: required.toSorted(),
-    names: root.requirements.map(({ name }) => name).toSorted(),
-    problems: root.problems.map(({ message }) => relative(directory, message)),
-    client: root.client,
+    ...{ client: root?.client, locks: root?.locks?.locks },
+    required: required?.toSorted(),
+    problems: problems.map(({ message }) => relative(directory, message)),
   };
 }
 
+const lockFile = ".terraform.lock.hcl";
 const hashicorp = "registry.terraform.io/hashicorp";
 const aws = require("aws", "hashicorp/aws");
 const nothing = require("null", "hashicorp/null");
@@ -127,53 +120,51 @@ describe("the configuration of a directory", () => {
       { "main.tf": aws, "main.tofu": nothing },
       ["registry.opentofu.org/hashicorp/null any main.tofu:3"],
     ],
+    [
+      "of OpenTofu's registry where that of the lock file is it",
+      {
+        "main.tf": nothing,
+        [lockFile]: lockOf("registry.opentofu.org/hashicorp/aws"),
+      },
+      ["registry.opentofu.org/hashicorp/null any main.tf:3"],
+    ],
+    [
+      "of Terraform's registry where Terraform wrote the lock file",
+      {
+        "main.tf": nothing,
+        [lockFile]: `# This file is maintained automatically by "terraform init".\n${lockOf("registry.opentofu.org/b/c")}`,
+      },
+      [`${hashicorp}/null any main.tf:3`],
+    ],
+    [
+      "but none for folders that are named as files, and in any encoding",
+      {
+        ...{ "x.tf/main.tf": "", "y.tofu.json/a": "not { ours" },
+        [`${lockFile}/a`]: "not { ours",
+        "latin1.tf": Buffer.from(`# caf\u00e9\n${aws}`, "latin1"),
+        "utf8.tf": `${nothing}/* \u00fc */\n`,
+      },
+      [`${hashicorp}/aws any latin1.tf:4`, `${hashicorp}/null any utf8.tf:3`],
+    ],
+    [
+      "beyond its lock file, in any encoding",
+      {
+        "main.tf": aws + nothing,
+        [lockFile]: Buffer.from(
+          `# caf\u00e9\n${lockOf(`${hashicorp}/aws`)}`,
+          "latin1",
+        ),
+      },
+      [`${hashicorp}/null any main.tf:8`],
+    ],
   ])("has requirements %s", async (_, files, expected) => {
-    const { required, client } = await read(files);
+    const { required, problems } = await read(files);
+    expect(problems).toEqual([]);
     expect(required).toEqual(expected);
-    if ("main.tofu" in files) expect(client).toBe("tofu");
   });
-
-  it("is read past folders that are named as files, and comments in any encoding", async () => {
-    const directory = makeDirectory({
-      "x.tf/main.tf": "",
-      "y.tofu.json/a": "not { ours",
-      ".terraform.lock.hcl/a": "not { ours",
-      "empty.tf": "",
-    });
-    const text = `# caf\u00e9 \u00df\n${aws}/* \u00fc */\n`;
-    for (const encoding of ["latin1", "utf8"] as const)
-      writeFileSync(join(directory, `${encoding}.tf`), text, encoding);
-    const root = await readRoot(directory);
-    expect([root.problems, root.requirements.length]).toEqual([[], 1]);
-    const locked = makeDirectory({ "main.tf": aws });
-    const lock = `# caf\u00e9\n${lockOf(`${hashicorp}/aws`)}`;
-    const file = join(locked, ".terraform.lock.hcl");
-    writeFileSync(file, Buffer.from(lock, "latin1"));
-    const { locks, problems } = await readRoot(locked);
-    expect([problems, locks?.locks.length]).toEqual([[], 1]);
-  });
-
-  it.each([
-    [
-      lockOf("registry.opentofu.org/hashicorp/aws"),
-      "registry.opentofu.org/hashicorp",
-    ],
-    [
-      `# This file is maintained automatically by "terraform init".\n${lockOf(`${hashicorp}/aws`, "registry.opentofu.org/b/c")}`,
-      hashicorp,
-    ],
-  ])(
-    "takes the registry from the lock file for a source without hostname: %j",
-    async (lock, registry) => {
-      const files = { "main.tf": aws + nothing, ".terraform.lock.hcl": lock };
-      const { names } = await read(files);
-      expect(names).toEqual([`${registry}/null`]);
-    },
-  );
 
   it.each([
     ["a.tf", requirements("aws = {"), /^a\.tf:\d: /],
-    ["a.tf", "\n<<<<<<< HEAD\n", /^a\.tf:2: /],
     ["a.tf.json", '{\n "a": 1,\n}', /^a\.tf\.json:3: it is not JSON/],
     ["a.tf", `a = ${"[".repeat(20_000)}\n`, /^a\.tf: it cannot be parsed/],
     [
@@ -203,17 +194,21 @@ describe("the configuration of a directory", () => {
 });
 
 describe("searching a directory", () => {
-  it("finds roots, and no modules that roots call, below it", async () => {
+  it("finds roots below it, no modules that they call, and follows no links but those that calls name", async () => {
     const directory = makeDirectory({
-      "prod/main.tf": call("a", "../modules/a"),
+      "prod/main.tf": call("a", "../modules/a") + call("l", "./linked"),
       "prod/.terraform/providers/x/main.tf": require("no", "no/no"),
-      "prod/.terraform.lock.hcl": lockOf(`${hashicorp}/null`),
+      [`prod/${lockFile}`]: lockOf(`${hashicorp}/null`),
       "modules/a/main.tf": aws + nothing,
+      "modules/linked/main.tf": require("google", "hashicorp/google"),
       "modules/unused/main.tf": nothing,
       ".git/main.tf": require("no", "no/no"),
-      "locked-only/.terraform.lock.hcl": lockOf(`${hashicorp}/null`),
+      [`locked-only/${lockFile}`]: lockOf(`${hashicorp}/null`),
       "docs/readme.md": "",
     });
+    symlinkSync("..", join(directory, "modules", "loop"));
+    symlinkSync("nowhere", join(directory, "broken"));
+    symlinkSync("../modules/linked", join(directory, "prod", "linked"));
     const { roots, problems } = await findRoots(directory, unread);
     expect(problems).toEqual([]);
     const found = roots.map(({ directory: path, requirements }) => [
@@ -222,29 +217,13 @@ describe("searching a directory", () => {
     expect(found.toSorted()).toEqual([
       ["locked-only"],
       ["modules/unused", `${hashicorp}/null`],
-      ["prod", `${hashicorp}/aws`],
-    ]);
-  });
-
-  it("follows no links, but those that calls name", async () => {
-    const directory = makeDirectory({
-      "root/main.tf": call("a", "./linked"),
-      "a/main.tf": nothing,
-    });
-    symlinkSync("..", join(directory, "a", "loop"));
-    symlinkSync("nowhere", join(directory, "broken"));
-    symlinkSync("../a", join(directory, "root", "linked"));
-    const { roots, problems } = await findRoots(directory, unread);
-    expect(problems).toEqual([]);
-    expect(roots).toMatchObject([
-      { requirements: [{ name: `${hashicorp}/null` }] },
+      ["prod", `${hashicorp}/aws`, `${hashicorp}/google`],
     ]);
   });
 
   it.each([
     ["", "neither a .terraform.lock.hcl nor a configuration"],
     ["gone", "gone: it cannot be read (ENOENT)"],
-    ["readme.md", "readme.md: it cannot be read (ENOTDIR)"],
   ])("says when there is nothing, or no directory: %j", async (path, says) => {
     const directory = makeDirectory({ "readme.md": "" });
     const { problems } = await findRoots(join(directory, path), unread);

@@ -1,11 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { parseProviderAddress } from "../../../src/address/provider-address.ts";
-import { parseVersion } from "../../../src/address/version.ts";
 import {
   formatLockFile,
   parseLockFile,
 } from "../../../src/commands/inputs/dependency-lock-file.ts";
-import fc from "../../seeded.ts";
 
 const widget = "registry.terraform.io/acme/widget";
 
@@ -27,17 +24,13 @@ const wild = `// ours
 /* two
    lines */
 module "child" { # not for us
-  list = [ { a = "}" }, "]" ]
-  nested { x = 1 }
+  nested { x = "}" }
 }
 provider "${widget}" { # why
-  # pinned by security
   version = "1.2.3" // until June
   hashes  = [ # all
-    # macOS
     "h1:bbb=", # mine
     /* the rest */ "zh:ccc" # last
-    # end
   ]
 }
 
@@ -55,29 +48,17 @@ const add = (line: string) => `${good}${line}`;
 const unlike = /is not as clients write it: let "init" write it again/;
 
 describe("a dependency lock file", () => {
-  it("is read with its lines", async () => {
-    const { locks, problems } = await parse(canonical);
-    expect(problems).toEqual([]);
-    expect(locks).toMatchObject([
-      {
-        name: widget,
-        version: "1.2.3",
-        constraints: "~> 1.2",
-        hashes: ["h1:bbb=", "zh:ccc"],
-        where: "lock.hcl:4",
-      },
-    ]);
-  });
-
   it("is read with comments everywhere and blocks for modules, and refused as a whole with the line of what is no HCL", async () => {
     const { locks, problems } = await parse(wild);
     expect(problems).toEqual([]);
-    expect(locks.map(({ name, hashes }) => [name, hashes])).toEqual([
-      ["registry.opentofu.org/acme/other", ["zh:bbb"]],
-      [widget, ["h1:bbb=", "zh:ccc"]],
+    expect(
+      locks.map(({ name, hashes, where }) => [name, hashes, where]),
+    ).toEqual([
+      ["registry.opentofu.org/acme/other", ["zh:bbb"], "lock.hcl:15"],
+      [widget, ["h1:bbb=", "zh:ccc"], "lock.hcl:7"],
     ]);
     await expect(parse(`${wild}\n<<<<<<< HEAD\n`)).rejects.toThrow(
-      /^lock\.hcl:23: /,
+      /^lock\.hcl:19: /,
     );
   });
 
@@ -88,7 +69,6 @@ describe("a dependency lock file", () => {
     ["Registry.terraform.io/a/b", good, unlike],
     ["a.example:443/acme/net", good, unlike],
     ["xn--bcher-kva.test/a/b", good, unlike],
-    ["B\u00fccher.test/a/b", good, unlike],
     ...[
       ...["", "version = null", "version = 1", 'version = "v1.0"'],
       ...['version = "1.0"', 'version = "${"${x}"}"'],
@@ -142,27 +122,6 @@ describe("a dependency lock file", () => {
   });
 });
 
-const word = fc.stringMatching(/^[a-z][a-z0-9-]{0,5}[a-z]$/);
-const hostname = fc.constantFrom(
-  ...["registry.terraform.io", "a.example", "z.example:8443"],
-);
-const locks = fc.uniqueArray(
-  fc
-    .record({
-      name: fc.tuple(hostname, word, word).map((parts) => parts.join("/")),
-      version: fc.constantFrom("1.0.0", "2.1.0-rc1").map(parseVersion),
-      constraints: fc.constantFrom(undefined, "1.0.0", ">= 1.0.0, < 3.0.0"),
-      hashes: fc.uniqueArray(fc.stringMatching(/^(h1|zh):[A-Za-z0-9+/]{5}=$/), {
-        ...{ minLength: 1, maxLength: 8 },
-      }),
-    })
-    .map((one) => {
-      const provider = parseProviderAddress(one.name);
-      return { ...one, provider, where: "" };
-    }),
-  { selector: (one) => one.name, minLength: 1, maxLength: 6 },
-);
-
 describe("a dependency lock file that is written", () => {
   it.each([
     ["registry.terraform.io", "registry.terraform.io"],
@@ -187,15 +146,4 @@ describe("a dependency lock file that is written", () => {
       );
     },
   );
-
-  it("is read and written again as it is", async () => {
-    await fc.assert(
-      fc.asyncProperty(locks, async (list) => {
-        const text = formatLockFile("terraform", list);
-        const read = await parse(text);
-        expect(formatLockFile("terraform", read.locks)).toBe(text);
-        expect(read.problems).toEqual([]);
-      }),
-    );
-  });
 });
