@@ -3,27 +3,31 @@ import { runHere } from "../../running-here.ts";
 import { expectDocument } from "../documents.ts";
 import { makeStorage, type CommandStorage } from "../storage.ts";
 
-type Facts<Names extends string> = Readonly<Record<Names, string>>;
-
-interface Printed {
-  readonly packages: readonly (Facts<
-    "provider" | "version" | "platform" | "outcome"
-  > & { readonly error?: Facts<"code"> })[];
-  readonly modules: readonly Facts<"module" | "version" | "outcome">[];
-  readonly notCarried: readonly Facts<"source" | "because">[];
-  readonly problems: readonly Facts<"code">[];
-  readonly interrupted: boolean;
+/** A package, a module or a problem. */
+interface Row extends Readonly<
+  Partial<Record<"provider" | "module" | "version" | "platform", string>>
+> {
+  readonly outcome: string;
+  readonly code: string;
+  readonly error?: { readonly code: string };
 }
 
-interface Options extends CommandOptions {
-  readonly storage?: CommandStorage;
+interface Printed {
+  readonly packages: readonly Row[];
+  readonly modules: readonly Row[];
+  readonly notCarried: readonly { readonly source: string }[];
+  readonly problems: readonly Row[];
+  readonly interrupted: boolean;
 }
 
 /** `provender prefetch` under a configuration, by default into an empty store, and what it prints. */
 export function prefetching(config: Readonly<Record<string, unknown>>) {
   return async (
     args: readonly string[],
-    { storage = makeStorage(config), ...options }: Options = {},
+    {
+      storage = makeStorage(config),
+      ...options
+    }: CommandOptions & { readonly storage?: CommandStorage } = {},
   ) => {
     const command = ["prefetch", "--json", "--config", storage.configFile];
     const all = [...command, ...args];
@@ -41,8 +45,8 @@ export function prefetching(config: Readonly<Record<string, unknown>>) {
       packages: packages.map((one) => `${one.provider} ${one.version}`),
       /** Without the hostname and namespace that tests have. */
       outcomes: packages.map(
-        ({ provider, version, platform, outcome }) =>
-          `${provider.replace(/^.*\//, "")} ${version} ${platform} ${outcome}`,
+        (one) =>
+          `${one.provider?.replace(/^.*\//, "")} ${one.version} ${one.platform} ${one.outcome}`,
       ),
       modules: modules.map(
         (one) => `${one.module} ${one.version} ${one.outcome}`,
