@@ -25,13 +25,11 @@ function parse(
 describe("a checksums document", () => {
   it.each([
     ["two blanks", `${a}  ${name}\n`],
-    ["one blank", `${a} ${name}\n`],
-    ["blanks and tabs", `${a} \t \t ${name}\n`],
+    ["one blank, or more and tabs", `${a} ${name}\n${a} \t \t ${name}\n`],
     ["no newline at the end", `${a}  ${name}`],
     ["CRLF", `${a}  ${name}\r\n`],
     ["blank lines around", `\n\r\n \t\n${a}  ${name}\n\n\n`],
     ["mixed case", `${"aA".repeat(32)}  ${name}\n`],
-    ["the same line twice", `${a}  ${name}\n${a}  ${name}\n`],
     ["its size", `${a}  ${name}  30000\n`],
     ["anything after a blank", `${a}  ${name} \t# built\n`],
     ["blanks before", `  ${a}  ${name}\n`],
@@ -103,15 +101,12 @@ describe("a checksums document", () => {
     ["70 KB of digits", `${"a".repeat(70_000)}  ${name}\n`, 1],
     ["one name with two digests", `${a}  ${name}\n${b}  ${name}\n`, 2],
   ])("is refused for %s, with the line", (_what, document, line) => {
-    let thrown: unknown;
-    try {
-      parse(document);
-    } catch (error) {
-      thrown = error;
-    }
-    expect(thrown).toEqual(failing("checksums-malformed"));
-    expect(thrown).toMatchObject({ line });
-    expect((thrown as Error).message.length).toBeLessThan(500);
+    expect(() => parse(document)).toThrow(
+      expect.objectContaining({
+        ...{ code: "checksums-malformed", line },
+        message: expect.stringMatching(/^.{1,500}$/) as unknown,
+      }),
+    );
   });
 
   it.each([

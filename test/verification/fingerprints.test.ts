@@ -4,13 +4,15 @@ import {
   parseFingerprint,
 } from "../../src/verification/fingerprints.ts";
 import { failing } from "../scenes/failing.ts";
-import { armor, forgeKey, packet, today } from "./forge.ts";
+import { armor, makeKey, today } from "./forge.ts";
 
-const one = forgeKey(today - 1000);
-const six = forgeKey(today - 1000, { version: 6 });
+const one = await makeKey();
+const body = Buffer.from(one.key.write());
+const packet = (tag: number, content: Uint8Array) =>
+  Buffer.of(0xc0 + tag, content.length, ...content);
 const block = (...parts: readonly Uint8Array[]) => armor(Buffer.concat(parts));
-const key = packet(6, one.body);
-const other = packet(6, forgeKey(today - 2000).body);
+const key = packet(6, body);
+const other = packet(6, one.subkey.write());
 const times = (count: number, part: Buffer) => Array<Buffer>(count).fill(part);
 /** A block with text before it, so long together. */
 const before = (length: number) => {
@@ -20,7 +22,7 @@ const before = (length: number) => {
 
 it.each<[string, readonly string[], number]>([
   ["a primary key, whatever else is there", [block(packet(13, key), key)], 1],
-  ["no subkey", [block(other, packet(14, one.body))], 0],
+  ["no subkey", [block(other, packet(14, body))], 0],
   ["each of several blocks", ["no block", block(other), block(key)], 1],
   ["a block of 64 KiB", [before(65_536)], 1],
   ["no longer block", [before(65_537)], 0],
@@ -34,14 +36,14 @@ it.each<[string, readonly string[], number]>([
   ],
   ["indented lines", [block(key).replace(/^(?=[^-\n])/gm, " ")], 1],
   ...[
-    ["old lengths of one octet", Buffer.of(0x98, one.body.length), 1],
-    ["old lengths of four", Buffer.of(0x9a, 0, 0, 0, one.body.length), 1],
-    ["lengths of five", Buffer.of(0xc6, 255, 0, 0, 0, one.body.length), 1],
+    ["old lengths of one octet", Buffer.of(0x98, body.length), 1],
+    ["old lengths of four", Buffer.of(0x9a, 0, 0, 0, body.length), 1],
+    ["lengths of five", Buffer.of(0xc6, 255, 0, 0, 0, body.length), 1],
     ["no lengths in parts", Buffer.of(0xc6, 0xe5), 0],
-    ["no packet at all", Buffer.of(0x06, one.body.length), 0],
+    ["no packet at all", Buffer.of(0x06, body.length), 0],
   ].map(([what, header, count]): [string, string[], number] => [
     what as string,
-    [block(header as Buffer, one.body)],
+    [block(header as Buffer, body)],
     count as number,
   ]),
 ])("the fingerprints of key blocks are of %s", (_rule, blocks, count) => {
@@ -49,9 +51,9 @@ it.each<[string, readonly string[], number]>([
   expect(found.filter((each) => each === one.fingerprint)).toHaveLength(count);
 });
 
-it("a version 6 key has a longer fingerprint", () => {
-  const found = listFingerprints([block(packet(6, six.body))]);
-  expect(found).toEqual([six.fingerprint]);
+it("a version 6 key has a longer fingerprint", async () => {
+  const six = await makeKey(today, { config: { v6Keys: true } });
+  expect(listFingerprints([six.armored])).toEqual([six.fingerprint]);
 });
 
 describe("a fingerprint", () => {

@@ -1,63 +1,84 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { config } from "openpgp";
+import { config, enums, PublicKeyPacket, SignaturePacket } from "openpgp";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import {
   decisionVersion,
   SignatureThreads,
   type SignatureQuestion,
 } from "../../src/verification/signatures.ts";
+import { decideSignature } from "../../src/verification/signature-worker.ts";
 import { failing } from "../scenes/failing.ts";
 import {
   armor,
-  Certificate,
+  block,
   document,
-  forgeKey,
-  forgeSignature,
   lastYear,
-  mpi,
+  literal,
+  makeKey,
   now,
-  packet,
-  signDocument,
-  wrapKey,
+  packetsOf,
 } from "./forge.ts";
 
-const signer = forgeKey(lastYear);
-
+const maker = await makeKey();
 const good: SignatureQuestion = {
-  document,
-  signature: signDocument(signer),
-  keys: [new Certificate(signer).userId("maker").armor()],
-  profile: "terraform",
-  now,
+  ...{ document, signature: await maker.sign(), keys: [maker.armored] },
+  ...{ profile: "terraform", now },
 };
+const stranger = await makeKey();
 
-const [rsa, dsa] = [1, 17];
-const { privateKey } = forgeKey(lastYear, { kind: "rsa2048" });
+type Numbers = Readonly<Record<string, Uint8Array>>;
 
-/** A key of numbers that its private key does not compute with; a signature by it is well-formed. */
-function askHostile(
-  algorithm: number,
-  numbers: readonly Buffer[],
-): SignatureQuestion {
-  const material = Buffer.concat(numbers.map(mpi));
-  const parts = { createdAt: lastYear, algorithm, material, privateKey };
-  const key = wrapKey({ version: 4, ...parts });
-  const keys = [new Certificate(key).userId("maker").armor()];
-  return { ...good, signature: signDocument(key), keys };
+/** A key of any numbers, with well-formed signatures by it, on its user ID and over the document. */
+async function askHostile(
+  algorithm: enums.publicKey,
+  publicParams: Numbers,
+  params: Numbers,
+): Promise<SignatureQuestion> {
+  const created = new Date(lastYear * 1000);
+  const key = Object.assign(new PublicKeyPacket(), {
+    ...{ created, algorithm, publicParams },
+  }) as PublicKeyPacket & { computeFingerprintAndKeyID(): Promise<void> };
+  await key.computeFingerprintAndKeyID();
+  const sign = async (signatureType: enums.signature, over: object) => {
+    const hashAlgorithm = enums.hash.sha256;
+    const made = Object.assign(new SignaturePacket(), {
+      ...{ version: 4, created, signatureType, hashAlgorithm, params },
+      ...{ publicKeyAlgorithm: algorithm, issuerKeyID: key.getKeyID() },
+    }) as unknown as SignaturePacket & {
+      writeHashedSubPackets(): Uint8Array;
+      hash(type: enums.signature, over: object): Promise<Uint8Array>;
+    };
+    const head = Buffer.of(4, signatureType, algorithm, hashAlgorithm);
+    made.signatureData = Buffer.concat([head, made.writeHashedSubPackets()]);
+    made.signedHashValue = (await made.hash(signatureType, over)).slice(0, 2);
+    return made;
+  };
+  const { userID } = maker;
+  const self = sign(enums.signature.certPositive, { key, userID });
+  const made = await sign(enums.signature.binary, literal);
+  const keys = [await block(key, userID, self)];
+  return { ...good, signature: packetsOf(made), keys };
 }
 
 const numberOf = (bits: number, octet: number) => Buffer.alloc(bits / 8, octet);
-const hugeRsa = askHostile(rsa, [
-  ...[numberOf(32_768, 255), numberOf(32_768, 255)],
-]);
-// A prime, 2^44497 - 1: it has no divisor in common with any signature, which would end the arithmetic early.
-const prime = Buffer.concat([Buffer.of(1), Buffer.alloc(5562, 255)]);
+const { rsaEncryptSign, dsa } = enums.publicKey;
+const [n, e, s] = [255, 255, 7].map((octet) => numberOf(32_768, octet)) as [
+  ...[Buffer, Buffer, Buffer],
+];
+const hugeRsa = await askHostile(rsaEncryptSign, { n, e }, { s });
 /** Within all limits, and minutes of arithmetic on any machine. */
-const slow = askHostile(dsa, [
-  ...[numberOf(65_528, 255), prime, numberOf(65_528, 3), numberOf(65_528, 5)],
-]);
+const slow = await askHostile(
+  dsa,
+  {
+    p: numberOf(65_528, 255),
+    // A prime, 2^44497 - 1: it has no divisor in common with any signature, which would end the arithmetic early.
+    q: Buffer.concat([Buffer.of(1), Buffer.alloc(5562, 255)]),
+    ...{ g: numberOf(65_528, 3), y: numberOf(65_528, 5) },
+  },
+  { r: numberOf(1024, 7), s: numberOf(1024, 7) },
+);
 
 /** So long that no machine needs it, or so short that the slow question never makes it. */
 const [patient, hasty] = [600_000, 50];
@@ -77,15 +98,8 @@ function open(deadlineMs: number, memoryMiB = 128): SignatureThreads {
 
 describe("the thread", () => {
   it("decides as decideSignature does", async () => {
-    expect(await shared.decide(good)).toMatchObject({
-      accepted: true,
-      createdAt: expect.any(Date) as unknown,
-    });
-    const other = { ...good, document: Buffer.from("other") };
-    expect(await shared.decide(other)).toMatchObject({
-      accepted: false,
-      reason: "bad-signature",
-    });
+    for (const one of [good, { ...good, document: Buffer.from("other") }])
+      expect(await shared.decide(one)).toEqual(await decideSignature(one));
   });
 
   it("alone loads the library", () => {
@@ -104,17 +118,15 @@ describe("the thread", () => {
   });
 });
 
+/** A packet without a body, of which trust is nobody's. */
+const trust = Buffer.of(0xc0 + enums.packet.trust, 0);
+
 describe("what is too large", () => {
-  const [block = ""] = good.keys;
-  const foreign = new Certificate().userId("another maker").armor();
-  const filler = (length: number) => "\n".repeat(length - block.length);
-  const trust = packet(12, Buffer.of());
+  const own = maker.armored;
+  const filler = (length: number) => "\n".repeat(length - own.length);
   const signatureOf = (octets: number) => {
     const before = (octets - good.signature.length) >> 1;
-    return Buffer.concat([
-      ...Array.from({ length: before }, () => trust),
-      good.signature,
-    ]);
+    return Buffer.concat([Buffer.alloc(2 * before, trust), good.signature]);
   };
   /** What is just read, and what is over that. */
   type Ask = (over: 0 | 1) => Partial<SignatureQuestion>;
@@ -122,11 +134,13 @@ describe("what is too large", () => {
   it.each<[string, Ask]>([
     [
       "16 key blocks",
-      (over) => ({ keys: [...Array<string>(15 + over).fill(foreign), block] }),
+      (over) => ({
+        keys: [...Array<string>(15 + over).fill(stranger.armored), own],
+      }),
     ],
     [
       "256 KiB of key text",
-      (over) => ({ keys: [block, filler(256 * kibibyte + over)] }),
+      (over) => ({ keys: [own, filler(256 * kibibyte + over)] }),
     ],
     [
       "16 KiB of signature",
@@ -141,63 +155,39 @@ describe("what is too large", () => {
     expect(await shared.decide({ ...good, ...most })).toMatchObject(
       most.document ? { reason: "bad-signature" } : { accepted: true },
     );
-    expect(await shared.decide({ ...good, ...ask(1) })).toMatchObject({
-      reason: "limits",
+    // Without a thread.
+    const closed = open(patient);
+    await closed.close();
+    expect(await closed.decide({ ...good, ...ask(1) })).toMatchObject({
+      ...{ accepted: false, reason: "limits" },
     });
   });
-
-  it("is refused without a thread", async () => {
-    const threads = open(patient);
-    await threads.close();
-    const keys = [armor(Buffer.alloc(37_000_000))];
-    const decision = await threads.decide({ ...good, keys });
-    expect(decision).toMatchObject({ accepted: false, reason: "limits" });
-  });
 });
 
-const begin = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n";
-const fill = (head: string, line: string) => {
-  const times = Math.floor((256 * kibibyte - head.length) / line.length);
-  return { keys: [`${head}${line.repeat(times)}`] };
-};
-/** A good key with so many of one packet behind it. */
-const followed = (times: number, one: Buffer) => {
-  const { packets } = new Certificate().userId("maker");
-  return {
-    keys: [
-      armor(Buffer.concat([...packets, ...Array<Buffer>(times).fill(one)])),
-    ],
-  };
-};
-const foreign = forgeSignature(forgeKey(lastYear), document, {
-  ...{ type: 0x10, createdAt: lastYear },
+const begin = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n";
+const fill = (line: string) => ({
+  keys: [begin.padEnd(256 * kibibyte, line)],
 });
-const hostile: readonly (readonly [string, Partial<SignatureQuestion>])[] = [
-  ["RSA of 32,768 bits", hugeRsa],
-  ["empty lines", fill("", "\n")],
-  ["lines that begin as the last one", fill(`${begin}\n`, "-----\n")],
-  ["90,000 packets", followed(90_000, packet(12, Buffer.of()))],
-  ["1,000 certifications by others", followed(1_000, packet(2, foreign))],
-];
+const certificate = packetsOf(
+  ...[stranger.key, stranger.userID, await stranger.self()],
+);
+const foreign = packetsOf(await maker.make(enums.signature.certGeneric));
+const followed = (times: number, one: Uint8Array) => ({
+  keys: [
+    armor(Buffer.concat([certificate, Buffer.alloc(times * one.length, one)])),
+  ],
+});
 
 describe("hostile keys", () => {
-  it.each(hostile)("are refused: %s", async (_, change) => {
+  it.each<[string, Partial<SignatureQuestion>]>([
+    ["RSA of 32,768 bits", hugeRsa],
+    ["empty lines", fill("\n")],
+    ["lines that begin as the last one", fill("-----\n")],
+    ["90,000 packets", followed(90_000, trust)],
+    ["1,000 certifications by others", followed(1_000, foreign)],
+  ])("are refused: %s", async (_, change) => {
     const decided = await shared.decide({ ...good, ...change });
     expect(decided).toMatchObject({ accepted: false });
-  });
-
-  it("that take minutes end at the deadline, while others are decided and this thread goes on", async () => {
-    const events: string[] = [];
-    const ended = open(hasty)
-      .decide(slow)
-      .catch((error: unknown) => {
-        events.push("ended");
-        return error;
-      });
-    await setImmediate();
-    events.push("went on");
-    expect(await ended).toEqual(new Error(`no decision within ${hasty} ms`));
-    expect(events).toEqual(["went on", "ended"]);
   });
 
   it("cost nothing beside the key that signed", async () => {
@@ -209,18 +199,19 @@ describe("hostile keys", () => {
 });
 
 describe("the threads", () => {
-  it("count the deadline from when one begins, not from the question", async () => {
+  it("end each decision at a deadline that counts from when one begins, while this thread goes on", async () => {
     const threads = open(hasty);
-    const ended = await Promise.allSettled(
-      Array.from({ length: 4 }, () => threads.decide(slow)),
+    const events: string[] = [];
+    const asked = Array.from({ length: 4 }, () =>
+      threads
+        .decide(slow)
+        .catch((error: unknown) => events.push(String(error))),
     );
-    expect(ended.map(({ status }) => status)).toEqual(
-      Array(4).fill("rejected"),
-    );
-    for (const one of ended)
-      expect(one).toMatchObject({
-        reason: { message: `no decision within ${hasty} ms` },
-      });
+    await setImmediate();
+    events.push("went on");
+    await Promise.all(asked);
+    const late = `Error: no decision within ${hasty} ms`;
+    expect(events).toEqual(["went on", late, late, late, late]);
   });
 
   it("let 1024 wait and turn the next one away", async () => {
@@ -240,19 +231,17 @@ describe("the threads", () => {
     await expect(crashed).rejects.toThrow("the thread crashed");
   });
 
-  it.each([
-    ["what is under way and what waits", 2],
-    ["nothing where nothing is asked of them", 0],
-  ])("end %s, and decide nothing afterwards", async (_, tasks) => {
-    const threads = open(patient);
-    if (tasks > 0) await threads.decide(good);
-    const begun = Array.from({ length: tasks }, () =>
-      threads.decide(slow).catch((error: unknown) => error),
+  it("end what is under way and what waits, and decide nothing afterwards", async () => {
+    const [threads, unused] = [open(patient), open(patient)];
+    await threads.decide(good);
+    const begun = [slow, slow].map((one) =>
+      threads.decide(one).catch((error: unknown) => error),
     );
     await setImmediate();
-    await threads.close();
+    await Promise.all([threads.close(), unused.close()]);
     for (const ended of await Promise.all(begun))
       expect(String(ended)).toMatch(/the thread(?:s ended| crashed)$/);
-    await expect(threads.decide(good)).rejects.toThrow("the threads ended");
+    for (const closed of [threads, unused])
+      await expect(closed.decide(good)).rejects.toThrow("the threads ended");
   });
 });
