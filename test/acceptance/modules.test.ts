@@ -87,7 +87,7 @@ describe.each(clients)(
       expect(Object.keys(expected).length).toBeGreaterThan(6);
 
       for (const phase of ["cold", "warm"]) {
-        origin.requests.length = 0;
+        origin.requests.clear();
         const ran = await throughMirror(client);
         expect(ran.output, phase).toContain("successfully initialized");
         expect(installed(ran.directory), phase).toEqual(expected);

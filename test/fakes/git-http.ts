@@ -4,7 +4,7 @@ import type { ServerResponse } from "node:http";
 import { dirname, join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { promisify } from "node:util";
-import type { GitBackend } from "./module-registry.ts";
+import type { GitBackend } from "./registry.ts";
 import { endingWithTests } from "../child-process.ts";
 
 const run = promisify(execFile);

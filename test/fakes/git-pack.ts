@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { deflateSync, gunzipSync } from "node:zlib";
-import type { GitBackend } from "./module-registry.ts";
+import type { GitBackend } from "./registry.ts";
 
 /** An object of a pack, or a change of the object before it. */
 export interface PackObject {

@@ -9,9 +9,21 @@ import {
   type ReleaseArchive,
   type ReleaseOptions,
 } from "./release.ts";
-import { fileReply, jsonReply, sendReply, type ServedFile } from "./reply.ts";
+import {
+  fileReply,
+  jsonReply,
+  sendReply,
+  type Reply,
+  type ServedFile,
+} from "./reply.ts";
 import { RequestLog, type RequestKind } from "./request-log.ts";
 import type { Signer } from "./signing.ts";
+
+/** Answers what is below `/git/`. */
+export type GitBackend = (
+  request: IncomingMessage,
+  response: ServerResponse,
+) => Promise<void>;
 
 export interface RegistryOptions {
   readonly authority: Authority;
@@ -21,6 +33,7 @@ export interface RegistryOptions {
   readonly latencyMs?: number;
   /** Bandwidth of every connection. */
   readonly bytesPerSecond?: number;
+  readonly git?: GitBackend | undefined;
 }
 
 /** Listing of a release in a registry, which the release itself does not decide. */
@@ -68,15 +81,16 @@ export class Registry {
   ranges = true;
   etags = true;
   latencyMs: number | undefined;
-  readonly #bytesPerSecond: number | undefined;
+  readonly #options: RegistryOptions;
   readonly #script = new Map<RequestKind, Fault | Fault[]>();
   readonly #publications = new Map<string, Publication>();
   readonly #files = new Map<string, ServedFile>();
+  readonly #replies = new Map<string, Reply>();
   readonly #listener: Listener;
 
   constructor(options: RegistryOptions, listener: Listener) {
     this.latencyMs = options.latencyMs;
-    this.#bytesPerSecond = options.bytesPerSecond;
+    this.#options = options;
     this.#listener = listener;
   }
 
@@ -144,7 +158,12 @@ export class Registry {
       if (path.startsWith(`/${filesPath(release)}`)) this.#files.delete(path);
   }
 
-  /** Serves any other document, such as those of `modules.v1`. */
+  /** Answers a path so, for any query. */
+  reply(path: string, reply: Reply): void {
+    this.#replies.set(path, reply);
+  }
+
+  /** Serves any other document. */
   serve(
     path: string,
     body: Uint8Array | string,
@@ -184,14 +203,18 @@ export class Registry {
     response.once("close", () =>
       end(response.writableFinished ? "complete" : "cut"),
     );
+    const { bytesPerSecond, git } = this.#options;
+    if (git && name.startsWith("/git/"))
+      return git(request, response).catch(() => void response.destroy());
     const file = this.#files.get(name);
     const document = this.#document(kind, name);
-    let reply = jsonReply(404, { errors: ["Not Found"] });
+    let reply =
+      this.#replies.get(name) ?? jsonReply(404, { errors: ["Not Found"] });
     if (document !== undefined) reply = jsonReply(200, document);
     if (file !== undefined) reply = fileReply(file, headers, this);
     const script = this.#script.get(kind);
     for (const fault of [
-      this.#bytesPerSecond && slow(this.#bytesPerSecond),
+      bytesPerSecond && slow(bytesPerSecond),
       this.latencyMs && delayed(this.latencyMs),
       Array.isArray(script) ? script.shift() : script,
     ])

@@ -111,7 +111,8 @@ function writeHead(reply: Reply, response: ServerResponse): void {
     response.removeHeader("Transfer-Encoding");
   }
   response.writeHead(reply.status);
-  response.flushHeaders();
+  // Node flushes them as UTF-8, where a letter is a byte.
+  if (!bodiless) response.flushHeaders();
 }
 
 async function sendBody(

@@ -1,5 +1,8 @@
 import { tarGz, zip } from "../fakes/module-archive.ts";
-import { FakeModuleRegistry } from "../fakes/module-registry.ts";
+import {
+  startModuleRegistry,
+  type ModuleRegistry,
+} from "../fakes/module-registry.ts";
 import { moduleHost, startOrigins } from "./world.ts";
 
 /** Every provider that the modules require together, with its newest allowed version. */
@@ -32,7 +35,7 @@ export function calling(source: string, version?: string): string {
  */
 export async function makeModuleCalls() {
   const { authority, registry, modules, config, ca } = await startOrigins();
-  const others = await FakeModuleRegistry.start({ authority });
+  const others = await startModuleRegistry({ authority });
   const platforms = ["linux_amd64"];
   for (const version of ["1.0.0", "1.5.0", "2.0.0"])
     await registry.publish({ version, platforms });
@@ -47,8 +50,8 @@ export async function makeModuleCalls() {
 }
 
 async function publish(
-  modules: FakeModuleRegistry,
-  others: FakeModuleRegistry,
+  modules: ModuleRegistry,
+  others: ModuleRegistry,
 ): Promise<void> {
   const network = await tarGz([
     [

@@ -2,11 +2,9 @@ import { writeFileSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createAuthority } from "../fakes/authority.ts";
-import {
-  FakeModuleRegistry,
-  type GitBackend,
-} from "../fakes/module-registry.ts";
 import { tarGz } from "../fakes/module-archive.ts";
+import { startModuleRegistry } from "../fakes/module-registry.ts";
+import type { GitBackend } from "../fakes/registry.ts";
 import { scratch, type Answer, type RunningMirror } from "../running-mirror.ts";
 
 export { codeOf } from "./provider-requests.ts";
@@ -18,7 +16,7 @@ type Settings = Readonly<Record<string, unknown>>;
 /** An origin of modules and how mirrors are started in front of it. */
 export async function makeModuleScene(git?: GitBackend) {
   const authority = await createAuthority();
-  const origin = await FakeModuleRegistry.start({ authority, git });
+  const origin = await startModuleRegistry({ authority, git });
   const caFile = join(scratch("ca"), "ca.pem");
   writeFileSync(caFile, authority.caPem);
   return {

@@ -1,5 +1,5 @@
 import { createAuthority } from "../fakes/authority.ts";
-import { FakeModuleRegistry } from "../fakes/module-registry.ts";
+import { startModuleRegistry } from "../fakes/module-registry.ts";
 import { startRegistry } from "../fakes/registry.ts";
 import { originsOf } from "../origins.ts";
 import { startMirror, type MirrorOptions } from "../running-mirror.ts";
@@ -18,7 +18,7 @@ export const moduleHost = "modules.example.com";
 /** The same beside a registry of modules. */
 export async function startOrigins() {
   const { config, ...origin } = await startOrigin();
-  const modules = await FakeModuleRegistry.start(origin);
+  const modules = await startModuleRegistry(origin);
   const of = { [moduleHost]: { url: modules.url, ca: origin.ca } };
   return {
     ...origin,

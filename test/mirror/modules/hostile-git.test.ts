@@ -15,7 +15,7 @@ import {
   treeOf,
   type PackObject,
 } from "../../fakes/git-pack.ts";
-import type { GitBackend } from "../../fakes/module-registry.ts";
+import type { GitBackend } from "../../fakes/registry.ts";
 import { scratch, startMirror } from "../../running-mirror.ts";
 import {
   countFiles,

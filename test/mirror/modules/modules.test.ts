@@ -171,15 +171,17 @@ it.each([
 
 it("the registry's token goes to the registry, and never to where it says that a module is", async () => {
   await scene.publishArchive("token");
-  origin.requests.length = 0;
+  origin.requests.clear();
   const config = scene.configOf({}, { token: { env: "REGISTRY_TOKEN" } });
   const env = { REGISTRY_TOKEN: "secret" };
   const other = await startMirror({ config, env });
   expect((await locate(other, "token")).status).toBe(204);
-  const sent = origin.requests.map(({ path, authorization }) => [
-    path.startsWith("/files/"),
-    authorization,
-  ]);
+  const sent = origin.requests
+    .list()
+    .map(({ path, headers }) => [
+      path.startsWith("/files/"),
+      headers.authorization,
+    ]);
   expect(sent).toContainEqual([false, "Bearer secret"]);
   expect(sent).toContainEqual([true, undefined]);
   expect(sent).not.toContainEqual([true, "Bearer secret"]);
