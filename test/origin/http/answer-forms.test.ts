@@ -14,7 +14,7 @@ const { authority, home, clientOf, urlOf } = await startHome({
 
 const askJson = (isStrict = false) =>
   clientOf().fetchJson(urlOf("/document"), never, 100_000, isStrict);
-const askDocument = (most = 100, path = "/document") =>
+const askDocument = (most = 10_000, path = "/document") =>
   clientOf().fetchDocument(urlOf(path), most, never);
 
 async function askArchive(): Promise<Buffer> {
@@ -25,29 +25,21 @@ async function askArchive(): Promise<Buffer> {
 const encoded = (name: string, bytes: Uint8Array) =>
   faults.all(faults.body(bytes), faults.header("Content-Encoding", name));
 
-it.each(["application/octet-stream", "text/plain", "text/html", ""])(
-  "JSON is read from a registry of plain files as %j",
+it.each(["application/octet-stream", "text/html", ""])(
+  "JSON is read from a registry of plain files as %j, but for discovery",
   async (type) => {
     home.script("other", faults.mediaType(type));
     expect((await askJson()).value).toEqual({ a: 1 });
-  },
-);
-
-it.each(["application/octet-stream", "text/json", ""])(
-  "discovery is JSON for clients, and no %j",
-  async (type) => {
-    home.script("other", faults.mediaType(type));
     await expect(askJson(true)).rejects.toThrow("expected application/json");
   },
 );
 
 it.each([
   "<html>Sign in</html>",
-  "\n \uFEFF<!doctype html>",
-  "\uFEFF<p>",
+  "\uFEFF<!doctype html>",
   `${"\r\n".repeat(1_000)}<html>`,
 ])("the page %j is no document and no archive", async (page) => {
-  const body = faults.body(page.trimStart());
+  const body = faults.body(page);
   home.script("other", faults.all(body, faults.mediaType("text/html")));
   for (const ask of [askJson, askDocument, askArchive])
     await expect(ask()).rejects.toThrow("a page for people");
@@ -56,7 +48,6 @@ it.each([
 it.each([
   ["application/json", "<html>Sign in</html>", "it is not JSON"],
   ["text/html", "{}<html>", "it is not JSON"],
-  ["application/xhtml+xml", "<p>", "it is not JSON"],
   ["text/html", gzipSync("<html>"), "a page for people"],
 ])("a page in place of JSON is none, sent as %s: %j", async (...row) => {
   const [type, page, reason] = row;
@@ -73,16 +64,7 @@ it("an archive or a signature that is sent as a page is left to its digest", asy
   expect(Buffer.from(bytes).toString()).toBe("PK and more");
 });
 
-it.each(["AWS-Chunked, identity", "utf-8"])(
-  "the content encoding %s is none, and changes nothing",
-  async (name) => {
-    home.script("other", faults.header("Content-Encoding", name));
-    expect((await askArchive()).toString()).toBe("PK and more");
-    expect((await askJson()).value).toEqual({ a: 1 });
-  },
-);
-
-it.each(["gzip", "X-GZIP", "aws-chunked, gzip"])(
+it.each(["X-GZIP", "aws-chunked, gzip"])(
   "a document that came in %s unasked is unpacked",
   async (name) => {
     home.script("other", encoded(name, gzipSync('{"b":2}')));
@@ -95,8 +77,8 @@ it("a bomb in gzip ends at the document's limit", async () => {
   await expect(askDocument(60_000)).rejects.toThrow("larger than 60000 bytes");
 });
 
-it.each(["gzip", "x-gzip", "br", "compress", "zstd", "deflate, gzip"])(
-  "what says %s and is as it was is taken so",
+it.each(["AWS-Chunked, identity", "utf-8", "gzip", "br", "deflate, gzip"])(
+  "what says that its encoding is %s, and is as it was, is taken so",
   async (name) => {
     home.script("other", faults.header("Content-Encoding", name));
     expect((await askJson()).value).toEqual({ a: 1 });

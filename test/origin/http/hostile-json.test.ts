@@ -31,14 +31,9 @@ describe("a JSON text", () => {
     expect(parse).not.toHaveBeenCalled();
   });
 
-  it.each(['"', "", "{", "[1,]", "{}{}"])(
-    "that is malformed is refused: %j",
-    (text) => {
+  it("that is malformed, or no UTF-8, is refused", () => {
+    for (const text of ['"', "", "[1,]", "{}{}"])
       expect(() => parse(text)).toThrow(failing("origin-answer"));
-    },
-  );
-
-  it("that is no UTF-8 is refused", () => {
     const bytes = Uint8Array.of(0x22, 0xff, 0x22);
     expect(() => parseJsonText(url, bytes)).toThrow(/not JSON/);
   });
@@ -59,13 +54,10 @@ describe("a list of versions", () => {
 
   it.each([
     '{"__proto__":{"versions":[]}}',
-    '{"versions":{"__proto__":[],"length":1}}',
     '{"versions":[{"__proto__":{"version":"1.0.0"}}]}',
-    '{"versions":[{"version":{"__proto__":"1.0.0"}}]}',
     '{"versions":[null]}',
     "null",
     "[]",
-    "1",
   ])("is not found in %s", (text) => {
     expect(() => parseVersions(url, parse(text), 10)).toThrow(
       failing("origin-answer"),
@@ -90,13 +82,9 @@ const bind = (answer: unknown) =>
 describe("a package", () => {
   it.each([
     { os: "darwin" },
-    { os: 5 },
     { shasum: "a".repeat(63) },
-    { shasum: undefined },
     { filename: "terraform-provider-b_1.0.1_linux_amd64.zip" },
-    { filename: null },
     { download_url: "https://" },
-    { download_url: {} },
     { shasums_url: ["b"] },
     { signing_keys: { gpg_public_keys: {} } },
   ])("that is not the one that was asked for is refused: %j", (change) => {

@@ -25,7 +25,6 @@ function prepare() {
 }
 
 const broken = failure("origin-unreachable", host, "ECONNREFUSED");
-const bad = failure("origin-status", host, 500);
 
 describe("a host", () => {
   it("is not asked after five failures in a row, and at 1, 2, 4, 8, 16 and 30 s again", () => {
@@ -60,20 +59,15 @@ describe("a host", () => {
     ask(undefined);
   });
 
-  it.each([
-    failure("origin-status", host, 404),
-    failure("not-found", "acme/widget"),
-    new Error("ours"),
-  ])("is not suspended by %s", (outcome) => {
-    expect(prepare().fail(20, outcome)).toBe(false);
+  it.each<[unknown, boolean]>([
+    [broken, true],
+    [failure("origin-timeout", host, "no first byte"), true],
+    [failure("origin-status", host, 500), true],
+    [failure("origin-status", host, 404), false],
+    [new Error("ours"), false],
+  ])("after %s is suspended: %s", (outcome, isSuspended) => {
+    expect(prepare().fail(5, outcome)).toBe(isSuspended);
   });
-
-  it.each([broken, failure("origin-timeout", host, "no first byte"), bad])(
-    "is suspended by %s",
-    (outcome) => {
-      expect(prepare().fail(5, outcome)).toBe(true);
-    },
-  );
 
   it("is forgotten when thousands of others come", () => {
     const { health, ask, fail } = prepare();
@@ -85,27 +79,14 @@ describe("a host", () => {
 });
 
 describe("a host that asks for a pause", () => {
-  it.each([30, 1, 300])("of %i s is not asked for so long", (seconds) => {
-    const { time, health, ask } = prepare();
-    let asked = 0;
-    for (const end = time.now + 3_600_000; time.now < end; time.now += 500)
-      try {
-        ask(failure("origin-busy", host, seconds));
-        asked++;
-      } catch (error) {
-        expect(error).toEqual(failing("origin-busy"));
-      }
-    expect(asked).toBe(3_600 / seconds);
-    expect(health.suspended).toBe(1);
-  });
-
-  it("and then for less is not asked before the first is over", () => {
+  it("is not asked for so long, nor for less when it asks for that then", () => {
     const { time, health, ask } = prepare();
     const late = health.admit(url);
     ask(failure("origin-busy", host, 300));
     late.settle(failure("origin-busy", host, 5));
     time.now += 299_999;
     expect(() => health.admit(url)).toThrow(/in 1 s/);
+    expect(health.suspended).toBe(1);
     time.now += 1;
     ask(undefined);
   });
@@ -127,19 +108,14 @@ describe("Retry-After", () => {
 
   it.each<[string, number?]>([
     ["0", 1_000],
-    ["1", 1_000],
     ["30", 30_000],
-    ["300", 5 * minutes],
     ["3600", 5 * minutes],
     ["9".repeat(400), 5 * minutes],
     ["Thu, 01 Jan 2026 00:00:30 GMT", 30_000],
     ["Thursday, 01-Jan-26 00:00:30 GMT", 30_000],
-    ["Thu, 01 Jan 2026 00:00:00 GMT", 1_000],
     ["Mon, 01 Jan 1990 00:00:00 GMT", 1_000],
     ["Fri, 01 Jan 2038 00:00:00 GMT", 5 * minutes],
-    ...["", "-1", "1.5", "1e3", "soon", "30 seconds", "Infinity"].map(
-      (text): [string] => [text],
-    ),
+    ...["", "-1", "1.5", "soon", "30 seconds"].map((text): [string] => [text]),
   ])("takes %s, from one second to five minutes, as %s ms", (text, ms) => {
     expect(parseRetryAfter(text, undefined, now)).toBe(ms);
   });

@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
 import { ProvenderError } from "../../../src/errors/index.ts";
 import { barrier } from "../../fakes/barrier.ts";
@@ -48,14 +47,6 @@ describe("an archive that is cut", () => {
     expect(home.requests.count()).toBe(2);
   });
 
-  it("because it stood still goes on", async () => {
-    const stuck = barrier();
-    home.script("other", [stuck.afterBytes(100_000)]);
-    expect((await receive("/archive", 200)).equals(bytes)).toBe(true);
-    stuck.release();
-    expect(rangesAsked()).toEqual([undefined, "bytes=100000-"]);
-  });
-
   it("because it stood still each time gets all the time in the end", async () => {
     const stuck = barrier();
     home.script("other", stuck.afterBytes(100_000));
@@ -63,7 +54,10 @@ describe("an archive that is cut", () => {
     await stuck.arrived(4);
     setTimeout(() => stuck.release(), 1_000);
     expect((await received).equals(bytes)).toBe(true);
-    expect(rangesAsked()).toHaveLength(4);
+    const [first, ...rest] = rangesAsked();
+    expect([first, rest[0], rest.length]).toEqual([
+      ...[undefined, "bytes=100000-", 3],
+    ]);
   });
 
   it("again and again goes on, three times at most", async () => {
@@ -124,25 +118,17 @@ describe("an archive that is cut is given up", () => {
   });
 
   it.each([
-    ...["bytes 0-499999/500000", "bytes 99999-499999/500000"],
-    ...["bytes 100001-499999/500000", "bytes 100000-499998/500000"],
-    ...["bytes 100000-499999/500001", "bytes 100000-500000/500001"],
-    ...["bytes 100000-499999/*", "bytes */500000", "bytes 100000-1/500000"],
-    "",
+    ...["bytes 99999-499999/500000", "bytes 100000-499998/500000"],
+    ...["bytes 100000-500000/500001", "bytes 100000-499999/*", ""],
   ])("when the answer to its rest says it is %j", async (text) => {
     home.script("other", cutFirst(faults.header("Content-Range", text)));
     await expect(receive()).rejects.toThrow(/its range is not the rest/);
     expect(rangesAsked()).toHaveLength(2);
   });
 
-  const packed = faults.body(gzipSync("the rest"));
-  const coding = faults.header("Content-Encoding", "gzip");
-
   it.each<[string, Fault]>([
     ["404", faults.status(404)],
-    ["416", faults.status(416)],
     ["a page for people", faults.html],
-    ["an encoding", faults.all(packed, coding)],
     ["a redirect to a private address", faults.redirect("https://10.0.0.1/")],
   ])("when its rest is answered with %s", async (_, fault) => {
     home.script("other", [faults.cut(100_000), fault]);
