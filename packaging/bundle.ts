@@ -84,7 +84,7 @@ const commonJsNames = {
 };
 
 /** With those that are used: to make one takes a part of the start, and there are more than a hundred modules. */
-export function withCommonJsNames(text: string): string {
+function withCommonJsNames(text: string): string {
   const [, start = "", rest = ""] = /^(#!.*\n)?([^]*)$/.exec(text) ?? [];
   const used = Object.entries(commonJsNames).filter(([name]) =>
     new RegExp(`\\b${name}\\b`).test(rest),

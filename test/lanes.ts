@@ -13,7 +13,7 @@ export interface Group {
 export const groups: Readonly<Record<string, Group>> = {
   clients: {
     holds: "terraform, tofu and the programs that use them, behind the mirror",
-    needs: ["terraform", "tofu", "terragrunt", "nginx", "oras"],
+    needs: ["terraform", "tofu", "terragrunt", "oras", "docker-registry"],
     files: ["test/acceptance/!(network-mirror|replicas).test.ts"],
   },
   replicas: {

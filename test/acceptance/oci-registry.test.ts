@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { stringify } from "yaml";
@@ -7,15 +7,15 @@ import { afterAll, describe, expect, it, vi } from "vitest";
 import { siteOf } from "../mirror/bundles/bundles.ts";
 import { findOnPath } from "../on-path.ts";
 import { originsOf } from "../origins.ts";
-import { scratch, startMirror } from "../running-mirror.ts";
+import type { Release } from "../fakes/release.ts";
+import { scratch } from "../running-mirror.ts";
 import { startOrigin } from "../scenes/world.ts";
 import {
   findClients,
   init,
   isSince,
-  networkMirrorConfig,
+  ownHashes,
   readLockFile,
-  type Client,
 } from "./clients.ts";
 import { findFreePort, startServer } from "./servers.ts";
 
@@ -41,10 +41,13 @@ if (missing.length > 0) {
 }
 
 const { authority, registry, ca } = await startOrigin();
+const releases = new Map<string, Release>();
 for (const version of Object.keys(versions))
-  await registry.publish({ version, platforms, size: 20_000 });
+  releases.set(
+    version,
+    await registry.publish({ version, platforms, size: 20_000 }),
+  );
 const config = originsOf(authority, registry, {}, host);
-const mirror = await startMirror({ config });
 const images = missing.length > 0 ? undefined : await startImageRegistry();
 if (images !== undefined) await fillImageRegistry(images.name);
 afterAll(() => images?.stop());
@@ -85,29 +88,19 @@ async function fillImageRegistry(name: string): Promise<void> {
   }
 }
 
-async function install(client: Client, version: string, cliConfig: string) {
-  const caFile = join(scratch("ca"), "both.pem");
-  const own = readFileSync(mirror.caFile, "utf8");
-  writeFileSync(caFile, `${authority.caPem}\n${own}`);
-  const required = { widget: { source: address, version } };
-  const ran = await init(client, required, { cliConfig, caFile });
-  expect(ran.output).toContain("successfully initialized");
-  const file = join(ran.directory, ".terraform.lock.hcl");
-  const locks = await readLockFile(ran.directory);
-  return { text: readFileSync(file, "utf8"), locks };
-}
-
 describe.each(missing.length > 0 ? [] : clients)(
   "$name $version with an OCI registry that was filled from an export",
   (client) => {
-    it.each(Object.keys(versions))(
+    it.each([...releases])(
       "installs %s, and locks what it locks behind the mirror",
-      async (version) => {
-        const fromImages = `provider_installation {\n  oci_mirror {\n    repository_template = "${images?.name}/providers/$\{namespace}/$\{type}"\n    include = ["${host}/*/*"]\n  }\n}\n`;
-        const ours = await install(client, version, fromImages);
-        expect(ours.locks.get(address)?.version).toBe(version);
-        const through = networkMirrorConfig(`${mirror.url}providers/`);
-        expect(ours.text).toBe((await install(client, version, through)).text);
+      async (version, release) => {
+        const cliConfig = `provider_installation {\n  oci_mirror {\n    repository_template = "${images?.name}/providers/$\{namespace}/$\{type}"\n    include = ["${host}/*/*"]\n  }\n}\n`;
+        const required = { widget: { source: address, version } };
+        const ran = await init(client, required, { cliConfig, caFile: ca });
+        expect(ran.output).toContain("successfully initialized");
+        const lock = (await readLockFile(ran.directory)).get(address);
+        const hashes = ownHashes(client, release.archive("linux_amd64"));
+        expect(lock).toMatchObject({ version, hashes });
       },
     );
   },

@@ -218,7 +218,7 @@ export async function startWhyScene() {
   ]);
   const own = await signer("own");
   await prepare(mirror, registry, own);
-  return { authority, registry, mirror, full, own };
+  return { authority, registry, mirror, full };
 }
 
 /** Has the mirror meet what its registry publishes, changes and loses. */
