@@ -1,8 +1,5 @@
 import type { Sha256 } from "../../../src/address/hash.ts";
-import {
-  DatabaseRecords,
-  type RecordKey,
-} from "../../../src/store/records/record-store.ts";
+import { DatabaseRecords } from "../../../src/store/records/record-store.ts";
 import {
   afterAll,
   beforeAll,
@@ -15,6 +12,7 @@ import { AuditLog } from "../../../src/store/database/audit-log.ts";
 import { openDatabase } from "../../../src/store/database/database.ts";
 import { failing } from "../../scenes/failing.ts";
 import { startPostgres, type Postgres } from "../../scenes/postgres.ts";
+import { testRecords } from "../records/contract.ts";
 import { auditParts, makeLayout } from "../stores.ts";
 
 const key = ["namespaces", "host", "acme"] as const;
@@ -39,24 +37,9 @@ describe("records in a PostgreSQL", () => {
     await postgres.close();
   });
 
-  it("lose no change of many processes", async () => {
+  testRecords(async () => {
     const url = await postgres.createDatabase();
-    const all = [await open(url), await open(url), await open(url)] as const;
-    const recordsOf = (n: number) => (all[n % 3] ?? all[0]).records;
-    const firsts = await Promise.all(
-      Array.from({ length: 60 }, (_, n) =>
-        recordsOf(n).swap(["namespaces", "host", "first"], 0, { n }),
-      ),
-    );
-    expect(firsts.filter((one) => one !== undefined)).toHaveLength(1);
-    await Promise.all(
-      Array.from({ length: 60 }, (_, n) =>
-        recordsOf(n).change(key, asItIs, (before) => ({
-          n: (before?.n ?? 0) + 1,
-        })),
-      ),
-    );
-    expect(await all[0].records.read(key, asItIs)).toEqual({ n: 60 });
+    return async () => (await open(url)).records;
   });
 
   it("are beside one audit log, of which nobody who follows it loses what one process commits after others", async () => {
@@ -90,23 +73,6 @@ describe("records in a PostgreSQL", () => {
     });
     expect(await comes()).toEqual(["refused slow"]);
     expect(await comes()).toEqual([]);
-  });
-
-  it("are listed by the next parts of their keys, in order", async () => {
-    const { records } = await open(await postgres.createDatabase());
-    const keys: readonly RecordKey[] = [
-      ["first_contacts", "a", "B", "x"],
-      ["first_contacts", "a", "b", "y"],
-      ["first_contacts", "a", "b-c", "z"],
-      ["package_hashes", "z"],
-    ];
-    for (const one of keys) await records.swap(one, 0, {});
-    expect(await Array.fromAsync(records.listAll())).toEqual(keys);
-    const below = await records.list(["first_contacts", "a"], 1);
-    expect(below).toEqual([["B"], ["b"], ["b-c"]]);
-    expect(await records.list(["first_contacts", "a", "b"])).toEqual([["y"]]);
-    await records.remove(["first_contacts", "a", "b", "y"]);
-    expect(await records.list(["first_contacts", "a", "b"])).toEqual([]);
   });
 
   it("take the packages of a release with them", async () => {
