@@ -480,21 +480,6 @@ const damaged = "The stored archive is damaged, try again";
 
 /** The storage directory and the address to listen on. */
 const storeErrors = {
-  "store-too-new": row(["directory", "found", "known"], {
-    sentence:
-      "The storage directory {directory} is of version {found}, and this provender knows stores up to version {known}",
-    remedy: `run the provender that wrote it or a newer one, or set another "storage.directory"`,
-  }),
-  "store-version-unreadable": row(["file", "known"], {
-    sentence: "{file} does not say of which version the store is",
-    remedy: ({ known }) =>
-      `restore it from a backup, or write {"version":${known}} into it if no newer provender worked on the store`,
-  }),
-  "store-too-old": row(["directory"], {
-    sentence:
-      "The storage directory {directory} has records in files, as provender kept them before it had a database",
-    remedy: `set another, empty "storage.directory"; its tls/ can be copied there`,
-  }),
   "backup-unwritable": row(["file", "reason"], {
     sentence: "{file} was not written ({reason})",
     remedy: "name a file that is not there, in a directory that can be written",
@@ -516,7 +501,7 @@ const storeErrors = {
   "database-too-new": row(["place", "found", "known"], {
     sentence:
       "The database {place} is of version {found}, and this provender knows databases up to version {known}",
-    remedy: `run the provender that wrote it or a newer one, or set another "database.url"`,
+    remedy: `run the provender that wrote it or a newer one, or set another "storage.directory" or "database.url"`,
   }),
   "database-unreachable": row(["place", "reason"], {
     status: 503,

@@ -1,10 +1,6 @@
 import { type FileHandle, mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import pLimit from "p-limit";
 import { constants } from "node:fs";
-
-/** Files that are written at once: more would take descriptors and no less time. */
-const turn = pLimit(8);
 
 /**
  * Moves a written file to its final name so that it survives a power cut:
@@ -23,21 +19,19 @@ export async function commitFile(
 }
 
 /** Writes `bytes` whole and durably under `to`, by way of `staged` on the same file system. */
-export function writeDurably(
+export async function writeDurably(
   staged: string,
   to: string,
   bytes: string | Uint8Array,
 ): Promise<void> {
-  return turn(async () => {
-    await using handle = await open(staged, "wx", 0o600);
-    try {
-      await handle.writeFile(bytes);
-      await commitFile(handle, staged, to);
-    } catch (error) {
-      await rm(staged, { force: true });
-      throw error;
-    }
-  });
+  await using handle = await open(staged, "wx", 0o600);
+  try {
+    await handle.writeFile(bytes);
+    await commitFile(handle, staged, to);
+  } catch (error) {
+    await rm(staged, { force: true });
+    throw error;
+  }
 }
 
 /** Each new folder is an entry of the one above it, which has to be synced for it to last. */

@@ -10,8 +10,6 @@ export interface StoreLayout {
   readonly staging: string;
   /** Where commands of this machine find the daemon. */
   readonly daemon: string;
-  /** Says of which version the store is. */
-  readonly version: string;
   /** What operators decided, one line each, beside the database. */
   readonly decisions: string;
   /** The names of archives that are to be brought into the bucket. */
@@ -33,7 +31,6 @@ export function layOutStore(directory: string): StoreLayout {
     database: join(directory, "provender.db"),
     staging: join(directory, "staging"),
     daemon: join(directory, "daemon.json"),
-    version: join(directory, "store.json"),
     decisions: join(directory, "audit", "decisions.jsonl"),
     outbox: join(directory, "outbox", "v1"),
     tls: {

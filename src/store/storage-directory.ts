@@ -1,19 +1,9 @@
-import { existsSync, statSync } from "node:fs";
-import {
-  access,
-  constants,
-  lstat,
-  mkdir,
-  readdir,
-  readFile,
-  rm,
-} from "node:fs/promises";
+import { statSync } from "node:fs";
+import { access, constants, lstat, mkdir, readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import * as z from "zod";
-import { failure, ProvenderError } from "../errors/index.ts";
-import { writeDurably } from "./durable-file.ts";
+import { failure } from "../errors/index.ts";
 import { unlessMissing } from "./file-failure.ts";
-import { layOutStore, stagingPath, type StoreLayout } from "./layout.ts";
+import { layOutStore, type StoreLayout } from "./layout.ts";
 
 /** Limits in bytes; `maxSize` is undefined for unlimited. */
 export interface DirectoryLimits {
@@ -31,31 +21,19 @@ export async function openStorageDirectory(
   return layout;
 }
 
-/**
- * Makes the folders of a store. Throws store-unusable when they cannot be made or
- * written, and store-too-new or store-version-unreadable before anything is touched.
- */
+/** Makes the folders of a store. Throws store-unusable when they cannot be made or written. */
 export async function prepareStorageDirectory(
   layout: StoreLayout,
 ): Promise<void> {
+  const { directory, blobs, staging, decisions } = layout;
   try {
-    await checkStoreVersion(layout);
-    const { blobs, staging, decisions } = layout;
     for (const folder of [blobs, staging, dirname(decisions)]) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     }
-    if ((await readVersion(layout)) === storeVersion) return;
-    const text = `${JSON.stringify({ version: storeVersion })}\n`;
-    const staged = stagingPath(layout, "version");
-    // A full disk leaves that to the next start, and what is there is served.
-    await writeDurably(staged, layout.version, text).catch(() => undefined);
-  } catch (error) {
-    if (error instanceof ProvenderError) throw error;
-    const { message } = error as Error;
-    throw failure("store-unusable", layout.directory, message, {
-      cause: error,
-    });
+  } catch (cause) {
+    const { message } = cause as Error;
+    throw failure("store-unusable", directory, message, { cause });
   }
 }
 
@@ -121,41 +99,5 @@ function isRunning(pid: number): boolean {
     return process.kill(pid, 0);
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
-}
-
-/**
- * Version of the stores that this program writes. It grows when an older
- * program would misunderstand a store, or overlook parts of it.
- */
-const storeVersion = 3;
-
-const shape = z.object({ version: z.int().positive() });
-
-/**
- * Refuses a store of another version, before anything in it is touched. A store without its file is of this one: a full
- * disk takes no mark. Throws store-too-new, store-too-old and store-version-unreadable.
- */
-export async function checkStoreVersion(layout: StoreLayout): Promise<void> {
-  const { directory } = layout;
-  const version = (await readVersion(layout)) ?? storeVersion;
-  if (version > storeVersion)
-    throw failure("store-too-new", directory, version, storeVersion);
-  if (version < storeVersion || existsSync(join(directory, "records")))
-    throw failure("store-too-old", directory);
-}
-
-/** Undefined where nothing is said. */
-async function readVersion({
-  version,
-}: StoreLayout): Promise<number | undefined> {
-  const text = await readFile(version, "utf8").catch(unlessMissing);
-  if (text === undefined) return undefined;
-  try {
-    return shape.parse(JSON.parse(text)).version;
-  } catch (error) {
-    throw failure("store-version-unreadable", version, storeVersion, {
-      cause: error,
-    });
   }
 }

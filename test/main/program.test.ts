@@ -3,11 +3,13 @@ import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { openDatabase } from "../../src/store/database/database.ts";
 import { makeDirectory, makeStorage } from "../commands/storage.ts";
 import { createAuthority } from "../fakes/authority.ts";
 import { runCommand, type CommandRun } from "../running-command.ts";
 import { runHere } from "../running-here.ts";
 import { startMirror } from "../running-mirror.ts";
+import { askDatabase, makeLayout } from "../store/stores.ts";
 
 const manifest = JSON.parse(
   readFileSync(join(import.meta.dirname, "..", "..", "package.json"), "utf8"),
@@ -111,6 +113,18 @@ describe("provender serve", () => {
     const directory = join(makeDirectory({ file: "" }), "file", "below-a-file");
     const run = await serve({ storage: { directory } });
     expectRefusal(run, 1, /below-a-file.*storage\.directory/);
+  });
+
+  it("refuses the database of a newer version with status 2", async () => {
+    const layout = await makeLayout();
+    await openDatabase(layout).close();
+    askDatabase(layout, "PRAGMA user_version = 99");
+    const run = await serve({ storage: { directory: layout.directory } });
+    expectRefusal(
+      run,
+      2,
+      /provender\.db is of version 99, .* up to version \d:/,
+    );
   });
 
   it("leaves a directory in order where it is the second daemon, and the port is the first one's", async () => {

@@ -18,10 +18,7 @@ import { HttpClient } from "../../origin/http/http-client.ts";
 import { loadCertificateFiles } from "../../server/tls/certificate.ts";
 import { describeFailure } from "../../store/file-failure.ts";
 import { layOutStore, stagingPath } from "../../store/layout.ts";
-import {
-  actAsOwner,
-  checkStoreVersion,
-} from "../../store/storage-directory.ts";
+import { actAsOwner } from "../../store/storage-directory.ts";
 import { settingsOf } from "../../wiring/clients.ts";
 import {
   type MirrorFlags,
@@ -150,7 +147,6 @@ async function examineStorage(configuration: Configuration): Promise<Found> {
   const file = stagingPath(layout, "doctor");
   try {
     actAsOwner(layout);
-    await checkStoreVersion(layout);
     const there = findExisting(directory);
     await readdir(there);
     const audit = dirname(layout.decisions);

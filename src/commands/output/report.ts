@@ -43,8 +43,7 @@ export function reportFailure(thrown: unknown, json: boolean): number {
     "malformed-address",
     "nothing-asked",
     "store-owned-by-another",
-    "store-too-new",
-    "store-version-unreadable",
+    "database-too-new",
   );
   return isMisuse ? 2 : 1;
 }

@@ -110,7 +110,7 @@ const checkpointPages = 1_000;
 /**
  * Opens the database of a storage directory, and makes it where there is none, or the one of a `server`. What was
  * committed survives a power cut. Throws database-missing where there are archives without one, database-damaged,
- * store-too-new and store-unusable.
+ * database-too-new and store-unusable.
  */
 export function openDatabase(
   { database: path, directory, blobs }: StoreLayout,
@@ -222,7 +222,8 @@ function prepare(file: DatabaseSync, path: string): void {
   if (found !== "ok") throw failure("database-damaged", path, String(found));
   const version = readVersion(file);
   const newest = migrations.length;
-  if (version > newest) throw failure("store-too-new", path, version, newest);
+  if (version > newest)
+    throw failure("database-too-new", path, version, newest);
   if (version === newest) return;
   file.exec(begin);
   // The version is looked at again, as another process may have been first.

@@ -18,12 +18,12 @@ export const reserveAll: Reserve = () =>
     release: () => undefined,
   });
 
-/** Lists the files below a folder of the store, without its store.json. */
+/** Lists the files below a folder of the store, without its database. */
 export function filesIn(folder: string): readonly string[] {
   return globSync("**/*", { cwd: folder, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => entry.name)
-    .filter((name) => !/^(?:store\.json|provender\.db.*)$/.test(name));
+    .filter((name) => !name.startsWith("provender.db"));
 }
 
 /** Files of archives that this process has open. */

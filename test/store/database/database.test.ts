@@ -113,6 +113,6 @@ describe("a database", () => {
     const layout = await fill();
     expect(statSync(layout.database).mode & 0o777).toBe(0o600);
     askDatabase(layout, "PRAGMA user_version = 99");
-    expect(() => openDatabase(layout)).toThrow(failing("store-too-new"));
+    expect(() => openDatabase(layout)).toThrow(failing("database-too-new"));
   });
 });
