@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { open, type FileHandle } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -65,23 +65,6 @@ describe("a durable write", () => {
     const final = join(folder, "final");
     await expect(commitFile(handle, staged, final)).rejects.toThrow();
     expect(existsSync(final)).toBe(false);
-  });
-
-  it("has synced the file when the final name appears", async () => {
-    const folder = scratch("durable");
-    const staged = join(folder, "staged");
-    writeFileSync(staged, "bytes");
-    const final = join(folder, "final");
-    const seen: boolean[] = [];
-    const disk = {
-      sync: () => {
-        seen.push(existsSync(final));
-        return Promise.resolve();
-      },
-    } as unknown as FileHandle;
-    await commitFile(disk, staged, final);
-    expect(seen).toEqual([false]);
-    expect(readFileSync(final, "utf8")).toBe("bytes");
   });
 
   it("does not overwrite a staged file of another process, nor remove it", async () => {

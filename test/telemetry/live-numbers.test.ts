@@ -64,14 +64,7 @@ describe("the numbers of a running daemon", () => {
     expect(now.get("provender_token_expiry_timestamp_seconds")).toBe(
       soon.getTime() / 1000,
     );
-    for (const name of [
-      "process_cpu_seconds_total",
-      "process_resident_memory_bytes",
-      "process_open_fds",
-      "process_max_fds",
-      "nodejs_heap_size_used_bytes",
-    ])
-      expect(now.get(name)).toBeGreaterThan(0);
+    expect(now.get("process_open_fds")).toBeGreaterThan(0);
   });
 
   it("count an archive that is fetched, and bytes from its origin, once", async () => {

@@ -64,7 +64,7 @@ describe("provender verify", () => {
     const { stdout, stderr, status } = await site.run("verify");
     expect(status).toBe(0);
     expect(stdout).toMatch(
-      /^9 archives \(.* KiB\) and \d+ records: 0 bad, 0 of them dropped, 0 orphans\.\n$/,
+      /^6 archives \(.* KiB\) and \d+ records: 0 bad, 0 of them dropped, 0 orphans\.\n$/,
     );
     expect(stderr).toContain("1/1 archives: hashed, ");
   });

@@ -36,45 +36,30 @@ async function record(entries: readonly AuditEntry[], how = durable) {
   return readAuditOf(layout);
 }
 
-describe("what an origin has refused again and again", () => {
-  it.each(["replaced", "quarantined", "judged-again"] as const)(
-    "has ten lines for one release: %s",
-    async (event) => {
-      const refused = { event, verdict: "refused", version: "1.0.0" } as const;
-      const lines = await record(
-        times(500, (n) => ({ ...refused, provider, detail: `content ${n}` })),
-      );
-      const line = { provider, event, verdict: "refused" } as const;
-      expect(lines).toMatchObject(
-        times(10, (n) => ({ ...line, detail: `content ${n}` })),
-      );
-    },
-  );
-
-  it("is bounded for one provider or module, and leaves the others their lines", async () => {
-    const refused = { event: "replaced", verdict: "refused" } as const;
-    const noisy = times(300, (n) => ({
-      ...refused,
-      module: "registry.terraform.io/acme/noisy/aws",
-      version: `1.0.${n}`,
-    }));
-    const quiet = { ...refused, provider: "registry.terraform.io/acme/quiet" };
-    const lines = await record([...noisy, quiet]);
-    expect(lines).toHaveLength(61);
-    expect(lines).toContainEqual(expect.objectContaining(quiet));
-  });
-
-  it("is bounded for all of them together", async () => {
-    const lines = await record(
-      times(5_000, (n) => ({
-        event: "quarantined",
-        verdict: "refused",
-        provider: `registry.terraform.io/acme/demo${n}`,
-      })),
-    );
-    expect(lines).toHaveLength(600);
-  });
+it("has ten lines for what an origin offers of one release again and again, 60 for one provider or module, and 600 in all", async () => {
+  const refused = { event: "replaced", verdict: "refused" } as const;
+  const same = { ...refused, provider, version: "1.0.0" };
+  const one = times(500, (n) => ({ ...same, detail: `content ${n}` }));
+  expect(await record(one)).toMatchObject(one.slice(0, 10));
+  const module = "registry.terraform.io/acme/noisy/aws";
+  const noisy = times(300, (n) => ({
+    ...{ ...refused, module, version: `1.0.${n}` },
+  }));
+  const quiet = { ...refused, provider: "registry.terraform.io/acme/quiet" };
+  const lines = await record([...noisy, quiet]);
+  expect(lines).toHaveLength(10 + 60 + 1);
+  expect(lines).toContainEqual(expect.objectContaining(quiet));
+  const many = times(5_000, (n) => ({ ...refused, provider: `a/b/c${n}` }));
+  expect(await record(many)).toHaveLength(600);
 });
+
+it.each(["quarantined", "judged-again", "left-out"] as const)(
+  "bounds what origins offer also as %s",
+  async (event) => {
+    const refused = { event, verdict: "refused", provider } as const;
+    expect(await record(times(20, () => refused))).toHaveLength(10);
+  },
+);
 
 it.each([
   ["what was seen first", { event: "first-seen", verdict: "accepted" }],

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { failure } from "../../../src/errors/index.ts";
 import { ArchiveUrlKeys } from "../../../src/store/records/archive-url-keys.ts";
 import { askDatabase, makeLayout, openRecords } from "../stores.ts";
 
@@ -66,13 +65,6 @@ describe("the keys of archive URLs", () => {
       expect(texts(keys)).not.toContain(lost);
     },
   );
-
-  it("are refused with the database's own word", async () => {
-    const problem = failure("database-unreachable", "host/name", "gone");
-    const records = { change: () => Promise.reject(problem) };
-    const opened = ArchiveUrlKeys.open(records, start, day);
-    await expect(opened).rejects.toBe(problem);
-  });
 
   it("never sign with one that another daemon has not read, also after a restart", async () => {
     const records = openRecords(await makeLayout());
