@@ -1,6 +1,16 @@
-import { findFreePort, startBalancer } from "../test/acceptance/servers.ts";
+import { readFileSync, writeFileSync } from "node:fs";
+import { Agent } from "node:https";
+import { join } from "node:path";
+import { findFreePort, startServer } from "../test/acceptance/servers.ts";
+import type { Authority } from "../test/fakes/authority.ts";
 import type { Release } from "../test/fakes/release.ts";
 import { has } from "../test/packaging/release.ts";
+import {
+  fetchFrom,
+  scratch,
+  type GetOptions,
+  type RunningMirror,
+} from "../test/running-mirror.ts";
 import { eventually, requestsFor } from "../test/scenes/provider-requests.ts";
 import {
   sha256Of,
@@ -34,6 +44,42 @@ async function main(): Promise<void> {
   } finally {
     await scene.stop();
   }
+}
+
+/** HAProxy as the compose file runs it, but round robin, in front of these replicas, at the URL that they tell clients. */
+async function startBalancer(
+  authority: Authority,
+  url: URL,
+  replicas: readonly RunningMirror[],
+) {
+  const folder = scratch("haproxy");
+  const { certificate, key } = await authority.issue(["127.0.0.1"]);
+  writeFileSync(join(folder, "site.pem"), `${certificate}\n${key}`);
+  const caFile = join(folder, "ca.pem");
+  writeFileSync(caFile, authority.caPem);
+  const packaged = new URL(
+    "../packaging/compose/replicas/haproxy.cfg",
+    import.meta.url,
+  );
+  const servers = replicas.map(
+    (replica, index) => `  server r${index} ${new URL(replica.url).host} check`,
+  );
+  const text = readFileSync(packaged, "utf8")
+    .replace(/^ {2}log stdout .*$/m, "")
+    .replace("bind :8443", `bind 127.0.0.1:${url.port}`)
+    .replace("/etc/haproxy/mirror.pem", join(folder, "site.pem"))
+    .replace(/^ {2}server-template .*$/m, servers.join("\n"))
+    .replace(/balance uri[^]*?hash-balance.*/, "balance roundrobin");
+  const file = join(folder, "haproxy.cfg");
+  writeFileSync(file, text);
+  const args = ["-db", "-f", file];
+  const { stop } = await startServer(Number(url.port), "haproxy", args);
+  const agent = new Agent({ ca: authority.caPem });
+  return {
+    ...{ url: url.href, caFile, stop },
+    get: (path: string, options: GetOptions = {}) =>
+      fetchFrom(new URL(path, url), agent, options),
+  };
 }
 
 async function show(scene: ReplicaScene): Promise<void> {

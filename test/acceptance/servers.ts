@@ -1,18 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { Agent } from "node:https";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { connect, createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { endingWithTests } from "../child-process.ts";
 import type { Authority } from "../fakes/authority.ts";
-import {
-  fetchFrom,
-  scratch,
-  type GetOptions,
-  type RunningMirror,
-} from "../running-mirror.ts";
+import { scratch } from "../running-mirror.ts";
 
 export async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
@@ -89,40 +83,4 @@ http {
   const args = ["-p", folder, "-c", "nginx.conf", "-e", log];
   const server = await startServer(port, nginx, args);
   return { ...server, root, url: `https://127.0.0.1:${port}/` };
-}
-
-/** HAProxy as the compose file runs it, but round robin, in front of these replicas, at the URL that they tell clients. */
-export async function startBalancer(
-  authority: Authority,
-  url: URL,
-  replicas: readonly RunningMirror[],
-) {
-  const folder = scratch("haproxy");
-  const { certificate, key } = await authority.issue(["127.0.0.1"]);
-  writeFileSync(join(folder, "site.pem"), `${certificate}\n${key}`);
-  const caFile = join(folder, "ca.pem");
-  writeFileSync(caFile, authority.caPem);
-  const packaged = new URL(
-    "../../packaging/compose/replicas/haproxy.cfg",
-    import.meta.url,
-  );
-  const servers = replicas.map(
-    (replica, index) => `  server r${index} ${new URL(replica.url).host} check`,
-  );
-  const text = readFileSync(packaged, "utf8")
-    .replace(/^ {2}log stdout .*$/m, "")
-    .replace("bind :8443", `bind 127.0.0.1:${url.port}`)
-    .replace("/etc/haproxy/mirror.pem", join(folder, "site.pem"))
-    .replace(/^ {2}server-template .*$/m, servers.join("\n"))
-    .replace(/balance uri[^]*?hash-balance.*/, "balance roundrobin");
-  const file = join(folder, "haproxy.cfg");
-  writeFileSync(file, text);
-  const args = ["-db", "-f", file];
-  const { stop } = await startServer(Number(url.port), "haproxy", args);
-  const agent = new Agent({ ca: authority.caPem });
-  return {
-    ...{ url: url.href, caFile, stop },
-    get: (path: string, options: GetOptions = {}) =>
-      fetchFrom(new URL(path, url), agent, options),
-  };
 }
