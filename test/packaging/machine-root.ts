@@ -1,23 +1,23 @@
-import { existsSync, globSync } from "node:fs";
+import { globSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { scratch } from "../running-mirror.ts";
 import { run } from "./release.ts";
 
 /** Packages that ours needs in a Debian root beside the essential ones. */
 const added = "adduser passwd libstdc++6 libgcc-s1 ca-certificates".split(" ");
 
-/** Packed root file systems of Debian, as SUITE.tar, with what ours needs. */
-const roots = process.env.PROVENDER_DEBIAN_ROOTS;
+/** Roots to install in: those of Debian that PROVENDER_DEBIAN_ROOTS has as SUITE.tar, with what ours needs, else a copy of this machine. */
+export function listRoots(): readonly [string, () => Promise<string>][] {
+  const folder = process.env.PROVENDER_DEBIAN_ROOTS;
+  const packed = folder === undefined ? [] : globSync(join(folder, "*.tar"));
+  if (packed.length === 0) return [["a copy of this machine", copyMachineRoot]];
+  return packed.map((file) => [basename(file), () => unpack(file)]);
+}
 
-/** Undefined where none was made for the tests, which fetch nothing themselves. */
-export async function unpackDebianRoot(
-  suite: string,
-): Promise<string | undefined> {
-  const packed = join(roots ?? "", `${suite}.tar`);
-  if (roots === undefined || !existsSync(packed)) return undefined;
+async function unpack(file: string): Promise<string> {
   const root = scratch("root");
-  await run("tar", ["-C", root, "--exclude=./dev/*", "-xf", packed]);
+  await run("tar", ["-C", root, "--exclude=./dev/*", "-xf", file]);
   return root;
 }
 
