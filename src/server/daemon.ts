@@ -95,7 +95,7 @@ export class Daemon {
     let status = "Serving";
     try {
       const waiting = this.#parts.reload();
-      metrics.countReload("applied");
+      metrics.reloaded.set(1);
       logger.info("policy and trust loaded");
       if (waiting.length > 0)
         logger.warn(
@@ -104,7 +104,7 @@ export class Daemon {
         );
     } catch (error) {
       const { message } = error as Error;
-      metrics.countReload("failed");
+      metrics.reloaded.set(0);
       logger.error({ error: message }, "the configuration in use is kept");
       status = `Serving with the old configuration: ${message}`;
     }

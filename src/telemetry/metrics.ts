@@ -51,8 +51,6 @@ const outcome =
   "hit, joined, fetched, stale, refused, not-found, malformed, failed or none";
 const code = "as `code` in the body";
 const origin = "of the configuration";
-/** Sources of modules that the mirror cannot fetch from. */
-const knownGetters = ["s3", "gcs", "hg", "git", "http"];
 /** Seconds up to what clients wait for metadata, and what archives take. */
 const answerBuckets = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
@@ -152,8 +150,7 @@ export class Metrics {
   );
   readonly passedThrough = this.#counter(
     "provender_modules_passed_through_total",
-    "Answers that send clients elsewhere for a module that the mirror cannot fetch, by what it would take.",
-    { getter: [...knownGetters, "other"] },
+    "Answers that send clients elsewhere for a module that the mirror cannot fetch.",
   );
   readonly archives = this.#counter(
     "provender_archives_total",
@@ -207,11 +204,6 @@ export class Metrics {
     "provender_audit_failures_total",
     "Lines of the audit log that could not be written.",
   );
-  readonly reloads = this.#counter(
-    "provender_config_reloads_total",
-    "Times that the configuration was read again, by whether it could be used.",
-    { result: ["applied", "failed"] },
-  );
   readonly reloaded = this.#gauge(
     "provender_config_last_reload_successful",
     "1 when the configuration in use is the one that was read last, 0 when that had a mistake.",
@@ -251,18 +243,6 @@ export class Metrics {
   /** Error codes that may be answered, before they are. */
   expectCodes(of: "refusals" | "failures", codes: readonly string[]): void {
     for (const code of codes) this[of].inc({ code }, 0);
-  }
-
-  countReload(result: "applied" | "failed"): void {
-    this.reloads.inc({ result });
-    this.reloaded.set(result === "applied" ? 1 : 0);
-  }
-
-  /** `getter` is what a registry wrote, so that only known words become labels. */
-  countPassedThrough(getter: string): void {
-    const [word = ""] = /^\w*/.exec(getter) ?? [];
-    const known = knownGetters.includes(word) ? word : "other";
-    this.passedThrough.inc({ getter: known });
   }
 
   /** The series of a configured origin, before it was asked. */

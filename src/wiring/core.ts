@@ -286,7 +286,7 @@ export function wireCore(
       alarms.raise("versions-vanished", { module, versions: vanished });
     },
     onPassedThrough: (address, getter, location) => {
-      metrics?.countPassedThrough(getter);
+      metrics?.passedThrough.inc();
       logger.warn(
         {
           module: formatModuleRelease(address),

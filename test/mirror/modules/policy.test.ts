@@ -98,8 +98,6 @@ it("what only clients can fetch is passed through, logged and counted", async ()
     );
     expect(line.getter).toContain(location.slice(0, 2));
   }
-  for (const [getter, count] of Object.entries({ other: 1, s3: 1, http: 2 })) {
-    const series = `provender_modules_passed_through_total{getter="${getter}"}`;
-    expect(await readMetric(mirror, series)).toBe(count);
-  }
+  const series = "provender_modules_passed_through_total";
+  expect(await readMetric(mirror, series)).toBe(locations.length);
 });

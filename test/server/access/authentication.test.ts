@@ -207,10 +207,8 @@ describe("on SIGHUP", () => {
       expect.stringMatching(/"auth\.tokens" is empty: .*auth: off/),
     ]);
     expect(await statusOf()).toBe(401);
-    const text = await metrics();
-    expect(text).toContain("provender_config_last_reload_successful 0\n");
-    expect(text).toMatch(
-      /provender_config_reloads_total\{result="failed"\} [1-9]/,
+    expect(await metrics()).toContain(
+      "provender_config_last_reload_successful 0\n",
     );
   });
 
