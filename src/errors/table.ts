@@ -480,6 +480,11 @@ const damaged = "The stored archive is damaged, try again";
 
 /** The storage directory and the address to listen on. */
 const storeErrors = {
+  "store-too-old": row(["directory"], {
+    sentence:
+      "The storage directory {directory} has records in files, as provender kept them before it had a database",
+    remedy: `set another, empty "storage.directory"; its tls/ can be copied there`,
+  }),
   "backup-unwritable": row(["file", "reason"], {
     sentence: "{file} was not written ({reason})",
     remedy: "name a file that is not there, in a directory that can be written",

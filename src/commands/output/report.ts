@@ -44,6 +44,7 @@ export function reportFailure(thrown: unknown, json: boolean): number {
     "nothing-asked",
     "store-owned-by-another",
     "database-too-new",
+    "store-too-old",
   );
   return isMisuse ? 2 : 1;
 }

@@ -6,6 +6,7 @@ import {
   statSync,
 } from "node:fs";
 import { backup, DatabaseSync, type StatementSync } from "node:sqlite";
+import { join } from "node:path";
 import { Kysely, sql, SqliteDialect } from "kysely";
 import { LRUCache } from "lru-cache";
 import { failure, ProvenderError } from "../../errors/index.ts";
@@ -110,12 +111,14 @@ const checkpointPages = 1_000;
 /**
  * Opens the database of a storage directory, and makes it where there is none, or the one of a `server`. What was
  * committed survives a power cut. Throws database-missing where there are archives without one, database-damaged,
- * database-too-new and store-unusable.
+ * database-too-new, store-too-old and store-unusable.
  */
 export function openDatabase(
   { database: path, directory, blobs }: StoreLayout,
   server?: DatabaseServer,
 ): Database {
+  if (existsSync(join(directory, "records")))
+    throw failure("store-too-old", directory);
   const hasArchives = () => existsSync(blobs) && readdirSync(blobs).length > 0;
   if (server !== undefined) return openPostgres(server, hasArchives);
   try {

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import {
+  existsSync,
   mkdirSync,
   readFileSync,
   rmSync,
@@ -7,7 +8,7 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openDatabase } from "../../../src/store/database/database.ts";
 import { DatabaseRecords } from "../../../src/store/records/record-store.ts";
@@ -71,6 +72,13 @@ describe("a database", () => {
     damage(layout.database);
     expect(() => openDatabase(layout)).toThrow(failing("database-missing"));
     expect(() => openDatabase(layout)).toThrow(failing("database-missing"));
+  });
+
+  it("is not begun beside records of the time before it", async () => {
+    const layout = await makeLayout();
+    mkdirSync(join(layout.directory, "records"));
+    expect(() => openDatabase(layout)).toThrow(failing("store-too-old"));
+    expect(existsSync(layout.database)).toBe(false);
   });
 
   it("of the layout before knows the packages of its releases once it was opened", async () => {
