@@ -19,6 +19,12 @@ export type Visit = (
 const longestPath = 4096;
 const mostParts = 256;
 
+/** The names of symbolic links, part by part, as disks compare them that know no case. */
+interface LinkTree {
+  readonly below: Map<string, LinkTree>;
+  isLink: boolean;
+}
+
 /** What parts a path: `\` as well on some systems, where it is a letter on others. */
 type Separator = "/" | RegExp;
 
@@ -26,7 +32,7 @@ type Separator = "/" | RegExp;
  * Returns the reason why unpacking would leave its folder on some system;
  * undefined when it stays inside. Links may lead only inside, and by `..` only at
  * the start of their target, since `link/..` is another place than it seems. No
- * member may lie below a link.
+ * member may lie below a link. The work is linear in the names.
  */
 export function findEscape(
   members: readonly ArchiveMember[],
@@ -38,7 +44,7 @@ function findEscapeBy(
   members: readonly ArchiveMember[],
   by: Separator,
 ): string | undefined {
-  const links = new Set<string>();
+  const links: LinkTree = { below: new Map(), isLink: false };
   for (const { name, kind, target = "" } of members) {
     const parts = splitPath(name, by);
     if (parts === undefined || (parts.length === 0 && kind !== "directory"))
@@ -46,7 +52,7 @@ function findEscapeBy(
     if (kind !== "symbolic link") continue;
     if (followLink(parts.slice(0, -1), target, by) === undefined)
       return `${quote(name)} is a link to ${quote(target)}`;
-    links.add(fold(parts));
+    addLink(links, parts);
   }
   for (const { name, kind, target = "" } of members) {
     if (leadsThrough(links, splitPath(name, by)?.slice(0, -1) ?? []))
@@ -92,24 +98,30 @@ function quote(text: string): string {
   return JSON.stringify(text.slice(0, 100));
 }
 
-/** The path as disks compare it that know no case. */
-function fold(parts: readonly string[]): string {
-  return parts.map(foldPart).join("/");
+function addLink(links: LinkTree, parts: readonly string[]): void {
+  let place = links;
+  for (const part of parts) {
+    const key = fold(part);
+    const next = place.below.get(key) ?? { below: new Map(), isLink: false };
+    place.below.set(key, next);
+    place = next;
+  }
+  place.isLink = true;
 }
 
 /** True when a place on the path, the last one included, is a link. */
-function leadsThrough(
-  links: ReadonlySet<string>,
-  parts: readonly string[],
-): boolean {
-  const path = links.size === 0 ? "" : `${fold(parts)}/`;
-  for (let end = path.indexOf("/"); end >= 0; end = path.indexOf("/", end + 1))
-    if (links.has(path.slice(0, end))) return true;
+function leadsThrough(links: LinkTree, parts: readonly string[]): boolean {
+  let place: LinkTree | undefined = links;
+  for (const part of parts) {
+    place = place.below.get(fold(part));
+    if (place === undefined) return false;
+    if (place.isLink) return true;
+  }
   return false;
 }
 
 /** Case, the form of accents, and the ends that Windows cuts off make no difference. */
-function foldPart(part: string): string {
+function fold(part: string): string {
   const name = part.replace(/:+\$data$/i, "");
   let end = name.length;
   while (end > 0 && (name[end - 1] === "." || name[end - 1] === " ")) end--;
