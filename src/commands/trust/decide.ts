@@ -30,6 +30,7 @@ import {
   findKeyDecision,
   forget as forgetOn,
   isSame,
+  type KeyDecision,
   type KeyScope,
   listApproved,
   listDecided,
@@ -66,16 +67,19 @@ const deeds = {
   approve: {
     state: "approved",
     which: "need a decision",
+    listed: `run "provender trust list", which names what needs a decision`,
     effect: "clients get exactly this content, and no key becomes known",
   },
   revoke: {
     state: "revoked",
     which: "are not revoked yet",
+    listed: `run "provender trust list --all", which names what was decided`,
     effect: "clients do not get this content, whoever signs it",
   },
   forget: {
     state: undefined,
     which: "are decided on",
+    listed: `run "provender trust list --all", which names what was decided`,
     effect: "clients get what they would get without that decision",
   },
 } as const;
@@ -148,17 +152,12 @@ export async function decideContent(
       `deny the version in "policy.rules"`,
     );
   const known = await readContents(mirror, release);
-  const { name, trust, decided } = known;
-  const chosen = await choose(mirror, known, prefix, deed);
-  const { sha256sums, fingerprint } = chosen;
+  const { name, decisions, decided } = known;
+  const { sha256sums, fingerprint } = await choose(mirror, known, prefix, deed);
   const digest = nameContent(release, sha256sums);
-  const isKnown =
-    fingerprint === undefined ||
-    (await isKnownHere(mirror, trust, provider, fingerprint)) ||
-    findKeyDecision(trust.decisions, "approved", name, fingerprint);
-  const signed =
-    fingerprint === undefined ? "" : ` under the key ${fingerprint}`;
-  const content = `${digest}${signed}${isKnown ? "" : ", which is not known here"}`;
+  const content = fingerprint
+    ? `${digest} under the key ${fingerprint}`
+    : digest;
   const earlier = decided.find((one) => one.sha256sums === sha256sums);
   const state = deeds[deed].state ?? "not decided on";
   if (earlier?.decision === deeds[deed].state)
@@ -168,16 +167,14 @@ export async function decideContent(
     };
   if (deed === "approve") {
     const { rules } = mirror.admission;
-    const key = signed && `its key ${fingerprint}`;
-    const revocation =
-      fingerprint &&
-      findKeyDecision(trust.decisions, "revoked", name, fingerprint);
-    const setting = findExclusion(rules, provider, fingerprint);
     expectEffect(
       subject,
-      key,
-      revocation && quoteDecision(provider, revocation),
-      setting,
+      fingerprint === undefined
+        ? "unsigned releases"
+        : `its key ${fingerprint}`,
+      provider,
+      findKeyDecision(decisions, "revoked", name, fingerprint),
+      findExclusion(rules, provider, fingerprint),
     );
     const rule = decideByRules(rules.policy, provider, version);
     if (rule.action === "deny" && rules.mode !== "report")
@@ -203,12 +200,12 @@ async function readContents(
 ) {
   const { provider, version } = release;
   const name: ReleaseName = { type: provider.type, version };
-  const namespace = await trust.read(provider);
+  const { decisions } = await trust.read(provider);
   const { list } = await trust.readCandidates(provider);
   const recorded = await (isModuleType(provider.type)
     ? listOffered(records, release)
     : listRecorded(records, release));
-  const decided = listDecided(namespace.decisions, name);
+  const decided = listDecided(decisions, name);
   const known: readonly (NamedContent & {
     /** Undefined unless it is a candidate. */
     readonly reason: Candidate["reason"] | undefined;
@@ -222,7 +219,7 @@ async function readContents(
   ];
   const firsts = Map.groupBy(known, ({ sha256sums }) => sha256sums).values();
   const contents = [...firsts].flatMap(([first]) => first ?? []);
-  return { release, name, trust: namespace, decided, contents };
+  return { release, name, decisions, decided, contents };
 }
 
 /** Finds the content that is meant, or the only one that can be. Throws trust-decision with the command for each, since not exactly one was chosen. */
@@ -248,28 +245,33 @@ async function choose(
   const found = prefix === undefined ? meant : match(contents);
   const isNew = found.length === 0 && deed === "approve" && !isModule;
   const matching = isNew ? match(await lookUp(mirror, release)) : found;
-  const [only, ...more] = matching;
-  if (only !== undefined && more.length === 0) return only;
+  const [only] = matching;
+  if (only !== undefined && matching.length === 1) return only;
   const choices =
     matching.length > 0 || prefix === undefined ? matching : meant;
-  const listed = choices.map(({ sha256sums, fingerprint = "none" }) => {
+  const commands = choices.map(({ sha256sums, fingerprint = "none" }) => {
     const key = isModule ? "" : `, key ${fingerprint}`;
     const command = formatApproval(release, sha256sums);
     return `\n  ${nameContent(release, sha256sums)}${key}: ${command.replace(" approve ", ` ${deed} `)}`;
   });
+  const digests = isModule ? "archive or commit" : "SHA256SUMS";
+  const which =
+    prefix === undefined
+      ? `that ${deeds[deed].which}`
+      : `whose ${digests} begins with ${prefix}`;
   throw failure(
     "trust-decision",
     formatRelease(release),
-    `has ${matching.length === 0 ? `no content${prefix === undefined ? "s" : ""}` : `${matching.length} contents`} ${prefix === undefined ? `that ${deeds[deed].which}` : `whose ${isModule ? "archive or commit" : "SHA256SUMS"} begins with ${prefix}`}`,
-    choices.length === 0
-      ? `run "provender trust list${deed === "approve" ? "" : " --all"}", which names what ${deed === "approve" ? "needs a decision" : "was decided"}`
-      : `run one of these:${listed.join("")}`,
+    `has ${matching.length || "no"} contents ${which}`,
+    commands.length === 0
+      ? deeds[deed].listed
+      : `run one of these:${commands.join("")}`,
   );
 }
 
 /** Lists the contents that a command without a digest may mean. */
 function listMeant(
-  { trust: { decisions }, name, decided, contents }: Contents,
+  { decisions, name, decided, contents }: Contents,
   deed: Deed,
 ): readonly NamedContent[] {
   const stateOf = ({ sha256sums }: NamedContent) =>
@@ -354,48 +356,50 @@ export async function decideKey(
     return { text, status: 1 };
   }
   if (deed === "approve") {
-    const wider = others.find((one) => covers(one, scope));
     const { rules } = mirror.admission;
-    const setting =
-      type === null
-        ? undefined
-        : findExclusion(rules, { ...scope, type }, fingerprint);
-    const quoted = wider && quoteDecision(scope, wider);
-    expectEffect(fingerprint, "it", quoted, setting);
-  }
-  const found =
-    deed === "forget"
-      ? { isHere: true, refused: [] }
-      : await findTouched(mirror, before, scope, fingerprint, deed);
-  const isHere = found.isHere || isKnown;
-  if (deed === "approve" && !isHere)
-    throw failure(
-      "trust-decision",
+    expectEffect(
       fingerprint,
-      `is not approved, since no release or candidate of ${subject} here is under it`,
-      earlier === undefined
-        ? "check the address and the fingerprint, or approve it once it has signed a release"
-        : `run "provender trust forget --key ${fingerprint} --for ${subject}", which takes back that it was ${quoteDecision(scope, earlier)}`,
+      "it",
+      scope,
+      others.find((one) => covers(one, scope)),
+      type ? findExclusion(rules, { ...scope, type }, fingerprint) : undefined,
     );
+  }
+  let effect = "";
+  if (deed !== "forget") {
+    const touched = await findTouched(mirror, before, scope, fingerprint);
+    const isHere = touched.isHere || isKnown;
+    if (deed === "revoke")
+      effect = describeRevocation(touched.refused, isHere || !!earlier);
+    else if (!isHere)
+      throw failure(
+        "trust-decision",
+        fingerprint,
+        `is not approved, since no release or candidate of ${subject} here is under it`,
+        earlier === undefined
+          ? "check the address and the fingerprint, or approve it once it has signed a release"
+          : `run "provender trust forget --key ${fingerprint} --for ${subject}", which takes back that it was ${quoteDecision(scope, earlier)}`,
+      );
+  }
   await carryOut(mirror, scope, deed, key, {
     provider: formatTrustScope({ ...scope, version: null }),
     ...{ version: version ?? undefined, fingerprint, because: why },
   });
-  const named = found.refused.slice(0, mostNamed).join(", ");
-  const more = found.refused.length - mostNamed;
-  const effect =
-    deed !== "revoke"
-      ? ""
-      : named !== ""
-        ? `: ${named}${more > 0 ? ` and ${more} more` : ""} and later releases under it are refused from now on`
-        : isHere || earlier !== undefined
-          ? ": releases under it are refused"
-          : " in advance: nothing here is under it, and what comes under it will be refused";
   const was = earlier === undefined ? unsaid : quoteDecision(scope, earlier);
   return {
     text: `${fingerprint} is ${state} for ${subject}${effect}.\nBefore, it was ${was}.\n${stay}`,
     status: deed === "approve" && others.length > 0 ? 1 : 0,
   };
+}
+
+function describeRevocation(refused: readonly string[], isHere: boolean) {
+  if (refused.length === 0)
+    return isHere
+      ? ": releases under it are refused"
+      : " in advance: nothing here is under it, and what comes under it will be refused";
+  const more = refused.length - mostNamed;
+  const rest = more > 0 ? ` and ${more} more` : "";
+  return `: ${refused.slice(0, mostNamed).join(", ")}${rest} and later releases under it are refused from now on`;
 }
 
 /** Whether anything here is under a key, and which releases that clients get now a revocation refuses. */
@@ -404,44 +408,29 @@ async function findTouched(
   { decisions }: NamespaceTrust,
   scope: TrustScope,
   fingerprint: string,
-  deed: Deed,
 ) {
-  const nameOf = ({ type, version }: ReleaseName) => `${type} ${version}`;
-  const list = (how: "offered" | "admitted", except = new Set<string>()) => {
-    const isMeant = (one: ReleaseName) =>
-      covers(scope, one) && !except.has(nameOf(one));
-    return listUnder(records, scope, fingerprint, how, isMeant);
-  };
   const { type } = scope;
   // What is damaged of one provider stops no decision on another.
   const lists =
     type === null
       ? await trust.listCandidates(scope)
       : [{ ...(await trust.readCandidates({ ...scope, type })), type }];
-  const candidates = lists.flatMap((of) =>
-    of.list.map((one) => ({ ...one, type: of.type })),
-  );
-  const offered = candidates.filter(
-    (one) => one.fingerprint === fingerprint && covers(scope, one),
-  );
-  const refused = new Set<string>();
-  if (deed === "revoke") {
-    // Thousands may be candidates, most of which were never admitted.
-    const signed = await list("admitted", new Set(candidates.map(nameOf)));
-    const approved = offered.filter(
+  const candidates = lists
+    .flatMap(({ list, type }) => list.map((one) => ({ ...one, type })))
+    .filter((one) => one.fingerprint === fingerprint && covers(scope, one));
+  const signed = await listUnder(records, scope, fingerprint);
+  const refused = [
+    ...signed.filter(({ isPinned }) => isPinned),
+    ...candidates.filter(
       (one) =>
-        findKeyDecision(decisions, "approved", one, fingerprint) !==
-          undefined || listApproved(decisions, one).includes(one.sha256sums),
-    );
-    for (const one of [...signed, ...approved]) refused.add(nameOf(one));
-  }
+        findKeyDecision(decisions, "approved", one, fingerprint) ??
+        listApproved(decisions, one).includes(one.sha256sums),
+    ),
+  ].map((one) => `${one.type} ${one.version}`);
   return {
-    refused: [...refused],
+    refused: [...new Set(refused)],
     // The list of candidates is bounded, and can be lost.
-    isHere:
-      offered.length > 0 ||
-      refused.size > 0 ||
-      (await list("offered")).length > 0,
+    isHere: candidates.length > 0 || signed.length > 0,
   };
 }
 
@@ -449,21 +438,24 @@ async function findTouched(
 function expectEffect(
   subject: string,
   key: string,
-  revoked: string | undefined,
+  namespace: Pick<TrustScope, "hostname" | "namespace">,
+  revocation: KeyDecision | undefined,
   setting: string | undefined,
 ): void {
-  if (revoked)
-    throw failure(
+  const refuse = (why: string, remedy: string) =>
+    failure(
       "trust-decision",
       subject,
-      `cannot be approved because ${key} was ${revoked}`,
-      "ask who decided that",
+      `cannot be approved because ${why}`,
+      remedy,
     );
+  if (revocation !== undefined) {
+    const quoted = quoteDecision(namespace, revocation);
+    throw refuse(`${key} was ${quoted}`, "ask who decided that");
+  }
   if (setting !== undefined)
-    throw failure(
-      "trust-decision",
-      subject,
-      `cannot be approved because "${setting}" excludes ${key || "unsigned releases"}`,
+    throw refuse(
+      `"${setting}" excludes ${key}`,
       `change "${setting}" in the configuration first`,
     );
 }

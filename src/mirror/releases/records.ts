@@ -336,26 +336,23 @@ function writeRelease({ value, confirmedAt }: Kept<KnownRelease>) {
   return z.encode(releaseShape, body);
 }
 
-/** Lists the releases that are meant and were admitted under a key, or have content under it, admitted or not; by their records alone, nothing is judged. */
+/** Lists the releases in a scope that were pinned under a key, or have content under it, admitted or not; by their records alone, nothing is judged. */
 export async function listUnder(
   records: RecordStore,
-  { hostname, namespace, type }: TrustScope,
+  { hostname, namespace, type, version }: TrustScope,
   fingerprint: string,
-  how: "admitted" | "offered",
-  isMeant: (release: ReleaseName) => boolean,
-): Promise<readonly ReleaseName[]> {
+): Promise<readonly (ReleaseName & { readonly isPinned: boolean })[]> {
   const meant = ["releases", hostname, namespace] as const;
-  const found: ReleaseName[] = [];
-  for (const [name = "", version = ""] of await records.list(meant)) {
-    const one = { type: name, version };
-    if ((type !== null && type !== name) || !isMeant(one)) continue;
+  const found = [];
+  for (const [name = "", one = ""] of await records.list(meant)) {
+    if ((type ?? name) !== name || (version ?? one) !== one) continue;
     // A record that cannot be read names no key; it refuses where it is asked for.
     const body = await records
-      .read([...meant, name, version], readReleaseBody)
+      .read([...meant, name, one], readReleaseBody)
       .catch(() => undefined);
-    const offered = how === "offered" ? (body?.evidence ?? []) : [];
-    const signed = [body?.pinned, ...offered];
-    if (signed.some((by) => by?.signedBy === fingerprint)) found.push(one);
+    const isPinned = body?.pinned?.signedBy === fingerprint;
+    if (isPinned || body?.evidence.some((by) => by.signedBy === fingerprint))
+      found.push({ type: name, version: one, isPinned });
   }
   return found;
 }

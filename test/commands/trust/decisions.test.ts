@@ -170,7 +170,7 @@ describe("the approval of a content", () => {
     const spec = "typos/thing@1.1.0";
     const flipped = (sha256sums.startsWith("0") ? "1" : "0").repeat(8);
     for (const [status, says, ...args] of [
-      [1, "has no content whose", "approve", spec, flipped],
+      [1, "has no contents whose", "approve", spec, flipped],
       [1, command, "approve", spec, flipped],
       [2, "8 to 64 hex", "approve", spec, sha256sums.slice(0, 7)],
       [2, "8 to 64 hex", "approve", spec, "unknown-digits"],
