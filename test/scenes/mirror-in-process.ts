@@ -178,7 +178,7 @@ export class MirrorScene {
       alarmLines,
       /** Versions and reasons of the candidates of a provider. */
       candidates: async (type = "thing") => {
-        const { list } = await trust.readCandidates(providerOf(type));
+        const list = await trust.readCandidates(providerOf(type));
         return list.map(({ version, reason }) => `${version} ${reason}`);
       },
     };

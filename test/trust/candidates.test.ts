@@ -3,7 +3,6 @@ import {
   addCandidate,
   dropCandidates,
   needsDecision,
-  noCandidates,
   type Candidate,
 } from "../../src/trust/candidates.ts";
 import {
@@ -20,49 +19,40 @@ const candidate = (with_: Partial<Candidate> = {}): Candidate => ({
   ...{ reason: "unknown", since: start.toISOString() },
   ...with_,
 });
-const add = (...all: readonly Candidate[]) =>
-  all.reduce(addCandidate, noCandidates);
+const add = (...all: readonly Candidate[]) => all.reduce(addCandidate, []);
 
 it("candidates have each content of a release once", () => {
   const revoked = candidate({ reason: "revoked" });
-  expect(add(candidate(), revoked)).toEqual({ list: [revoked], dropped: 0 });
+  expect(add(candidate(), revoked)).toEqual([revoked]);
 });
 
 it.each([
   [8, "a release", (index: number) => ({ sha256sums: digest(index) })],
   [256, "a provider", (index: number) => ({ version: `3.0.${index}` })],
-])(
-  "candidates are the newest %i of %s, and the rest is counted",
-  (most, _, of) => {
-    const all = Array.from({ length: 300 }, (_, index) => candidate(of(index)));
-    const other = candidate({ version: "4.0.0" });
-    const { list, dropped } = add(other, ...all);
-    const newest = all.slice(-most);
-    expect(list).toEqual(most === 8 ? [other, ...newest] : newest);
-    expect(dropped).toBe(301 - list.length);
-  },
-);
+])("candidates are the newest %i of %s", (most, _, of) => {
+  const all = Array.from({ length: 300 }, (_, index) => candidate(of(index)));
+  const other = candidate({ version: "4.0.0" });
+  const newest = all.slice(-most);
+  expect(add(other, ...all)).toEqual(most === 8 ? [other, ...newest] : newest);
+});
 
-it("candidates of a release go once it is served as it is offered, the one that is admitted alone, and with the last one the count of those that found no place", () => {
+it("candidates of a release go once it is served as it is offered, the one that is admitted alone", () => {
   const [first, second, other] = [
     candidate(),
     candidate({ sha256sums: digest(7) }),
     candidate({ version: "3.0.0" }),
   ];
   const all = add(first, second, other);
-  expect(dropCandidates(all, "2.0.0").list).toEqual([other]);
-  expect(dropCandidates(all, "2.0.0", digest(7)).list).toEqual([first, other]);
+  expect(dropCandidates(all, "2.0.0")).toEqual([other]);
+  expect(dropCandidates(all, "2.0.0", digest(7))).toEqual([first, other]);
   expect(dropCandidates(all, "4.0.0")).toBe(all);
   expect(dropCandidates(all, "3.0.0", digest(7))).toBe(all);
-  const last = { list: [other], dropped: 12 };
-  expect(dropCandidates(last, "3.0.0")).toEqual(noCandidates);
 });
 
+const name = { type: "aws", version: "2.0.0" };
 const content = (decision: Decision, sha256sums = digest(0)): Decisions => ({
   keys: [],
-  contents: [
-    { type: "aws", version: "2.0.0", sha256sums, decision, at: "2026-01-01" },
-  ],
+  contents: [{ ...name, sha256sums, decision, at: "2026-01-01" }],
 });
 const key = (...of: Parameters<typeof keyDecision>): Decisions => ({
   ...{ keys: [keyDecision(...of)], contents: [] },
@@ -82,6 +72,6 @@ it.each<[string, Decisions, CandidateReason?]>([
   ["none once the revocation of its key is forgotten", noDecisions, "revoked"],
   ["none once that of its content is", noDecisions, "revoked-content"],
 ])("a candidate needs %s", (what, decisions, reason = "unknown") => {
-  const needs = needsDecision(decisions, "aws", candidate({ reason }));
+  const needs = needsDecision(decisions, name, candidate({ reason }));
   expect(needs).toBe(what.startsWith("a decision"));
 });

@@ -201,7 +201,7 @@ async function readContents(
   const { provider, version } = release;
   const name: ReleaseName = { type: provider.type, version };
   const { decisions } = await trust.read(provider);
-  const { list } = await trust.readCandidates(provider);
+  const list = await trust.readCandidates(provider);
   const recorded = await (isModuleType(provider.type)
     ? listOffered(records, release)
     : listRecorded(records, release));
@@ -281,7 +281,7 @@ function listMeant(
     deed === "revoke"
       ? stateOf(one) !== "revoked"
       : reason !== undefined &&
-        needsDecision(decisions, name.type, { ...one, ...name, reason }),
+        needsDecision(decisions, name, { ...one, reason }),
   );
   return meant.length > 0
     ? meant
@@ -411,13 +411,15 @@ async function findTouched(
 ) {
   const { type } = scope;
   // What is damaged of one provider stops no decision on another.
-  const lists =
+  const all =
     type === null
       ? await trust.listCandidates(scope)
-      : [{ ...(await trust.readCandidates({ ...scope, type })), type }];
-  const candidates = lists
-    .flatMap(({ list, type }) => list.map((one) => ({ ...one, type })))
-    .filter((one) => one.fingerprint === fingerprint && covers(scope, one));
+      : (await trust.readCandidates({ ...scope, type })).map((one) => ({
+          ...{ ...one, type },
+        }));
+  const candidates = all.filter(
+    (one) => one.fingerprint === fingerprint && covers(scope, one),
+  );
   const signed = await listUnder(records, scope, fingerprint);
   const refused = [
     ...signed.filter(({ isPinned }) => isPinned),

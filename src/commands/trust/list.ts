@@ -1,7 +1,6 @@
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import type { Failure } from "../../errors/index.ts";
 import {
-  countDropped,
   explainPending,
   listPending,
   type PendingDecision,
@@ -74,8 +73,7 @@ export function listTrust({
         }),
       );
     else {
-      const dropped = namespaces.reduce((sum, one) => sum + one.dropped, 0);
-      stdout(formatPending(pending, dropped, undone));
+      stdout(formatPending(pending, undone));
       const tables = [
         ...namespaces.map(formatNamespace),
         ...unknown.map(({ subject }) => `${subject}\n  unknown\n`),
@@ -96,7 +94,7 @@ type Described = ReturnType<typeof describe>;
 /** A namespace as it is in JSON, and in tables but for its candidates. */
 function describe(
   name: string,
-  { namespace, trust, candidates }: KnownNamespace,
+  { namespace, trust }: KnownNamespace,
   contacts: readonly Contact[],
   pending: readonly PendingDecision[],
 ) {
@@ -128,7 +126,6 @@ function describe(
       keyCommand: one.keyCommand ?? null,
       setting: one.setting ?? null,
     })),
-    dropped: countDropped(candidates),
   };
 }
 
@@ -180,7 +177,6 @@ function formatNamespace({
 /** Writes what needs a decision. Commands stand below their row, whole, so that they can be copied. */
 function formatPending(
   pending: readonly PendingDecision[],
-  dropped: number,
   undone: readonly UndoneDecision[],
 ): string {
   const rows = pending.map((one) => {
@@ -190,8 +186,6 @@ function formatPending(
     const key = keyCommand && `  ${keyCommand}  # all that this key signs\n`;
     return `${formatProviderAddress(one.provider)} ${one.version}: ${explainPending(one)}, ${one.content}, since ${dayOf(one.since)}\n  ${remedy}\n${key ?? ""}`;
   });
-  const more =
-    dropped === 0 ? "" : `${dropped} more candidates are not kept.\n`;
   const lost = undone.map(
     ({ subject, decision, at, by = "an operator", repeat }) =>
       `${subject}: ${decision} by ${by} on ${dayOf(at)}\n  ${repeat}\n`,
@@ -199,8 +193,8 @@ function formatPending(
   if (lost.length > 0)
     lost.unshift("TAKEN BACK by an older backup: decide again with\n");
   return pending.length === 0
-    ? `${lost.join("") || "Nothing needs a decision.\n"}${more}`
-    : `${lost.join("")}NEEDS A DECISION: clients do not get these; "revoke" in place of "approve" refuses one for good.\n${rows.join("")}${more}`;
+    ? lost.join("") || "Nothing needs a decision.\n"
+    : `${lost.join("")}NEEDS A DECISION: clients do not get these; "revoke" in place of "approve" refuses one for good.\n${rows.join("")}`;
 }
 
 function nameScope(type: string | null, version: string | null): string {

@@ -19,8 +19,8 @@ import type { ReleaseAddress } from "../releases/release.ts";
 import { findExclusion, type AdmissionRules } from "./admission-rules.ts";
 import type {
   KnownNamespace,
+  NamedCandidate,
   Namespace,
-  ProviderCandidates,
   TrustStore,
 } from "./trust-store.ts";
 
@@ -40,26 +40,22 @@ export interface PendingDecision extends ReleaseAddress, Candidate {
 /** Milliseconds for which a list is good enough: it is read from every namespace's records. */
 const rememberedFor = 10_000;
 
-/** Lists what needs a decision in every namespace, for readers that ask often; `dropped` counts candidates that the bounds dropped. */
+/** Lists what needs a decision in every namespace, for readers that ask often. */
 export function watchPending(store: TrustStore, rules: () => AdmissionRules) {
   return remembered(rememberedFor, async () => {
     const pending: PendingDecision[] = [];
     /** Why those of other namespaces are not known. */
     const unreadable: Failure<"record-unreadable" | "malformed-address">[] = [];
-    let dropped = 0;
     for await (const one of store.readAll())
       try {
         if ("problem" in one) unreadable.push(one.problem);
-        else {
-          pending.push(...listPending(one, rules()));
-          dropped += countDropped(one.candidates);
-        }
+        else pending.push(...listPending(one, rules()));
       } catch (error) {
         // A row whose key is no namespace.
         if (!isFailure(error, "malformed-address")) throw error;
         unreadable.push(error);
       }
-    return { pending, dropped, unreadable };
+    return { pending, unreadable };
   });
 }
 
@@ -68,11 +64,9 @@ export function listPending(
   { namespace, trust, candidates }: KnownNamespace,
   rules: AdmissionRules,
 ): readonly PendingDecision[] {
-  return candidates.flatMap(({ type, list }) =>
-    list
-      .filter((one) => needsDecision(trust.decisions, type, one))
-      .map((one) => describe(namespace, type, one, rules)),
-  );
+  return candidates
+    .filter((one) => needsDecision(trust.decisions, one, one))
+    .map((one) => describe(namespace, one, rules));
 }
 
 /** Lists what needs a decision of one provider. */
@@ -83,14 +77,9 @@ export async function readPending(
 ): Promise<readonly PendingDecision[]> {
   const trust = await store.read(provider);
   const { type } = provider;
-  const own = { type, ...(await store.readCandidates(provider)) };
-  return listPending({ namespace: provider, trust, candidates: [own] }, rules);
-}
-
-export function countDropped(
-  candidates: readonly ProviderCandidates[],
-): number {
-  return candidates.reduce((sum, { dropped }) => sum + dropped, 0);
+  const list = await store.readCandidates(provider);
+  const candidates = list.map((one) => ({ ...one, type }));
+  return listPending({ namespace: provider, trust, candidates }, rules);
 }
 
 /** Says in a few words why a candidate is not admitted. */
@@ -116,8 +105,7 @@ export function explainPending({
 
 function describe(
   { hostname, namespace }: Namespace,
-  type: string,
-  candidate: Candidate,
+  { type, ...candidate }: NamedCandidate,
   rules: AdmissionRules,
 ): PendingDecision {
   const [name = "", system] = type.split("/");

@@ -8,7 +8,7 @@ import type {
   RecordKey,
   RecordStore,
 } from "../../store/records/record-store.ts";
-import { noCandidates, type Candidates } from "../../trust/candidates.ts";
+import type { Candidate } from "../../trust/candidates.ts";
 import type { Decisions } from "../../trust/decisions.ts";
 import {
   candidateReasons,
@@ -24,8 +24,8 @@ export interface Namespace {
   readonly namespace: string;
 }
 
-/** Candidates of one provider, or of a module with NAME/SYSTEM as its type. */
-export interface ProviderCandidates extends Candidates {
+/** Candidate of a provider, or of a module with NAME/SYSTEM as its type. */
+export interface NamedCandidate extends Candidate {
   readonly type: string;
 }
 
@@ -33,7 +33,7 @@ export interface ProviderCandidates extends Candidates {
 export interface KnownNamespace {
   readonly namespace: Namespace;
   readonly trust: NamespaceTrust;
-  readonly candidates: readonly ProviderCandidates[];
+  readonly candidates: readonly NamedCandidate[];
 }
 
 /** Why the trust of a namespace or the first contact with a provider is unknown. */
@@ -104,20 +104,24 @@ export class TrustStore {
     this.#records.whenCommitted(then);
   }
 
-  async readCandidates(provider: ProviderAddress): Promise<Candidates> {
+  /** The oldest first. */
+  async readCandidates(
+    provider: ProviderAddress,
+  ): Promise<readonly Candidate[]> {
     const key = keyIn("candidates", provider);
-    return (await this.#records.read(key, readCandidates)) ?? noCandidates;
+    return (await this.#records.read(key, readCandidates))?.list ?? [];
   }
 
   /** Changes the candidates of a provider or module. Durable on return. */
   async changeCandidates(
     provider: ProviderAddress,
-    change: (candidates: Candidates) => Candidates,
+    change: (candidates: readonly Candidate[]) => readonly Candidate[],
   ): Promise<void> {
     const key = keyIn("candidates", provider);
     await this.#records.change(key, readCandidates, (before) => {
-      const after = change(before ?? noCandidates);
-      return after === noCandidates ? before && after : after;
+      const known = before?.list ?? [];
+      const list = change(known);
+      return list === known ? before : { list };
     });
   }
 
@@ -142,15 +146,13 @@ export class TrustStore {
       });
   }
 
-  /** Reads the first contact with each provider of a namespace that has one or a release, or why it is unknown. */
+  /** Reads the first contact with each provider of a namespace that has one, or why it is unknown. */
   async readContacts(namespace: Namespace): Promise<readonly ReadContact[]> {
     const entry = await this.open(namespace);
-    const tables = ["first_contacts", "version_lists", "releases"] as const;
-    const listed = tables.map((table) =>
-      this.#records.list([table, namespace.hostname, namespace.namespace], 1),
-    );
-    const types = new Set((await Promise.all(listed)).flat(2));
-    const read = await Array.fromAsync([...types].toSorted(), (type) =>
+    const { hostname, namespace: name } = namespace;
+    const table = ["first_contacts", hostname, name] as const;
+    const types = (await this.#records.list(table)).flat().toSorted();
+    const read = await Array.fromAsync(types, (type) =>
       orUnknown({ type }, async () => {
         const contact = await entry.findContact(type);
         return contact && { type, contact };
@@ -161,15 +163,14 @@ export class TrustStore {
 
   async listCandidates(
     namespace: Namespace,
-  ): Promise<readonly ProviderCandidates[]> {
+  ): Promise<readonly NamedCandidate[]> {
     const { hostname, namespace: name } = namespace;
     const types = await this.#records.list(["candidates", hostname, name]);
-    return Promise.all(
-      types.flat().map(async (type) => ({
-        type,
-        ...(await this.readCandidates({ ...namespace, type })),
-      })),
-    );
+    const read = types.flat().map(async (type) => {
+      const list = await this.readCandidates({ ...namespace, type });
+      return list.map((one) => ({ ...one, type }));
+    });
+    return (await Promise.all(read)).flat();
   }
 
   /** The one entry of a namespace, so that concurrent requests see each other's writes. */
@@ -429,8 +430,6 @@ const candidatesShape = z.object({
       since: moment,
     }),
   ),
-  dropped: z.int(),
 });
 
-const readCandidates = (body: unknown): Candidates =>
-  candidatesShape.parse(body);
+const readCandidates = (body: unknown) => candidatesShape.parse(body);

@@ -15,7 +15,7 @@ export async function answerDecisions(
   ctx: Context,
   findPending: ReturnType<typeof watchPending>,
 ): Promise<void> {
-  const { pending, dropped, unreadable } = await findPending();
+  const { pending, unreadable } = await findPending();
   const rows = pending
     .slice(0, mostShown)
     .map((one) => [
@@ -45,7 +45,6 @@ export async function answerDecisions(
         ? table("Needs a decision", heads, rows)
         : html`<p>Nothing needs a decision.</p>`
     }
-    ${more > 0 && html`<p>${more} more: <code>provender trust list</code></p>`}
-    ${dropped > 0 && html`<p>${dropped} more candidates are not kept.</p>`}`,
+    ${more > 0 && html`<p>${more} more: <code>provender trust list</code></p>`}`,
   );
 }

@@ -98,7 +98,7 @@ it("records that cannot be read are named as unknown beside the others, with the
     namespaces.find(({ namespace }) => namespace === `${hostname}/${name}`);
   expect(of("last")).toMatchObject({
     firstKey: { fingerprint: known.fingerprint, type: "thing" },
-    ...{ candidates: [{ version: "1.1.0" }], dropped: 0 },
+    candidates: [{ version: "1.1.0" }],
   });
   expect(of("uncontacted")).toMatchObject({ contacts: [] });
 

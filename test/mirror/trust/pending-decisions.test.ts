@@ -50,7 +50,7 @@ it.each([
   ["of a module waits for none", {}, refuse, ofModule, otherOfModule],
 ])("the command of a candidate %s", (_, changes, rules, said, words) => {
   const type = said === ofModule ? "net/aws" : "net";
-  const candidates = [{ type, list: [candidate(changes)], dropped: 0 }];
+  const candidates = [{ ...candidate(changes), type }];
   const namespace = { hostname, namespace: "acme" };
   const [pending] = listPending({ namespace, trust, candidates }, rules);
   expect(pending).toMatchObject({ version: "1.1.0", sha256sums });
@@ -64,10 +64,9 @@ it("of every namespace are listed beside those that cannot be read", async () =>
   for (const one of ["acme", "other"]) {
     const name = { hostname, namespace: one };
     await store.decide(name, ({ keys }) => ({ keys, contents: [] }));
-    await store.changeCandidates({ ...name, type: "net" }, (all) => ({
-      ...addCandidate(all, candidate()),
-      dropped: 3,
-    }));
+    await store.changeCandidates({ ...name, type: "net" }, (all) =>
+      addCandidate(all, candidate()),
+    );
   }
   // Well formed, and of no provider.
   for (const [host, type, version] of [
@@ -75,16 +74,15 @@ it("of every namespace are listed beside those that cannot be read", async () =>
     ["forged.example", "a_b", "1.1.0"],
     ["forged.example:1", "net", "none"],
   ] as const) {
-    const body = { list: [candidate({ version })], dropped: 0 };
+    const body = { list: [candidate({ version })] };
     await records.swap(["namespaces", host, "acme"], 0, trust);
     await records.swap(["candidates", host, "acme", type], 0, body);
   }
   await records.swap(["namespaces", hostname, "broken"], 0, {});
   const watched = watchPending(store, () => rulesOf());
-  const { pending, dropped, unreadable } = await watched();
+  const { pending, unreadable } = await watched();
   const listed = pending.map(({ provider }) => provider.namespace);
   expect(listed).toEqual(["acme", "other"]);
-  expect(dropped).toBe(6);
   expect(unreadable.map(({ message }) => message).toSorted()).toEqual(
     [`"a_b"`, `"none"`, `"not_a_host"`, "broken"]
       .map((text) => expect.stringContaining(text) as unknown)
