@@ -78,17 +78,15 @@ export class MirrorScene {
   readonly clock = new TestClock();
   readonly registry = new TestRegistry();
   readonly layout: StoreLayout;
-  readonly #settings: SceneSettings;
+  readonly #settings: Partial<SceneSettings>;
 
-  private constructor(layout: StoreLayout, settings: SceneSettings) {
+  private constructor(layout: StoreLayout, settings: Partial<SceneSettings>) {
     this.layout = layout;
     this.#settings = settings;
   }
 
-  static async prepare(
-    settings: Partial<SceneSettings> = {},
-  ): Promise<MirrorScene> {
-    return new MirrorScene(await makeLayout(), { ...usual, ...settings });
+  static async prepare(settings: Partial<SceneSettings> = {}) {
+    return new MirrorScene(await makeLayout(), settings);
   }
 
   /** Stores the archive of a letter. */
@@ -100,82 +98,71 @@ export class MirrorScene {
     return sha256;
   }
 
-  /** Returns the decisions in the audit log: event, verdict and version. */
-  audited(): readonly string[] {
-    return this.readAudit().map(
-      ({ event, verdict, version }) =>
-        `${String(event)} ${String(verdict)} ${String(version)}`,
-    );
-  }
-
   readAudit(): readonly AuditLine[] {
     return readAuditOf(this.layout);
   }
 
+  /** Returns the decisions in the audit log: event, verdict and version. */
+  audited(): readonly string[] {
+    return this.readAudit().map(({ event, verdict, version }) =>
+      [event, verdict, version].map(String).join(" "),
+    );
+  }
+
   /** Composes what the daemon wires, over the same store; another registry may answer this process. */
   start(changes: Partial<SceneSettings> = {}, registry = this.registry) {
-    const settings = { ...this.#settings, ...changes };
+    const settings = { ...usual, ...this.#settings, ...changes };
+    const { signatures, profile, minimumAge, offline, newKeys } = settings;
     const { layout, clock } = this;
-    const { offline, signatures, profile } = settings;
     const writes = new Writes();
     const records = new FailingRecords(layout, writes);
-    const log: string[] = [];
-    const logger = pino({ level: "info" }, { write: (line) => log.push(line) });
-    const alarmLines = () =>
-      log.map((line) => JSON.parse(line) as Record<string, unknown>);
-    const alarms = new Alarms(logger, undefined);
+    const lines: Record<string, unknown>[] = [];
+    const write = (line: string) =>
+      lines.push(JSON.parse(line) as Record<string, unknown>);
+    const alarms = new Alarms(pino({ level: "info" }, { write }), undefined);
     const audit = new FailingAudit(layout, records);
     const notebook = { audit, alarms, clock };
     const policy = { signatures, profile };
+    const origin: ReleaseOrigin = { registry, policy, judge, clock };
     const trusting = composeTrust(records);
     const { trust } = trusting;
-    const origin: ReleaseOrigin = { registry, policy, judge, clock };
-    const rules: AdmissionRules = {
-      offline,
-      newKeys: settings.newKeys,
-      pins: [],
-      policy: parsePolicy({
-        default: "allow",
-        minimumAge: settings.minimumAge,
-        rules: [],
-      }),
-    };
-    const archives = new Archives(
-      { blobs: openBlobs(layout), reserve: reserveAll },
-      { fills: 1, fillsPerOrigin: 1, waiters: 1 },
-      { onVerified: () => undefined, onFailed: () => undefined },
-    );
     const composed = composeProviders({
-      ...{ ...trusting, notebook, origin, rules, archives },
+      ...{ ...trusting, notebook, origin },
+      rules: {
+        ...{ offline, newKeys, pins: [] },
+        policy: parsePolicy({ default: "allow", minimumAge, rules: [] }),
+      },
+      archives: new Archives(
+        { blobs: openBlobs(layout), reserve: reserveAll },
+        { fills: 1, fillsPerOrigin: 1, waiters: 1 },
+        { onVerified: () => undefined, onFailed: () => undefined },
+      ),
       freshness: { versions: freshness, staleFor: 1e9, notFound: 1 },
     });
-    const { admission, providers: mirror } = composed;
-    const request = (
-      version: string,
-      type = "thing",
-    ): Promise<ReleaseRequest> =>
-      admission.openVersion(releaseOf(type, version), origin);
+    const { admission, providers } = composed;
     return {
       ...composed,
-      ...{ records, writes, alarms, trust, notebook, origin, request },
+      ...{ records, writes, alarms, trust, notebook, origin },
+      request: (version: string, type = "thing"): Promise<ReleaseRequest> =>
+        admission.openVersion(releaseOf(type, version), origin),
       /** Asks for a release as clients do: `linux=a by K`, or the code of its refusal. */
       version: (version: string, type = "thing") =>
         tell(async () => {
-          const asked = mirror.findRelease(releaseOf(type, version));
+          const asked = providers.findRelease(releaseOf(type, version));
           return sayOf((await asked).value.release);
         }),
       /** Asks for the versions, as clients do. */
       index: (type = "thing") =>
         tell(async () => {
-          const { value } = await mirror.listVersions(providerOf(type));
+          const { value } = await providers.listVersions(providerOf(type));
           return value.versions.join(" ");
         }),
       /** Alarms that were raised: kind and version. */
       alarmed: () =>
-        alarmLines().map(
+        lines.map(
           ({ alarm, version }) => `${String(alarm)} ${String(version)}`,
         ),
-      alarmLines,
+      alarmLines: () => lines,
       /** Versions and reasons of the candidates of a provider. */
       candidates: async (type = "thing") => {
         const list = await trust.readCandidates(providerOf(type));
@@ -211,8 +198,9 @@ export async function prepareMet(
 }
 
 const reasoned = ["signature-refused", "origin-answer", "store-full"] as const;
+
 /** Returns the result of a request, or the refusal's code with its reason. */
-export async function tell(ask: () => Promise<string>): Promise<string> {
+async function tell(ask: () => Promise<string>): Promise<string> {
   try {
     return await ask();
   } catch (error) {

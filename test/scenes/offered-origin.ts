@@ -12,12 +12,14 @@ import type {
   OriginChecksums,
   ProviderOrigin,
 } from "../../src/origin/registries/provider-origin.ts";
-import {
-  type OriginPackage,
-  type OriginVersions,
+import type {
+  OriginPackage,
+  OriginVersions,
 } from "../../src/origin/registries/registry-answers.ts";
 
 export const base = "https://registry.example.com/";
+
+export const unreachable = failure("origin-unreachable", base, "ECONNREFUSED");
 
 /** What a registry has under the name of a release. */
 export interface Offered {
@@ -47,11 +49,12 @@ export abstract class OfferedOrigin implements ProviderOrigin {
 
   async listVersions({ type }: ProviderAddress): Promise<OriginVersions> {
     await this.answer("list", type, "");
-    const versions = this.listOffered(type).map((version) => ({
-      version: parseVersion(version),
-      protocols: ["5.0"],
-      platforms: this.#platformsOf(type, version),
-    }));
+    const versions = this.listOffered(type).map((version) => {
+      const { digests } = this.find(type, version) ?? {};
+      const platforms = digests && Object.keys(digests).map(parsePlatform);
+      const protocols = ["5.0"];
+      return { version: parseVersion(version), protocols, platforms };
+    });
     return { versions, warnings: [] };
   }
 
@@ -70,20 +73,19 @@ export abstract class OfferedOrigin implements ProviderOrigin {
     if (offered === undefined || found === undefined)
       throw failure("not-found", `${type} ${version}`);
     const [name, sha256] = found;
-    const { keys, fetch, namesSignature } = offered;
-    const url = new URL(offered.sums, base);
+    const { digests, keys, sums, fetch, namesSignature } = offered;
+    const url = new URL(sums, base);
     this.#named.set(url.href, async () => {
       await this.answer("sums", type, version);
       return fetch();
     });
-    const shasum = parseSha256(sha256);
-    const places = Object.values(offered.digests).map(
+    const places = Object.values(digests).map(
       (one) => [parseSha256(one), new URL(one, base)] as const,
     );
     return {
       filename: formatArchiveName(address, version, parsePlatform(name)),
-      downloadUrl: new URL(shasum, base),
-      ...{ shasum, places: new Map(places) },
+      downloadUrl: new URL(sha256, base),
+      ...{ shasum: parseSha256(sha256), places: new Map(places) },
       checksums: { url, signatureUrl: namesSignature ? url : undefined },
       signingKeys: keys,
       keyLabels: keys.map(() => ({})),
@@ -101,11 +103,4 @@ export abstract class OfferedOrigin implements ProviderOrigin {
   openArchive(): Promise<never> {
     return Promise.reject(unreachable);
   }
-
-  #platformsOf(type: string, version: string) {
-    const offered = this.find(type, version);
-    return offered && Object.keys(offered.digests).map(parsePlatform);
-  }
 }
-
-export const unreachable = failure("origin-unreachable", base, "ECONNREFUSED");

@@ -1,49 +1,24 @@
-import { providerAddress } from "../../src/address/provider-address.ts";
-import { parseVersion } from "../../src/address/version.ts";
 import {
-  bindPackages,
-  checksumsSubject,
-  type Release,
-} from "../../src/mirror/releases/release.ts";
-import type { Fingerprint } from "../../src/verification/fingerprints.ts";
-import type { SignatureDecision } from "../../src/verification/signatures.ts";
-import {
-  acceptUnsignedChecksums,
-  verifySignedChecksums,
-} from "../../src/verification/signed-checksums.ts";
-import {
-  type SignatureJudge,
   judgeEvidence,
+  type SignatureJudge,
   type StoredEvidence,
 } from "../../src/mirror/releases/evidence.ts";
 import {
   unknownRelease,
   type KnownRelease,
 } from "../../src/mirror/releases/known-release.ts";
+import type { ReleaseProof } from "../../src/mirror/releases/release.ts";
+import type { Fingerprint } from "../../src/verification/fingerprints.ts";
+import { releaseOf } from "./composed-mirror.ts";
 import { sha256Of, writeChecksums } from "./test-registry.ts";
 
-export const address = {
-  provider: providerAddress("registry.terraform.io", "acme", "thing"),
-  version: parseVersion("1.0.0"),
-};
+export const address = releaseOf("thing", "1.0.0");
 
-const accepting = (signedBy: string): SignatureDecision => ({
-  accepted: true,
-  signedBy: signedBy as Fingerprint,
-  createdAt: new Date("2025-01-01T00:00:00Z"),
-  warning: undefined,
-});
-
-const profile = "terraform";
-
-/**
- * Sketch of a release for a table: its signer, and the content of each platform
- * as a letter.
- */
-export interface Sketch {
+/** Sketch of a release for a table. */
+interface Sketch {
   /** Signer; undefined for an unsigned release. */
   readonly by?: string | undefined;
-  /** Such as `linux=a darwin=b`; a content names its SHA-256. */
+  /** Such as `linux=a darwin=b`; a letter names a SHA-256. */
   readonly content?: string;
 }
 
@@ -52,25 +27,40 @@ export const digestOf: (letter: string) => string = sha256Of;
 
 /** A judge to whom every signature is good, and by this key. */
 export function judgeFor(by: string): SignatureJudge {
+  const createdAt = new Date("2025-01-01T00:00:00Z");
+  const signedBy = by as Fingerprint;
   return {
     library: "a table",
-    decide: () => Promise.resolve(accepting(by)),
+    decide: () =>
+      Promise.resolve({
+        ...{ accepted: true, signedBy, createdAt, warning: undefined },
+      }),
+  };
+}
+
+/** The proof of a release whose signature was judged good, or excused. */
+export function proofOf({ by, content = "linux=a" }: Sketch): ReleaseProof {
+  const { provider, version } = address;
+  const document = writeChecksums(provider, version, { content });
+  return {
+    document: new Uint8Array(document),
+    signature: new Uint8Array(Buffer.from("signature")),
+    ...{ keys: ["KEYS"], profile: "terraform", library: "none" },
+    exemption: by === undefined ? "unsigned-when-published" : undefined,
+    verifiedAt: new Date("2026-01-01T00:00:00Z"),
   };
 }
 
 /** Evidence that was verified, as it is kept. */
-export async function evidenceOf(
+export function evidenceOf(
   of: Sketch,
   noted?: StoredEvidence["noted"],
 ): Promise<StoredEvidence> {
-  const { proof } = await sketch(of);
   const judge = judgeFor(of.by ?? "nobody");
-  return judgeEvidence(address, proof, [], judge, noted);
+  return judgeEvidence(address, proofOf(of), [], judge, noted);
 }
 
-/**
- * Makes a release with this evidence, pinned by the first of it.
- */
+/** Makes a release with this evidence, pinned by the first of it. */
 export async function knownOf(
   ...sketches: readonly Sketch[]
 ): Promise<KnownRelease> {
@@ -78,45 +68,13 @@ export async function knownOf(
     sketches.map((one) => evidenceOf(one, "known")),
   );
   const [first] = evidence;
-  return {
-    ...unknownRelease,
-    trust: { ...unknownRelease.trust, evidence, pinned: first && pin(first) },
-  };
-}
-
-function pin({ content, sha256sums, signedBy }: StoredEvidence) {
   const at = new Date("2026-01-01T00:00:00Z");
-  return { content, sha256sums, signedBy, at };
-}
-
-/** A release as it is after its signature was judged good, or excused. */
-export async function sketch({
-  by,
-  content = "linux=a",
-}: Sketch): Promise<Release> {
-  const { provider, version } = address;
-  const document = new Uint8Array(
-    writeChecksums(provider, version, { content }),
-  );
-  const signature = new Uint8Array(Buffer.from("signature"));
-  const proof = { document, signature, keys: ["KEYS"], profile } as const;
-  const now = new Date("2026-01-01T00:00:00Z");
-  const subject = checksumsSubject(address);
-  const checksums =
-    by === undefined
-      ? acceptUnsignedChecksums(subject, document, "unsigned-when-published")
-      : await verifySignedChecksums({ ...proof, subject, now }, () =>
-          Promise.resolve(accepting(by)),
-        );
-  return {
-    checksums,
-    proof: {
-      ...proof,
-      ...{ exemption: checksums.exemption, verifiedAt: now, library: "none" },
-    },
-    packages: bindPackages(address, checksums.sha256ByFilename),
-    places: new Map(),
-    keyLabels: [],
-    age: { old: true },
+  const pinned = first && {
+    content: first.content,
+    sha256sums: first.sha256sums,
+    signedBy: first.signedBy,
+    at,
   };
+  const trust = { ...unknownRelease.trust, evidence, pinned };
+  return { ...unknownRelease, trust };
 }

@@ -1,14 +1,12 @@
 import { hash } from "node:crypto";
 import { formatArchiveName } from "../../src/address/archive-name.ts";
-import { parsePlatform } from "../../src/address/platform.ts";
-import {
-  type ProviderAddress,
-  providerAddress,
-} from "../../src/address/provider-address.ts";
-import { parseVersion, type Version } from "../../src/address/version.ts";
 import { parseSha256, type Sha256 } from "../../src/address/hash.ts";
+import { parsePlatform } from "../../src/address/platform.ts";
+import type { ProviderAddress } from "../../src/address/provider-address.ts";
+import type { Version } from "../../src/address/version.ts";
 import { failure } from "../../src/errors/index.ts";
 import type { Signer } from "../fakes/signing.ts";
+import { releaseOf } from "./composed-mirror.ts";
 import { type Offered, OfferedOrigin, unreachable } from "./offered-origin.ts";
 
 export { unreachable };
@@ -118,8 +116,8 @@ export class TestRegistry extends OfferedOrigin {
       fetch: async () => {
         const now = this.#offers.get(name);
         if (now === undefined) throw failure("not-found", name);
-        const provider = providerAddress("registry.terraform.io", "acme", type);
-        const document = writeChecksums(provider, parseVersion(version), now);
+        const address = releaseOf(type, version);
+        const document = writeChecksums(address.provider, address.version, now);
         const signature = await now.by?.sign(document, now.signedAt);
         return { document, signature };
       },

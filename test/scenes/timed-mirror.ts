@@ -1,8 +1,5 @@
 import { hash } from "node:crypto";
 import { pino } from "pino";
-import type { Platform } from "../../src/address/platform.ts";
-import { providerAddress } from "../../src/address/provider-address.ts";
-import { parseVersion } from "../../src/address/version.ts";
 import {
   type Configuration,
   loadConfiguration,
@@ -16,11 +13,9 @@ import { Metrics } from "../../src/telemetry/metrics.ts";
 import { wireCore } from "../../src/wiring/core.ts";
 import { wireTelemetry } from "../../src/wiring/telemetry.ts";
 import { makeStorage } from "../commands/storage.ts";
-import { readAll } from "../origin/clients.ts";
 import { TestClock } from "../fakes/clock.ts";
-
-const hostname = "registry.terraform.io";
-const linux: Platform = { os: "linux", arch: "amd64" };
+import { readAll } from "../origin/clients.ts";
+import { providerOf, releaseOf } from "./composed-mirror.ts";
 
 /** The mirror as the daemon wires it, without a face, on a clock that tests set. */
 export async function startTimedMirror(
@@ -41,36 +36,31 @@ export async function startTimedMirror(
   const alarms = new Alarms(logger, metrics);
   const watch = { ...wired, logger, metrics, alarms };
   const core = wireCore(configuration, layout, watch, clock);
-  const addressOf = (type: string, version: string) => ({
-    provider: providerAddress(hostname, "acme", type),
-    version: parseVersion(version),
-  });
+  const { providers } = core;
   return {
     ...{ clock, log, directory },
     exposition: async () => (await metrics.render()).text,
     index: (type: string) =>
       tell(async () => {
-        const { provider } = addressOf(type, "1.0.0");
-        const answer = await core.providers.listVersions(provider);
+        const answer = await providers.listVersions(providerOf(type));
         return { ...answer, value: answer.value.versions };
       }),
     version: (type: string, version: string) =>
       tell(async () => {
-        const address = addressOf(type, version);
-        const answer = await core.providers.findRelease(address);
-        const value = await core.providers.describePackages(answer.value);
+        const answer = await providers.findRelease(releaseOf(type, version));
+        const value = await providers.describePackages(answer.value);
         return { ...answer, value };
       }),
     archive: (type: string, version: string) =>
       tell(async () => {
-        const address = addressOf(type, version);
-        const { value } = await core.providers.findPackage(address, linux);
-        const archive = await core.providers.openArchive(value);
+        const linux = { os: "linux", arch: "amd64" };
+        const address = releaseOf(type, version);
+        const { value } = await providers.findPackage(address, linux);
+        const archive = await providers.openArchive(value);
         try {
           const digest = hash("sha256", await readAll(archive.read()));
           await archive.stored;
-          const { outcome } = archive;
-          return { value: digest, outcome, age: 0, originTime: 0 };
+          return { value: digest, outcome: archive.outcome };
         } finally {
           await archive.close();
         }
@@ -82,11 +72,13 @@ export async function startTimedMirror(
   };
 }
 
-/** A value and whether it was stale, or the status of a refusal. */
-async function tell<V>(ask: () => Promise<Answer<V>>) {
+/** A value and how it came about, or the status of a refusal. */
+async function tell<V>(
+  ask: () => Promise<Pick<Answer<V>, "value" | "outcome">>,
+) {
   try {
-    const { value, outcome, age } = await ask();
-    return { status: 200, value, outcome, age };
+    const { value, outcome } = await ask();
+    return { status: 200, value, outcome };
   } catch (error) {
     const { code, message } = error as Error & { code?: string };
     return { status: statusOf(error), code: code ?? String(error), message };

@@ -12,7 +12,6 @@ import { moduleHost, startOrigins } from "./world.ts";
 export const host = "registry.terraform.io";
 /** Something that clients do not get as asked, and the code of the answer; none where they get it all the same. */
 interface WhyCase {
-  readonly title: string;
   /** Path as in `/why/…`. */
   readonly path: string;
   readonly code?: string;
@@ -24,167 +23,145 @@ interface WhyCase {
 const acme = `${host}/acme`;
 
 /** Each is another cause, through a mirror that asks. */
-export const cases: readonly WhyCase[] = [
-  {
-    title: "served",
+const causes: Readonly<Record<string, WhyCase>> = {
+  served: {
     path: `${acme}/partly/1.0.0`,
     headline: /^Clients get it$/,
     says: /signed with the key [0-9A-F]{40}/,
   },
-  {
-    title: "a content that was revoked",
+  "a content that was revoked": {
     path: `${acme}/withdrawn/1.0.0`,
     code: "content-revoked",
     headline: /^This mirror refuses it$/,
     says: /its content \(SHA256SUMS [0-9a-f]{64}\) was revoked by \S+ on \S+ for \S+: it was wrong/,
   },
-  {
-    title: "denied by a rule",
+  "denied by a rule": {
     path: `${acme}/denied`,
     code: "policy-denied",
     says: /denied by "policy\.rules\[0\]"/,
   },
-  {
-    title: "too young",
+  "too young": {
     path: `${acme}/young/1.0.0`,
     code: "too-young",
     says: /held back by "policy\.rules\[2\]\.minimumAge" of this mirror until 20\d\d-/,
   },
-  {
-    title: "every version too young",
+  "every version too young": {
     path: `${acme}/young`,
     code: "nothing-admitted",
     says: /leaves out, too young: 1\.0\.0 \(until 20\d\d-/,
   },
-  {
-    title: "held back because of its key",
+  "held back because of its key": {
     path: `${acme}/held/1.1.0`,
     code: "key-refused",
     says: /signing key [0-9A-F]{40} is not known for this provider/,
   },
-  {
-    title: "a key that was revoked",
+  "a key that was revoked": {
     path: `${host}/left/demo/1.0.0`,
     code: "key-refused",
     says: /signing key [0-9A-F]{40} was revoked/,
   },
-  {
-    title: "re-created",
+  "re-created": {
     path: `${acme}/recreated/1.0.0`,
     says: /1\.0\.0 is offered as a candidate .*other content than the pinned checksums.*trust approve .*@1\.0\.0 [0-9a-f]{16}/,
   },
-  {
-    title: "tampered",
+  tampered: {
     path: `${acme}/tampered/1.0.0`,
     code: "archive-digest",
     says: /terraform-provider-tampered_1\.0\.0_linux_amd64\.zip is refused \(expected SHA-256/,
   },
-  {
-    title: "tampered and large",
+  "tampered and large": {
     path: `${acme}/tampered-large/1.0.0`,
     code: "archive-digest",
     headline: /^This mirror refuses it$/,
     says: /terraform-provider-tampered-large_1\.0\.0_linux_amd64\.zip is refused \(expected SHA-256/,
   },
-  {
-    title: "a provider whose one archive is tampered",
+  "a provider whose one archive is tampered": {
     path: `${acme}/tampered`,
     code: "archive-digest",
     headline: /^1\.0\.0 is refused$/,
     says: /terraform-provider-tampered_1\.0\.0_linux_amd64\.zip is refused \(expected SHA-256/,
   },
-  {
-    title: "re-created before its archive was stored",
+  "re-created before its archive was stored": {
     path: `${acme}/recreated-early/1.0.0`,
     code: "checksum-conflict",
     says: /expected SHA-256 .*, the registry says/,
   },
-  {
-    title: "an archive that is not stored and cannot be had",
+  "an archive that is not stored and cannot be had": {
     path: `${acme}/broken/1.0.0`,
     code: "origin-status",
     says: /503/,
   },
-  {
-    title: "a provider whose newest version is held back",
+  "a provider whose newest version is held back": {
     path: `${acme}/held`,
     headline: /^1\.0\.0 is served; 1\.1\.0 is held back \(.*signing key/,
     says: /Clients get 1 of its versions/,
   },
-  {
-    title:
-      "an archive that is stored, and another platform's that cannot be had",
+  "an archive that is stored, and another platform's that cannot be had": {
     path: `${acme}/partly-away/1.0.0`,
     headline: /^Clients get it, but not on darwin_arm64$/,
     says: /darwin_arm64\.zip is not stored: .* status 503/,
   },
-  {
-    title: "an archive that cannot be had, and another platform's that can",
+  "an archive that cannot be had, and another platform's that can": {
     path: `${acme}/away-here/1.0.0`,
     code: "origin-status",
     headline: /^Clients get it, but not on linux_amd64$/,
     says: /status 503/,
   },
-  {
-    title: "prereleases alone",
+  "prereleases alone": {
     path: `${acme}/beta`,
     code: "no-version",
     headline: /^It has no version but prereleases/,
     says: /Clients get|This mirror lists/,
   },
-  {
-    title: "a registry that lists no version",
+  "a registry that lists no version": {
     path: `${acme}/empty`,
     code: "not-found",
     headline: /^There is no such thing$/,
     says: /lists no version of it/,
   },
-  {
-    title: "an unknown name",
+  "an unknown name": {
     path: `${acme}/partli`,
     code: "not-found",
     says: /acme\/partli does not exist/,
   },
-  {
-    title: "a hostname that is not served",
+  "a hostname that is not served": {
     path: "registry.terraform.oi/acme/partly",
     code: "origin-not-served",
     says: /does not serve registry\.terraform\.oi/,
   },
-  {
-    title: "an origin that is down",
+  "an origin that is down": {
     path: "down.example.com/acme/demo",
     code: "origin-unreachable",
     says: /could not be reached/,
   },
-  {
-    title: "a module that is passed through",
+  "a module that is passed through": {
     path: `${moduleHost}/acme/far/aws/1.0.0`,
     says: /passed through/,
   },
-  {
-    title: "a module denied by a rule",
+  "a module denied by a rule": {
     path: `${moduleHost}/acme/denied/aws/1.0.0`,
     code: "policy-denied",
     says: /denied by "policy\.rules\[3\]"/,
   },
-  {
-    title: "a module that is too young",
+  "a module that is too young": {
     path: `${moduleHost}/acme/young/aws/1.0.0`,
     code: "too-young",
     says: /gives this version a rule with "minimumAge: 0"/,
   },
-  {
-    title: "a module whose newest version cannot be had",
+  "a module whose newest version cannot be had": {
     path: `${moduleHost}/acme/broken/aws`,
     code: "origin-status",
     headline: /^1\.1\.0 cannot be had$/,
     says: /status 404/,
   },
-];
+};
+
+export const cases = Object.entries(causes).map(([title, one]) => ({
+  ...{ title, ...one },
+}));
 
 /** What a mirror whose disk is full answers of what it has not stored. */
-export const onFullDisk: WhyCase = {
+export const onFullDisk: (typeof cases)[number] = {
   title: "a full disk",
   path: `${acme}/partly/1.0.0`,
   code: "store-full",

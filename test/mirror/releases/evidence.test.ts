@@ -6,9 +6,9 @@ import {
   type SignaturePolicy,
 } from "../../../src/mirror/releases/evidence.ts";
 import type { ReleaseProof } from "../../../src/mirror/releases/release.ts";
-import { address, sketch } from "../../scenes/release-sketches.ts";
+import { address, proofOf } from "../../scenes/release-sketches.ts";
 
-const { proof } = await sketch({ by: "K" });
+const proof = proofOf({ by: "K" });
 const noKey = { keys: [] };
 const noSignature = { signature: undefined };
 const neither = { ...noKey, ...noSignature };
