@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { Agent } from "node:https";
 import { join } from "node:path";
@@ -13,7 +14,6 @@ import {
 } from "../test/running-mirror.ts";
 import { eventually, requestsFor } from "../test/scenes/provider-requests.ts";
 import {
-  sha256Of,
   startReplicaScene,
   type ReplicaScene,
 } from "../test/scenes/replica-scene.ts";
@@ -119,7 +119,9 @@ async function askAtOnce({ registry, mirror }: Stage): Promise<void> {
     ),
   );
   const { sha256 } = release.archive("linux_amd64");
-  const right = answers.filter(({ body }) => sha256Of(body) === sha256).length;
+  const right = answers.filter(
+    ({ body }) => hash("sha256", body) === sha256,
+  ).length;
   check(right === 60, `${right} of 60 got what was signed`);
   const asked = registry.requests.count("archive");
   check(asked <= 3, `requests to the origin for it, of 3 replicas: ${asked}`);

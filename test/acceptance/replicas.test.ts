@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { bearer, issueToken } from "../client-token.ts";
 import { tarGz } from "../fakes/module-archive.ts";
@@ -14,7 +15,7 @@ import {
   runCommand,
   type ProviderRequests,
 } from "../scenes/provider-requests.ts";
-import { sha256Of, startReplicaScene } from "../scenes/replica-scene.ts";
+import { startReplicaScene } from "../scenes/replica-scene.ts";
 import { moduleHost } from "../scenes/world.ts";
 
 const ci = issueToken("ci");
@@ -108,7 +109,7 @@ describe("replicas on one PostgreSQL", () => {
     expect(healed.body.equals(bytes)).toBe(true);
     expect(await countAlarms(other, "archive-tampered")).toBe(1);
     await expect
-      .poll(() => sha256Of(objects.get(key) ?? Buffer.of()))
+      .poll(() => hash("sha256", objects.get(key) ?? ""))
       .toBe(sha256);
   });
 

@@ -1,12 +1,10 @@
 import { hash } from "node:crypto";
-import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { expect } from "vitest";
 import * as faults from "../fakes/faults.ts";
 import type { Fault } from "../fakes/faults.ts";
+import { startRegistry } from "../fakes/registry.ts";
 import type { Release } from "../fakes/release.ts";
-import { endWithFile } from "../file-end.ts";
 import { originsOf } from "../origins.ts";
 import { blobOf, startMirror, type Answer } from "../running-mirror.ts";
 import { awaitHit } from "./log-lines.ts";
@@ -18,10 +16,10 @@ export const secret = "not-for-anybody-else";
 /** Everything that clients ask of a network mirror. */
 export type Question = "index" | "version" | "archive";
 
-/** Scripted registry, a mirror in front of it that remembers no list, and a port without a listener. */
+/** Scripted registry, a mirror in front of it that remembers no list, and another one that is never to be asked. */
 export async function startFailingOrigin() {
   const { authority, registry } = await startOrigin();
-  const canary = await startCanary();
+  const canary = await startRegistry({ authority });
   const mirror = await startMirror({
     config: {
       ...originsOf(authority, registry, { token: { env: "ORIGIN_TOKEN" } }),
@@ -60,23 +58,6 @@ export async function startFailingOrigin() {
 
 /** Small, so that tests are fast, but long enough for a machine that is busy. */
 const limits = { firstByte: 2_000, answer: 3_000 };
-
-async function startCanary() {
-  let connections = 0;
-  const server = createServer((socket) => {
-    connections += 1;
-    socket.destroy();
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  endWithFile(() => server.close());
-  return {
-    port: (server.address() as AddressInfo).port,
-    get connections() {
-      return connections;
-    },
-  };
-}
 
 function pathOf({ type }: Release, question: Question): string {
   const document = {

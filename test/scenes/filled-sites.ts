@@ -1,17 +1,15 @@
-import { blobOf } from "../running-mirror.ts";
 import { hash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { expect } from "vitest";
-import { createAuthority } from "../fakes/authority.ts";
-import { startRegistry } from "../fakes/registry.ts";
 import type { Release } from "../fakes/release.ts";
 import { connectedSite, type Site } from "../mirror/bundles/bundles.ts";
+import { blobOf } from "../running-mirror.ts";
+import { startOrigin } from "./world.ts";
 
 /** A registry with releases, and stores that have all of them. */
 export async function startFilledSites(count: number) {
-  const authority = await createAuthority();
-  const registry = await startRegistry({ authority });
+  const { authority, registry } = await startOrigin();
   const releases: Release[] = [];
   const common = { version: "1.0.0", size: 100_000 };
   for (let n = 0; n < count; n++)
@@ -20,9 +18,8 @@ export async function startFilledSites(count: number) {
   /** A store with everything in it. */
   const fill = async () => {
     const site = connectedSite(authority, registry);
-    const run = await site.run(
-      ...["prefetch", "--platform", "linux_amd64", ...specs],
-    );
+    const platform = ["--platform", "linux_amd64"];
+    const run = await site.run("prefetch", ...platform, ...specs);
     expect([run.status, run.stderr]).toEqual([0, expect.anything()]);
     return site;
   };

@@ -1,11 +1,11 @@
-import { writeFileSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createAuthority } from "../fakes/authority.ts";
 import { tarGz } from "../fakes/module-archive.ts";
 import { startModuleRegistry } from "../fakes/module-registry.ts";
 import type { GitBackend } from "../fakes/registry.ts";
-import { scratch, type Answer, type RunningMirror } from "../running-mirror.ts";
+import { originsOf } from "../origins.ts";
+import type { Answer, RunningMirror } from "../running-mirror.ts";
 
 export { codeOf } from "./provider-requests.ts";
 
@@ -17,11 +17,11 @@ type Settings = Readonly<Record<string, unknown>>;
 export async function makeModuleScene(git?: GitBackend) {
   const authority = await createAuthority();
   const origin = await startModuleRegistry({ authority, git });
-  const caFile = join(scratch("ca"), "ca.pem");
-  writeFileSync(caFile, authority.caPem);
+  const { origins } = originsOf(authority, origin);
+  const [[host, own]] = Object.entries(origins) as [[string, { ca: string }]];
   return {
     origin,
-    caFile,
+    caFile: own.ca,
     /** Publishes `acme/MODULE/aws` at these versions as an archive of its own, whose bytes it returns. */
     async publishArchive(module: string, ...versions: readonly string[]) {
       const bytes = await tarGz([["main.tf", `# ${module}`]]);
@@ -30,10 +30,10 @@ export async function makeModuleScene(git?: GitBackend) {
         origin.publish(`acme/${module}/aws`, version, url);
       return bytes;
     },
-    configOf: (settings: Settings = {}, originSettings: Settings = {}) => {
-      const registry = { url: origin.url, ca: caFile, ...originSettings };
-      return { origins: { "registry.terraform.io": registry }, ...settings };
-    },
+    configOf: (settings: Settings = {}, originSettings: Settings = {}) => ({
+      origins: { [host]: { ...own, ...originSettings } },
+      ...settings,
+    }),
   };
 }
 

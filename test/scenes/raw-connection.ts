@@ -5,13 +5,7 @@ import { connect as connectTls } from "node:tls";
 import type { RunningMirror } from "../running-mirror.ts";
 
 /** Answer as text, read until the server closed the connection. */
-export interface RawAnswer {
-  readonly status: number;
-  /** By lower-case name. */
-  readonly headers: ReadonlyMap<string, string>;
-  readonly body: string;
-  readonly text: string;
-}
+export type RawAnswer = ReturnType<typeof parseAnswer>;
 
 /** An open connection, for what an HTTP client would not send or would tidy. */
 export async function openConnection(mirror: RunningMirror): Promise<Socket> {
@@ -51,16 +45,14 @@ export async function readToEnd(socket: Socket): Promise<string> {
   return Buffer.concat(pieces).toString("latin1");
 }
 
-function parseAnswer(text: string): RawAnswer {
+function parseAnswer(text: string) {
   const end = text.indexOf("\r\n\r\n");
-  const [statusLine = "", ...lines] = text.slice(0, end).split("\r\n");
-  const headers = lines.map((line): [string, string] => {
-    const colon = line.indexOf(":");
-    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
-  });
+  const headers = text.slice(0, end).matchAll(/^([^:\r\n]+):(.*)$/gm);
   return {
-    status: Number(statusLine.split(" ")[1]),
-    headers: new Map(headers),
+    status: Number(text.split(" ")[1]),
+    headers: new Headers(
+      Array.from(headers, ([, name = "", value = ""]) => [name, value.trim()]),
+    ),
     body: text.slice(end + 4),
     text,
   };

@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startLooseBucket } from "../fakes/loose-bucket.ts";
@@ -60,8 +59,4 @@ export async function startReplicaScene() {
       await Promise.all([registry.stop(), modules.stop(), postgres.close()]);
     },
   };
-}
-
-export function sha256Of(bytes: Buffer): string {
-  return hash("sha256", bytes);
 }

@@ -19,6 +19,7 @@ import {
 import { startOrigin } from "./world.ts";
 
 type Settings = Readonly<Record<string, unknown>>;
+type As = Pick<MirrorOptions, "user">;
 
 /** Namespace as `trust list --json` shows it. */
 export interface ListedTrust {
@@ -50,13 +51,13 @@ export class TrustScene {
   readonly registry: Registry;
   readonly config: Settings;
   mirror: RunningMirror;
-  readonly #options: Pick<MirrorOptions, "user">;
+  readonly #options: As;
 
   private constructor(
     registry: Registry,
     config: Settings,
     mirror: RunningMirror,
-    options: Pick<MirrorOptions, "user">,
+    options: As,
   ) {
     this.#options = options;
     this.registry = registry;
@@ -64,17 +65,11 @@ export class TrustScene {
     this.mirror = mirror;
   }
 
-  static async start(
-    options: Pick<MirrorOptions, "user"> = {},
-  ): Promise<TrustScene> {
+  static async start(options: As = {}): Promise<TrustScene> {
     const { registry, config: origin } = await startOrigin();
     const config = { ...origin, freshness: { versions: "0" } };
-    return new TrustScene(
-      registry,
-      config,
-      await startMirror({ config, ...options }),
-      options,
-    );
+    const mirror = await startMirror({ config, ...options });
+    return new TrustScene(registry, config, mirror, options);
   }
 
   /** The mirror dies and comes back on its store, with these settings beside its own, after `meanwhile`. */
