@@ -16,12 +16,19 @@ export function randomFrom(seed: number) {
     if (list.length === 0) throw new RangeError("nothing to pick from");
     return list[below(list.length)] as T;
   };
-  /** A value in proportion to its weight. */
-  const weigh = <T>(values: readonly (readonly [number, T])[]): T => {
-    let left = next() * values.reduce((sum, [weight]) => sum + weight, 0);
-    for (const [weight, value] of values)
-      if ((left -= weight) < 0) return value;
-    return pick(values)[1];
+  /** The value of one maker, chosen in proportion to its weight. */
+  const choose = <T>(makers: readonly (readonly [number, () => T])[]): T => {
+    let left = next() * makers.reduce((sum, [weight]) => sum + weight, 0);
+    const isChosen = ([weight]: readonly [number, unknown]) =>
+      (left -= weight) < 0;
+    return (makers.find(isChosen) ?? pick(makers))[1]();
   };
-  return { below, chance, pick, weigh };
+  /** A name in proportion to its weight. */
+  const weigh = <K extends string>(weights: Readonly<Record<K, number>>): K =>
+    choose(
+      Object.entries<number>(weights).map(([name, weight]) => [
+        ...([weight, () => name as K] as const),
+      ]),
+    );
+  return { below, chance, choose, pick, weigh };
 }

@@ -31,8 +31,6 @@ export class Contacts {
   readonly #certain = new Set<string>();
   readonly #firstKeys = new Set<KeyName | undefined>();
   #isKnown = false;
-  /** Differs after each change of what is certain. */
-  revision = 0;
 
   /** Notes what the mirror may have made contact by. */
   note(type: string, contacts: readonly Contact[], hasApproved: boolean): void {
@@ -45,7 +43,6 @@ export class Contacts {
 
   /** Notes that the mirror answered for a provider, so that contact was made. */
   settle(type: string): void {
-    if (!this.#certain.has(type)) this.revision++;
     this.#certain.add(type);
     this.#isKnown = true;
   }

@@ -19,8 +19,6 @@ export class Decided {
   readonly #keys = new Map<string, DecidedKey>();
   /** Whether contents may be approved, by release and SHA-256 of SHA256SUMS. */
   readonly #contents = new Map<string, ReadonlySet<boolean>>();
-  /** Differs after each decision. */
-  revision = 0;
 
   /** `isCertain` is false where the command died before it could confirm. */
   decideKey(
@@ -28,7 +26,6 @@ export class Decided {
     decision: Decision,
     isCertain: boolean,
   ): void {
-    this.revision++;
     const id = `${about.key} ${about.type} ${about.version}`;
     const before = this.#keys.get(id)?.possible ?? ["undecided" as const];
     const possible = new Set([...(isCertain ? [] : before), decision]);
@@ -41,7 +38,6 @@ export class Decided {
     isApproved: boolean,
     isCertain: boolean,
   ): void {
-    this.revision++;
     const id = `${nameOfRelease(name)} ${sha256sums}`;
     const before = this.#contents.get(id) ?? [false];
     // What was decided last is listed last.

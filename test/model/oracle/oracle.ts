@@ -64,8 +64,6 @@ export class Oracle {
   readonly #lists = new Map<string, readonly string[]>();
   /** Last state of each provider in the registry. */
   readonly #shows = new Map<string, string>();
-  /** All that the last look at a provider depended on. */
-  readonly #noted = new Map<string, string>();
   #failedAt = -Infinity;
   /** Until when a process cannot know how old its records are: it was started after the wall clock was set back, and takes them for younger by that much. */
   #inDoubtUntil = -Infinity;
@@ -97,7 +95,7 @@ export class Oracle {
     const { registry, clock } = this.#world;
     for (const signed of this.firstSigners.keys())
       this.signedBefore.add(signed);
-    if (this.settings.offline || this.#isNoted(type)) return;
+    if (this.settings.offline) return;
     if (!registry.answers(type)) this.#failedAt = clock.monotonic();
     for (const version of versions) this.#noteRelease({ type, version });
     const contact = this.#showContact(type);
@@ -126,7 +124,6 @@ export class Oracle {
         this.contacts.note(type, [contact], this.decided.hasApproved);
     }
     for (const { signed } of shown) this.#noteAcceptable(signed);
-    this.#noted.clear();
   }
 
   /** Notes what the registry shows of a release. */
@@ -236,20 +233,6 @@ export class Oracle {
       ...{ published: new Set(keyNames), key, isGuess: true },
       at: this.#world.clock.now().getTime(),
     }));
-  }
-
-  /** True while nothing changed since the registry was looked at last. */
-  #isNoted(type: string): boolean {
-    const { registry, clock } = this.#world;
-    const noted = [
-      ...[registry.changes, registry.publisher.revision],
-      ...[clock.monotonic(), clock.now().getTime()],
-      ...[this.decided.revision, this.contacts.revision],
-      ...[this.firstSigners.size, JSON.stringify(this.settings)],
-    ].join(" ");
-    const isSame = this.#noted.get(type) === noted;
-    this.#noted.set(type, noted);
-    return isSame;
   }
 
   #findReasons(texts: readonly ShownText[], face: Face, since: number) {

@@ -1,11 +1,11 @@
 import { randomFrom } from "../random.ts";
 import type { Ask } from "../world/answers.ts";
-import { platforms, types, versions } from "../world/documents.ts";
+import { platforms, versions } from "../world/documents.ts";
 import type { Lie, OfferLie } from "../world/registry.ts";
 import { modelTimes, type WorldName } from "../world/settings.ts";
-import { attackers, type KeyName } from "../world/toy-keys.ts";
+import { attackers } from "../world/toy-keys.ts";
 import type { Action } from "./perform.ts";
-import { prepare } from "./prepared.ts";
+import { ask as asked, first, known, prepare, publish } from "./plays.ts";
 
 const contents = ["other", "same", "wider", "narrower", "mixed"] as const;
 const keyStates = [
@@ -13,7 +13,6 @@ const keyStates = [
 ];
 const hour = 3_600_000;
 const pauses = [1_000, 20_000, modelTimes.outlast, hour, 26 * hour];
-const [a, b, x] = types;
 
 /** Makes the steps of a sequence from its seed alone. */
 export function generate(
@@ -21,32 +20,20 @@ export function generate(
   world: WorldName,
   steps: number,
 ): readonly Action[] {
-  const { below, chance, pick, weigh } = randomFrom(seed);
-  const type = (): string =>
-    weigh([
-      [6, a],
-      [3, b],
-      [1, x],
-    ] as const);
+  const { below, chance, choose, pick, weigh } = randomFrom(seed);
+  const type = () => weigh({ a: 6, b: 3, x: 1 });
   const name = () => ({ type: type(), version: pick(versions) });
   const process = () => below(2);
 
   const ask = (): Ask => {
-    const faces = { index: 4, version: 4, archive: 1, recall: 2 } as const;
-    const face = weigh(
-      Object.entries(faces).map(([one, weight]) => [weight, one] as const),
-    ) as Ask["face"];
-    const asked = { face, ...name(), platform: pick(platforms) };
-    return { ...asked, process: process() };
+    const face = weigh({ index: 4, version: 4, archive: 1, recall: 2 });
+    const about = { ...name(), platform: pick(platforms) };
+    return { face, ...about, process: process() };
   };
 
   const offer = (): OfferLie => {
-    const signers = [
-      [8, pick(attackers)],
-      [1, "K1"],
-      [1, undefined],
-    ] as const;
-    const signer = weigh<KeyName | undefined>(signers);
+    const signers = { E: pick(attackers), K1: "K1", none: undefined } as const;
+    const signer = signers[weigh({ E: 8, K1: 1, none: 1 })];
     return {
       ...{ kind: "offer", ...name(), content: pick(contents), signer },
       ...{ dated: pick(["now", "back"]), keys: pick(["beside", "instead"]) },
@@ -55,7 +42,7 @@ export function generate(
   };
 
   const lie = (): Lie =>
-    weigh<() => Lie>([
+    choose<Lie>([
       [8, offer],
       [2, () => ({ kind: "replay", ...name(), which: below(4) })],
       [
@@ -75,7 +62,7 @@ export function generate(
       ],
       [1, () => ({ kind: "down" })],
       [4, () => ({ kind: "heal" })],
-    ])();
+    ]);
 
   const burst = (): Action => {
     const asks = Array.from({ length: 2 + below(4) }, ask);
@@ -84,25 +71,14 @@ export function generate(
   };
 
   const publishing = (): Action => {
-    const kind = weigh([
-      ...([
-        [4, "publish"],
-        [1, "recreate"],
-        [1, "widen"],
-      ] as const),
-      [3, "sign-again"] as const,
-    ]);
+    const kind = weigh({ publish: 4, recreate: 1, widen: 1, "sign-again": 3 });
     return { kind, ...name(), variant: below(4) };
   };
 
   const decideKey = (): Action => ({
     kind: "key",
     decision: pick(["approved", "revoked", "undecided"]),
-    key: weigh<KeyName>([
-      [3, "K1"],
-      [3, "K2"],
-      [2, "E1"],
-    ]),
+    key: weigh({ K1: 3, K2: 3, E1: 2 }),
     scope: pick(["namespace", "provider", "release"]),
     name: name(),
   });
@@ -132,7 +108,7 @@ export function generate(
   };
 
   const action = (): Action =>
-    weigh<() => Action>([
+    choose<Action>([
       [22, () => ({ kind: "ask", ...ask() })],
       [5, burst],
       [4, () => ({ kind: "survey", type: type(), process: process() })],
@@ -169,20 +145,14 @@ export function generate(
       [1, () => ({ kind: "disk", isFull: chance(0.4) })],
       [1, () => ({ kind: pick(["lose", "damage"]), which: below(60) })],
       [2, configuration],
-    ])();
+    ]);
 
-  const publish = (of: string, version: string): Action => ({
-    ...{ kind: "publish", type: of, version, variant: 0 },
-  });
   const actions = [
-    ...[publish("a", "1.0.0"), publish("a", "1.1.0"), publish("b", "1.0.0")],
+    ...[publish(first), publish(known)],
+    publish({ type: "b", version: "1.0.0" }),
   ];
   // First contact is honest in most sequences.
-  if (!chance(0.2))
-    actions.push({
-      ...{ kind: "ask", face: pick(["index", "version"]), process: 0 },
-      ...{ type: "a", version: "1.0.0", platform: platforms[0] },
-    });
+  if (!chance(0.2)) actions.push(asked(first, pick(["index", "version"])));
   actions.push(...prepare(seed));
   while (actions.length < steps) actions.push(action());
   return [...actions, { kind: "recover" }];

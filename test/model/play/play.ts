@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import { invariants, Violation } from "../oracle/violation.ts";
 import { worldNames, type WorldName } from "../world/settings.ts";
 import { World } from "../world/world.ts";
-import { spell } from "./exhaustive.ts";
+import { spell } from "./plays.ts";
 import { generate } from "./generate.ts";
 import { type Action, perform } from "./perform.ts";
 

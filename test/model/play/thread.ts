@@ -1,5 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { listWords } from "./exhaustive.ts";
+import { listWords } from "./plays.ts";
 import {
   type Broken,
   explain,

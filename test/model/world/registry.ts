@@ -25,8 +25,6 @@ export class Publisher {
   signer: KeyName | undefined;
   /** Keys that the publisher has the registry publish. */
   keys: readonly KeyName[];
-  /** Differs after each change. */
-  revision = 0;
 
   constructor(signer: KeyName | undefined) {
     this.signer = signer;
@@ -57,7 +55,6 @@ export class Publisher {
   make(kind: Making, name: ReleaseName, now: number, extra: string): void {
     const current = this.findCurrent(name);
     if ((current === undefined) !== (kind === "publish")) return;
-    this.revision++;
     const made = this.listMade(name);
     const archive = (platform: string, ...number: readonly number[]) =>
       nameArchive("K", name, platform, ...number);
@@ -79,14 +76,12 @@ export class Publisher {
 
   /** Signs with another key from now on, and publishes it beside the others. */
   rotate(): void {
-    this.revision++;
     this.signer = this.signer === "K2" ? "K1" : "K2";
     this.keys = [...new Set([...this.keys, this.signer])];
   }
 
   /** Publishes only the key that signs now. */
   retireOldKeys(): void {
-    this.revision++;
     if (this.signer !== undefined) this.keys = [this.signer];
   }
 }
@@ -144,8 +139,6 @@ export class Registry {
   readonly #keys = new Map<KeyName, KeyState | "absent">();
   readonly #faults = new Map<string, Fault>();
   #isDown = false;
-  /** Counted up with each lie, and where one ends. */
-  changes = 0;
 
   constructor(publisher: Publisher) {
     this.publisher = publisher;
@@ -153,7 +146,6 @@ export class Registry {
 
   /** Lies to its clients, or stops; `now` is the wall clock. */
   lie(lie: Lie, now: number): void {
-    this.changes++;
     switch (lie.kind) {
       case "offer":
         this.#offers.set(nameOfRelease(lie), [this.forge(lie, now), lie.keys]);
@@ -187,7 +179,6 @@ export class Registry {
   }
 
   withdraw(name: ReleaseName): void {
-    this.changes++;
     this.#offers.delete(nameOfRelease(name));
   }
 

@@ -21,7 +21,7 @@ import {
 import { Oracle } from "../oracle/oracle.ts";
 import { Violation } from "../oracle/violation.ts";
 import { readFailure, type Answer, type Ask } from "./answers.ts";
-import { types, versions, type ReleaseName } from "./documents.ts";
+import type { ReleaseName } from "./documents.ts";
 import {
   composeCommand,
   type MirrorProcess,
@@ -118,10 +118,8 @@ export class World {
     if (how === "lose") disk.records.delete(record);
     else disk.records.set(record, { key, text: "", revision: ++disk.revision });
     this.#spoilt.push(key);
-    for (const type of types)
-      for (const version of versions)
-        if (["releases", type, version].every((part) => key.includes(part)))
-          this.oracle.first.forget({ type, version });
+    const [table, , , type = "", version = ""] = key;
+    if (table === "releases") this.oracle.first.forget({ type, version });
     return record;
   }
 
