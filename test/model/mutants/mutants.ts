@@ -14,32 +14,23 @@ import { parseArgs } from "node:util";
 // npm run model:mutants -- [--sequences N] [--seed S] [--only WORDS]: plants one
 // fault after the other in a copy of the trust core, and has the model find it.
 
-type Fault = readonly [search: string, replacement: string];
+/** A text that is in the file once, and what takes its place: nothing, where it is alone. */
+type Fault = string | readonly [search: string, replacement: string];
 
-/** Faults planted by hand, by file in `src/trust` and by the rule that no longer holds: a text that is in the file once, and what takes its place. */
+/** Faults planted by hand, by file in `src/trust` and by the rule that no longer holds. */
 const faults: Readonly<Record<string, Readonly<Record<string, Fault>>>> = {
   "key-verdict.ts": {
-    "a revoked key counts for nothing": [
-      `if (findKeyDecision(namespace.decisions, "revoked", name, signedBy))
+    "a revoked key counts for nothing": `if (findKeyDecision(namespace.decisions, "revoked", name, signedBy))
     return refuse("revoked");`,
-      "",
-    ],
     "pins that are configured are the only keys": [
       "if (rules.pins !== undefined)",
       "if (rules.pins?.size === 0)",
     ],
-    "newKeys: refuse takes no key": [
-      `if (rules.newKeys === "refuse") return refuse("not-pinned");`,
-      "",
-    ],
-    "the key of the provider's first contact counts": [
+    "newKeys: refuse takes no key": `if (rules.newKeys === "refuse") return refuse("not-pinned");`,
+    "the key of the provider's first contact counts":
       "contact?.key === fingerprint ||",
-      "",
-    ],
-    "the namespace's first key counts for all its providers": [
+    "the namespace's first key counts for all its providers":
       "namespace.firstKey?.fingerprint === fingerprint ||",
-      "",
-    ],
     "a first signer counts for its own provider alone": [
       "(key) => key.type === name.type && key.fingerprint === fingerprint",
       "(key) => key.fingerprint === fingerprint",
@@ -60,14 +51,10 @@ const faults: Readonly<Record<string, Readonly<Record<string, Fault>>>> = {
       `accept("same-digests", { alarms: true })`,
       `accept("same-digests")`,
     ],
-    "an old date excuses only versions of first contact": [
+    "an old date excuses only versions of first contact":
       "contact.versions.has(name.version) &&",
-      "",
-    ],
-    "only an old date excuses": [
+    "only an old date excuses":
       "signedAt.getTime() <= contact.at.getTime() + clockGrace &&",
-      "",
-    ],
     "an old key that first contact did not see is reported": [
       `accept("existed", { alarms: !contact.published.has(signedBy) })`,
       `accept("existed")`,
@@ -82,15 +69,10 @@ const faults: Readonly<Record<string, Readonly<Record<string, Fault>>>> = {
     !namespace.providerKeys.some(({ type }) => type === name.type)`,
       "contact.key === undefined",
     ],
-    "a first signer is reported, also after a write that failed": [
-      `if (isFirstSigner(question, signedBy))
+    "a first signer is reported, also after a write that failed": `if (isFirstSigner(question, signedBy))
     return accept("first-key", { alarms: true });`,
-      "",
-    ],
-    "nothing unsigned follows what was signed, for a release": [
+    "nothing unsigned follows what was signed, for a release":
       "pinned?.signedBy !== undefined || ",
-      "",
-    ],
     "nothing unsigned follows what was signed, for a provider": [
       "contact.key === undefined && (isPinned || isFree(question))",
       "true",
@@ -129,10 +111,8 @@ const faults: Readonly<Record<string, Readonly<Record<string, Fault>>>> = {
       `judgeKey(question, one).accepted &&
       (!enforcesAge`,
     ],
-    "what is pinned stays pinned": [
+    "what is pinned stays pinned":
       "if (release.pinned !== undefined) return undefined;",
-      "",
-    ],
     "only an acceptable signer adds platforms": [
       `isInAgreement({ ...pinned, content }, one) &&
       judgeKey(question, one).accepted`,
@@ -152,11 +132,8 @@ const faults: Readonly<Record<string, Readonly<Record<string, Fault>>>> = {
       "isInAgreement(pinned, one) && isAccepted(one)",
       "isInAgreement(pinned, one)",
     ],
-    "an approved content does not outweigh a revoked key": [
-      `if (findKeyDecision(namespace.decisions, "revoked", name, signedBy))
+    "an approved content does not outweigh a revoked key": `if (findKeyDecision(namespace.decisions, "revoked", name, signedBy))
     return false;`,
-      "",
-    ],
     "an approved content does not outweigh pins": [
       "return signedBy !== undefined && rules.pins.has(signedBy);",
       "return signedBy !== undefined;",
@@ -173,15 +150,10 @@ const faults: Readonly<Record<string, Readonly<Record<string, Fault>>>> = {
     ],
   },
   "decisions.ts": {
-    "a decision on a provider is about that provider": [
+    "a decision on a provider is about that provider":
       "(key.type === null || key.type === release.type) &&",
-      "",
-    ],
-    "a decision on a release is about that release": [
-      `&&
+    "a decision on a release is about that release": `&&
       (key.version === null || key.version === release.version)`,
-      "",
-    ],
     "a later decision replaces an earlier one": [
       "? { keys: [...keys, decision], contents }",
       "? { keys: [...decisions.keys, decision], contents }",
@@ -210,10 +182,8 @@ const faults: Readonly<Record<string, Readonly<Record<string, Fault>>>> = {
       "const mostOfRelease = 8;",
       "const mostOfRelease = 80;",
     ],
-    "what is decided needs no decision": [
+    "what is decided needs no decision":
       "if (decided.some((one) => one.sha256sums === sha256sums)) return false;",
-      "",
-    ],
   },
 };
 
@@ -242,11 +212,8 @@ console.log(`${chosen} mutants, ${survivors} survived`);
 if (survivors > 0) process.exitCode = 1;
 
 /** Says whether the model finds a fault, and after how many sequences. */
-function isFound(
-  file: string,
-  loses: string,
-  [search, replacement]: Fault,
-): boolean {
+function isFound(file: string, loses: string, fault: Fault): boolean {
+  const [search, replacement] = typeof fault === "string" ? [fault, ""] : fault;
   const path = join(copy, "src/trust", file);
   const sound = readFileSync(path, "utf8");
   const parts = sound.split(search);

@@ -4,6 +4,7 @@ import {
   nameOfRelease,
   versions,
   type ReleaseName,
+  type SignedText,
 } from "../world/documents.ts";
 import type { Offer } from "../world/registry.ts";
 import { modelTimes, type Settings } from "../world/settings.ts";
@@ -126,11 +127,17 @@ export class Oracle {
     for (const { signed } of shown) this.#noteAcceptable(signed);
   }
 
-  /** Notes what the registry shows of a release. */
-  #noteRelease(name: ReleaseName): void {
+  /** What the registry shows of a release now. */
+  look(name: ReleaseName) {
     const { registry, clock } = this.#world;
     const offer = registry.findOffer(name);
-    const shown = offer && showOffer(offer, this.settings, clock.now());
+    return offer && showOffer(offer, this.settings, clock.now());
+  }
+
+  /** Notes what the registry shows of a release. */
+  #noteRelease(name: ReleaseName): void {
+    const { clock } = this.#world;
+    const shown = this.look(name);
     if (shown !== undefined) this.shown.note(shown.signed, shown.isVerified);
     for (const { signed } of this.shown.of(name)) {
       const signer = this.#takenBack.of(name, signed.signer);
@@ -257,7 +264,15 @@ export class Oracle {
     return this.decided.listApproved(signed).includes(sha256sums);
   }
 
-  #isRevoked({ signer, ...name }: ShownText["signed"]): boolean {
+  /** True where nothing excludes a signer, so that operators may approve what it signed. */
+  isOpen({ signer, ...name }: SignedText): boolean {
+    const { pins, newKeys } = this.settings;
+    const isRevoked =
+      !!signer && this.decided.isPossible("revoked", signer, name);
+    return pins === undefined && newKeys !== "refuse" && !isRevoked;
+  }
+
+  #isRevoked({ signer, ...name }: SignedText): boolean {
     return !!signer && this.decided.isCertain("revoked", signer, name);
   }
 

@@ -1,5 +1,4 @@
 import { hostname, namespace } from "../../scenes/composed-mirror.ts";
-import { showOffer } from "../oracle/contacts.ts";
 import type { Decision } from "../oracle/decided.ts";
 import { expectThat } from "../oracle/violation.ts";
 import {
@@ -279,17 +278,13 @@ async function expectTaken(
   name: ReleaseName,
   sha256sums: string,
 ): Promise<void> {
-  const { oracle, settings, registry, clock, disk } = world;
-  const offer = registry.findOffer(name);
-  const shown = offer && showOffer(offer, settings, clock.now());
-  const { signer } = shown?.signed ?? {};
+  const { oracle, settings, disk } = world;
+  const shown = oracle.look(name);
   const isTaken =
     shown?.isVerified === true &&
     shown.signed.sha256sums === sha256sums &&
     !settings.offline &&
-    settings.pins === undefined &&
-    settings.newKeys !== "refuse" &&
-    !(signer && oracle.decided.isPossible("revoked", signer, name));
+    oracle.isOpen(shown.signed);
   if (!isTaken || disk.isFull || world.hasLost(name.type)) return;
   world.outlast();
   if (!oracle.isAnswering(name.type)) return;

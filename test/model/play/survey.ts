@@ -3,7 +3,6 @@ import {
   isKeptUnsigned,
   isSurelyAcceptable,
 } from "../oracle/acceptance.ts";
-import { showOffer } from "../oracle/contacts.ts";
 import type { ShownText } from "../oracle/history.ts";
 import { expectThat } from "../oracle/violation.ts";
 import { formatAnswer, isDecided, type Answer } from "../world/answers.ts";
@@ -63,8 +62,7 @@ export async function surveyFaces(
     const isAsked = world.oracle.isAnswering(type) || world.settings.offline;
     const isServed = answer.kind === "packages";
     if (isAsked && isDecided(listed) && !world.oracle.first.of(name).isLost) {
-      const isListed =
-        listed.kind === "versions" && listed.versions.includes(version);
+      const isListed = listedIn(listed).includes(version);
       expectThat(isServed || !isListed, 4, `${what} is listed, and refused`);
       expectThat(isListed || !isServed, 4, `${what} is served, and not listed`);
     }
@@ -77,15 +75,16 @@ export async function surveyFaces(
     expectSame("for a command", answer, recalled);
     if (!isServed) continue;
     for (const [platform, sha256] of Object.entries(answer.packages)) {
-      const said = {
-        kind: "packages",
-        packages: { [platform]: sha256 },
-      } as const;
+      const packages = { [platform]: sha256 };
       const archive = await world.askFor(index, "archive", name, platform);
-      expectSame(platform, said, archive);
+      expectSame(platform, { kind: "packages", packages }, archive);
     }
   }
   return survey;
+}
+
+function listedIn(answer: Answer): readonly string[] {
+  return answer.kind === "versions" ? answer.versions : [];
 }
 
 function isSameAnswer(one: Answer, other: Answer): boolean {
@@ -130,8 +129,7 @@ async function expectGood(
     const good = findGood(world, name, began);
     if (good === undefined) continue;
     const what = `${nameOfRelease(name)} by ${good.signer ?? "no key"}`;
-    const isListed =
-      listed.kind === "versions" && listed.versions.includes(version);
+    const isListed = listedIn(listed).includes(version);
     expectThat(isListed, 5, `${what} is good, and is not listed`);
     const answer = served.get(version);
     const isHad = answer !== undefined && isDecided(answer);
@@ -158,10 +156,7 @@ function findGood(
   const first = oracle.first.digestsOf(name);
   if (Object.keys(first).length === 0) {
     if (world.settings.offline) return undefined;
-    const offer = world.registry.findOffer(name);
-    const isOffered =
-      offer && showOffer(offer, world.settings, world.clock.now()).isVerified;
-    if (!isOffered) return undefined;
+    if (oracle.look(name)?.isVerified !== true) return undefined;
     const own = texts.find(
       ({ signed }) =>
         signed.sha256sums === current.sha256sums &&
@@ -204,12 +199,14 @@ export async function tempt(
   await surveyReleases(world, index, type);
   const before = await surveyReleases(world, index, type);
   world.lie(lie);
-  const sha256sums = registry.findOffer(lie)?.signed.sha256sums ?? "";
-  if (isHarmless(world, lie)) {
+  const signed = oracle.look(lie)?.signed;
+  if (signed !== undefined && isHarmless(world, lie)) {
     world.outlast();
     const during = await surveyReleases(world, index, type);
-    if (lists(before) && lists(during) && !oracle.hasCrashed)
-      await expectPending(world, lie, sha256sums);
+    const isListed = [before, during].every(
+      ({ listed }) => listedIn(listed).length > 0,
+    );
+    if (isListed && !oracle.hasCrashed) await expectPending(world, lie, signed);
     registry.withdraw(lie);
     world.outlast();
     const after = await surveyReleases(world, index, type);
@@ -220,62 +217,40 @@ export async function tempt(
 }
 
 /** True for an offer that is refused in any case, and that takes no key back: that would take evidence away. */
-function isHarmless(
-  { registry, oracle, clock, disk }: World,
-  lie: OfferLie,
-): boolean {
-  const offer = registry.findOffer(lie);
-  if (offer === undefined || lie.keys !== "beside" || disk.isFull) return false;
+function isHarmless({ registry, oracle, disk }: World, lie: OfferLie): boolean {
+  const shown = oracle.look(lie);
+  if (shown === undefined || lie.keys !== "beside" || disk.isFull) return false;
   if (!registry.answers(lie.type)) return false;
-  const { signed, isVerified, takenBack } = showOffer(
-    offer,
-    oracle.settings,
-    clock.now(),
-  );
-  if (takenBack.length > 0) return false;
-  const shown = { signed, isVerified, wasAcceptable: false };
+  const { signed, isVerified, takenBack } = shown;
+  const text = { signed, isVerified, wasAcceptable: false };
   return (
     isVerified &&
+    takenBack.length === 0 &&
     (!agree(oracle.first.digestsOf(lie), signed.digests) ||
-      findReason(oracle, shown) === undefined) &&
+      findReason(oracle, text) === undefined) &&
     !oracle.decided.listApproved(lie).includes(signed.sha256sums)
   );
-}
-
-/** True where clients got a list with something in it. */
-function lists({ listed }: Survey): boolean {
-  return listed.kind === "versions" && listed.versions.length > 0;
 }
 
 /** People find what was offered and refused among what needs a decision. */
 async function expectPending(
   world: World,
   lie: OfferLie,
-  sha256sums: string,
+  signed: SignedText,
 ): Promise<void> {
   const { settings, oracle } = world;
-  const { pins, newKeys } = settings;
   const { signer, content } = lie;
   // A look-up that says what is known, with the same keys, ends there.
   const isNewKey =
     attackers.includes(signer ?? "K1") &&
-    !oracle.shown
-      .of(lie)
-      .some((text) => text.wasAcceptable && text.signed.signer === signer);
+    oracle.shown.accepted(lie).every((text) => text.signer !== signer);
   const isSeen = content === "other" || isNewKey;
-  const isUndecided =
-    isSeen &&
-    pins === undefined &&
-    newKeys !== "refuse" &&
-    !(signer && oracle.decided.isPossible("revoked", signer, lie));
+  const isUndecided = isSeen && oracle.isOpen({ ...signed, signer });
   if (!isUndecided || settings.offline || world.hasLost(lie.type)) return;
   const pending = await world.listPending(lie);
-  const isPending = pending.some((one) => one.sha256sums === sha256sums);
-  expectThat(
-    isPending,
-    6,
-    `${nameOfRelease(lie)} by ${signer} is no candidate`,
-  );
+  const isPending = pending.some((one) => one.sha256sums === signed.sha256sums);
+  const said = `${nameOfRelease(lie)} by ${signer} is no candidate`;
+  expectThat(isPending, 6, said);
 }
 
 /** Throws Violation unless each served release is still served unchanged. */
