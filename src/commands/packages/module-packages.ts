@@ -134,7 +134,7 @@ export class ModulePackages {
   ): Promise<FoundModule> {
     const { modules, blobs } = this.#mirror;
     const stored = await modules.find(address);
-    const archive = await modules.ensureArchive(address, this.#signal);
+    const archive = await modules.ensureArchive(address);
     if ("foreign" in archive)
       return { because: `only clients can fetch it (${archive.foreign})` };
     const outcome = stored === undefined ? "fetched" : "stored";

@@ -113,7 +113,7 @@ export async function* importBundle(
       );
     for (const module of modules)
       yield* attempt(formatModuleRelease(module), () =>
-        importModule(parts, bundle, module, signal),
+        importModule(parts, bundle, module),
       );
   } finally {
     for (const letGo of held) letGo();
@@ -353,7 +353,6 @@ async function importModule(
   parts: ImportParts,
   bundle: BundleFile,
   one: BundledModule,
-  signal: AbortSignal,
 ): Promise<Imported> {
   const isKnown = await judgeModule(parts, bundle, one);
   const { module, version, ...archive } = one;
@@ -368,7 +367,7 @@ async function importModule(
   // A bundle cannot give other bytes to a commit that is known.
   const commit = isKnown ? undefined : one.commit;
   const carried = { body, size: bundle.sizeOf(sha256) };
-  await parts.modules.take(address, { ...archive, commit }, carried, signal);
+  await parts.modules.take(address, { ...archive, commit }, carried);
   return { added: [sha256], present: 0 };
 }
 

@@ -125,12 +125,6 @@ export type ModuleLocation =
 
 type InArchive = Pick<ModuleArchive, "format" | "subdirectory">;
 
-interface Fetch {
-  /** The clients that wait for it. */
-  readonly askers: Set<AbortSignal>;
-  readonly result: Promise<ModuleArchive | ForeignRelease>;
-}
-
 interface Incoming extends InArchive {
   readonly body: AsyncIterable<Uint8Array>;
   /** Bytes, where they were announced. */
@@ -153,7 +147,10 @@ interface Incoming extends InArchive {
 export class ModuleMirror {
   readonly #around: Surroundings;
   /** At most one a release. */
-  readonly #fetches = new Map<string, Fetch>();
+  readonly #fetches = new Map<
+    string,
+    Promise<ModuleArchive | ForeignRelease>
+  >();
   readonly #places: DownloadPlaces;
   readonly #closing = new AbortController();
 
@@ -231,16 +228,15 @@ export class ModuleMirror {
     return { ...answer, value: { kind: "elsewhere", location } };
   }
 
-  /** Waits until the archive is stored; the caller closes it. `asker` aborts when no client waits for it any longer. */
+  /** Waits until the archive is stored; the caller closes it. */
   async openArchive(
     address: ModuleReleaseAddress,
     format: ArchiveFormat,
-    asker: AbortSignal,
   ): Promise<OpenArchive> {
     // An archive that is damaged on disk is dropped when opened, and fetched
     // again.
     for (let tries = 0; tries < 2; tries++) {
-      const archive = await this.ensureArchive(address, asker);
+      const archive = await this.ensureArchive(address);
       if (!isArchive(archive) || archive.format !== format)
         throw failure(
           "not-found",
@@ -254,13 +250,12 @@ export class ModuleMirror {
 
   async ensureArchive(
     address: ModuleReleaseAddress,
-    asker: AbortSignal,
   ): Promise<ModuleArchive | ForeignRelease> {
     await this.admit(address);
     const stored = await this.find(address);
     if (stored !== undefined) return stored;
     const { value: release } = await this.#findRelease(address);
-    return this.#obtain(address, release, asker);
+    return this.#obtain(address, release);
   }
 
   /** Finds what clients get of a release: its archive where that is stored, or why only they can fetch it. */
@@ -305,17 +300,15 @@ export class ModuleMirror {
     address: ModuleReleaseAddress,
     archive: ModuleArchive,
     { body, size }: Pick<Incoming, "body" | "size">,
-    signal: AbortSignal,
   ): Promise<void> {
     const incoming = { ...archive, body, size, checksum: archive.sha256 };
-    await this.#fetch(address, () => Promise.resolve(incoming), signal);
+    await this.#fetch(address, () => Promise.resolve(incoming));
   }
 
   /** Ends the fetches; resolves when their files are gone. */
   async close(): Promise<void> {
     this.#closing.abort(failure("not-ready", "it is stopping"));
-    const results = [...this.#fetches.values()].map(({ result }) => result);
-    await Promise.allSettled(results);
+    await Promise.allSettled(this.#fetches.values());
   }
 
   /** Finds the place of what clients get; without one, what the registry names now. */
@@ -342,8 +335,7 @@ export class ModuleMirror {
     release: ModuleRelease,
   ): Promise<InArchive | ForeignRelease> {
     const source = sourceOf(address, release);
-    const asker = new AbortController();
-    const obtained = this.#obtain(address, release, asker.signal);
+    const obtained = this.#obtain(address, release);
     if (source.kind === "foreign") return obtained;
     const { subdirectory } = source;
     const format = source.kind === "git" ? "tar.gz" : source.format;
@@ -351,14 +343,13 @@ export class ModuleMirror {
       obtained,
       this.#around.patience,
       () => ({ format, subdirectory }),
-    ).finally(() => asker.abort());
+    );
   }
 
   /** Throws module-replaced where clients get other content than what only they can fetch. */
   async #obtain(
     address: ModuleReleaseAddress,
     release: ModuleRelease,
-    asker: AbortSignal,
   ): Promise<ModuleArchive | ForeignRelease> {
     const source = sourceOf(address, release);
     if (source.kind === "foreign") {
@@ -368,15 +359,16 @@ export class ModuleMirror {
     }
     const { openArchive, git } = this.#originOf(address.module);
     const name = formatModuleRelease(address);
-    const open = async (signal: AbortSignal): Promise<Incoming> => {
+    return this.#fetch(address, async (): Promise<Incoming> => {
       if (source.kind === "archive") {
         const ending = new AbortController();
-        const either = AbortSignal.any([signal, ending.signal]);
+        const either = AbortSignal.any([this.#closing.signal, ending.signal]);
         const opened = await openArchive(source, name, either);
         return { ...source, ...opened, close: () => ending.abort() };
       }
       if (git === undefined) throw new Error("it has no repositories");
       const { location, base, commit } = release;
+      const { signal } = this.#closing;
       const checkout = await git.fetchCommit(source, commit, signal);
       return {
         body: packCommit(name, checkout),
@@ -384,57 +376,39 @@ export class ModuleMirror {
         ...{ commit: checkout.commit, place: { location, base } },
         close: () => checkout.close(),
       };
-    };
-    return this.#fetch(address, open, asker);
+    });
   }
 
-  /** Starts or joins the fetch of a missing archive. It outlives its clients, but makes way when all of them have left and others wait. */
+  /** Starts or joins the fetch of a missing archive, which outlives its clients. */
   #fetch(
     address: ModuleReleaseAddress,
-    open: (signal: AbortSignal) => Promise<Incoming>,
-    asker: AbortSignal,
+    open: () => Promise<Incoming>,
   ): Promise<ModuleArchive | ForeignRelease> {
     const name = formatModuleRelease(address);
-    let fetch = this.#fetches.get(name);
-    if (fetch === undefined) {
-      if (this.#fetches.size >= this.#around.limits.waiters)
-        throw failure("too-busy", "modules being fetched");
-      const askers = new Set<AbortSignal>();
-      const ending = new AbortController();
-      const download = {
-        origin: address.module.hostname,
-        get isRead() {
-          return askers.size > 0;
-        },
-        cancel: (reason: unknown) => ending.abort(reason),
-      };
-      const signal = AbortSignal.any([this.#closing.signal, ending.signal]);
-      const result = this.#places
-        .run(
-          download,
-          signal,
-          async () =>
-            (await this.#takeNearest(address, signal)) ??
-            (await this.#receive(address, open, signal)),
-        )
-        .finally(() => this.#fetches.delete(name));
-      fetch = { askers, result };
-      this.#fetches.set(name, fetch);
-      result.catch((error: unknown) => this.#around.onFailed(name, error));
-    }
-    const { askers, result } = fetch;
-    if (!asker.aborted) askers.add(asker);
-    asker.addEventListener("abort", () => {
-      askers.delete(asker);
-      this.#places.makeWay();
-    });
-    return result;
+    const running = this.#fetches.get(name);
+    if (running !== undefined) return running;
+    if (this.#fetches.size >= this.#around.limits.waiters)
+      throw failure("too-busy", "modules being fetched");
+    const place = {
+      ...{ origin: address.module.hostname, isRead: true },
+      cancel: () => undefined,
+    };
+    const fetch = this.#places
+      .run(
+        place,
+        this.#closing.signal,
+        async () =>
+          (await this.#takeNearest(address)) ?? this.#receive(address, open),
+      )
+      .finally(() => this.#fetches.delete(name));
+    this.#fetches.set(name, fetch);
+    fetch.catch((error: unknown) => this.#around.onFailed(name, error));
+    return fetch;
   }
 
   /** Takes an archive that another replica fetched; undefined for what cannot be had there now, which comes from its origin. */
   async #takeNearest(
     address: ModuleReleaseAddress,
-    signal: AbortSignal,
   ): Promise<ModuleArchive | undefined> {
     const { nearest, pins, onFailed } = this.#around;
     const known = nearest && (await pins.settle(address))?.archive;
@@ -443,7 +417,7 @@ export class ModuleMirror {
     if (found === undefined) return undefined;
     const incoming = { ...known, ...found, checksum: known.sha256, known };
     try {
-      return await this.#store(address, incoming, signal);
+      return await this.#store(address, incoming);
     } catch (error) {
       if (isFailure(error, "checksum-conflict", "origin-answer"))
         nearest?.distrust(known.sha256);
@@ -454,14 +428,13 @@ export class ModuleMirror {
 
   async #receive(
     address: ModuleReleaseAddress,
-    open: (signal: AbortSignal) => Promise<Incoming>,
-    signal: AbortSignal,
+    open: () => Promise<Incoming>,
   ): Promise<ModuleArchive | ForeignRelease> {
     const { pins } = this.#around;
     let incoming: Incoming | undefined;
     try {
-      incoming = await open(signal);
-      return await this.#store(address, incoming, signal);
+      incoming = await open();
+      return await this.#store(address, incoming);
     } catch (error) {
       const { commit, place } = incoming ?? {};
       if (error instanceof NotPackable && commit !== undefined) {
@@ -486,7 +459,6 @@ export class ModuleMirror {
   async #store(
     address: ModuleReleaseAddress,
     incoming: Incoming,
-    signal: AbortSignal,
   ): Promise<ModuleArchive> {
     const { blobs, pins, threads } = this.#around;
     const { body, size, format, subdirectory, commit, place } = incoming;
@@ -495,7 +467,7 @@ export class ModuleMirror {
     return receiveWhole(this.#around, named, async (spool, append) => {
       const { checksum, known } = incoming;
       for await (const chunk of body) {
-        signal.throwIfAborted();
+        this.#closing.signal.throwIfAborted();
         await append(chunk);
       }
       if (size !== undefined && spool.written !== size)

@@ -102,9 +102,7 @@ export function makeModuleRegistry(
       const name = `archive.${ctx.params.format}`;
       const format = parseModuleArchiveName(name);
       const start = performance.now();
-      const gone = new AbortController();
-      ctx.res.once("close", () => gone.abort());
-      const archive = await mirror.openArchive(address, format, gone.signal);
+      const archive = await mirror.openArchive(address, format);
       const { note } = ctx.state;
       note.originTime += performance.now() - start;
       note.outcome = archive.outcome;
