@@ -9,7 +9,7 @@ import {
 export type ModuleSource = ArchiveSource | GitSource | ForeignSource;
 
 /** An archive over HTTP. */
-export interface ArchiveSource {
+interface ArchiveSource {
   readonly kind: "archive";
   /** The module's folder in the package, without slashes at its ends; empty for the whole. */
   readonly subdirectory: string;

@@ -62,10 +62,9 @@ export function wireOrigins(
         },
       });
       providers.set(hostname, { ...common, registry, freshFor });
-      const files = new FolderModules(folder, limits);
       modules.set(hostname, {
-        ...{ registry: files, freshFor },
-        openArchive: (...asked) => files.openArchive(...asked),
+        ...{ registry: new FolderModules(folder, limits), freshFor },
+        openArchive: (...asked) => registry.openArchive(...asked),
       });
       continue;
     }
@@ -88,7 +87,7 @@ export function wireOrigins(
     const documents = documentsOf(hostname, url);
     modules.set(hostname, {
       registry: new ModuleRegistry(client, discovery, limits, documents),
-      openArchive: ({ url }, _, signal) => stranger.openArchive(url, signal),
+      openArchive: (...asked) => stranger.openArchive(...asked),
       git,
     });
   }

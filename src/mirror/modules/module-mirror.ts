@@ -7,7 +7,6 @@ import {
 } from "../../address/module-address.ts";
 import type { ArchiveFormat } from "../../address/module-archive-name.ts";
 import {
-  type ArchiveSource,
   type ModuleSource,
   parseModuleSource,
   resolveLocation,
@@ -71,10 +70,9 @@ import {
 export interface ModuleOrigin {
   readonly registry: Pick<ModuleRegistry, "listVersions" | "findLocation"> &
     Partial<Pick<ModuleRegistry, "listDates">>;
-  /** Asked without the registry's credentials; `module` is for the error of an archive that is not there. */
+  /** Asked without the registry's credentials. */
   readonly openArchive: (
-    source: ArchiveSource,
-    module: string,
+    url: URL,
     signal: AbortSignal,
   ) => Promise<OriginArchive>;
   /** The same; a folder has archives only. */
@@ -363,7 +361,7 @@ export class ModuleMirror {
       if (source.kind === "archive") {
         const ending = new AbortController();
         const either = AbortSignal.any([this.#closing.signal, ending.signal]);
-        const opened = await openArchive(source, name, either);
+        const opened = await openArchive(source.url, either);
         return { ...source, ...opened, close: () => ending.abort() };
       }
       if (git === undefined) throw new Error("it has no repositories");

@@ -2,11 +2,9 @@ import {
   formatModuleAddress,
   type ModuleAddress,
 } from "../../address/module-address.ts";
-import type { ArchiveSource } from "../../address/module-source.ts";
 import { isVersion, newestFirst, type Version } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
-import type { OriginArchive } from "../http/http-client.ts";
 import { checkCount } from "../registries/answer-shape.ts";
 import type { ModuleRegistry } from "../registries/module-registry.ts";
 import type { OriginFolder } from "./origin-folder.ts";
@@ -45,17 +43,6 @@ export class FolderModules implements Pick<
       throw failure("not-found", `${formatModuleAddress(address)} ${version}`);
     const base = this.#folder.urlOf([...parts, name]);
     return { location: base.href, base };
-  }
-
-  async openArchive(
-    { url }: ArchiveSource,
-    module: string,
-    signal: AbortSignal,
-  ): Promise<OriginArchive> {
-    const { archive: most } = this.#limits;
-    const archive = await this.#folder.archive(url, most, signal);
-    if (archive === undefined) throw failure("not-found", module);
-    return archive;
   }
 
   /** Like registries, in lower case, and else as the client wrote it. */

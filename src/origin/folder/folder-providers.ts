@@ -171,11 +171,9 @@ export class FolderProviders implements ProviderOrigin {
     };
   }
 
-  async openArchive(url: URL, signal: AbortSignal): Promise<OriginArchive> {
+  openArchive(url: URL, signal: AbortSignal): Promise<OriginArchive> {
     const { folder, limits } = this.#parts;
-    const archive = await folder.archive(url, limits.archive, signal);
-    if (archive === undefined) throw failure("not-found", url.href);
-    return archive;
+    return folder.archive(url, limits.archive, signal);
   }
 
   /**

@@ -83,15 +83,15 @@ export class OriginFolder {
     return (await file?.stat())?.size;
   }
 
-  /** Opened when it is read, so that nothing stays open without a reader. Undefined for a missing file. */
+  /** Opened when it is read, so that nothing stays open without a reader. */
   async archive(
     url: URL,
     most: number,
     signal: AbortSignal,
-  ): Promise<OriginArchive | undefined> {
+  ): Promise<OriginArchive> {
     const parts = this.partsOf(url);
     const size = await this.measure(parts, most);
-    if (size === undefined) return undefined;
+    if (size === undefined) throw failure("not-found", url.href);
     const body = this.#stream(parts, most, signal);
     return { url, contentType: "application/octet-stream", size, body };
   }

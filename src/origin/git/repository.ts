@@ -128,25 +128,19 @@ export class GitRepositories {
   ): Promise<GitCheckout> {
     const deadline = AbortSignal.timeout(gitDeadline);
     const signal = AbortSignal.any([asker, deadline]);
-    const folder = await this.#parts.createFolder();
-    let room: WorkRoom | undefined;
-    const close = async () => {
-      room?.release();
-      await folder[Symbol.asyncDispose]();
-    };
-    try {
-      const opened = (room = await this.#parts.openRoom());
-      return await translateGitFailure(url, signal, async () => {
-        const remote = await this.#approach(url, folder.path, signal);
-        const { hold } = opened;
-        const found = await fetchCommit({ ...remote, hold }, commit, ref);
-        const git = { ...remote, remote: undefined };
-        return { git, commit: found, room: opened, close };
-      });
-    } catch (error) {
-      await close();
-      throw error;
-    }
+    await using held = new AsyncDisposableStack();
+    const folder = held.use(await this.#parts.createFolder());
+    const room = await this.#parts.openRoom();
+    held.defer(() => room.release());
+    return await translateGitFailure(url, signal, async () => {
+      const remote = await this.#approach(url, folder.path, signal);
+      const { hold } = room;
+      const found = await fetchCommit({ ...remote, hold }, commit, ref);
+      const git = { ...remote, remote: undefined };
+      const kept = held.move();
+      const close = () => kept.disposeAsync();
+      return { git, commit: found, room, close };
+    });
   }
 
   async #approach(

@@ -5,8 +5,8 @@ export interface ArchiveLimits {
   readonly expandedBytes: number;
   /** Expanded bytes to one byte of archive. */
   readonly ratio: number;
-  /** That `ratio` leaves alone, since small archives of much emptiness are no bombs; none by default. */
-  readonly harmlessBytes?: number;
+  /** That `ratio` leaves alone, since small archives of much emptiness are no bombs. */
+  readonly harmlessBytes: number;
 }
 
 const GiB = 2 ** 30;
@@ -15,12 +15,14 @@ export const packageLimits: ArchiveLimits = {
   entries: 4_096,
   expandedBytes: 8 * GiB,
   ratio: 200,
+  harmlessBytes: 0,
 };
 
 export const moduleLimits: ArchiveLimits = {
   entries: 20_000,
   expandedBytes: GiB,
   ratio: 200,
+  harmlessBytes: 2 ** 20,
 };
 
 /** Milliseconds to hash or to look through one archive. */
@@ -31,7 +33,7 @@ export class ArchiveRefused extends Error {}
 export function refuseBomb(
   expanded: number,
   size: number,
-  { expandedBytes, ratio, harmlessBytes = 0 }: ArchiveLimits,
+  { expandedBytes, ratio, harmlessBytes }: ArchiveLimits,
 ): void {
   if (expanded > expandedBytes)
     throw new ArchiveRefused(`it expands to more than ${expandedBytes} bytes`);

@@ -8,8 +8,6 @@ import { type OpenArchive, readBytes } from "./open-archive.ts";
 import { readZipContent } from "./zip-content.ts";
 import { readZipDirectory, type ZipEntry } from "./zip-directory.ts";
 
-const harmlessBytes = 1 << 20;
-
 const beginnings: Readonly<Record<Exclude<ArchiveFormat, "zip">, string>> = {
   "tar.gz": "\x1f\x8b\x08",
   "tar.xz": "\xfd7zXZ\0",
@@ -36,7 +34,7 @@ export async function readMembers(
   const { entries } = limits;
   let [bytes, parts] = [0, 0];
   const read = format === "zip" ? readZipMembers : readTarMembers;
-  await read(archive, { ...limits, harmlessBytes }, (member) => {
+  await read(archive, limits, (member) => {
     const { name, kind, target = "" } = member;
     bytes += name.length + target.length;
     // Only links are kept part by part.

@@ -5,6 +5,7 @@ import { hash } from "node:crypto";
 import { parseSha256, type Sha256 } from "../../../src/address/hash.ts";
 import { PackageHashes } from "../../../src/mirror/releases/package-hashes.ts";
 import { blobPath } from "../../../src/store/layout.ts";
+import { packageLimits as limits } from "../../../src/verification/archives/limits.ts";
 import { ArchiveThreads } from "../../../src/verification/archives/threads.ts";
 import { hashOf } from "../../fakes/archive.ts";
 import { makeLayout, openBlobs, openRecords } from "../../store/stores.ts";
@@ -17,7 +18,6 @@ class WatchedThreads extends ArchiveThreads {
   after: () => Promise<void> | void = () => undefined;
 
   constructor(deadlineMs = 120_000) {
-    const limits = { entries: 4096, expandedBytes: 2 ** 33, ratio: 200 };
     super({ threads: 1, limits, deadlineMs });
   }
 

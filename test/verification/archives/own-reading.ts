@@ -2,9 +2,14 @@ import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import answer from "../../../src/verification/archives/archive-worker.ts";
+import { moduleLimits } from "../../../src/verification/archives/limits.ts";
 import type { OpenArchive } from "../../../src/verification/archives/open-archive.ts";
 
-export const limits = { entries: 1000, expandedBytes: 1 << 24, ratio: 200 };
+export const limits = {
+  ...moduleLimits,
+  entries: 1000,
+  expandedBytes: 1 << 24,
+};
 
 /** Bytes in a file, as archives are read everywhere. */
 export async function withArchive<T>(
@@ -20,11 +25,7 @@ export async function withArchive<T>(
   return await use({ fd: file.fd, size: bytes.length });
 }
 
-export const packageLimits = {
-  entries: 100,
-  expandedBytes: 1 << 24,
-  ratio: 2000,
-};
+export const packageLimits = { ...limits, ratio: 2000, harmlessBytes: 0 };
 
 /** The h1 of an archive with these bytes, read from a file as everywhere, or why it has none. */
 export function hashBytes(

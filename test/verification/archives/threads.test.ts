@@ -2,11 +2,10 @@ import { open, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { scratch } from "../../running-mirror.ts";
+import { packageLimits as limits } from "../../../src/verification/archives/limits.ts";
 import { hashPackage } from "../../../src/verification/archives/package-hash.ts";
 import { ArchiveThreads } from "../../../src/verification/archives/threads.ts";
 import { zipBytes, type ZipPart } from "./zip-bytes.ts";
-
-const limits = { entries: 4096, expandedBytes: 2 ** 33, ratio: 200 };
 
 const directory = scratch("threads");
 
