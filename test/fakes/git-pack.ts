@@ -1,6 +1,5 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { once } from "node:events";
-import type { ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { deflateSync, gunzipSync } from "node:zlib";
 import type { GitBackend } from "./registry.ts";
@@ -16,8 +15,8 @@ export interface PackObject {
 const types = { commit: 1, tree: 2, blob: 3, change: 6 } as const;
 
 export function gitId({ type, body }: PackObject): string {
-  const head = `${type} ${body.length}\0`;
-  return createHash("sha1").update(head).update(body).digest("hex");
+  const head = Buffer.from(`${type} ${body.length}\0`);
+  return hash("sha1", Buffer.concat([head, body]));
 }
 
 /** Entries are `MODE NAME` with what they name, in the order given. */
@@ -62,16 +61,11 @@ export function packOf(objects: readonly PackObject[]): Buffer {
     parts.push(entry);
   }
   const pack = Buffer.concat(parts);
-  return Buffer.concat([pack, createHash("sha1").update(pack).digest()]);
+  return Buffer.concat([pack, hash("sha1", pack, "buffer")]);
 }
 
 /** A server of one commit, which sends this pack to everybody. */
-export function packBackend(
-  commit: PackObject,
-  pack: Buffer,
-  send: (response: ServerResponse, bytes: Buffer) => void = (to, bytes) =>
-    to.end(bytes),
-): GitBackend {
+export function packBackend(commit: PackObject, pack: Buffer): GitBackend {
   const id = gitId(commit);
   const can = "shallow allow-reachable-sha1-in-want ofs-delta";
   return async (request, response) => {
@@ -92,7 +86,7 @@ export function packBackend(
       if (text.includes("deepen "))
         response.write(`${line(`shallow ${id}`)}0000`);
       response.write(line("NAK\n"));
-      send(response, pack);
+      response.end(pack);
     }
     await once(response, "close");
   };
@@ -118,9 +112,7 @@ function lengthOf(value: number): Buffer {
   return Buffer.concat([Buffer.of(first | 128), lengthOf(rest)]);
 }
 
-/**
- * Encodes the distance back to a changed object, most significant digits first.
- */
+/** The distance back to a changed object, most significant digits first. */
 function distanceOf(distance: number): Buffer {
   const bytes = [distance & 127];
   for (let rest = distance >> 7; rest > 0; rest = rest >> 7)

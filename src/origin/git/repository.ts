@@ -112,7 +112,13 @@ export class GitRepositories {
       const remote = await this.#approach(url, folder.path, signal);
       const names = ref === undefined ? ["HEAD"] : namesOf(ref);
       const args = ["ls-remote", "--", remote.url.href, ...names];
-      const refs = parseRefs(await runGit(args, remote));
+      const lines = (await runGit(args, remote)).toString("utf8").split("\n");
+      const refs = new Map(
+        lines.flatMap((line) => {
+          const [id = "", name = ""] = line.split("\t");
+          return isCommit(id) ? [[name, id]] : [];
+        }),
+      );
       const found = names.flatMap((name) => refs.get(name) ?? [])[0];
       if (found === undefined && !isShortCommit(ref ?? ""))
         throw new GitFailed(`it has no branch, tag or commit "${ref}"`);
@@ -215,16 +221,6 @@ function namesOf(ref: string): readonly string[] {
     ...(branch === "HEAD" ? [branch] : []),
   ];
   return places.flatMap((name) => [`${name}^{}`, name]);
-}
-
-function parseRefs(printed: Buffer): ReadonlyMap<string, string> {
-  const lines = printed.toString("utf8").split("\n");
-  return new Map(
-    lines.flatMap((line) => {
-      const [id = "", name = ""] = line.split("\t");
-      return isCommit(id) ? [[name, id] as const] : [];
-    }),
-  );
 }
 
 /** The one commit when the server gives it, else everything: old servers know no other way. */

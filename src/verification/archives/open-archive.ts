@@ -53,16 +53,11 @@ async function fill(
       bytes.length - filled,
       position + filled,
     );
-    if (bytesRead === 0) throw endedEarly(archive, position + filled);
+    if (bytesRead === 0) {
+      const place = `${position + filled} of ${archive.size} bytes`;
+      const reason = `The archive ended after ${place}: look at the disk it is on.`;
+      throw Object.assign(new Error(reason), { code: "EIO", syscall: "read" });
+    }
     filled += bytesRead;
   }
-}
-
-function endedEarly(archive: OpenArchive, position: number): Error {
-  return Object.assign(
-    new Error(
-      `The archive ended after ${position} of ${archive.size} bytes: look at the disk it is on.`,
-    ),
-    { code: "EIO", syscall: "read" },
-  );
 }

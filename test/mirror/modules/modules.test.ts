@@ -53,6 +53,11 @@ it("modules are listed, located on the mirror, and served as they were", async (
   const archive = await getArchive(mirror, "network");
   expect(archive.headers["content-type"]).toBe("application/gzip");
   expect(archive.body).toEqual(bytes);
+  const path = `${moduleBase}/network/aws/1.0.0/archive.tar.gz`;
+  const head = await mirror.get(path, { method: "HEAD" });
+  expect(head.headers["content-length"]).toBe(String(bytes.length));
+  const range = await mirror.get(path, { headers: { Range: "bytes=0-9" } });
+  expect(range.body).toEqual(bytes.subarray(0, 10));
   expect(origin.count("network.tgz")).toBe(1);
 });
 

@@ -49,7 +49,7 @@ const described = le(4, crc32(text), deflated.length, text.length);
 
 test.each<[string, Buffer]>([
   ["with a comment", one({}, { comment: Buffer.from("hi") })],
-  ["with another local name", one({ local: { name: "b" } })],
+  ["with another local name", one({ localName: "b" })],
   ["behind bytes of no entry", one({}, { before: Buffer.from("MZ") })],
   ["with a bare descriptor", one({ flags: 8, described })],
 ])("computes the same h1 of a zip %s", async (_, bytes) => {

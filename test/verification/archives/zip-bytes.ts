@@ -12,8 +12,8 @@ export interface ZipPart {
   readonly raw?: Buffer;
   readonly rawBytes?: number;
   readonly extra?: Buffer;
-  /** Fields of the local header that differ; without `extra` it has none. */
-  readonly local?: Partial<ZipPart>;
+  /** In the header before its content. */
+  readonly localName?: string;
   /** Instead of the data descriptor, or where none belongs. */
   readonly described?: Buffer;
   readonly attributes?: number;
@@ -97,15 +97,14 @@ export function zip64Bytes(
 }
 
 function localFile(part: ZipPart): Buffer {
-  const name = Buffer.from(part.local?.name ?? part.name);
-  const extra = part.local?.extra ?? Buffer.alloc(0);
+  const name = Buffer.from(part.localName ?? part.name);
   const [raw, { content, flags = 0 }] = [rawOf(part), part];
   const hasDescriptor = (flags & 8) !== 0;
   const sizes = [crc32(content), raw.length, Buffer.from(content).length];
   const descriptor = hasDescriptor ? [0x08074b50, ...sizes] : [];
   return Buffer.concat([
-    ...[le(4, 0x04034b50), le(2, 20), common({ ...part, ...part.local })],
-    ...[le(2, name.length, extra.length), name, extra, raw],
+    ...[le(4, 0x04034b50), le(2, 20), common(part)],
+    ...[le(2, name.length, 0), name, raw],
     part.described ?? le(4, ...descriptor),
   ]);
 }
