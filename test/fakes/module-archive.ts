@@ -1,6 +1,6 @@
 import { buffer } from "node:stream/consumers";
-import { gzipSync } from "node:zlib";
-import { pack, type Header } from "tar-stream";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { extract, pack, type Header } from "tar-stream";
 import yazl from "yazl";
 
 /** A member: a file's text, or any header. */
@@ -13,6 +13,24 @@ export async function tarGz(
     else packing.entry({ name, ...content });
   packing.finalize();
   return gzipSync(await buffer(packing));
+}
+
+/** The headers of a tar.gz, each with its content. */
+export async function readTarGz(bytes: Buffer) {
+  const entries = extract();
+  entries.end(gunzipSync(bytes));
+  const found = [];
+  for await (const entry of entries) {
+    const text = (await buffer(entry)).toString("latin1");
+    found.push({ ...entry.header, text });
+  }
+  return found;
+}
+
+/** Contents of its files by name. */
+export async function unpack(bytes: Buffer): Promise<object> {
+  const found = await readTarGz(bytes);
+  return Object.fromEntries(found.map(({ name, text }) => [name, text]));
 }
 
 /** A mode makes links. */

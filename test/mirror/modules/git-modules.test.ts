@@ -1,10 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
-import { gunzipSync } from "node:zlib";
-import { extract } from "tar-stream";
 import { beforeEach, describe, expect, it } from "vitest";
 import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
+import { unpack } from "../../fakes/module-archive.ts";
 import {
   scratch,
   startMirror,
@@ -92,16 +90,6 @@ it("modules are packed from whatever git checks out: a tag, a branch, a commit, 
   publish("below", gitUrl("refs", "//modules/vpc?ref=v1"));
   expect(await placeFor("below")).toBe(`${ownPlace("below")}//modules/vpc`);
 });
-
-/** Names and contents of an archive's files. */
-async function unpack(bytes: Buffer) {
-  const files: Record<string, string> = {};
-  const entries = extract();
-  entries.end(gunzipSync(bytes));
-  for await (const entry of entries)
-    files[entry.header.name] = await text(entry);
-  return files;
-}
 
 // What people see of it: test/commands/trust/module-contents.test.ts.
 it("a module keeps its first content when the tag moves, with one alarm", async () => {

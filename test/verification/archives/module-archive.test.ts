@@ -65,15 +65,6 @@ it.each<[string, readonly (TarPart | Buffer)[], string]>([
     `${plain}, directory modules/`,
   ],
   [
-    "the names of git",
-    [
-      pax({ comment: "0123456789abcdef" }, "g"),
-      pax({ path: `module-1.0/${"p".repeat(200)}.tf` }),
-      main,
-    ],
-    `file module-1.0/${"p".repeat(200)}.tf # main`,
-  ],
-  [
     "links inside",
     [
       { name: "a/link", type: "2", link: "../main.tf" },
@@ -92,21 +83,11 @@ it.each<[string, readonly (TarPart | Buffer)[], string]>([
     "refused: a directory has content",
   ],
   [
-    "content of a hard link",
-    [{ ...a, type: "1", link: "b", content: "x" }],
-    "refused: a hard link has content",
-  ],
-  [
     "attributes of a sparse file",
     [pax({ "GNU.sparse.realsize": "9".repeat(18) }), a],
     "refused: it has a sparse file",
   ],
   ["a device", [{ ...a, type: "3" }], "refused: it has a character-device"],
-  [
-    "an old sparse file",
-    [{ ...a, type: "S" }],
-    "refused: it has a member of an unknown type",
-  ],
   [
     "too many members",
     many(1001, (at) => [{ name: `${at}` }]),
