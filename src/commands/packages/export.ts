@@ -76,9 +76,10 @@ export async function exportPackages({
       const plan = planBundle(ready, modules, since);
       const most = limits.manifest;
       const size = await writeBundle(to, plan, blobs, { most, signal });
-      const { proofs, archives } = plan.manifest;
+      const proofs = plan.proofs.size;
+      const archives = plan.manifest.contents.length - proofs;
       stderr(
-        `${to} carries ${archives.length} archives and ${proofs.length} proofs in ${formatAmount(size)}.\n`,
+        `${to} carries ${archives} archives and ${proofs} proofs in ${formatAmount(size)}.\n`,
       );
       stderr(
         `The SHA-256 of its manifest is ${hash("sha256", formatManifest(plan.manifest))}: tell it the other side by another way than the file's, for import --sha256.\n`,

@@ -38,9 +38,7 @@ function named<T>(parse: (text: string) => T, format: (one: T) => string) {
 
 const sha256 = named(parseSha256, String);
 const version = named(parseVersion, String);
-const contents = z.array(
-  z.strictObject({ sha256, size: z.int().nonnegative() }),
-);
+const content = z.strictObject({ sha256, size: z.int().nonnegative() });
 /** `proof` is the SHA-256 of its bytes, `platforms` are what the registry offers, `archives` are the exported ones. */
 const release = z.strictObject({
   provider: named(parseProviderAddress, formatProviderAddress),
@@ -64,9 +62,7 @@ const shape = z.strictObject({
   format: z.literal("provender-bundle/1"),
   releases: z.array(release),
   modules: z.array(moduleRelease),
-  proofs: contents,
-  archives: contents,
-  moduleArchives: contents,
+  contents: z.array(content),
 });
 
 export type BundledRelease = z.output<typeof release>;
@@ -75,9 +71,9 @@ export type BundledRelease = z.output<typeof release>;
 export type BundledModule = z.output<typeof moduleRelease>;
 
 /** Proof or archive by the SHA-256 of its bytes. */
-export type BundleContent = z.output<typeof contents>[number];
+export type BundleContent = z.output<typeof content>;
 
-/** The first member of a bundle. What it lists and does not carry, the receiver is expected to have. */
+/** The first member of a bundle; its contents follow in their order. What its releases speak of and it does not carry, the receiver is expected to have. */
 export type BundleManifest = Omit<z.output<typeof shape>, "format">;
 
 export function formatManifest(manifest: BundleManifest): string {
@@ -88,52 +84,34 @@ export function formatManifest(manifest: BundleManifest): string {
 /** Throws for another form, RangeError with the reason for a content that is none: each carried item belongs to a release, and everything is listed once. */
 function parseManifest(bytes: Uint8Array): BundleManifest {
   const manifest = shape.parse(JSON.parse(utf8.decode(bytes)));
-  const { releases, modules } = manifest;
-  const members = listMembers(manifest);
+  const { releases, modules, contents } = manifest;
+  const carried = contents.map((one) => one.sha256);
   const listed = [
     ...releases.map(formatRelease),
     ...modules.map(formatModuleRelease),
-    ...members.map((one) => one.sha256),
+    ...carried,
   ];
   if (new Set(listed).size < listed.length)
     throw new RangeError("its manifest lists something twice");
-  const spoken = new Set([
-    ...releases.map((one) => names.proof(one.proof)),
-    ...releases.flatMap((one) =>
-      Object.values(one.archives).map(names.archive),
-    ),
-    ...modules.map((one) => names.module(one.sha256)),
-  ]);
-  if (!members.every(({ name }) => spoken.has(name)))
+  const spoken = listDigests(manifest);
+  if (!carried.every((one) => spoken.has(one)))
     throw new RangeError("it carries what none of its releases speaks of");
   return manifest;
 }
 
-interface BundleMember extends BundleContent {
-  readonly name: string;
+/** Every proof and archive that its releases speak of. */
+export function listDigests({
+  releases,
+  modules,
+}: BundleManifest): ReadonlySet<Sha256> {
+  return new Set([
+    ...releases.flatMap((one) => [one.proof, ...Object.values(one.archives)]),
+    ...modules.map((one) => one.sha256),
+  ]);
 }
 
-const names = {
-  proof: (sha256: string) => `proofs/${sha256}.json`,
-  archive: (sha256: string) => `archives/${sha256}.zip`,
-  module: (sha256: string) => `modules/${sha256}`,
-};
-
-/** Lists the members behind the manifest, in their order. */
-export function listMembers({
-  proofs,
-  archives,
-  moduleArchives,
-}: BundleManifest): readonly BundleMember[] {
-  return [
-    ...proofs.map((one) => ({ ...one, name: names.proof(one.sha256) })),
-    ...archives.map((one) => ({ ...one, name: names.archive(one.sha256) })),
-    ...moduleArchives.map((one) => ({
-      ...one,
-      name: names.module(one.sha256),
-    })),
-  ];
-}
+/** The name of a member behind the manifest. */
+export const memberName = (sha256: Sha256) => `contents/${sha256}`;
 
 const proofShape = z.strictObject({
   document: z.string(),
@@ -162,8 +140,8 @@ export interface BundleLimits {
   readonly archive: number;
 }
 
-interface Place extends BundleMember {
-  /** Offset of the first byte of its content. */
+interface Place extends BundleContent {
+  /** Offset of its first byte. */
   readonly start: number;
 }
 
@@ -238,19 +216,15 @@ export class BundleFile {
         const unknown = "its manifest is not in a form that is known";
         throw refuse(path, isNone ? error.message : unknown, error);
       }
-      const { proofs, archives, moduleArchives } = manifest;
-      if (
-        proofs.some((one) => one.size > limits.proof) ||
-        [...archives, ...moduleArchives].some(
-          (one) => one.size > limits.archive,
-        )
-      )
-        throw refuse(path, "a member is over the limits");
+      const proofs = new Set(manifest.releases.map(({ proof }) => proof));
       let end = block + fillUp(size);
-      const places = listMembers(manifest).map((member) => {
+      const places = manifest.contents.map((content) => {
+        const { archive, proof } = limits;
+        if (content.size > (proofs.has(content.sha256) ? proof : archive))
+          throw refuse(path, "a member is over the limits");
         const start = end + block;
-        end = start + fillUp(member.size);
-        return { ...member, start };
+        end = start + fillUp(content.size);
+        return { ...content, start };
       });
       const expected = end + 2 * block;
       if (stats.size !== expected)
@@ -279,9 +253,9 @@ export class BundleFile {
     skipped: (content: BundleContent) => Promise<boolean>,
   ): Promise<void> {
     for (const place of this.#places.values()) {
-      const { name, size, start, sha256 } = place;
+      const { size, start, sha256 } = place;
       const header = await readHeader(this.#handle, start - block);
-      if (header?.name !== name || header.size !== size)
+      if (header?.name !== memberName(sha256) || header.size !== size)
         throw refuse(
           this.#path,
           `at byte ${start - block} is not a member that its manifest asks for`,

@@ -19,8 +19,9 @@ import {
   type BundleManifest,
   formatManifest,
   formatProof,
-  listMembers,
+  listDigests,
   manifestName,
+  memberName,
 } from "./bundle-file.ts";
 
 /** One that clients may have and that is stored. */
@@ -46,17 +47,7 @@ export function planBundle(
   modules: readonly ExportedModule[],
   since: BundleManifest | undefined,
 ): BundlePlan {
-  const listed = new Set([
-    ...(since?.releases ?? []).flatMap(({ proof, archives }) => [
-      proof,
-      ...Object.values(archives),
-    ]),
-    ...(since?.modules ?? []).map(({ sha256 }) => sha256),
-  ]);
-  const carry = (all: readonly BundleContent[]) => {
-    const missing = all.filter(({ sha256 }) => !listed.has(sha256));
-    return [...new Map(missing.map((one) => [one.sha256, one])).values()];
-  };
+  const listed = since === undefined ? new Set() : listDigests(since);
   const releases: BundledRelease[] = [];
   const proofs = new Map<Sha256, Buffer>();
   const groups = Map.groupBy(packages, ({ request }) =>
@@ -76,19 +67,21 @@ export function planBundle(
     const platforms = [...offered.map(({ platform }) => platform)];
     releases.push({ provider, version, proof, platforms, archives });
   }
+  const archives = [
+    ...packages.map(({ found: { sha256 }, size }) => ({ sha256, size })),
+    ...modules.map(({ archive: { sha256 }, size }) => ({ sha256, size })),
+  ].filter(({ sha256 }) => !listed.has(sha256));
   const manifest = {
     releases,
     modules: modules.map(({ address, archive }) => ({
       ...address,
       ...archive,
     })),
-    proofs: [...proofs].map(([sha256, { length: size }]) => ({ sha256, size })),
-    archives: carry(
-      packages.map(({ found, size }) => ({ sha256: found.sha256, size })),
-    ),
-    moduleArchives: carry(
-      modules.map(({ archive, size }) => ({ sha256: archive.sha256, size })),
-    ),
+    contents: [
+      ...[...proofs].map(([sha256, { length: size }]) => ({ sha256, size })),
+      // Each once.
+      ...new Map(archives.map((one) => [one.sha256, one])).values(),
+    ],
   };
   return { manifest, proofs };
 }
@@ -110,7 +103,8 @@ export async function writeBundle(
   const addMembers = async () => {
     const mtime = new Date(0);
     tar.entry({ name: manifestName, mtime }, text);
-    for (const { name, size, sha256 } of listMembers(manifest)) {
+    for (const { size, sha256 } of manifest.contents) {
+      const name = memberName(sha256);
       const proof = proofs.get(sha256);
       await pipeline(
         proof ? [proof] : readArchive(blobs, { sha256, size }, signal),

@@ -229,10 +229,8 @@ describe("import", () => {
     const small = await exportBundle(here, ...since, ...specs);
     const { members } = takeApart(readFileSync(small));
     const { sha256 } = second.archive(linux);
-    expect(members.map(([name]) => name)).toEqual([
-      expect.stringMatching(/^proofs\//),
-      `archives/${sha256}.zip`,
-    ]);
+    expect(members).toHaveLength(2);
+    expect(members[1]?.[0]).toBe(`contents/${sha256}`);
     const site = offlineSite();
     const alone = await site.run("import", small);
     expect(alone.stderr).toMatch(/widget 1\.0\.0 is neither in the bundle nor/);

@@ -81,8 +81,6 @@ export interface BundleParts {
 
 type Member = readonly [name: string, content: Buffer];
 
-type Contents = { sha256: string; size: number }[];
-
 export interface ManifestDocument {
   releases: {
     provider: string;
@@ -91,9 +89,7 @@ export interface ManifestDocument {
     archives: Record<string, string>;
   }[];
   modules: { sha256: string }[];
-  proofs: Contents;
-  archives: Contents;
-  moduleArchives: Contents;
+  contents: { sha256: string; size: number }[];
 }
 
 export function takeApart(bundle: Buffer): BundleParts {

@@ -71,8 +71,8 @@ const withProof = (change: (proof: ProofDocument) => unknown) =>
     const bytes = Buffer.from(`${JSON.stringify(document, null, 2)}\n`);
     const sha256 = digestOf(bytes);
     first.proof = sha256;
-    manifest.proofs = [{ sha256, size: bytes.length }];
-    members[0] = [`proofs/${sha256}.json`, bytes];
+    manifest.contents[0] = { sha256, size: bytes.length };
+    members[0] = [`contents/${sha256}`, bytes];
   });
 
 /** The header of the first archive was changed, and sealed again. */
@@ -88,7 +88,7 @@ function withHeader(text: string, at: number): Buffer {
 
 const bytes = Buffer.from("PK evil");
 const sha256 = digestOf(bytes);
-const evil = [`archives/${sha256}.zip`, bytes] as const;
+const evil = [`contents/${sha256}`, bytes] as const;
 const host = "registry.terraform.io";
 
 const form = /form that is known/;
@@ -132,17 +132,19 @@ it.each<[string, () => Buffer, RegExp]>([
   ],
   [
     "sizes that are too small",
-    () => changed((_, { archives }) => archives.forEach((one) => one.size--)),
+    () => changed((_, { contents }) => contents.forEach((one) => one.size--)),
     member,
   ],
   [
     "an archive over the limits",
-    () => changed((_, m) => m.archives.forEach((one) => (one.size = 2 ** 40))),
+    () =>
+      changed((_, m) => Object.assign(m.contents[1] ?? {}, { size: 2 ** 40 })),
     limits,
   ],
   [
     "a proof over the limits",
-    () => changed((_, m) => m.proofs.forEach((one) => (one.size = 2 ** 30))),
+    () =>
+      changed((_, m) => Object.assign(m.contents[0] ?? {}, { size: 2 ** 30 })),
     limits,
   ],
   [
@@ -167,11 +169,11 @@ it.each<[string, () => Buffer, RegExp]>([
   [
     "another archive, and a manifest that says so",
     () =>
-      changed((first, { archives }, members) => {
-        const before = first.archives[linux] ?? "";
-        const at = archives.findIndex((one) => one.sha256 === before);
-        members[at + 1] = evil;
-        archives[at] = sized(bytes.length);
+      changed((first, { contents }, members) => {
+        const before = first.archives[linux];
+        const at = contents.findIndex((one) => one.sha256 === before);
+        members[at] = evil;
+        contents[at] = { sha256, size: bytes.length };
         first.archives[linux] = sha256;
       }),
     /is refused \(expected SHA-256 .*, the bundle says/,
@@ -199,9 +201,9 @@ it.each<[string, () => Buffer, RegExp]>([
   [
     "an extra file that the manifest lists",
     () =>
-      changed((_, { archives }, members) => {
+      changed((_, { contents }, members) => {
         members.push(evil);
-        archives.push(sized(bytes.length));
+        contents.push({ sha256, size: bytes.length });
       }),
     /none of its releases speaks of/,
   ],
@@ -219,7 +221,7 @@ it.each<[string, () => Buffer, RegExp]>([
     () => withHeader("../../etc/cron.d/x\0", 0),
     member,
   ],
-  ["a hard link", () => withHeader("1archives/x\0", 156), member],
+  ["a hard link", () => withHeader("1contents/x\0", 156), member],
   ["a symbolic link", () => withHeader("2/etc/passwd\0", 156), member],
   ["an extended header", () => withHeader("x", 156), member],
   ["a long name", () => withHeader("L", 156), member],
@@ -233,10 +235,6 @@ it.each<[string, () => Buffer, RegExp]>([
     expect(ended).toEqual({ status: 1, changed: [] });
   },
 );
-
-function sized(size: number) {
-  return { sha256, size };
-}
 
 it("a bundle that a key signed which is not pinned imports nothing, and is a candidate for the operator", async () => {
   const checksums = Buffer.from(release.checksums);

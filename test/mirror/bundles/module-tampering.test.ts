@@ -36,10 +36,13 @@ expect(await seen.take(good)).toMatchObject({ status: 0 });
 /** The good bundle without providers, so that nothing of a tampered one may be imported. */
 function parts() {
   const { manifest, members } = takeApart(Buffer.from(good));
-  Object.assign(manifest, { releases: [], proofs: [], archives: [] });
+  manifest.releases = [];
   const [first, second] = manifest.modules;
   if (!first || !second) throw new Error("too few modules");
-  const own = members.filter(([name]) => name.startsWith("modules/"));
+  const digests = manifest.modules.map(({ sha256 }) => sha256);
+  const isOwn = (sha256: string) => digests.includes(sha256);
+  manifest.contents = manifest.contents.filter((one) => isOwn(one.sha256));
+  const own = members.filter(([name]) => isOwn(name.replace("contents/", "")));
   return { manifest, first, second, members: own };
 }
 
@@ -55,8 +58,8 @@ function withArchive(bytes: Buffer, record = {}): Buffer {
   const { manifest, first } = parts();
   const sha256 = digestOf(bytes);
   manifest.modules = [{ ...first, sha256, ...record }];
-  manifest.moduleArchives = [{ sha256, size: bytes.length }];
-  return putTogether({ manifest, members: [[`modules/${sha256}`, bytes]] });
+  manifest.contents = [{ sha256, size: bytes.length }];
+  return putTogether({ manifest, members: [[`contents/${sha256}`, bytes]] });
 }
 
 const some = await zip([["main.tf", "# other"]]);

@@ -148,9 +148,8 @@ function makeBundle(offers: readonly Offer[]): BundleFile {
       archives: digests,
     };
   });
-  const nothing = { proofs: [], archives: [], moduleArchives: [] };
   const bundle = {
-    manifest: { releases, modules: [], ...nothing },
+    manifest: { releases, modules: [], contents: [] },
     carries: (sha256: string) => proofs.has(sha256),
     sizeOf: () => undefined,
     verify: () => Promise.resolve(),
