@@ -107,40 +107,29 @@ async function certificateFor(names: readonly string[], end?: Date) {
   };
 }
 
-/** What looks at a server that answers so. */
+/** What looks at a server that answers so, by default without HTTP/2. */
 const answering =
-  (answer: RequestListener, says: RegExp): Look =>
+  (
+    answer: RequestListener,
+    says: RegExp,
+    make: typeof createSecureServer | typeof createServer = createServer,
+  ): Look =>
   async () => {
-    const { certificate, key } = await authority.issue(["127.0.0.1"]);
-    const other = createServer({ cert: certificate, key }, answer);
+    const { certificate: cert, key } = await authority.issue(["127.0.0.1"]);
+    const other = (make as typeof createServer)({ cert, key }, answer);
     other.listen(0, "127.0.0.1");
     await once(other, "listening");
     const { port } = other.address() as AddressInfo;
     const faults = client(`https://127.0.0.1:${port}/`, { ca: ownCa }, says);
-    return faults.finally(() => {
-      other.closeAllConnections();
-      other.close();
-    });
+    return faults.finally(() => other.close());
   };
 
-/** Looks through a proxy that speaks HTTP/2 with clients, which has no reasons. */
-async function throughHttp2(): Promise<readonly string[]> {
-  const { certificate, key } = await authority.issue(["127.0.0.1"]);
-  const front = createSecureServer({ cert: certificate, key });
-  front.on("request", ({ url, headers: { authorization = "" } }, res) => {
-    const passOn = async () => {
-      const answer = await mirror.get(url, { headers: { authorization } });
-      res.writeHead(answer.status).end(answer.body);
-    };
-    void passOn();
-  });
-  front.listen(0, "127.0.0.1");
-  await once(front, "listening");
-  const { port } = front.address() as AddressInfo;
-  const url = `https://127.0.0.1:${port}/`;
-  const faults = client(url, { ca: ownCa }, /drops the reasons of refusals/);
-  return faults.finally(() => front.close());
-}
+/** A mirror, as far as one looks, whose own reasons do not arrive. */
+const reasonless: RequestListener = (req, res) => {
+  const isProbe = req.url?.endsWith("0.0.0");
+  res.writeHead(isProbe ? 400 : 200);
+  res.end(isProbe ? '{"code":"malformed-address"}' : "{}");
+};
 
 /** By what is wrong: what looks at it. The first words are the name of the fault. */
 const broken: Readonly<Record<string, Look>> = {
@@ -170,17 +159,19 @@ const broken: Readonly<Record<string, Look>> = {
   "mirror behind a proxy that refuses": () => throughProxy("403 Forbidden"),
   "mirror on a closed port": async () =>
     client(`https://127.0.0.1:${await findFreePort()}/`),
-  "mirror behind a proxy that speaks HTTP/2": throughHttp2,
+  "mirror behind what speaks HTTP/2, which has no reasons": answering(
+    reasonless,
+    /drops the reasons of refusals/,
+    createSecureServer,
+  ),
   "mirror that is a page": answering(
     (_, res) => res.end("<h1>It works!</h1>"),
     /is not provender's/,
   ),
-  "mirror behind what drops the reasons": answering((req, res) => {
-    const isProbe = req.url?.endsWith("0.0.0");
-    if (isProbe) res.writeHead(400).write('{"code":"malformed-address"}');
-    else res.write("{}");
-    res.end();
-  }, /drops the reasons of refusals/),
+  "mirror behind what drops the reasons": answering(
+    reasonless,
+    /drops the reasons of refusals/,
+  ),
   "mirror whose answer has no end": answering((_, res) => {
     const more = () => void res.write(Buffer.alloc(2 ** 20), more);
     more();
@@ -231,22 +222,13 @@ describe("provender doctor", () => {
 });
 
 describe.runIf(canBeOthers)("provender doctor of a store", () => {
-  /** A store with its folders, of one user alone. */
-  async function makeStore(): Promise<string> {
+  it("finds no fault as root in what is another user's, until its owner cannot write it", async () => {
     const made = await startMirror({ user });
     await made.stop();
-    return made.directory;
-  }
-
-  it("finds no fault as root in what is another user's", async () => {
-    const storage = { directory: await makeStore() };
+    const storage = { directory: made.directory };
     expect(await server({ storage })).toEqual([]);
-  });
-
-  it("names a directory that its owner cannot write", async () => {
-    const directory = await makeStore();
-    chmodSync(join(directory, "staging"), 0o500);
-    expect(await server({ storage: { directory } })).toEqual(["storage"]);
+    chmodSync(join(made.directory, "staging"), 0o500);
+    expect(await server({ storage })).toEqual(["storage"]);
   });
 
   it("names a directory that is another user's", () => {

@@ -36,20 +36,11 @@ async function fill(namespace: string): Promise<Release> {
   return first;
 }
 
+type Row = Readonly<Record<string, string | boolean | null>>;
 interface Listed {
-  readonly packages: readonly {
-    readonly version: string;
-    readonly platform: string;
-    readonly stored: boolean;
-    readonly size: number | null;
-    readonly firstSeen: string;
-    readonly lastUsed: string | null;
-  }[];
-  readonly modules: readonly {
-    readonly module: string;
-    readonly version: string;
-  }[];
-  readonly problems: readonly { code: string; message: string }[];
+  readonly packages: readonly Row[];
+  readonly modules: readonly Row[];
+  readonly problems: readonly Row[];
 }
 
 const command = (...args: readonly string[]) =>
@@ -62,7 +53,7 @@ async function list(spec: string, of = scene.mirror) {
 }
 
 describe("provender list", () => {
-  it("says of each package what is recorded, and whether its archive is stored", async () => {
+  it("says of each package what is recorded, and whether its archive is on the disk, whatever is noted of it", async () => {
     const before = Date.now();
     const first = await fill("listed");
     const { status, packages } = await list("listed/thing");
@@ -82,23 +73,20 @@ describe("provender list", () => {
         ...{ sha256, size: bytes.length, signedBy: known.fingerprint },
       },
     ]);
+    const moment = (text: unknown) => Date.parse(String(text));
     for (const { stored, size, firstSeen, lastUsed } of packages) {
-      expect(Date.parse(firstSeen)).toBeGreaterThanOrEqual(before);
-      if (stored) expect(Date.parse(lastUsed ?? "")).toBeGreaterThan(before);
+      expect(moment(firstSeen)).toBeGreaterThanOrEqual(before);
+      if (stored) expect(moment(lastUsed)).toBeGreaterThan(before);
       else expect([size, lastUsed]).toEqual([null, null]);
     }
-  });
-
-  it("says what is on the disk, whatever is noted of it", async () => {
-    const first = await fill("removed");
-    const path = blobOf(scene.mirror, first.archive("linux_amd64").sha256);
+    const path = blobOf(scene.mirror, sha256);
     await expect.poll(() => existsSync(path)).toBe(true);
     rmSync(path);
-    const { packages } = await list("removed/thing");
-    expect(packages.map(({ stored }) => stored)).toEqual(Array(4).fill(false));
-    const each = await command("list", "removed/thing");
+    const removed = await list("listed/thing");
+    expect(removed.packages.some(({ stored }) => stored)).toBe(false);
+    const each = await command("list", "listed/thing");
     expect(each.stdout).toMatch(
-      /\/removed\/thing +2 +1\.1\.0 +0 of 4 +0 B +-\n/,
+      /\/listed\/thing +2 +1\.1\.0 +0 of 4 +0 B +-\n/,
     );
   });
 
@@ -118,13 +106,10 @@ describe("provender list", () => {
     );
     const { stdout } = await command("list", "--all");
     expect(stdout).toMatch(
-      new RegExp(
-        `registry\\.terraform\\.io/chosen/thing +1\\.0\\.0 +linux_amd64 +[\\d.]+ \\w+ .* ${known.fingerprint}\\n`,
-      ),
+      /\/chosen\/thing +1\.0\.0 +linux_amd64 +[\d.]+ \w+ .* [\dA-F]{40}\n/,
     );
     expect(stdout).toMatch(/ 1\.1\.0 +linux_amd64 +listed /);
     expect(stdout).toMatch(/\n\d+ packages, \d+ of them stored \(/);
-    expect((await command("list", "not a spec")).status).toBe(2);
   });
 
   it("names a damaged record, lists the others, and then nothing is forgotten", async () => {
@@ -193,9 +178,7 @@ describe("provender prune SPEC", () => {
 
   it("has status 1 for what is not stored", async () => {
     await fill("refused");
-    for (const spec of [
-      ...["unheard/of", "refused/thing@1.1.0", "refused/thing@> 2"],
-    ]) {
+    for (const spec of ["unheard/of", "refused/thing@1.1.0"]) {
       const run = await command("prune", spec);
       expect([run.status, run.stdout]).toEqual([1, ""]);
       expect(run.stderr).toContain(`No archive of ${spec} is stored`);

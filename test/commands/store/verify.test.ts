@@ -16,14 +16,10 @@ const [first, ...others] = scene.releases;
 if (first === undefined) throw new Error("there are many");
 
 interface Found {
-  readonly archives: number;
-  readonly findings: readonly {
-    readonly kind: string;
-    readonly name: string;
-    readonly problem: string;
-    readonly dropped: boolean;
-  }[];
-  readonly orphans: readonly { readonly sha256: string }[];
+  readonly findings: readonly Readonly<
+    Record<"kind" | "name", string> & { dropped: boolean }
+  >[];
+  readonly orphans: readonly object[];
 }
 
 async function verify(site: Site, ...flags: readonly string[]) {
@@ -33,22 +29,19 @@ async function verify(site: Site, ...flags: readonly string[]) {
 }
 
 type Evidence = Readonly<Record<string, string>>;
-interface Recorded {
-  readonly evidence: readonly Evidence[];
-}
 
 /** Changes what is recorded as evidence of 1.0.0. */
 async function forge(
   site: Site,
   type: string,
-  change: (first: Evidence | undefined) => readonly object[],
+  change: (first: Evidence) => readonly Evidence[],
 ): Promise<void> {
   const provider = ["registry.terraform.io", "acme", type];
   const records = openRecords(layOutStore(site.directory));
-  const asRecorded = (body: unknown) => body as Recorded;
+  const asRecorded = (body: unknown) => body as { evidence: Evidence[] };
   const key = ["releases", ...provider, "1.0.0"] as const;
   await records.change(key, asRecorded, (record) => ({
-    ...{ ...record, evidence: change(record?.evidence[0]) as Evidence[] },
+    ...{ ...record, evidence: [...change(record?.evidence[0] ?? {})] },
   }));
 }
 
@@ -99,10 +92,10 @@ describe("provender verify", () => {
 
   it("judges proofs again: a record is bad when none of its signatures holds, as one of two does after a key was taken away", async () => {
     const site = await scene.fill();
-    await forge(site, first.type, (one) => [one ?? {}, { ...one, signature }]);
+    await forge(site, first.type, (one) => [one, { ...one, signature }]);
     expect(await verify(site)).toMatchObject({ status: 0, findings: [] });
     await forge(site, first.type, (one) => {
-      const bytes = Buffer.from(one?.signature ?? "", "base64");
+      const bytes = Buffer.from(one.signature ?? "", "base64");
       bytes[bytes.length - 5] = (bytes.at(-5) ?? 0) ^ 1;
       return [{ ...one, signature: bytes.toString("base64") }];
     });
