@@ -14,7 +14,7 @@ import {
   nameMirror,
   openNamed,
 } from "../named-mirror.ts";
-import { stdout } from "../output/report.ts";
+import { formatDocument, stdout } from "../output/report.ts";
 
 /** `provender explain SPEC`: why clients of this store, or of the mirror that `--mirror` names, get it or not; returns 0 when they do. */
 export async function explain(
@@ -57,10 +57,6 @@ function show(why: Why, json: boolean): number {
   const lines = [`${subject}: ${headline}${named}.`, ...reasons].map(
     (line) => `${line.replaceAll(/\p{C}/gu, "")}\n`,
   );
-  stdout(
-    json
-      ? `${JSON.stringify({ version: 1, ...why }, null, 2)}\n`
-      : lines.join("- "),
-  );
+  stdout(json ? formatDocument(why) : lines.join("- "));
   return verdict === "served" ? 0 : 1;
 }

@@ -292,34 +292,21 @@ export function formatStatus(status: Status): string {
   ].join("");
 }
 
-/** Rows of a table that people see; --json has all. */
-const mostOrigins = 5;
-const mostAlarms = 3;
-
 function formatFigures({ origins, alarms }: Figures): string {
-  const asked = origins
-    .slice(0, mostOrigins)
-    .map(({ origin, lastSuccess, requests }) => [
-      origin,
-      lastSuccess ?? "-",
-      Object.entries(requests)
-        .filter(([, count]) => count > 0)
-        .map(([result, count]) => `${count} ${result}`)
-        .join(", "),
-    ]);
+  const asked = origins.map(({ origin, lastSuccess, requests }) => [
+    origin,
+    lastSuccess ?? "-",
+    Object.entries(requests)
+      .filter(([, count]) => count > 0)
+      .map(([result, count]) => `${count} ${result}`)
+      .join(", "),
+  ]);
   const raised = alarms
     .toSorted((a, b) => (b.last ?? "").localeCompare(a.last ?? ""))
-    .slice(0, mostAlarms)
     .map(({ kind, count, last }) => [kind, String(count), last ?? "-"]);
-  const hidden = [
-    [origins.length - mostOrigins, "more origins"] as const,
-    [alarms.length - mostAlarms, "more kinds of alarms"] as const,
-  ].filter(([count]) => count > 0);
-  const more = hidden.map((parts) => parts.join(" ")).join(" and ");
   return [
     formatTable([["ORIGIN", "LAST SUCCESS", "REQUESTS"], ...asked]),
     formatTable([["ALARM", "COUNT", "LAST"], ...raised]),
-    more && `${more} are in "provender status --json".\n`,
     raised.length === 0 ? "No alarm since the start.\n" : "",
   ].join("");
 }

@@ -81,16 +81,14 @@ export async function takeBundle(
       }
       const { name, added, present } = one;
       done.releases++;
-      done.added += added.length;
+      done.added += added;
       done.present += present;
-      const came = `${added.length} archives imported`;
-      const there = `${present} ${added.length === 0 ? "archives " : ""}already there`;
+      const there = `${present} ${added === 0 ? "archives " : ""}already there`;
       const told = [
-        ...(added.length > 0 ? [came] : []),
-        ...(present > 0 || added.length === 0 ? [there] : []),
+        ...(added > 0 ? [`${added} archives imported`] : []),
+        ...(present > 0 || added === 0 ? [there] : []),
       ];
       stderr(`${name}: ${told.join(", ")}\n`);
-      for (const sha256 of added) await parts.hashes.wait(sha256);
     }
   } catch (error) {
     if (!(error instanceof Error && "syscall" in error)) throw error;

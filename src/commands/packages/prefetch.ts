@@ -91,24 +91,20 @@ function formatSummary(
     results.filter((one) => one.outcome === outcome);
   const ofModules = (outcome: GatheredModule["outcome"]) =>
     modules.filter((one) => one.outcome === outcome);
-  const count = (some: readonly unknown[], what: string) =>
-    some.length === 0 ? "" : `, ${some.length} ${what}`;
-  const [fetched, stored] = [of("fetched"), of("stored")];
-  const [evicted, gone] = [of("evicted"), ofModules("evicted")];
+  const [fetched, stored, absent] = [of("fetched"), of("stored"), of("absent")];
   const bytes = fetched.reduce((sum, { size = 0 }) => sum + size, 0);
   const lost = [
-    ...evicted.map(({ wanted }) => formatWanted(wanted)),
-    ...gone.map(({ address }) => formatModuleRelease(address)),
+    ...of("evicted").map(({ wanted }) => formatWanted(wanted)),
+    ...ofModules("evicted").map(({ address }) => formatModuleRelease(address)),
   ];
   const left = packages.length - fetched.length - stored.length;
   return [
     ...lost.map((name) => `${name} made room for others.\n`),
     modules.length === 0
       ? ""
-      : `${ofModules("fetched").length} modules fetched, ${ofModules("stored").length} stored already${count(gone, "evicted again")}.\n`,
+      : `${ofModules("fetched").length} modules fetched, ${ofModules("stored").length} stored already.\n`,
     `${fetched.length} fetched (${formatAmount(bytes)} in ${formatTime(seconds)}), ${stored.length} stored already`,
-    count(evicted, "evicted again"),
-    count(of("absent"), "not made for the platform"),
+    absent.length === 0 ? "" : `, ${absent.length} not made for the platform`,
     `, ${failed} failed.\n`,
     lost.length === 0
       ? ""

@@ -38,53 +38,46 @@ export function list({
 }): Promise<number> {
   return onStore(flags, async (mirror) => {
     const question = askFor(mirror, spec);
-    const { problems } =
+    const { text, problems } =
       json || all
-        ? await printEach(mirror, question, json)
-        : await printNames(mirror, question);
+        ? await listEach(mirror, question, json)
+        : await listNames(mirror, question);
+    stdout(text);
     for (const { message } of problems) stderr(`${message}\n`);
     return problems.length > 0 ? 1 : 0;
   });
 }
 
-async function printEach(
+async function listEach(
   mirror: OpenMirror,
   question: HeldQuestion,
   json: boolean,
 ) {
   const { packages, modules, problems } = await listHeld(mirror, question);
-  if (json)
-    stdout(
-      formatDocument({
+  const kept = (held: readonly (HeldPackage | HeldModule)[]) =>
+    held.flatMap(({ stored }) => stored ?? []);
+  const text = json
+    ? formatDocument({
         packages: packages.map(describePackage),
         modules: modules.map(describeModule),
         problems: problems.map(describeError),
-      }),
-    );
-  else {
-    const kept = (held: readonly (HeldPackage | HeldModule)[]) =>
-      held.flatMap(({ stored }) => stored ?? []);
-    stdout(
-      [
+      })
+    : [
         formatPackages(packages),
         formatSum(packages.length, "packages", kept(packages)),
         formatModules(modules),
         formatSum(modules.length, "versions of modules", kept(modules)),
-      ].join(""),
-    );
-  }
-  return { problems };
+      ].join("");
+  return { text, problems };
 }
 
-async function printNames(mirror: OpenMirror, question: HeldQuestion) {
+async function listNames(mirror: OpenMirror, question: HeldQuestion) {
   const { providers, modules, problems } = await countHeld(mirror, question);
-  stdout(
-    [
-      formatNames("PROVIDER", "packages", providers),
-      formatNames("MODULE", "versions of modules", modules),
-    ].join(""),
-  );
-  return { problems };
+  const text = [
+    formatNames("PROVIDER", "packages", providers),
+    formatNames("MODULE", "versions of modules", modules),
+  ].join("");
+  return { text, problems };
 }
 
 /** What a SPEC names of what is recorded; other than where packages are fetched, one without a constraint means every version. */

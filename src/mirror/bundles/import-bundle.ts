@@ -48,8 +48,8 @@ export interface ImportParts {
 
 /** A release of a bundle, of a module or of a provider, that is in the store now. */
 interface Imported {
-  /** Archives that were not stored before. */
-  readonly added: readonly Sha256[];
+  /** Archives that were not stored before, and their h1 is known. */
+  readonly added: number;
   /** Archives that were stored already. */
   readonly present: number;
 }
@@ -191,7 +191,8 @@ async function importRelease(
     added.push(sha256);
   }
   await settle(parts, judged, next, by);
-  return { added, present: packages.length - added.length };
+  for (const sha256 of added) await hashes.wait(sha256);
+  return { added: added.length, present: packages.length - added.length };
 }
 
 /** Admits the release, as one that an origin offers. Throws its refusal, and release-conflict where other content is pinned. */
@@ -358,7 +359,7 @@ async function importModule(
   const { module, version, ...archive } = one;
   const address = { module, version };
   if (isArchive(await parts.modules.find(address)))
-    return { added: [], present: 1 };
+    return { added: 0, present: 1 };
   const { sha256 } = archive;
   // Another module may have the same archive.
   const body = bundle.carries(sha256)
@@ -368,7 +369,7 @@ async function importModule(
   const commit = isKnown ? undefined : one.commit;
   const carried = { body, size: bundle.sizeOf(sha256) };
   await parts.modules.take(address, { ...archive, commit }, carried);
-  return { added: [sha256], present: 0 };
+  return { added: 1, present: 0 };
 }
 
 async function* readStored(
