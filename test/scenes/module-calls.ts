@@ -83,14 +83,6 @@ async function publish(
       }),
     ],
   ]);
-  const plain = await tarGz([
-    ["main.tf", ""],
-    ["x.tf/main.tf", "a folder, whose files are no module's"],
-  ]);
-  for (const version of ["1.0.0", "1.1.0", "2.0.0"]) {
-    const url = modules.serve(`/spelled-${version}.tar.gz`, plain);
-    modules.publish("acme/spelled/aws", version, url);
-  }
   for (const version of ["1.0.0", "1.1.0"]) {
     const url = modules.serve(`/network-${version}.tar.gz`, network);
     const folder = version === "1.0.0" ? "*" : "network-1";
