@@ -12,8 +12,6 @@ import {
   takeApart,
   takingSite,
   tarEntry,
-  type BundleParts,
-  type ManifestDocument,
 } from "./bundles.ts";
 
 const [linux, darwin] = ["linux_amd64", "darwin_arm64"] as const;
@@ -40,21 +38,21 @@ const stored = await exportBundle(from, "acme/gadget@0.1.0");
 expect(await take(readFileSync(stored))).toMatchObject({ status: 0 });
 expect(site.snapshot().size).toBeGreaterThan(2);
 
-type First = ManifestDocument["releases"][number];
-type Members = BundleParts["members"];
-
-/** The manifest was changed, or the members behind it: the proof, then the archives. */
-function changed(
-  change: (
-    first: First,
-    manifest: ManifestDocument,
-    members: Members,
-  ) => unknown,
-): Buffer {
+/** The good bundle taken apart: its release, and its proof and two archives as the manifest lists them and as they follow it. */
+function parts() {
   const { manifest, members } = takeApart(Buffer.from(good));
   const [first] = manifest.releases;
-  if (first) change(first, manifest, members);
-  return putTogether({ manifest, members });
+  const [proof, one] = manifest.contents;
+  if (!first || !proof || !one) throw new Error("too little is in it");
+  return { manifest, members, first, proof, one };
+}
+
+type Change = (made: ReturnType<typeof parts>) => unknown;
+
+function changed(change: Change): Buffer {
+  const made = parts();
+  change(made);
+  return putTogether(made);
 }
 
 interface ProofDocument {
@@ -65,21 +63,20 @@ interface ProofDocument {
 
 /** The proof was changed, and the manifest fits to it again. */
 const withProof = (change: (proof: ProofDocument) => unknown) =>
-  changed((first, manifest, members) => {
+  changed(({ members, first, proof }) => {
     const document = JSON.parse(String(members[0]?.[1])) as ProofDocument;
     change(document);
     const bytes = Buffer.from(`${JSON.stringify(document, null, 2)}\n`);
     const sha256 = digestOf(bytes);
     first.proof = sha256;
-    manifest.contents[0] = { sha256, size: bytes.length };
+    Object.assign(proof, { sha256, size: bytes.length });
     members[0] = [`contents/${sha256}`, bytes];
   });
 
 /** The header of the first archive was changed, and sealed again. */
 function withHeader(text: string, at: number): Buffer {
   const bytes = Buffer.from(good);
-  const [name = ""] = takeApart(bytes).members[1] ?? [];
-  const start = bytes.lastIndexOf(name);
+  const start = bytes.lastIndexOf(parts().members[1]?.[0] ?? "");
   const header = bytes.subarray(start, start + 512);
   header.write(text, at);
   sealHeader(header);
@@ -87,150 +84,121 @@ function withHeader(text: string, at: number): Buffer {
 }
 
 const bytes = Buffer.from("PK evil");
-const sha256 = digestOf(bytes);
+const [sha256, length] = [digestOf(bytes), bytes.length];
 const evil = [`contents/${sha256}`, bytes] as const;
 const host = "registry.terraform.io";
+const altered = Buffer.from(good);
+altered.writeUInt8((good.at(-2000) ?? 0) ^ 1, good.length - 2000);
 
 const form = /form that is known/;
 const size = /expected \d+ bytes by its manifest/;
 const limits = /over the limits/;
-const other = /expected SHA-256 .*, got/;
 const begin = /does not begin with/;
 const signature = /signature .* is refused/;
 const member = /is not a member that its manifest/;
 
-it.each<[string, () => Buffer, RegExp]>([
-  [
-    "a path in a provider",
-    () => changed((first) => (first.provider = `${host}/../../etc`)),
-    form,
-  ],
+it.each<[string, Change | Buffer, RegExp]>([
+  ["a path", ({ first }) => (first.provider = `${host}/../../etc`), form],
   [
     "the name of another provider",
-    () => changed((first) => (first.provider = `${host}/acme/other`)),
+    ({ first }) => (first.provider = `${host}/acme/other`),
     /does not name terraform-provider-other_1\.2\.3/,
   ],
   [
     "a hostname that is not served",
-    () => changed((first) => (first.provider = "a.example.com/acme/widget")),
+    ({ first }) => (first.provider = "a.example.com/acme/widget"),
     /does not serve a\.example\.com/,
   ],
   [
     "a platform that was not signed",
-    () => changed((first) => (first.archives.plan9_arm = sha256)),
+    ({ first }) => (first.archives.plan9_arm = sha256),
     /does not name terraform-provider-widget_1\.2\.3_plan9_arm/,
   ],
   [
     "two platforms exchanged",
-    () =>
-      changed(({ archives }) =>
-        Object.assign(archives, {
-          ...{ [darwin]: archives[linux], [linux]: archives[darwin] },
-        }),
-      ),
+    ({ first: { archives: all } }) =>
+      ([all[darwin], all[linux]] = [all[linux] ?? "", all[darwin] ?? ""]),
     /is refused \(expected SHA-256/,
   ],
+  ["sizes too small", ({ proof, one }) => [proof.size--, one.size--], member],
+  ["an archive over the limits", ({ one }) => (one.size = 2 ** 40), limits],
+  ["a proof over the limits", ({ proof }) => (proof.size = 2 ** 30), limits],
   [
-    "sizes that are too small",
-    () => changed((_, { contents }) => contents.forEach((one) => one.size--)),
-    member,
-  ],
-  [
-    "an archive over the limits",
-    () =>
-      changed((_, m) => Object.assign(m.contents[1] ?? {}, { size: 2 ** 40 })),
-    limits,
-  ],
-  [
-    "a proof over the limits",
-    () =>
-      changed((_, m) => Object.assign(m.contents[0] ?? {}, { size: 2 ** 30 })),
-    limits,
-  ],
-  [
-    "more in its manifest than is known",
-    () => changed((_, manifest) => Object.assign(manifest, { more: true })),
+    "more than is known",
+    ({ manifest }) => Object.assign(manifest, { more: 1 }),
     form,
   ],
   [
     "a release twice",
-    () => changed((first, { releases }) => releases.push({ ...first })),
+    ({ manifest, first }) => manifest.releases.push({ ...first }),
     /lists something twice/,
   ],
   [
     "one other byte in an archive, under the right digest",
-    () => {
-      const copy = Buffer.from(good);
-      copy.writeUInt8((copy.at(-2000) ?? 0) ^ 1, copy.length - 2000);
-      return copy;
-    },
-    other,
+    altered,
+    /expected SHA-256 .*, got/,
   ],
   [
     "another archive, and a manifest that says so",
-    () =>
-      changed((first, { contents }, members) => {
-        const before = first.archives[linux];
-        const at = contents.findIndex((one) => one.sha256 === before);
-        members[at] = evil;
-        contents[at] = { sha256, size: bytes.length };
-        first.archives[linux] = sha256;
-      }),
+    ({ members, first, one }) => {
+      const [platform] = platforms.filter(
+        (name) => first.archives[name] === one.sha256,
+      );
+      first.archives[platform ?? ""] = sha256;
+      Object.assign(one, { sha256, size: length });
+      members[1] = evil;
+    },
     /is refused \(expected SHA-256 .*, the bundle says/,
   ],
   [
     "other checksums under the old signature",
-    () => withProof((p) => (p.document = p.document.replace(/^./, "f"))),
+    withProof((p) => (p.document = p.document.replace(/^./, "f"))),
     signature,
   ],
   [
     "a malformed proof",
-    () => withProof((proof) => Object.assign(proof, { keys: "all" })),
+    withProof((proof) => Object.assign(proof, { keys: "all" })),
     /proof of .* is refused/,
   ],
   [
     "no signature",
-    () => withProof((proof) => (proof.signature = null)),
+    withProof((proof) => (proof.signature = null)),
     /publishes no signature/,
   ],
   [
     "the wrong key",
-    () => withProof((proof) => (proof.keys = [stranger.armoredPublicKey])),
+    withProof((proof) => (proof.keys = [stranger.armoredPublicKey])),
     signature,
   ],
   [
     "an extra file that the manifest lists",
-    () =>
-      changed((_, { contents }, members) => {
-        members.push(evil);
-        contents.push({ sha256, size: bytes.length });
-      }),
+    ({ manifest, members }) => {
+      members.push(evil);
+      manifest.contents.push({ sha256, size: length });
+    },
     /none of its releases speaks of/,
   ],
-  ["bytes after its end", () => Buffer.concat([good, bytes]), size],
+  ["bytes after its end", Buffer.concat([good, bytes]), size],
   [
     "a member before its manifest",
-    () => Buffer.concat([tarEntry(evil), good]),
+    Buffer.concat([tarEntry(evil), good]),
     begin,
   ],
-  ["nothing in it", () => Buffer.alloc(0), begin],
-  ["a byte missing", () => good.subarray(0, good.length - 1), size],
-  ["its manifest cut short", () => good.subarray(0, 600), /is cut short/],
-  [
-    "a path that leads out",
-    () => withHeader("../../etc/cron.d/x\0", 0),
-    member,
-  ],
-  ["a hard link", () => withHeader("1contents/x\0", 156), member],
-  ["a symbolic link", () => withHeader("2/etc/passwd\0", 156), member],
-  ["an extended header", () => withHeader("x", 156), member],
-  ["a long name", () => withHeader("L", 156), member],
-  ["another size", () => withHeader("00000000001", 124), member],
-  ["a prefix of the path", () => withHeader("../..", 345), member],
+  ["nothing in it", Buffer.alloc(0), begin],
+  ["a byte missing", good.subarray(0, good.length - 1), size],
+  ["its manifest cut short", good.subarray(0, 600), /is cut short/],
+  ["a name that leads out", withHeader("../../etc/cron.d/x\0", 0), member],
+  ["a hard link", withHeader("1contents/x\0", 156), member],
+  ["a symbolic link", withHeader("2/etc/passwd\0", 156), member],
+  ["an extended header", withHeader("x", 156), member],
+  ["a long name", withHeader("L", 156), member],
+  ["another size", withHeader("00000000001", 124), member],
+  ["a prefix of the path", withHeader("../..", 345), member],
 ])(
   "a bundle with %s imports nothing, and says why",
-  async (_, make, reason) => {
-    const { said, ...ended } = await take(make());
+  async (_, made, reason) => {
+    const tampered = Buffer.isBuffer(made) ? made : changed(made);
+    const { said, ...ended } = await take(tampered);
     expect(said).toMatch(reason);
     expect(ended).toEqual({ status: 1, changed: [] });
   },
