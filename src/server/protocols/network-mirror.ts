@@ -20,7 +20,6 @@ import {
 import {
   noteAnswer,
   noteLeftOut,
-  type RenderedDocument,
   type RoutedContext,
 } from "../http/request-context.ts";
 import {
@@ -32,6 +31,9 @@ import {
 } from "./asked.ts";
 
 const renderIndexOnce = rendersOnce(renderIndex);
+const renderVersionOnce = rendersOnce((packages: readonly MirroredPackage[]) =>
+  renderVersion(packages),
+);
 
 export type NetworkMirror = ReturnType<typeof makeNetworkMirror>;
 
@@ -41,32 +43,6 @@ export function makeNetworkMirror(
   platforms: PlatformArchives,
   { authentication, audit, limits }: ProtocolParts,
 ) {
-  const described = new WeakMap<
-    readonly MirroredPackage[],
-    Map<string, RenderedDocument>
-  >();
-
-  /**
-   * Describes packages once for each client and state of the packages, which is
-   * checked every second; signed URLs live longer.
-   */
-  function describe(
-    packages: readonly MirroredPackage[],
-    folder: string,
-    holder: string | undefined,
-  ): RenderedDocument {
-    const known =
-      described.get(packages) ?? new Map<string, RenderedDocument>();
-    described.set(packages, known);
-    const key = JSON.stringify([authentication.isOn, folder, holder]);
-    const locate = (filename: string) =>
-      authentication.locate(folder, filename, holder);
-    const document =
-      known.get(key) ?? renderDocument(renderVersion(packages, locate));
-    known.set(key, document);
-    return document;
-  }
-
   return {
     async index(ctx: RoutedContext): Promise<void> {
       const provider = readProvider(ctx);
@@ -83,7 +59,15 @@ export function makeNetworkMirror(
       noteAnswer(ctx.state, answer);
       const { asker, path } = ctx.state;
       const folder = path.slice(0, path.lastIndexOf("/") + 1);
-      sendDocument(ctx, describe(packages, folder, asker.token), answer);
+      // Signed URLs expire, so that a document with them is good for one answer.
+      const document = authentication.isOn
+        ? renderDocument(
+            renderVersion(packages, (filename) =>
+              authentication.locate(folder, filename, asker.token),
+            ),
+          )
+        : renderVersionOnce(packages);
+      sendDocument(ctx, document, answer);
     },
 
     async archive(ctx: RoutedContext): Promise<void> {
