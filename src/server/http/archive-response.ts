@@ -6,11 +6,7 @@ import type { AuditLog } from "../../store/database/audit-log.ts";
 import { currentAsker } from "../../telemetry/asker.ts";
 import type { AuditEntry } from "../../telemetry/audit-entry.ts";
 import { cut } from "./error-response.ts";
-import {
-  isUnmodified,
-  type RequestContext,
-  setHeaders,
-} from "./request-context.ts";
+import { type RequestContext, setHeaders } from "./request-context.ts";
 
 const zip = "application/zip";
 
@@ -29,13 +25,13 @@ export async function answersByHead(
   findSize: () => Promise<number | undefined> | number | undefined,
   mediaType = zip,
 ): Promise<boolean> {
-  if (isUnmodified(ctx.req, archiveTag(sha256))) {
+  ctx.status = 200;
+  ctx.set("ETag", archiveTag(sha256));
+  if (ctx.fresh) {
     ctx.status = 304;
-    ctx.set("ETag", archiveTag(sha256));
     return true;
   }
   if (ctx.method !== "HEAD") return false;
-  ctx.status = 200;
   setHeaders(ctx, archiveHeaders(sha256, mediaType, await findSize()));
   return true;
 }

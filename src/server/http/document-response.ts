@@ -1,10 +1,15 @@
 import { createHash } from "node:crypto";
 import type { Answer } from "../../mirror/cache/metadata-cache.ts";
-import {
-  isUnmodified,
-  type RenderedDocument,
-  type RequestContext,
-} from "./request-context.ts";
+import type { RequestContext } from "./request-context.ts";
+
+/** A document as it is sent, with its strong ETag. */
+interface RenderedDocument {
+  readonly type: string;
+  readonly body: string | Buffer;
+  /** Bytes of the body. */
+  readonly length: number;
+  readonly tag: string;
+}
 
 /** JSON, or its text. The media type has no parameter: clients warn about one. */
 export function renderDocument(document: object | string): RenderedDocument {
@@ -51,12 +56,12 @@ export function sendDocument(
   res.setHeader("ETag", tag);
   res.setHeader("Cache-Control", "no-cache");
   if (outcome === "stale") res.setHeader("Age", `${Math.floor(age / 1000)}`);
-  if (req.headers["if-none-match"] !== undefined && isUnmodified(req, tag)) {
+  res.statusCode = 200;
+  if (req.headers["if-none-match"] !== undefined && ctx.fresh) {
     res.statusCode = 304;
     res.end();
     return;
   }
-  res.statusCode = 200;
   res.setHeader("Content-Type", type);
   res.setHeader("Content-Length", length);
   res.end(body);

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from "node:http";
 import type { Context, Middleware, ParameterizedContext } from "koa";
 import type { Answer, Outcome } from "../../mirror/cache/metadata-cache.ts";
 import {
@@ -20,15 +19,6 @@ interface RequestNote {
   reported?: LeftOutCounts | undefined;
   /** Milliseconds spent asking the origin. */
   originTime: number;
-}
-
-/** A document as it is sent, with its strong ETag. */
-export interface RenderedDocument {
-  readonly type: string;
-  readonly body: string | Buffer;
-  /** Bytes of the body. */
-  readonly length: number;
-  readonly tag: string;
 }
 
 export interface RequestState {
@@ -95,17 +85,4 @@ export function setHeaders(
 ): void {
   for (const [name, value] of Object.entries(headers))
     if (value !== undefined) ctx.set(name, value);
-}
-
-/** True when the client holds the representation of `tag` already (RFC 9110, 13.1.2: weak comparison). */
-export function isUnmodified(
-  { headers }: IncomingMessage,
-  tag: string,
-): boolean {
-  const held = headers["if-none-match"];
-  if (held === undefined) return false;
-  return held
-    .split(",")
-    .map((text) => text.trim().replace(/^W\//, ""))
-    .some((text) => text === tag || text === "*");
 }
