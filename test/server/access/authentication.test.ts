@@ -56,8 +56,11 @@ it.each([
   },
 );
 
-it("without a token health and readiness are told, and what is wrong with a request before that", async () => {
-  for (const path of ["/healthz", "/readyz"])
+it("without a token health, readiness and services are told, and what is wrong with a request before that", async () => {
+  const discovery = "/.well-known/terraform.json";
+  for (const path of [
+    ...["/healthz", "/readyz", discovery, `/registry/${host}${discovery}`],
+  ])
     expect(await statusOf({}, path)).toBe(200);
   const ask = async (method: string, path: string) =>
     outcomeOf(await mirror.get(path, { method }));

@@ -8,14 +8,14 @@ import {
   outcomeOf,
 } from "../../scenes/provider-requests.ts";
 import { RegistryRequests } from "../../scenes/registry-requests.ts";
-import { startOrigin } from "../../scenes/world.ts";
+import { moduleHost, startOrigins } from "../../scenes/world.ts";
 
 const platforms = ["linux_amd64", "darwin_arm64", "windows_amd64"];
 const opentofu = "registry.opentofu.org";
 const lax = "lax.example.com";
 const open = "open.example.com";
 
-const { registry, ca } = await startOrigin();
+const { registry, modules, ca } = await startOrigins();
 const release = await registry.publish({
   type: "demo",
   version: "1.2.3",
@@ -32,6 +32,12 @@ const config = {
     [opentofu]: { ...origin, signatures },
     [lax]: { ...origin, signatures },
     [open]: { ...origin, signatures: "off" },
+    [moduleHost]: { url: modules.url, ca },
+  },
+  policy: {
+    rules: [
+      { match: `${moduleHost}/*/network/*`, action: "allow", minimumAge: "3d" },
+    ],
   },
 };
 let mirror: RunningMirror = await startMirror({ config });
@@ -109,6 +115,59 @@ describe("the provider registry façade", () => {
     const other = await ask.document("1.0.0", "darwin_arm64");
     expect(other.packages).toBeUndefined();
   });
+});
+
+describe("the document of one version, for programs", () => {
+  it("says of a provider what is known", async () => {
+    const demo = new RegistryRequests(mirror, "demo");
+    const answer = await demo.get("1.2.3");
+    expect(answer.headers["content-type"]).toBe("application/json");
+    expect(answer.json()).toEqual({
+      ...{ id: "acme/demo/1.2.3", namespace: "acme", name: "demo" },
+      ...{ version: "1.2.3", protocols: ["4.0", "5.2"] },
+    });
+    expect((await demo.get("9.9.9")).status).toBe(404);
+    expect((await demo.get("versionz")).status).toBe(400);
+  });
+
+  it("says of a module when it was published, where its registry does, and is of what clients may have alone", async () => {
+    const published = "2024-02-03T04:05:06.000Z";
+    const dates = { "1.0.0": published, "2.0.0": new Date() };
+    for (const version of Object.keys(dates))
+      modules.publish("acme/network/aws", version, "./network.zip");
+    modules.answer("/v2/modules/acme/network/aws", {
+      included: Object.entries(dates).map(([version, date]) => ({
+        attributes: { version, "published-at": date },
+      })),
+    });
+    modules.publish("acme/ageless/aws", "1.0.0", "./ageless.zip");
+    const ask = (version: string, name = "network") =>
+      mirror.get(`/v1/modules/${moduleHost}/acme/${name}/aws/${version}`);
+    expect((await ask("1.0.0")).json()).toEqual({
+      ...{ id: "acme/network/aws/1.0.0", namespace: "acme", name: "network" },
+      ...{ provider: "aws", version: "1.0.0", published_at: published },
+    });
+    expect(outcomeOf(await ask("2.0.0"))).toBe("451 too-young");
+    expect(outcomeOf(await ask("9.0.0", "ageless"))).toBe("404 not-found");
+  });
+});
+
+it("service discovery names the services of the first origin, and below its path those of each", async () => {
+  const first = "registry.terraform.io";
+  for (const [base, of] of [
+    ["", `/${first}`],
+    [`registry/${opentofu}/`, ""],
+  ]) {
+    const place = `/${base}.well-known/terraform.json`;
+    const answer = await mirror.get(place);
+    expect(answer.headers["content-type"]).toBe("application/json");
+    expect(answer.json()).toEqual({
+      "providers.v1": `${mirror.url}${base}v1/providers${of}/`,
+      "modules.v1": `${mirror.url}${base}v1/modules${of}/`,
+    });
+  }
+  const none = await mirror.get("/registry/a_b/.well-known/terraform.json");
+  expect(none.status).toBe(400);
 });
 
 describe("an unsigned release", () => {
