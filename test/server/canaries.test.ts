@@ -52,29 +52,23 @@ const mirror = await startMirror({
 
 /** Paths of the router, for each type or name. */
 function pathsOf(...types: readonly string[]): readonly string[] {
-  const rows = makeRouter({} as RoutedParts).stack.map(({ path }) =>
-    String(path),
-  );
-  const filled = types.flatMap((type) =>
-    rows.map((row) => {
-      const hostname = row.includes(":system") ? moduleHost : host;
-      const values: Readonly<Record<string, string>> = {
-        ...{ hostname, namespace: "acme", type, name: type, system: "aws" },
+  const rows = makeRouter({} as RoutedParts).stack;
+  const paths = types.flatMap((type) => [
+    ...rows.map((row) =>
+      row.url({
+        hostname: row.paramNames.some(({ name }) => name === "system")
+          ? moduleHost
+          : host,
+        ...{ namespace: "acme", type, name: type, system: "aws" },
         ...{ version: "1.0.0", os: "linux", arch: "amd64", format: "tar.gz" },
         ...{ proof: "SHA256SUMS", document: "other.txt" },
         archive: `terraform-provider-${type}_1.0.0_linux_amd64`,
-      };
-      return row.replaceAll(
-        /:(\w+)/g,
-        (_, name: string) => values[name] ?? "x",
-      );
-    }),
-  );
-  const browsed = types.flatMap((type) => [
+      }),
+    ),
     `/browse?provider=${host}/acme/${type}`,
     `/browse?module=${moduleHost}/acme/${type}/aws`,
   ]);
-  return [...new Set([...filled, ...browsed, "/browse?q=canary", "/nothing"])];
+  return [...new Set([...paths, "/browse?q=canary", "/nothing"])];
 }
 
 // The mirror has requests of another token, whose name the log then has.

@@ -158,18 +158,14 @@ describe("a signed archive URL", () => {
     expect(expired.headers["www-authenticate"]).toBe("Bearer");
   });
 
-  it.each([
-    ["with another signature", /\.[\w-]{43}\//, `.${"A".repeat(43)}/`],
-    ["without a signature", /\.[\w-]{43}\//, "/"],
-    ["of a document", fileOf("1.0.0"), "1.0.0.json"],
-  ])("%s is refused, and not logged", async (_, from, to) => {
+  it("is refused with another signature or without, and not logged", async () => {
     const path = await signedPath("1.0.0");
-    const edited = path.replace(from, to);
-    expect(edited).not.toBe(path);
-    const answer = await mirror.get(edited);
-    expect(answer.status).toBe(401);
-    await awaitLineOf(mirror, answer);
-    const [, signature = path] = /\.([\w-]{43})\//.exec(path) ?? [];
+    const [, signature = ""] = /\.([\w-]{43})\//.exec(path) ?? [];
+    for (const other of [`.${"A".repeat(43)}`, ""]) {
+      const answer = await mirror.get(path.replace(`.${signature}`, other));
+      expect(answer.status).toBe(401);
+      await awaitLineOf(mirror, answer);
+    }
     expect(JSON.stringify(mirror.log)).not.toContain(signature);
   });
 });

@@ -88,7 +88,6 @@ const slowly: Handle = async ({ url = "" }, res) => {
 it.each([
   ["two requests", request.repeat(2), 2],
   ["no HTTP", "hello\r\n\r\n", 1],
-  ["a header of 20 KB", request.replace("a", "a".repeat(20_000)), 1],
   ["a tunnel", tunnel, 1],
 ])(
   "ends a connection with the answers under way when %s are sent ahead",
@@ -108,24 +107,18 @@ it.each([
 
 it("answers a request that is sent ahead after the one before, and those that follow", async () => {
   const { port, reported } = await listenWith(slowly);
+  const ask = (path: string) => request.replace("/", path);
   const socket = connect(port, "127.0.0.1").setEncoding("utf8");
   let text = "";
-  const sendOn = request
-    .replace("/ ", "/3 ")
-    .replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
   socket.on("data", (some: string) => {
     text += some;
-    if (text.endsWith(`/2${large}`)) socket.write(sendOn);
+    if (text.endsWith(`/2${large}`)) socket.write(ask("/3"));
+    if (text.endsWith(`/3${large}`)) socket.end();
   });
-  socket.write(
-    ["/1 ", "/2 "].map((path) => request.replace("/ ", path)).join(""),
-  );
+  socket.write(ask("/1") + ask("/2"));
   await once(socket, "close");
-  const paths = text.match(/\/\d(?=x)/g);
-  expect([paths, text.endsWith(large), reported]).toEqual([
-    ["/1", "/2", "/3"],
-    ...[true, []],
-  ]);
+  expect(text.match(/\/\d(?=x)/g)).toEqual(["/1", "/2", "/3"]);
+  expect(reported).toEqual([]);
 });
 
 it("outlives tunnels whose clients reset the connection, also behind an answer that is under way", async () => {
@@ -163,19 +156,16 @@ it("waits for no TLS handshake and no tunnel once it has to close", async () => 
   expect(await ended).toEqual(["", ""]);
 });
 
-it.each([4, 5_000])(
-  "cuts a client that sends %i requests at once, and does no work for them",
-  async (count) => {
-    let asked = 0;
-    const begun = Promise.withResolvers<ServerResponse>();
-    const { port, reported } = await listenWith((_, res) => {
-      asked += 1;
-      begun.resolve(res);
-    });
-    const socket = connect(port, "127.0.0.1").on("error", () => undefined);
-    socket.write(request.repeat(count));
-    const res = await begun.promise;
-    await once(res, "close");
-    expect([asked, reported]).toEqual([1, []]);
-  },
-);
+it("cuts a client that sends 5,000 requests at once, and does no work for them", async () => {
+  let asked = 0;
+  const begun = Promise.withResolvers<ServerResponse>();
+  const { port, reported } = await listenWith((_, res) => {
+    asked += 1;
+    begun.resolve(res);
+  });
+  const socket = connect(port, "127.0.0.1").on("error", () => undefined);
+  socket.write(request.repeat(5_000));
+  const res = await begun.promise;
+  await once(res, "close");
+  expect([asked, reported]).toEqual([1, []]);
+});
