@@ -82,9 +82,9 @@ export function respondWithError(
   const status = statusOf(error);
   ctx.status = status;
   ctx.message = formatReasonPhrase(known, page);
-  // RFC 6750, 3: a request without a token gets no error. A reason has no quotes.
+  // RFC 6750, 3: a request without a token gets no error, and a description has few characters. A claim has any.
   const why = isFailure(known, "token-refused")
-    ? ` error="invalid_token", error_description="${known.reason}"`
+    ? ` error="invalid_token", error_description="${known.reason.replaceAll(/[^ !#-[\]-~]/g, "")}"`
     : "";
   // Both may have a body, which is not read.
   const isUnread = isFailure(known, "malformed-request", "method-not-allowed");

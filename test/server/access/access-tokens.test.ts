@@ -78,6 +78,18 @@ describe("access tokens of an OpenID provider", () => {
     expect(await outcome(ci.token)).toBe("200");
   });
 
+  it("that lack a claim are refused by its name, with a header that clients can read", async () => {
+    const { oidc } = accept(issuer, "provender");
+    const claims = { 'the "rôle" 役': ["admin"] };
+    await reload({ oidc: { ...oidc, claims } });
+    const answer = await ask(await issuer.sign());
+    expect(outcomeOf(answer)).toBe(refused);
+    expect(answer.body.toString()).toContain("役");
+    expect(answer.headers["www-authenticate"]).toMatch(
+      /^Bearer error="invalid_token", error_description="its claim [ -!#-[\]-~]*"$/,
+    );
+  });
+
   it("are undecided without the issuer's keys: that is no 401", async () => {
     const down = await Issuer.start(authority);
     await down.stop();
