@@ -90,9 +90,10 @@ function begin({ clients, recordWhenClosed }: AppParts): RequestMiddleware {
     const path = pathOf(req.url ?? "");
     const { address: client } = clients.of(req);
     const asker = { requestId: crypto.randomUUID(), client };
+    ctx.newRouterPath = parseSignedPath(path)?.path ?? path;
     ctx.state = {
       asker,
-      path: parseSignedPath(path)?.path ?? path,
+      path: ctx.newRouterPath,
       note: { outcome: "none", originTime: 0 },
     };
     res.setHeader("X-Request-Id", asker.requestId);
@@ -138,13 +139,10 @@ const refuseMalformed: RequestMiddleware = ({ req }, next) => {
 
 const hollowSegment = /\/\.{0,2}(?:\/|$)/;
 
-/** Authenticates the client. A signed URL is answered under the archive's own path. */
 function authenticate(authentication: Authentication): RequestMiddleware {
-  return async (ctx, next) => {
-    if (authentication.isOn) {
-      ctx.state.asker.token = await authentication.admit(ctx.req);
-      ctx.newRouterPath = ctx.state.path;
-    }
+  return async ({ req, state }, next) => {
+    if (authentication.isOn)
+      state.asker.token = await authentication.admit(req);
     await next();
   };
 }

@@ -31,7 +31,7 @@ export interface RequestState {
 interface Routing {
   /** Names in the path, undecoded, once a row of the table matched. */
   readonly params?: Readonly<Record<string, string>>;
-  /** The path that is looked up in the table instead of the URL's own, once a ticket in that was checked. */
+  /** The path that is looked up in the table instead of the URL's own: without its ticket. */
   newRouterPath?: string;
 }
 

@@ -231,7 +231,9 @@ describe("on SIGHUP", () => {
   });
 
   it("lets everybody ask when authentication is turned off in so many words", async () => {
+    const signed = await signedPath("1.0.0");
     await reload({ auth: "off" });
+    expect(await statusOf({}, signed)).toBe(200);
     const document = (await mirror.get(`${folder}1.0.0.json`)).json();
     expect(document).toMatchObject({
       archives: { linux_amd64: { url: fileOf("1.0.0") } },
