@@ -1,9 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { parseArchiveName } from "../../address/archive-name.ts";
-import {
-  providerAddress,
-  type ProviderAddress,
-} from "../../address/provider-address.ts";
+import { providerAddress } from "../../address/provider-address.ts";
 import { parseVersion } from "../../address/version.ts";
 import type { Within } from "../../mirror/cache/metadata-cache.ts";
 import type { ReleaseAddress } from "../../mirror/releases/release.ts";
@@ -21,27 +18,23 @@ export interface ProtocolParts {
   readonly limits: { readonly answer: number };
 }
 
-const whatIsKnown: Within = { mayBeOld: true };
-const whatIsThere: Within = {};
-
 /** What is known is answered at once; a client that wants what is there now says so (RFC 9111, 5.2.1.4). */
-export function withinFor({ req }: Pick<RoutedContext, "req">): Within {
-  return req.headers["cache-control"]?.includes("no-cache") === true
-    ? whatIsThere
-    : whatIsKnown;
+export function withinFor({ req }: RoutedContext): Within {
+  const isAnew = req.headers["cache-control"]?.includes("no-cache") === true;
+  return { mayBeOld: !isAnew };
 }
 
-type Asked = Pick<RoutedContext, "params">;
+type Names = RoutedContext["params"];
 
 /** Names that were asked for last, each as the same object; bounded because clients may request any. */
 function remembering<T extends object>(
-  names: readonly string[],
-  parse: (asked: Asked) => T,
-): (asked: Asked) => T {
+  keys: readonly string[],
+  parse: (names: Names) => T,
+): (names: Names) => T {
   const known = new LRUCache<string, T>({ max: 1_000 });
-  return (asked) => {
-    const text = names.map((name) => asked.params[name]).join("/");
-    const found = known.get(text) ?? parse(asked);
+  return (names) => {
+    const text = keys.map((key) => names[key]).join("/");
+    const found = known.get(text) ?? parse(names);
     known.set(text, found);
     return found;
   };
@@ -51,27 +44,21 @@ const ofProvider = ["hostname", "namespace", "type"];
 
 export const readProvider = remembering(
   ofProvider,
-  ({ params }): ProviderAddress => {
-    const { hostname = "", namespace = "", type = "" } = params;
-    return providerAddress(hostname, namespace, type);
-  },
+  ({ hostname = "", namespace = "", type = "" }) =>
+    providerAddress(hostname, namespace, type),
 );
 
 export const readRelease = remembering(
   [...ofProvider, "version"],
-  (asked): ReleaseAddress => {
-    const provider = readProvider(asked);
-    return { provider, version: parseVersion(asked.params.version ?? "") };
+  (names): ReleaseAddress => {
+    const provider = readProvider(names);
+    return { provider, version: parseVersion(names.version ?? "") };
   },
 );
 
-export const readPackage = remembering(
-  [...ofProvider, "archive"],
-  ({ params }) => {
-    const provider = readProvider({ params });
-    const name = `${params.archive}.zip`;
-    const { version, platform } = parseArchiveName(provider, name);
-    const address = readRelease({ params: { ...params, version } });
-    return { address, platform };
-  },
-);
+export const readPackage = remembering([...ofProvider, "archive"], (names) => {
+  const provider = readProvider(names);
+  const name = `${names.archive}.zip`;
+  const { version, platform } = parseArchiveName(provider, name);
+  return { address: readRelease({ ...names, version }), platform };
+});

@@ -45,7 +45,7 @@ export function makeNetworkMirror(
 ) {
   return {
     async index(ctx: RoutedContext): Promise<void> {
-      const provider = readProvider(ctx);
+      const provider = readProvider(ctx.params);
       const answer = await mirror.listVersions(provider, withinFor(ctx));
       noteAnswer(ctx.state, answer);
       noteLeftOut(ctx.state, answer.value);
@@ -53,7 +53,10 @@ export function makeNetworkMirror(
     },
 
     async version(ctx: RoutedContext): Promise<void> {
-      const answer = await mirror.findRelease(readRelease(ctx), withinFor(ctx));
+      const answer = await mirror.findRelease(
+        readRelease(ctx.params),
+        withinFor(ctx),
+      );
       const packages = await mirror.describePackages(answer.value);
       platforms.want(answer.value);
       noteAnswer(ctx.state, answer);
@@ -72,7 +75,7 @@ export function makeNetworkMirror(
 
     async archive(ctx: RoutedContext): Promise<void> {
       const asked = performance.now();
-      const { address, platform } = readPackage(ctx);
+      const { address, platform } = readPackage(ctx.params);
       const within = withinFor(ctx);
       const answer = await mirror.findPackage(address, platform, within);
       const { request, found } = answer.value;

@@ -91,7 +91,7 @@ export function makeProviderRegistry(
 
   return {
     async versions(ctx: RoutedContext): Promise<void> {
-      const provider = readProvider(ctx);
+      const provider = readProvider(ctx.params);
       const answer = await mirror.listVersions(provider, withinFor(ctx));
       noteAnswer(ctx.state, answer);
       const { versions, list, leftOut } = answer.value;
@@ -102,7 +102,7 @@ export function makeProviderRegistry(
 
     /** One version, for programs that look for its changelog; says what is known alone. */
     async version(ctx: RoutedContext): Promise<void> {
-      const address = readRelease(ctx);
+      const address = readRelease(ctx.params);
       const answer = await mirror.findRelease(address, withinFor(ctx));
       noteAnswer(ctx.state, answer);
       const { list } = answer.value;
@@ -111,7 +111,7 @@ export function makeProviderRegistry(
     },
 
     async package(ctx: RoutedContext): Promise<void> {
-      const address = readRelease(ctx);
+      const address = readRelease(ctx.params);
       const platform = parsePlatform(`${ctx.params.os}_${ctx.params.arch}`);
       const answer = await findToVerify(ctx, (within) =>
         mirror.findPackage(address, platform, within),
@@ -130,7 +130,7 @@ export function makeProviderRegistry(
 
     /** SHA256SUMS or its signature, as they were verified. */
     async proof(ctx: RoutedContext): Promise<void> {
-      const address = readRelease(ctx);
+      const address = readRelease(ctx.params);
       const filename = ctx.params.proof;
       const name = formatChecksumsName(address.provider, address.version);
       if (filename !== name && filename !== `${name}.sig`)
