@@ -20,12 +20,10 @@ import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import { hashFile } from "../../store/blobs/verified-blobs.ts";
 import { plainFileFlags } from "../../store/durable-file.ts";
 import {
+  type AdmittedPackage,
+  type ProviderMirror,
   renderIndex,
   renderVersion,
-} from "../providers/package-description.ts";
-import type {
-  AdmittedPackage,
-  ProviderMirror,
 } from "../providers/provider-mirror.ts";
 
 /** Sources of an export: the mirror for packages that clients may have, the store for their bytes. */

@@ -14,7 +14,6 @@ export class ProviderChanges {
   /** By HOSTNAME/NAMESPACE/TYPE, and by HOSTNAME/NAMESPACE for all of these. */
   readonly #numbers = new LRUCache<string, number>({
     maxSize: mostProviders,
-    sizeCalculation: () => 1,
     // What is forgotten counts as changed.
     dispose: (number) => (this.#ofAll = Math.max(this.#ofAll, number)),
     noDisposeOnSet: true,
@@ -37,7 +36,7 @@ export class ProviderChanges {
 
   /** Takes a provider, or all of a namespace, for changed. */
   note(name: string): void {
-    this.#numbers.set(name, ++this.#last);
+    this.#numbers.set(name, ++this.#last, { size: 1 });
   }
 
   /** The same by the name of a record, whatever it has of a provider. */

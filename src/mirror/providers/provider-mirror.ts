@@ -36,8 +36,8 @@ import type {
   ProviderRequest,
   ReleaseRequest,
 } from "../trust/admission.ts";
+import type { Version } from "../../address/version.ts";
 import type { VersionList } from "../versions/version-list.ts";
-import type { MirroredPackage } from "./package-description.ts";
 import {
   type Lasting,
   type Listing,
@@ -63,6 +63,14 @@ export interface AdmittedRelease {
 /** One package of such a release. */
 export interface AdmittedPackage extends AdmittedRelease {
   readonly found: ReleasePackage;
+}
+
+/** Archive of one platform as described to clients. */
+export interface MirroredPackage {
+  readonly platform: Platform;
+  readonly filename: string;
+  /** Its `zh:`, and its `h1:` once the mirror itself has computed it from the archive, which it had verified. */
+  readonly hashes: readonly [zh: string, h1?: string];
 }
 
 /** An answer that is the same for as long as nothing changes. */
@@ -109,16 +117,9 @@ export class ProviderMirror {
   /** Clients' addresses are the same objects for each request of the same name. */
   readonly #lists = new LRUCache<ProviderAddress, Held<AdmittedVersions>>({
     maxSize: memoryBytes,
-    sizeCalculation: ({ answer: { value } }) =>
-      weightOfOne + weightOfVersion * (value.list?.versions.size ?? 0),
   });
   readonly #held = new LRUCache<ReleaseAddress, Held<AdmittedRelease>>({
     maxSize: memoryBytes,
-    sizeCalculation: ({ answer: { value } }) => {
-      const { document, keys } = value.release.proof;
-      const proof = [document, ...keys];
-      return proof.reduce((sum, { length }) => sum + length, weightOfOne);
-    },
   });
   readonly #described = new WeakMap<
     Release,
@@ -157,7 +158,9 @@ export class ProviderMirror {
       const listing = await this.#listings.list(request, list);
       admission.noteLeftOut(provider, listing);
       const listed = { ...answer, value: { list, ...listing } };
-      this.#lists.set(provider, this.#hold(request, change, listed, listing));
+      const held = this.#hold(request, change, listed, listing);
+      const size = weightOfOne + weightOfVersion * list.versions.size;
+      this.#lists.set(provider, held, { size });
       return listed;
     } catch (error) {
       // One that its origin does not have is listed as it is served: as far as a bundle brought it.
@@ -184,11 +187,7 @@ export class ProviderMirror {
         const h1 = await hashes.find(sha256);
         const zh = formatArchiveHash(sha256);
         // Terraform up to 1.11 and OpenTofu up to 1.6 check the first that they can; for an h1 they unpack and hash every file.
-        return {
-          platform,
-          filename,
-          hashes: h1 === undefined ? [zh] : [zh, h1],
-        };
+        return { platform, filename, hashes: h1 ? [zh, h1] : [zh] };
       });
     const packages = Promise.all(all);
     this.#described.set(release, { packages, revision });
@@ -302,16 +301,21 @@ export class ProviderMirror {
     address: ReleaseAddress,
     within: Within = {},
   ): Promise<Answer<AdmittedRelease>> {
-    const { standings, changes, offline } = this.#parts;
+    const { admission, standings, changes, offline } = this.#parts;
     const change = await changes.numberOf(address.provider);
     const held = this.#recall(this.#held.get(address), change, within);
     if (held !== undefined) return held;
-    const request = await this.#open(address);
+    const origin = this.#originOf(address.provider);
+    const request = await admission.openVersion(address, origin);
     const found = await standings.lookUp(request, within);
     const value = await this.#admitted(request, found.value);
     const answer = { ...found, value };
-    if (isOffered(value) && !offline)
-      this.#held.set(address, this.#hold(request, change, answer));
+    if (isOffered(value) && !offline) {
+      const { document, keys } = value.release.proof;
+      let size = weightOfOne + document.length;
+      for (const key of keys) size += key.length;
+      this.#held.set(address, this.#hold(request, change, answer), { size });
+    }
     return answer;
   }
 
@@ -350,8 +354,9 @@ export class ProviderMirror {
 
   /** The same for a version that an operator named exactly; asks the origin only for a release that is not known as good. */
   async recallRelease(address: ReleaseAddress): Promise<AdmittedRelease> {
-    const { standings } = this.#parts;
-    const request = await this.#open(address);
+    const { admission, standings } = this.#parts;
+    const origin = this.#originOf(address.provider);
+    const request = await admission.openVersion(address, origin);
     const known = await standings.look(request).catch((error: unknown) => {
       // A release that is refused as it is known has to be asked for.
       if (!(error instanceof ProvenderError) || isUnread(error)) throw error;
@@ -359,11 +364,6 @@ export class ProviderMirror {
     const asked = { absentFor: justNow };
     const found = known ?? (await standings.lookUp(request, asked)).value;
     return this.#admitted(request, found);
-  }
-
-  #open(address: ReleaseAddress): Promise<ReleaseRequest> {
-    const origin = this.#originOf(address.provider);
-    return this.#parts.admission.openVersion(address, origin);
   }
 
   /** A release outlives its removal as far as it is stored, as lists have it. Throws not-found and not-stored. */
@@ -447,4 +447,30 @@ async function openPackage(
   verifyRegistryDigest(filename, sha256, found.shasum);
   if (found.downloadUrl.href === place) throw failure;
   return open(found.downloadUrl);
+}
+
+/** `index.json` (Provider Network Mirror Protocol, "List Available Versions"). */
+export function renderIndex(versions: readonly Version[]): object {
+  return {
+    versions: Object.fromEntries(versions.map((version) => [version, {}])),
+  };
+}
+
+/**
+ * Renders `VERSION.json` ("List Available Installation Packages"). `locate` returns the URL of an archive relative to the
+ * document. `computed`, by platform, is the h1 that this mirror computed; clients ignore it.
+ */
+export function renderVersion(
+  packages: readonly MirroredPackage[],
+  locate?: (filename: string) => string,
+): object {
+  const archives: Record<string, object> = {};
+  const computed: Record<string, string> = {};
+  for (const { platform, filename, hashes } of packages) {
+    const name = formatPlatform(platform);
+    archives[name] = { url: locate?.(filename) ?? filename, hashes };
+    const [, h1] = hashes;
+    if (h1 !== undefined) computed[name] = h1;
+  }
+  return { archives, computed };
 }

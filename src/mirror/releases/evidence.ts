@@ -197,7 +197,9 @@ export function readContent(
 function contentOf(
   packages: ReadonlyMap<string, ReleasePackage<Sha256>>,
 ): Content {
-  return new Map(packages.entries().map(([name, one]) => [name, one.sha256]));
+  const content = new Map<string, Sha256>();
+  for (const [name, { sha256 }] of packages) content.set(name, sha256);
+  return content;
 }
 
 /** A signature that nobody checked is no part of what was admitted: once there are keys for it, it is another piece of evidence. */

@@ -231,9 +231,10 @@ function placesOf(
   { places }: OriginPackage,
   { content }: StoredEvidence,
 ): KnownRelease["places"] {
-  const found = [...content].flatMap(([name, sha256]) => {
+  const found = new Map<string, string>();
+  for (const [name, sha256] of content) {
     const url = places.get(sha256);
-    return url === undefined ? [] : [[name, url.href] as const];
-  });
-  return new Map(found);
+    if (url !== undefined) found.set(name, url.href);
+  }
+  return found;
 }

@@ -47,6 +47,8 @@ export class ReleaseRecords implements MetadataRecords<
   ReleaseAddress,
   KnownRelease
 > {
+  readonly format = formatRelease;
+  readonly key = recordKey;
   readonly #records: RecordStore;
   readonly #terms: JudgingTerms;
 
@@ -55,23 +57,12 @@ export class ReleaseRecords implements MetadataRecords<
     this.#terms = terms;
   }
 
-  format(release: ReleaseAddress): string {
-    return formatRelease(release);
-  }
-
-  key(release: ReleaseAddress): RecordKey {
-    return recordKey(release);
-  }
-
   weigh({ trust, places, keys }: KnownRelease): number {
-    const urls = [...places.values()].reduce((sum, url) => sum + url.length, 0);
-    const blocks = keys.reduce((sum, key) => sum + key.length, 0);
-    const evidence = trust.evidence.reduce(
-      (sum, { proof, content }) =>
-        sum + 512 * content.size + 4 * proof.document.length,
-      0,
-    );
-    return 4096 + urls + blocks + evidence;
+    let bytes = 4096;
+    for (const text of [...places.values(), ...keys]) bytes += text.length;
+    for (const { proof, content } of trust.evidence)
+      bytes += 512 * content.size + 4 * proof.document.length;
+    return bytes;
   }
 
   async read(address: ReleaseAddress): Promise<Kept<KnownRelease> | undefined> {
@@ -215,16 +206,12 @@ async function writePackages(
   const rows = Array.from(content, ([platform, sha256]) => ({
     ...{ ...release, platform, sha256, ...first },
   }));
-  await records.ask((database) =>
-    database
-      .deleteFrom("packages")
-      .where((where) => where.and(release))
-      .execute(),
-  );
-  if (rows.length > 0)
-    await records.ask((database) =>
-      database.insertInto("packages").values(rows).execute(),
-    );
+  await records.ask(async (database) => {
+    const all = database.deleteFrom("packages");
+    await all.where((where) => where.and(release)).execute();
+    if (rows.length > 0)
+      await database.insertInto("packages").values(rows).execute();
+  });
 }
 
 function isJudged({ trust: { pinned, evidence } }: KnownRelease): boolean {
@@ -237,36 +224,19 @@ function recordKey({ provider, version }: ReleaseAddress): RecordKey {
 }
 
 const text = z.string();
-const moment = z.codec(z.iso.datetime(), z.date(), {
-  decode: (iso) => new Date(iso),
-  encode: (date) => date.toISOString(),
-});
-const sha256 = z.codec(text, z.custom<Sha256>(), {
-  decode: parseSha256,
-  encode: String,
-});
+const moment = z.iso.datetime().transform((iso) => new Date(iso));
 const texts = z.array(text).readonly();
-const set = z.codec(texts, z.custom<ReadonlySet<string>>(), {
-  decode: (items) => new Set(items),
-  encode: (items) => [...items],
-});
+const set = texts.transform((items): ReadonlySet<string> => new Set(items));
+/** Digests by OS_ARCH. */
+const content = z
+  .record(text, text.transform(parseSha256))
+  .transform((digests): Content => new Map(Object.entries(digests)));
 /** Written as null where there is none. */
 const optional = <T extends z.ZodType>(shape: T) =>
-  z.codec(z.nullable(shape), z.custom<z.output<T> | undefined>(), {
-    decode: (value) => (value ?? undefined) as z.output<T> | undefined,
-    encode: (value) => (value ?? null) as z.output<T> | null,
-  });
+  z.nullable(shape).transform((value) => value ?? undefined);
 /** In memory of their own, as `prepareProof` has them. */
 const bytes = (encoding: "utf8" | "base64") =>
-  z.codec(text, z.custom<Uint8Array>(), {
-    decode: (written) => new Uint8Array(Buffer.from(written, encoding)),
-    encode: (read) => Buffer.from(read).toString(encoding),
-  });
-/** Digests by OS_ARCH. */
-const content = z.codec(z.record(text, sha256), z.custom<Content>(), {
-  decode: (digests) => new Map(Object.entries(digests)),
-  encode: (digests) => Object.fromEntries(digests),
-});
+  text.transform((written) => new Uint8Array(Buffer.from(written, encoding)));
 
 const label = text.optional();
 const keyLabel = z.object({
@@ -327,13 +297,32 @@ function readReleaseBody(body: unknown, revision: number): ReleaseBody {
 function writeRelease({ value, confirmedAt }: Kept<KnownRelease>) {
   const { trust, keys, offered } = value;
   const { pinned, published } = trust;
-  const evidence = trust.evidence.map(({ proof, signedAt, ...one }) => {
+  const evidence = [];
+  for (const { proof, keyLabels, noted, ...one } of trust.evidence) {
+    const { document, signature, keys, profile, exemption } = proof;
+    const { verifiedAt, library } = proof;
     // A signature's date may exceed the range of dates.
-    const isDate = !Number.isNaN(signedAt?.getTime());
-    return { ...one, ...proof, signedAt: isDate ? signedAt : undefined };
-  });
-  const body = { confirmedAt, pinned, evidence, published, keys, offered };
-  return z.encode(releaseShape, body);
+    const isDate = !Number.isNaN(one.signedAt?.getTime());
+    evidence.push({
+      document: Buffer.from(document).toString(),
+      signature: signature ? Buffer.from(signature).toString("base64") : null,
+      ...{ keys, profile, exemption: exemption ?? null, verifiedAt, library },
+      signedBy: one.signedBy ?? null,
+      signedAt: (isDate ? one.signedAt : undefined) ?? null,
+      ...{ keyLabels, noted: noted ?? null },
+    });
+  }
+  return {
+    confirmedAt,
+    pinned: pinned
+      ? {
+          ...{ ...pinned, content: Object.fromEntries(pinned.content) },
+          signedBy: pinned.signedBy ?? null,
+        }
+      : null,
+    ...{ evidence, published: [...published], keys },
+    offered: offered ? [...offered] : null,
+  };
 }
 
 /** Lists the releases in a scope that were pinned under a key, or have content under it, admitted or not; by their records alone, nothing is judged. */

@@ -155,9 +155,11 @@ export function versionRecords<A>(
     ...naming,
     // Versions share their lists of platforms.
     weigh: ({ versions }) => {
-      const lists = versions.values().map(({ platforms }) => platforms);
-      const named = [...new Set(lists)].flatMap((list) => list ?? []);
-      return 256 + 400 * versions.size + 90 * named.length;
+      const lists = new Set<readonly Platform[]>();
+      for (const { platforms = [] } of versions.values()) lists.add(platforms);
+      let bytes = 256 + 400 * versions.size;
+      for (const platforms of lists) bytes += 90 * platforms.length;
+      return bytes;
     },
     read: (address) => records.read(key(address), readRecord),
     write: async (address, { value, confirmedAt }) => {
@@ -208,30 +210,21 @@ function readRecord(body: unknown, revision: number): Kept<VersionList> {
 
 /** Writes equal lists of platforms once. Written with each of some thousand versions, they would block the event loop. */
 function writeList({ firstContact, warnings, versions }: VersionList) {
-  const names = new Map<readonly Platform[], string>();
+  const named = new Map<readonly Platform[], string>();
   const places = new Map<string, number>();
-  const place = (platforms: readonly Platform[] | undefined) => {
-    if (platforms === undefined) return null;
-    const name = names.get(platforms) ?? platforms.map(formatPlatform).join();
-    names.set(platforms, name);
-    const found = places.get(name) ?? places.size;
-    places.set(name, found);
-    return found;
-  };
-  const entries = [...versions.values()].map((entry) => ({
-    version: entry.version,
-    protocols: entry.protocols,
-    platforms: place(entry.platforms),
-    appeared: entry.appeared ?? null,
-    published: entry.published,
-    listed: entry.listed,
-  }));
-  return {
-    firstContact,
-    warnings,
-    platformLists: [...places.keys()].map((name) =>
-      name === "" ? [] : name.split(","),
-    ),
-    versions: entries,
-  };
+  const platformLists: (readonly string[])[] = [];
+  const entries = [];
+  for (const { platforms, appeared = null, ...entry } of versions.values()) {
+    let place: number | null = null;
+    if (platforms !== undefined) {
+      const name = named.get(platforms) ?? platforms.map(formatPlatform).join();
+      named.set(platforms, name);
+      place = places.get(name) ?? platformLists.length;
+      if (place === platformLists.length)
+        platformLists.push(platforms.map(formatPlatform));
+      places.set(name, place);
+    }
+    entries.push({ ...entry, platforms: place, appeared });
+  }
+  return { firstContact, warnings, platformLists, versions: entries };
 }

@@ -2,10 +2,10 @@ import { formatPlatform } from "../../address/platform.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import {
   type MirroredPackage,
+  type ProviderMirror,
   renderIndex,
   renderVersion,
-} from "../../mirror/providers/package-description.ts";
-import type { ProviderMirror } from "../../mirror/providers/provider-mirror.ts";
+} from "../../mirror/providers/provider-mirror.ts";
 import type { PlatformArchives } from "../../mirror/providers/ensured-archive.ts";
 import {
   answersByHead,

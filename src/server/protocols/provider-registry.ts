@@ -12,10 +12,10 @@ import type { Version } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
 import type { Answer, Within } from "../../mirror/cache/metadata-cache.ts";
 import type { PlatformArchives } from "../../mirror/providers/ensured-archive.ts";
-import type { MirroredPackage } from "../../mirror/providers/package-description.ts";
 import type {
   AdmittedPackage,
   AdmittedRelease,
+  MirroredPackage,
   ProviderMirror,
 } from "../../mirror/providers/provider-mirror.ts";
 import {
