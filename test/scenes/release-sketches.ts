@@ -2,11 +2,9 @@ import {
   judgeEvidence,
   type SignatureJudge,
   type StoredEvidence,
-} from "../../src/mirror/releases/evidence.ts";
-import {
   unknownRelease,
   type KnownRelease,
-} from "../../src/mirror/releases/known-release.ts";
+} from "../../src/mirror/releases/evidence.ts";
 import type { ReleaseProof } from "../../src/mirror/releases/release.ts";
 import type { Fingerprint } from "../../src/verification/fingerprints.ts";
 import { releaseOf } from "./composed-mirror.ts";

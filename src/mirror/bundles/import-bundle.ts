@@ -15,12 +15,10 @@ import {
   judgeEvidence,
   type StoredEvidence,
   prepareProof,
-} from "../releases/evidence.ts";
-import {
   isKept,
   type KnownRelease,
   unknownRelease,
-} from "../releases/known-release.ts";
+} from "../releases/evidence.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
 import { formatRelease, type ReleasePackage } from "../releases/release.ts";
 import { orderCandidates, writeContact } from "../standings/standings.ts";

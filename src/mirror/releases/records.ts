@@ -31,8 +31,8 @@ import {
   prepareProof,
   type SignatureJudge,
   type SignaturePolicy,
+  type KnownRelease,
 } from "./evidence.ts";
-import type { KnownRelease } from "./known-release.ts";
 import { formatRelease, type ReleaseAddress } from "./release.ts";
 
 /** Terms on which evidence that is read back has to hold. */

@@ -9,8 +9,9 @@ import type { Version } from "../../address/version.ts";
 import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
 import type { OriginPackage } from "../../origin/registries/registry-answers.ts";
 import type { Answer, MetadataCache, Within } from "../cache/metadata-cache.ts";
-import { digestOf, type ReleaseOrigin } from "../releases/evidence.ts";
 import {
+  digestOf,
+  type ReleaseOrigin,
   type KnownRelease,
   asRefusal,
   isConfirmed,
@@ -18,7 +19,7 @@ import {
   rejudge,
   takeOffer,
   verifyOffer,
-} from "../releases/known-release.ts";
+} from "../releases/evidence.ts";
 import { formatRelease, type ReleaseAddress } from "../releases/release.ts";
 import { refreshVersions, type VersionList } from "../versions/version-list.ts";
 import { listApproved } from "../../trust/decisions.ts";

@@ -9,12 +9,12 @@ import { settle, type Settled } from "../../trust/settle.ts";
 import type { Refused, ReleaseQuestion } from "../../trust/standing.ts";
 import type { FirstContact } from "../../trust/state.ts";
 import type { MetadataCache } from "../cache/metadata-cache.ts";
-import type { StoredEvidence } from "../releases/evidence.ts";
 import {
+  type StoredEvidence,
   joinReleases,
   viewOf,
   type KnownRelease,
-} from "../releases/known-release.ts";
+} from "../releases/evidence.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import {
   formatRelease,

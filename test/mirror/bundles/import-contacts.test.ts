@@ -4,7 +4,7 @@ import {
   takeBundled,
   type JudgedRelease,
 } from "../../../src/mirror/bundles/import-bundle.ts";
-import { verifyOffer } from "../../../src/mirror/releases/known-release.ts";
+import { verifyOffer } from "../../../src/mirror/releases/evidence.ts";
 import type { Signer } from "../../fakes/signing.ts";
 import { createCertifiedSigner } from "../../scenes/certified-signers.ts";
 import {

@@ -20,13 +20,10 @@ const lies: Readonly<Record<string, string>> = {
   "all checksums of another version": "all=newer",
   "all of another version with its name": "all=newer filename=newer",
   "checksums of another version with the right digest": "files=newer",
-  "all checksums of another provider": "all=beta",
   "all of another provider with its name": "all=beta filename=beta",
   "checksums of another provider with the right digest": "files=beta",
   "the signature of another version": "signature=newer",
-  "the signature of another provider": "signature=beta",
   "the signature of another publisher": "signature=other",
-  "checksums of another version under the right signature": "sums=newer",
   "checksums of another publisher under the right signature":
     "sums=other shasum=other",
   "all of another publisher under the right key": "all=other",
@@ -34,7 +31,6 @@ const lies: Readonly<Record<string, string>> = {
   "no key": "keys=none",
   "another platform's digest": "shasum=own/darwin",
   "another version's digest": "shasum=newer",
-  "another provider's digest": "shasum=beta",
   "another platform with its name":
     "platform=darwin filename=own/darwin shasum=own/darwin archive=own/darwin",
   "another platform's name":
@@ -44,12 +40,7 @@ const lies: Readonly<Record<string, string>> = {
 };
 
 /** All documents are genuine, the bytes are not theirs. */
-const switched: Readonly<Record<string, string>> = {
-  "another version's archive": "archive=newer",
-  "another provider's archive": "archive=beta",
-  "another platform's archive": "archive=own/darwin",
-  "another publisher's archive": "archive=other",
-};
+const switched = ["newer", "beta", "own/darwin", "other"];
 
 const groups: Readonly<Record<string, readonly string[]>> = {
   all: ["sums", "signature", "shasum", "archive"],
@@ -57,7 +48,6 @@ const groups: Readonly<Record<string, readonly string[]>> = {
 };
 
 const releases = new Map<string, Release>();
-
 const { registry, mirror } = await startWorld();
 const signers = { real: await createSigner(), foreign: await createSigner() };
 for (const [name, options] of Object.entries(genuine)) {
@@ -122,8 +112,8 @@ it.each(Object.entries(lies))(
   },
 );
 
-it.each(Object.entries(switched))("%s is never whole", async (_, lie) => {
-  const { document, whole } = await tell(lie);
+it.each(switched)("the archive of %s is never whole", async (of) => {
+  const { document, whole } = await tell(`archive=${of}`);
   expect(document.status).toBe(200);
   expect(whole).toBe(false);
 });

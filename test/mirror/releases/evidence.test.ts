@@ -1,41 +1,48 @@
 import { expect, it } from "vitest";
-import { isFailure } from "../../../src/errors/index.ts";
+import { parsePlatform } from "../../../src/address/platform.ts";
+import { failure, isFailure } from "../../../src/errors/index.ts";
 import {
+  asRefusal,
+  type KnownRelease,
   matchesPolicy,
   prepareProof,
+  rejudge,
+  type ReleaseOrigin,
   type SignaturePolicy,
+  takeOffer,
+  verifyOffer,
 } from "../../../src/mirror/releases/evidence.ts";
 import type { ReleaseProof } from "../../../src/mirror/releases/release.ts";
+import { createCertifiedSigner } from "../../scenes/certified-signers.ts";
+import { judge, makeSigners } from "../../scenes/mirror-in-process.ts";
 import { address, proofOf } from "../../scenes/release-sketches.ts";
+import { TestRegistry } from "../../scenes/test-registry.ts";
 
+const { K, L } = await makeSigners();
 const proof = proofOf({ by: "K" });
-const noKey = { keys: [] };
-const noSignature = { signature: undefined };
-const neither = { ...noKey, ...noSignature };
 
 it.each([
   ["required", "key and signature", {}, "to be verified"],
-  ["required", "no key", noKey, "refused: signing key"],
-  ["required", "no signature", noSignature, "refused: signature"],
-  ["required", "neither", neither, "refused: signing key"],
+  ["required", "no key", { keys: [] }, "refused: signing key"],
+  ["required", "no signature", { signature: undefined }, "refused: signature"],
   ["when-published", "key and signature", {}, "to be verified"],
-  ["when-published", "no key", noKey, "unsigned-when-published"],
-  ["when-published", "a key alone", noSignature, "refused: signature"],
+  ["when-published", "no key", { keys: [] }, "unsigned-when-published"],
+  [
+    ...(["when-published", "a key alone"] as const),
+    ...([{ signature: undefined }, "refused: signature"] as const),
+  ],
   ["off", "key and signature", {}, "signatures-off"],
-  ["off", "neither", neither, "signatures-off"],
+  ["off", "no key", { keys: [] }, "signatures-off"],
 ] as const)("under %s, with %s: %s", (signatures, _what, changes, expected) => {
   const { document, signature, keys } = { ...proof, ...changes };
   const claim = { document, signature, keys };
-  const policy = { signatures, profile: "strict" } as const;
   const now = new Date("2026-01-01T00:00:00Z");
-  const prepare = () => {
-    const made = prepareProof(address, claim, policy, "openssl", now);
-    const terms = { profile: "strict", verifiedAt: now, library: "openssl" };
-    expect(made).toMatchObject({ ...claim, ...terms });
-    return made.exemption ?? "to be verified";
-  };
+  const terms = { profile: "strict", verifiedAt: now, library: "openssl" };
+  const policy = { signatures, profile: "strict" } as const;
   try {
-    expect(prepare()).toBe(expected);
+    const made = prepareProof(address, claim, policy, "openssl", now);
+    expect(made).toMatchObject({ ...claim, ...terms });
+    expect(made.exemption ?? "to be verified").toBe(expected);
   } catch (error) {
     if (!isFailure(error, "signature-missing")) throw error;
     const { message, missing } = error;
@@ -45,22 +52,123 @@ it.each([
   }
 });
 
-it.each<[ReleaseProof["exemption"], SignaturePolicy["signatures"], boolean]>([
-  [undefined, "required", true],
-  [undefined, "when-published", true],
-  [undefined, "off", true],
-  ["unsigned-when-published", "required", false],
-  ["unsigned-when-published", "when-published", true],
-  ["unsigned-when-published", "off", true],
-  ["signatures-off", "required", false],
-  ["signatures-off", "when-published", false],
-  ["signatures-off", "off", true],
+const all: readonly SignaturePolicy["signatures"][] = [
+  ...(["required", "when-published", "off"] as const),
+];
+
+it.each<[ReleaseProof["exemption"], readonly SignaturePolicy["signatures"][]]>([
+  [undefined, all],
+  ["unsigned-when-published", ["when-published", "off"]],
+  ["signatures-off", ["off"]],
 ])(
-  "a proof that is exempt by %s is on the terms of %s: %s",
-  (exemption, signatures, expected) => {
+  "a proof that is exempt by %s is on the terms of %s, and of no other profile",
+  (exemption, expected) => {
     const matches = (profile: SignaturePolicy["profile"]) =>
-      matchesPolicy({ ...proof, exemption }, { signatures, profile });
-    expect(matches("terraform")).toBe(expected);
-    expect(matches("strict")).toBe(false);
+      all.filter((signatures) =>
+        matchesPolicy({ ...proof, exemption }, { signatures, profile }),
+      );
+    expect(matches("terraform")).toEqual(expected);
+    expect(matches("strict")).toEqual([]);
   },
 );
+
+/** Real signature decisions, and a clock that stands still. */
+const origin: ReleaseOrigin = {
+  registry: new TestRegistry(),
+  policy: { signatures: "required", profile: "terraform" },
+  judge,
+  clock: { now: () => new Date("2026-06-01T00:00:00Z"), monotonic: () => 0 },
+};
+
+type Offered = Omit<Parameters<TestRegistry["offer"]>[1], "content">;
+const platforms = ["linux_amd64", "darwin_amd64"].map(parsePlatform);
+
+/** Returns the registry's answer, and the offer as it was verified. */
+async function ask(offered: Offered) {
+  const registry = new TestRegistry();
+  registry.offer("1.0.0", { content: "linux=a darwin=b", ...offered });
+  const { provider, version } = address;
+  const found = await registry.findPackage(provider, version);
+  const fetched = await registry.fetchChecksums(found);
+  const verify = () => verifyOffer(origin, address, found, fetched);
+  return { found, verify };
+}
+
+/** A release of which the registry offered all these, one after the other. */
+async function know(...offers: readonly Offered[]): Promise<KnownRelease> {
+  let known: KnownRelease | undefined;
+  for (const offered of offers) {
+    const { found, verify } = await ask(offered);
+    known = takeOffer(known, await verify(), found, platforms);
+  }
+  if (known === undefined) throw new Error("nothing was offered");
+  return known;
+}
+
+it("an offer is the same evidence whenever it is made, and another under another signature", async () => {
+  const [one, same, byL] = await Promise.all(
+    [K, K, L].map(async (by) => (await ask({ by })).verify()),
+  );
+  expect(same?.id).toBe(one?.id);
+  expect(byL?.sha256sums).toBe(one?.sha256sums);
+  expect(byL?.id).not.toBe(one?.id);
+});
+
+it.each([
+  [failure("signature-refused", "it", "revoked", "it is revoked"), true],
+  [failure("not-found", "it"), true],
+  [failure("origin-timeout", "https://registry.example.com/", "body"), false],
+  [failure("signature-undecided", "it", "too slow"), false],
+  [new Error("a fault"), false],
+])("an offer is refused for %s: %s", (error, isRefused) => {
+  if (isRefused) expect(asRefusal(error)).toBe(error);
+  else expect(() => asRefusal(error)).toThrow(error);
+});
+
+it("a release is published with the keys that its registry publishes now, as far as they can be read", async () => {
+  const keys = [K.armoredPublicKey, "garbage"];
+  const first = await know({ by: K, keys });
+  expect([...first.trust.published]).toEqual([K.fingerprint]);
+  const next = await know({ by: K }, { by: L });
+  expect([...next.trust.published]).toEqual([L.fingerprint]);
+});
+
+it("a release has no platforms where its origin never said which it offers", async () => {
+  const { found, verify } = await ask({ by: K });
+  const evidence = await verify();
+  const silent = takeOffer(undefined, evidence, found, undefined);
+  expect(silent.offered).toBeUndefined();
+  const next = takeOffer(silent, evidence, found, platforms);
+  expect(next.offered).toBeUndefined();
+});
+
+it("other keys keep the verdict that people heard of", async () => {
+  const publisher = await createCertifiedSigner("K");
+  const known = await know({ by: publisher });
+  const evidence = known.trust.evidence.map((one) => ({
+    ...{ ...one, noted: "known" as const },
+  }));
+  const judged = async (known: KnownRelease, key: string) => {
+    const { found } = await ask({ by: publisher, keys: [key] });
+    return rejudge(known, address, found, origin);
+  };
+  const noted = { ...known, trust: { ...known.trust, evidence } };
+  const fallen = await judged(
+    noted,
+    (await publisher.revoked()).armoredPublicKey,
+  );
+  const again = await judged(fallen, publisher.armoredPublicKey);
+  expect([fallen, again].map(({ trust }) => trust.evidence)).toMatchObject([
+    [{ isGood: false, noted: "known" }],
+    [{ isGood: true, noted: "known" }],
+  ]);
+});
+
+it("other keys say nothing while nothing can be decided", async () => {
+  const known = await know({ by: K });
+  const { found } = await ask({ by: K, keys: ["other"] });
+  const slow = failure("signature-undecided", "it", "too slow");
+  const judge = { library: "", decide: () => Promise.reject(slow) };
+  const judged = rejudge(known, address, found, { ...origin, judge });
+  await expect(judged).rejects.toBe(slow);
+});

@@ -1,16 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { Version } from "../../../src/address/version.ts";
-import type {
-  SignatureJudge,
-  SignaturePolicy,
-} from "../../../src/mirror/releases/evidence.ts";
 import {
-  unknownRelease,
   type KnownRelease,
-} from "../../../src/mirror/releases/known-release.ts";
+  type SignatureJudge,
+  type SignaturePolicy,
+  type StoredEvidence,
+  unknownRelease,
+} from "../../../src/mirror/releases/evidence.ts";
 import { ReleaseRecords } from "../../../src/mirror/releases/records.ts";
-import { address } from "../../scenes/release-sketches.ts";
 import {
+  address,
   digestOf,
   evidenceOf,
   judgeFor,
@@ -20,8 +19,7 @@ import { makeLayout, openRecords } from "../../store/stores.ts";
 
 const now = new Date("2026-05-01T00:00:00Z");
 const confirmedAt = new Date("2026-04-01T00:00:00Z");
-const fileOf = (os: string) => `terraform-provider-thing_1.0.0_${os}_amd64.zip`;
-const { hostname, namespace } = address.provider;
+const kept = (value: KnownRelease) => ({ value, confirmedAt });
 
 const refusing: SignatureJudge = {
   library: "a table",
@@ -29,6 +27,7 @@ const refusing: SignatureJudge = {
     Promise.resolve({ accepted: false, reason: "revoked", detail: "it is" }),
 };
 
+/** Records, and others over the same store; `write` writes a release, and `read` its evidence. */
 async function prepare() {
   const records = openRecords(await makeLayout());
   const open = (
@@ -43,31 +42,31 @@ async function prepare() {
       }),
       clock: { now: () => now, monotonic: () => 0 },
     });
-  return { records, releases: open(), open };
+  const releases = open();
+  const write = (value: KnownRelease, of = address) =>
+    releases.write(of, kept(value));
+  const read = async (from = releases, of = address) =>
+    (await from.read(of))?.value.trust.evidence ?? [];
+  return { records, releases, open, write, read };
 }
 
-const kept = (value: KnownRelease) => ({ value, confirmedAt });
-const contentsOf = (value: KnownRelease | undefined) =>
-  value?.trust.evidence.map(({ content }) => [...content.values()].join());
+const withEvidence = (
+  { trust, ...known }: KnownRelease,
+  ...evidence: readonly StoredEvidence[]
+): KnownRelease => ({ ...known, trust: { ...trust, evidence } });
 
 describe("a release", () => {
   it("is read back with everything but the places of its archives", async () => {
     const { open } = await prepare();
     const releases = open({ signatures: "when-published" });
-    const known = await knownOf(
-      { by: "K", content: "linux=a darwin=b" },
-      { by: undefined, content: "linux=a" },
-    );
-    const [signed, unsigned] = known.trust.evidence;
-    if (signed === undefined || unsigned === undefined) throw new Error("none");
+    const signed = await evidenceOf({ by: "K" }, "known");
+    const unsigned = await evidenceOf({ by: undefined }, "unsigned");
+    const { trust } = await knownOf({ by: "K", content: "linux=a darwin=b" });
     const label = { key_id: "K", source_url: "https://k.example" };
     const value: KnownRelease = {
       trust: {
-        ...known.trust,
-        evidence: [
-          { ...signed, keyLabels: [label] },
-          { ...unsigned, noted: "unsigned" },
-        ],
+        ...trust,
+        evidence: [{ ...signed, keyLabels: [label] }, unsigned],
         published: new Set(["K", "L"]),
       },
       keys: ["KEYS", "MORE"],
@@ -77,137 +76,113 @@ describe("a release", () => {
     };
     expect(await releases.read(address)).toBeUndefined();
     const written = await releases.write(address, kept(value));
-    const read = await releases.read(address);
-    expect(read).toEqual(
-      kept({
-        ...value,
-        places: new Map(),
-        revision: expect.any(Number) as number,
-      }),
+    const revision = written?.value.revision;
+    expect(revision).toBeGreaterThan(0);
+    const read = { ...value, places: new Map(), revision };
+    expect(await releases.read(address)).toEqual({ value: read, confirmedAt });
+  });
+
+  it("that was not judged is not recorded, and a candidate alone pins nothing", async () => {
+    const { releases, write, read } = await prepare();
+    const unjudged = withEvidence(
+      unknownRelease,
+      await evidenceOf({ by: "K" }),
     );
-    expect(read?.value.revision).toBe(written?.value.revision);
-  });
-
-  it("that was not judged is not recorded", async () => {
-    const { releases } = await prepare();
-    const evidence = [await evidenceOf({ by: "K" })];
-    const trust = { ...unknownRelease.trust, evidence };
-    const value = { ...unknownRelease, trust };
-    const written = await releases.write(address, kept(value));
-    expect(written?.value).toBe(value);
+    expect((await write(unjudged))?.value).toBe(unjudged);
     expect(await releases.read(address)).toBeUndefined();
+    const candidate = await evidenceOf({ by: "K" }, "unknown");
+    await write(withEvidence(unknownRelease, candidate));
+    expect(await read()).toEqual([candidate]);
+    expect(await releases.readPinned(address)).toBeUndefined();
   });
 
-  it("that is a candidate alone is recorded, and pins nothing", async () => {
-    const { releases } = await prepare();
-    const evidence = [await evidenceOf({ by: "K" }, "unknown")];
-    const trust = { ...unknownRelease.trust, evidence };
-    const value = { ...unknownRelease, trust };
-    await releases.write(address, kept(value));
-    expect((await releases.read(address))?.value.trust).toEqual(trust);
-    expect(await releases.readPinned(address)).toBeUndefined();
+  it("names every archive of it, pinned or a candidate's, by its digest", async () => {
+    const { releases, write } = await prepare();
+    expect((await releases.readDigests(address)).size).toBe(0);
+    const contents = ["linux=a darwin=b", "linux=c"];
+    const sketches = contents.map((content) => ({ by: "K", content }));
+    await write(await knownOf(...sketches));
+    const fileOf = (os: string) =>
+      `terraform-provider-thing_1.0.0_${os}_amd64.zip`;
+    expect(Object.fromEntries(await releases.readDigests(address))).toEqual({
+      [digestOf("a")]: fileOf("linux"),
+      [digestOf("b")]: fileOf("darwin"),
+      [digestOf("c")]: fileOf("linux"),
+    });
+  });
+
+  it("is listed by its provider and version, and no other row", async () => {
+    const { releases, records, write } = await prepare();
+    const value = await knownOf({ by: "K" });
+    for (const type of ["c", "a", "b"])
+      await write(value, {
+        ...{ ...address, provider: { ...address.provider, type } },
+      });
+    const { hostname, namespace } = address.provider;
+    const key = ["releases", hostname, namespace, "a", "no-version"] as const;
+    await records.swap(key, 0, {});
+    const found = await releases.listProviders();
+    expect(found.map((one) => one.type)).toEqual(["a", "b", "c"]);
+    const [first] = found;
+    expect(first && (await releases.list(first))).toEqual(["1.0.0"]);
   });
 });
 
 describe("recorded evidence", () => {
-  it("is judged again when it is read, and its digests and signer are still known where it does not hold", async () => {
-    const { releases, open } = await prepare();
-    const value = await knownOf({ by: "K", content: "linux=a" });
-    await releases.write(address, kept(value));
-    const [fallen] =
-      (await open({}, refusing).read(address))?.value.trust.evidence ?? [];
-    expect(fallen).toMatchObject({
+  it("is judged again when it is read, and known with its signer where it does not hold, also beside other evidence", async () => {
+    const { releases, open, write, read } = await prepare();
+    const value = await knownOf({ by: "K" });
+    await write(value);
+    const strict = open({}, refusing);
+    const fallen = (await strict.read(address))?.value;
+    const [own] = fallen?.trust.evidence ?? [];
+    expect(own).toMatchObject({
       ...{ isGood: false, signedBy: "K", noted: "known" },
       fault: { code: "signature-refused", reason: "revoked" },
     });
-    expect([...(fallen?.content.values() ?? [])]).toEqual([digestOf("a")]);
-    const [good] = (await releases.read(address))?.value.trust.evidence ?? [];
-    expect(good).toEqual(value.trust.evidence[0]);
-  });
-
-  it("that does not hold is kept with its signer when other evidence is recorded", async () => {
-    const { releases, open } = await prepare();
-    await releases.write(address, kept(await knownOf({ by: "K" })));
-    const strict = open({}, refusing);
-    const read = (await strict.read(address))?.value;
-    if (read === undefined) throw new Error("it is not recorded");
-    const more = await evidenceOf({ by: "L", content: "linux=a win=c" });
-    const evidence = [
-      ...read.trust.evidence,
-      { ...more, noted: "unknown" as const },
-    ];
-    const next = { ...read, trust: { ...read.trust, evidence } };
-    await strict.write(address, kept(next));
-    const after = (await releases.read(address))?.value.trust;
-    expect(after?.evidence.map(({ noted }) => noted)).toEqual([
-      "known",
-      "unknown",
-    ]);
-    expect(after?.evidence[0]).toMatchObject({ isGood: true, signedBy: "K" });
-    expect(after?.pinned?.signedBy).toBe("K");
-  });
-
-  it("is judged as of now, on other terms than it was taken on", async () => {
-    const { releases, open } = await prepare();
-    await releases.write(address, kept(await knownOf({ by: "K" })));
-    const strict = open({ profile: "strict" });
-    const [own] = (await strict.read(address))?.value.trust.evidence ?? [];
-    expect(own?.proof).toMatchObject({ profile: "strict", verifiedAt: now });
-  });
-
-  it("is judged as of when it was taken, on other terms after the clock was set back", async () => {
-    const { releases, open } = await prepare();
-    const known = await knownOf({ by: "K" });
-    const verifiedAt = new Date(now.getTime() + 3_600_000);
-    const [own] = known.trust.evidence;
-    if (own === undefined) throw new Error("nothing is known");
-    const evidence = [{ ...own, proof: { ...own.proof, verifiedAt } }];
-    const later = { ...known, trust: { ...known.trust, evidence } };
-    await releases.write(address, kept(later));
-    const read = await open({ profile: "strict" }).read(address);
-    expect(read?.value.trust.evidence[0]?.proof).toMatchObject({
-      ...{ profile: "strict", verifiedAt },
+    expect([...(own?.content.values() ?? [])]).toEqual([digestOf("a")]);
+    expect(await read()).toEqual(value.trust.evidence);
+    if (fallen === undefined || own === undefined)
+      throw new Error("it is lost");
+    const sketched = { by: "L", content: "linux=a win=c" };
+    const more = await evidenceOf(sketched, "unknown");
+    await strict.write(address, kept(withEvidence(fallen, own, more)));
+    const [first, second] = await read();
+    expect(first).toMatchObject({
+      ...{ isGood: true, signedBy: "K", noted: "known" },
     });
+    expect(second?.noted).toBe("unknown");
+    expect((await releases.readPinned(address))?.signedBy).toBe("K");
   });
+
+  it.each([
+    ["now", "2026-01-01T00:00:00Z", now],
+    ["when it was taken", "2026-05-01T01:00:00Z", undefined],
+  ])(
+    "is judged on other terms as of %s, where it was taken at %s",
+    async (_, taken, expected) => {
+      const { open, write, read } = await prepare();
+      const known = await knownOf({ by: "K" });
+      const [own] = known.trust.evidence;
+      if (own === undefined) throw new Error("nothing is known");
+      const verifiedAt = new Date(taken);
+      const proof = { ...own.proof, verifiedAt };
+      await write(withEvidence(known, { ...own, proof }));
+      const [judged] = await read(open({ profile: "strict" }));
+      expect(judged?.proof).toMatchObject({
+        ...{ profile: "strict", verifiedAt: expected ?? verifiedAt },
+      });
+    },
+  );
 
   it.each([
     ["another provider", { provider: { ...address.provider, type: "other" } }],
     ["another version", { version: "9.9.9" as Version }],
   ])("of %s names no archive of a release", async (_, of) => {
-    const { releases } = await prepare();
+    const { releases, write, read } = await prepare();
     const place = { ...address, ...of };
-    await releases.write(place, kept(await knownOf({ by: "K" })));
-    const read = await releases.read(place);
-    expect(contentsOf(read?.value)).toEqual([""]);
+    await write(await knownOf({ by: "K" }), place);
+    const contents = (await read(releases, place)).map((one) => one.content);
+    expect(contents).toEqual([new Map()]);
   });
-});
-
-it("names every archive of it, pinned or a candidate's, by its digest", async () => {
-  const { releases } = await prepare();
-  expect((await releases.readDigests(address)).size).toBe(0);
-  const value = await knownOf(
-    { by: "K", content: "linux=a darwin=b" },
-    { by: "K", content: "linux=c" },
-  );
-  await releases.write(address, kept(value));
-  expect(Object.fromEntries(await releases.readDigests(address))).toEqual({
-    [digestOf("a")]: fileOf("linux"),
-    [digestOf("b")]: fileOf("darwin"),
-    [digestOf("c")]: fileOf("linux"),
-  });
-});
-
-it("the providers and all versions are listed, and no other file", async () => {
-  const { releases, records } = await prepare();
-  const value = kept(await knownOf({ by: "K" }));
-  for (const one of ["c", "a", "b"]) {
-    const provider = { ...address.provider, type: one };
-    await releases.write({ ...address, provider }, value);
-  }
-  const key = ["releases", hostname, namespace, "a", "no-version"] as const;
-  await records.swap(key, 0, {});
-  const found = await releases.listProviders();
-  expect(found.map((one) => one.type)).toEqual(["a", "b", "c"]);
-  const [first] = found;
-  expect(first && (await releases.list(first))).toEqual(["1.0.0"]);
 });
