@@ -64,10 +64,9 @@ export class SteeredBody {
   opened = 0;
   readonly #bytes: Uint8Array;
   readonly #announced: number | undefined;
-  #allowed = 0;
-  #end: { readonly error?: Error } | undefined;
-  #changed = Promise.withResolvers<void>();
-  #idle = Promise.withResolvers<void>();
+  readonly #stream = new TransformStream<Uint8Array, Uint8Array>();
+  readonly #writer = this.#stream.writable.getWriter();
+  #sent = 0;
 
   constructor(bytes: Uint8Array, announced: number | undefined) {
     this.#bytes = bytes;
@@ -80,43 +79,30 @@ export class SteeredBody {
       url: new URL("https://origin.example/archive.zip"),
       contentType: "application/zip",
       size: this.#announced,
-      body: this.#body(),
+      body: this.#stream.readable,
     });
   };
 
   /** Sends up to `position`; resolves when the reader of the body wants more. */
   async sendTo(position: number): Promise<void> {
-    this.#idle = Promise.withResolvers();
-    this.#allowed = position;
-    this.#changed.resolve();
-    await this.#idle.promise;
+    while (this.#sent < position) {
+      const start = this.#sent;
+      this.#sent = Math.min(start + 50_000, position);
+      await this.#writer.write(this.#bytes.subarray(start, this.#sent));
+    }
+    await this.#writer.ready;
   }
 
   /** Ends after what was sent, with an error where one is given. */
   end(error?: Error): void {
-    this.#end = error === undefined ? {} : { error };
-    this.#changed.resolve();
+    const ended = error ? this.#writer.abort(error) : this.#writer.close();
+    ended.catch(() => undefined);
   }
 
   /** Sends the rest and ends. */
   finish(): void {
-    this.#allowed = this.#bytes.length;
-    this.end();
-  }
-
-  async *#body(): AsyncGenerator<Uint8Array> {
-    for (let at = 0; ;) {
-      if (at < this.#allowed) {
-        const next = Math.min(at + 50_000, this.#allowed);
-        yield this.#bytes.subarray(at, next);
-        at = next;
-      } else if (this.#end === undefined) {
-        this.#changed = Promise.withResolvers();
-        this.#idle.resolve();
-        await this.#changed.promise;
-      } else if (this.#end.error !== undefined) throw this.#end.error;
-      else return;
-    }
+    const sent = this.sendTo(this.#bytes.length);
+    void sent.catch(() => undefined).then(() => this.end());
   }
 }
 

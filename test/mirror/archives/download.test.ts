@@ -30,7 +30,9 @@ const size = heldWhole + 1_000_000;
 class WatchedStore extends BlobStore {
   beforeCommit: () => unknown = () => undefined;
   afterCommit: () => unknown = () => undefined;
-  afterOpen: () => unknown = () => undefined;
+  looks = 0;
+  /** Hears which look it was, from 1 on. */
+  afterLook: (look: number) => unknown = () => undefined;
   beforeVerify: () => unknown = () => undefined;
 
   override async commit(...of: Parameters<BlobStore["commit"]>): Promise<void> {
@@ -40,8 +42,9 @@ class WatchedStore extends BlobStore {
   }
 
   override async open(...of: Parameters<BlobStore["open"]>) {
+    const look = ++this.looks;
     const found = await super.open(...of);
-    await this.afterOpen();
+    await this.afterLook(look);
     return found;
   }
 
@@ -270,9 +273,8 @@ describe("one digest", () => {
 
   it("is found by who looked for it before its download began, and sees it ended", async () => {
     const { blobs, open, source, expectWhole } = await small();
-    let looks = 0;
-    blobs.afterOpen = async () => {
-      if (++looks < 2) return;
+    blobs.afterLook = async (look) => {
+      if (look !== 2) return;
       source.finish();
       await (
         await first

@@ -38,23 +38,20 @@ it("fetches and hashes the configured platforms of a version that is asked for, 
   expect(registry.requests.count("archive")).toBe(2);
 });
 
-it.each([404, 410])(
-  "says which platform its registry has not, where that one is %i",
-  async (status) => {
-    const type = `without${status}`;
-    const platform = "windows_amd64";
-    await registry.publish({ type, version: "1.0.0", platforms: offered });
-    registry.script("package", onlyFor(/windows\/amd64$/, statusOf(status)));
-    const ask = requestsFor(mirror, type);
-    const answer = await ask.archive("1.0.0", { platform });
-    registry.heal();
-    expect(answer.status).toBe(404);
-    expect(answer.reason).toContain("The origin registry says");
-    expect(answer.body.toString()).toContain(
-      `acme/${type} 1.0.0 for ${platform} does not exist`,
-    );
-  },
-);
+it("says which platform its registry has not", async () => {
+  const platform = "windows_amd64";
+  const type = "without";
+  await registry.publish({ type, version: "1.0.0", platforms: offered });
+  registry.script("package", onlyFor(/windows\/amd64$/, statusOf(404)));
+  const ask = requestsFor(mirror, type);
+  const answer = await ask.archive("1.0.0", { platform });
+  registry.heal();
+  expect(answer.status).toBe(404);
+  expect(answer.reason).toContain("The origin registry says");
+  expect(answer.body.toString()).toContain(
+    `acme/${type} 1.0.0 for ${platform} does not exist`,
+  );
+});
 
 it("fetches for other namespaces while all that one of them has comes slowly", async () => {
   registry.script("archive", onlyFor(/slow/, slow(80_000)));
