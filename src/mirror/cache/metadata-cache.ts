@@ -104,21 +104,21 @@ export class MetadataCache<K extends object, V extends Revised> {
     if (!offline) {
       const absence = this.#findAbsence(key, absentFor);
       if (absence !== undefined) throw failure("not-found", absence.subject);
-      const held = this.#heldAnswer(key, fresh);
+      const held = this.#held(key, fresh);
       if (held !== undefined) return held;
     }
     const joined = this.#asking.get(key);
     const isWaited = mayBeOld !== true || offline || versions === 0;
     // However many keys are asked for, so many are asked again at once.
     if (!isWaited && joined === undefined && this.#asking.size >= waiters) {
-      const spared = this.#outdated(key, fresh);
+      const spared = this.#held(key, fresh, true);
       if (spared !== undefined) return spared;
     }
     const asking = joined ?? this.#ask(key, subject, fetch, fresh);
     if (!isWaited) {
       // That it could not be recalled is the answer, too.
       await asking.recalled.catch(() => undefined);
-      const known = this.#outdated(key, fresh);
+      const known = this.#held(key, fresh, true);
       if (known !== undefined) {
         // Whoever asks next hears of a failure.
         asking.answer.catch(() => undefined);
@@ -190,29 +190,21 @@ export class MetadataCache<K extends object, V extends Revised> {
     return key;
   }
 
-  #heldAnswer(key: string, fresh: number): Answer<V> | undefined {
+  /**
+   * What memory has, as far as it is fresh, or the origin fails and is spared; with `mayBeOld` also what is out of date,
+   * unless the origin's last answer was that it is no more, or not to be had.
+   */
+  #held(key: string, fresh: number, mayBeOld = false): Answer<V> | undefined {
     const known = this.#values.get(key);
     if (known === undefined || this.#findAbsence(key)) return undefined;
+    const { value, checkedAt, spareUntil, isRefused } = known;
     const now = this.#clock.monotonic();
-    const age = now - known.checkedAt;
-    const isSpared = now < known.spareUntil && age <= this.#limits.staleFor;
-    if (age >= fresh && !isSpared) return undefined;
-    const outcome = age < fresh ? "hit" : "stale";
-    return { value: known.value, outcome, age, originTime: 0 };
-  }
-
-  /**
-   * What memory has although it is out of date; undefined where that is too old, or where the origin's last answer was
-   * that it is no more, or not to be had.
-   */
-  #outdated(key: string, fresh: number): Answer<V> | undefined {
-    const known = this.#values.get(key);
-    if (known === undefined || known.isRefused) return undefined;
-    const age = this.#clock.monotonic() - known.checkedAt;
-    if (age > this.#limits.staleFor) return undefined;
-    const isFailing = known.spareUntil > 0;
-    const outcome = age >= fresh && isFailing ? "stale" : "hit";
-    return { value: known.value, outcome, age, originTime: 0 };
+    const age = now - checkedAt;
+    const isFresh = age < fresh;
+    const isGood = now < spareUntil || (mayBeOld && !isRefused);
+    if (!isFresh && !(isGood && age <= this.#limits.staleFor)) return undefined;
+    const outcome = isFresh || spareUntil === 0 ? "hit" : "stale";
+    return { value, outcome, age, originTime: 0 };
   }
 
   /** What the origin said not to exist less than `within` milliseconds ago. */
@@ -247,7 +239,7 @@ export class MetadataCache<K extends object, V extends Revised> {
     const recalled = this.#recall(key, subject);
     const ask = async (): Promise<Answer<V>> => {
       const known = await recalled;
-      const held = known && this.#heldAnswer(key, fresh);
+      const held = known && this.#held(key, fresh);
       if (held !== undefined) return held;
       const start = this.#clock.monotonic();
       if (this.#settings.offline) {

@@ -159,57 +159,49 @@ describe("first contact by a list", () => {
   });
 });
 
-describe("once a provider was met, a back-dated release of another key is refused", () => {
-  const attack = async (scene: MirrorScene, mirror: MirrorInProcess) => {
-    scene.registry.offer("9.0.0", {
-      ...{ content: "linux=e", by: E },
-      signedAt: new Date("2021-01-01T00:00:00Z"),
-    });
-    scene.clock.pass(freshness);
-    expect(await mirror.version("9.0.0")).toBe("key-refused: unknown");
-    expect(await mirror.index()).not.toContain("9.0.0");
-  };
-  const { hostname, namespace, type } = acme;
-  const versions = ["version_lists", hostname, namespace, type] as const;
-  const release = ["releases", hostname, namespace, type, "1.0.0"] as const;
-  const month = 30 * 86_400_000;
+const { hostname, namespace, type } = acme;
+const list = ["version_lists", hostname, namespace, type] as const;
+const release = ["releases", hostname, namespace, type, "1.0.0"] as const;
+const month = 30 * 86_400_000;
 
-  it.each<[string, (scene: MirrorScene, mirror: MirrorInProcess) => unknown]>([
-    ["under a clock that was set back", ({ clock }) => clock.step(-month)],
-    ["under one that was set ahead", ({ clock }) => clock.step(12 * month)],
-    [
-      "after the clock was set back and the list was lost",
-      ({ clock }, { records }) => {
-        clock.step(-month);
-        return records.remove(versions);
-      },
-    ],
-    [
-      "after the list and every release were lost",
-      async (_, { records }) => {
-        await records.remove(versions);
-        await records.remove(release);
-      },
-    ],
-    [
-      "after all versions were withdrawn for a while",
-      async ({ registry, clock }, mirror) => {
-        registry.remove("1.0.0");
-        clock.pass(freshness);
-        await mirror.index();
-        registry.offer("1.0.0", { content: "linux=a", by: K });
-      },
-    ],
-  ])("%s", async (_, change) => {
+it.each<[string, (scene: MirrorScene, mirror: MirrorInProcess) => unknown]>([
+  ["under a clock that was set ahead", ({ clock }) => clock.step(12 * month)],
+  [
+    "after the clock was set back, and the list and every release were lost",
+    async ({ clock }, { records }) => {
+      clock.step(-month);
+      await records.remove(list);
+      await records.remove(release);
+    },
+  ],
+  [
+    "after all versions were withdrawn for a while",
+    async ({ registry, clock }, mirror) => {
+      registry.remove("1.0.0");
+      clock.pass(freshness);
+      await mirror.index();
+      registry.offer("1.0.0", { content: "linux=a", by: K });
+    },
+  ],
+])(
+  "once a provider was met, a back-dated release of another key is refused %s",
+  async (_, change) => {
     const scene = await offering({ "1.0.0": K });
     const first = scene.start();
     expect(await first.version("1.0.0")).toBe("linux=a");
     await change(scene, first);
     // A new process asks first: it has no list in memory to join.
-    for (const one of [scene.start(), first, scene.start()])
-      await attack(scene, one);
-  });
-});
+    for (const mirror of [scene.start(), first, scene.start()]) {
+      scene.registry.offer("9.0.0", {
+        ...{ content: "linux=e", by: E },
+        signedAt: new Date("2021-01-01T00:00:00Z"),
+      });
+      scene.clock.pass(freshness);
+      expect(await mirror.version("9.0.0")).toBe("key-refused: unknown");
+      expect(await mirror.index()).not.toContain("9.0.0");
+    }
+  },
+);
 
 it("first contact teaches of another provider of a known namespace, under another key, that this counts for it alone, with an alarm", async () => {
   const scene = await offering({ "1.0.0": K });
