@@ -21,7 +21,6 @@ export interface OpenArchive {
   readonly started: Promise<void>;
   /** Settles when the archive can be opened from the store, or never will be from this download. */
   readonly stored: Promise<void>;
-  /** Bytes received so far. */
   readonly received: number;
   /** Each piece is good until the next one is asked for. */
   read(range?: ByteRange): AsyncIterable<Uint8Array>;

@@ -53,7 +53,6 @@ export class Download {
     return this.#size;
   }
 
-  /** Bytes received from the origin so far. */
   get received(): number {
     return this.#file?.written ?? 0;
   }

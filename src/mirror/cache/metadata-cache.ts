@@ -138,7 +138,6 @@ export class MetadataCache<K extends object, V extends Revised> {
     }
   }
 
-  /** Askers that wait for the origin. */
   get waiting(): number {
     return this.#waiting;
   }
@@ -310,7 +309,6 @@ export class MetadataCache<K extends object, V extends Revised> {
     throw failure("too-busy", `writers of ${this.#records.format(subject)}`);
   }
 
-  /** Finds what memory or the record has. */
   async #recall(key: string, subject: K): Promise<Remembered<V> | undefined> {
     const known = this.#values.get(key);
     if (known !== undefined) return known;
@@ -367,7 +365,6 @@ interface Remembered<V> extends Kept<V> {
   readonly isRefused: boolean;
 }
 
-/** A request to the origin, and what was known before. */
 interface Asking<V> {
   readonly recalled: Promise<Remembered<V> | undefined>;
   readonly answer: Promise<Answer<V>>;
@@ -380,15 +377,12 @@ interface Absence {
   readonly since: number;
 }
 
-/** A value and when the origin last confirmed it. */
 export interface Kept<V> {
   readonly value: V;
   readonly confirmedAt: Date;
 }
 
-/** Records of one kind of value on disk, by subject. */
 export interface MetadataRecords<K, V extends Revised> {
-  /** The subject in words. */
   format(subject: K): string;
   key(subject: K): RecordKey;
   read(subject: K): Promise<Kept<V> | undefined>;

@@ -11,12 +11,10 @@ import type {
   ProviderMirror,
 } from "./provider-mirror.ts";
 
-/** An archive that is stored or on its way into the store. */
 interface EnsuredArchive {
   readonly outcome: Outcome;
   /** Size in bytes; undefined until the origin has announced it. */
   readonly size: number | undefined;
-  /** Bytes received so far. */
   readonly received: number;
   /** Resolves with the h1, if it has one, when the archive is stored and hashed; rejects when it cannot be had. */
   readonly done: Promise<PackageHash | undefined>;

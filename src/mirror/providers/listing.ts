@@ -60,7 +60,6 @@ const pauseAfterFailure = 5_000;
 const mostProviders = 1_000;
 const mostVersions = 1_000;
 
-/** A verification in the background. */
 interface Attempt {
   /** Time on the monotonic clock from which on there may be another one. */
   next: number;

@@ -53,14 +53,12 @@ interface AdmittedVersions extends Listing {
   readonly list: VersionList | undefined;
 }
 
-/** A release that clients may have, with what that was decided by. */
 export interface AdmittedRelease {
   readonly request: ReleaseRequest;
   readonly release: Release;
   readonly list: VersionList | undefined;
 }
 
-/** One package of such a release. */
 export interface AdmittedPackage extends AdmittedRelease {
   readonly found: ReleasePackage;
 }

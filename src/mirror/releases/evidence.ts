@@ -49,7 +49,6 @@ import {
   type ReleaseProof,
 } from "./release.ts";
 
-/** Signature policy that the operator set for an origin. */
 export interface SignaturePolicy {
   readonly signatures: "required" | "when-published" | "off";
   readonly profile: SignatureProfile;
@@ -66,7 +65,6 @@ export interface SignatureJudge {
   readonly library: string;
 }
 
-/** One origin and how its releases are judged. */
 export interface ReleaseOrigin {
   readonly registry: ProviderOrigin;
   /** Milliseconds for which a list is fresh, if not the default. */
@@ -76,7 +74,6 @@ export interface ReleaseOrigin {
   readonly clock: Clock;
 }
 
-/** Verification material of a release, as it came from the origin. */
 export interface ReleaseEvidence extends OriginChecksums {
   readonly keys: readonly string[];
 }
@@ -131,7 +128,6 @@ export interface StoredEvidence extends Evidence {
   readonly checksums: SignedChecksums | undefined;
   /** By OS_ARCH; none while it is not good. */
   readonly packages: ReadonlyMap<string, ReleasePackage>;
-  /** Reason why it is not good. */
   readonly fault: ProvenderError | undefined;
 }
 
@@ -245,7 +241,6 @@ export interface KnownRelease {
   readonly revision: number;
 }
 
-/** A release of which nothing is known yet. */
 export const unknownRelease: KnownRelease = {
   trust: { pinned: undefined, evidence: [], published: new Set() },
   keys: [],

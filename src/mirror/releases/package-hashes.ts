@@ -15,7 +15,6 @@ import type {
 } from "../../store/records/record-store.ts";
 import type { ArchiveThreads } from "../../verification/archives/threads.ts";
 
-/** Result of hashing an archive. */
 const shape = z.union([
   z.object({ hash: z.string().transform(parsePackageHash) }),
   z.object({ unhashable: z.string() }),

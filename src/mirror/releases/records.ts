@@ -35,7 +35,6 @@ import {
 } from "./evidence.ts";
 import { formatRelease, type ReleaseAddress } from "./release.ts";
 
-/** Terms on which evidence that is read back has to hold. */
 interface JudgingTerms {
   readonly judge: SignatureJudge;
   readonly policyOf: (hostname: Hostname) => SignaturePolicy;
@@ -108,14 +107,16 @@ export class ReleaseRecords implements MetadataRecords<
     kept: Kept<KnownRelease>,
   ): Promise<Kept<KnownRelease> | undefined> {
     const { value } = kept;
-    if (value.revision === 0 && !isJudged(value)) return kept;
+    const { pinned, evidence } = value.trust;
+    const isJudged = pinned ?? evidence.some(({ noted }) => noted);
+    if (value.revision === 0 && !isJudged) return kept;
     const body = writeRelease(kept);
     const revision = await this.#records.transact(async () => {
       const written = await this.#records.swap(
         ...([recordKey(address), value.revision, body] as const),
       );
       if (written !== undefined)
-        await writePackages(this.#records, address, value.trust.pinned);
+        await writePackages(this.#records, address, pinned);
       return written;
     });
     return revision === undefined
@@ -214,10 +215,6 @@ async function writePackages(
   });
 }
 
-function isJudged({ trust: { pinned, evidence } }: KnownRelease): boolean {
-  return pinned !== undefined || evidence.some(({ noted }) => noted);
-}
-
 function recordKey({ provider, version }: ReleaseAddress): RecordKey {
   const { hostname, namespace, type } = provider;
   return ["releases", hostname, namespace, type, version];
@@ -285,7 +282,6 @@ const releaseShape = z.object({
   offered: optional(set),
 });
 
-/** The record of a release. */
 interface ReleaseBody extends Readonly<z.output<typeof releaseShape>> {
   readonly revision: number;
 }

@@ -94,7 +94,6 @@ export class ProviderCatalog {
     );
   }
 
-  /** Finds a release in memory, in its record or at the origin. */
   async findRelease(
     request: ReleaseRequest,
     within: Within = {},

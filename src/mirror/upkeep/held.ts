@@ -42,12 +42,10 @@ export interface HeldPackage extends ReleaseAddress {
 export interface HeldModule extends ModuleReleaseAddress {
   /** Undefined for one that only clients can fetch. */
   readonly sha256: Sha256 | undefined;
-  /** Commit of a git source. */
   readonly commit: string | undefined;
   readonly stored: UsedBlob | undefined;
 }
 
-/** What is held of one provider or module. */
 export interface HeldName {
   readonly name: string;
   /** The newest first. */
@@ -132,7 +130,6 @@ async function mapStored(
   return new Map((await blobs.listUsed()).map((one) => [one.sha256, one]));
 }
 
-/** The columns of a release's key. */
 interface ReleaseColumns {
   readonly hostname: string;
   readonly namespace: string;
@@ -208,7 +205,6 @@ function countPackages(records: RecordStore, provider?: ProviderAddress) {
   });
 }
 
-/** The packages of all, or of one provider. */
 function listPackages(records: RecordStore, provider?: ProviderAddress) {
   return records.ask((database) => {
     const rows = database.selectFrom("packages").selectAll();
@@ -218,10 +214,8 @@ function listPackages(records: RecordStore, provider?: ProviderAddress) {
   });
 }
 
-/** Digests of one query. */
 const atOnce = 1_000;
 
-/** The packages with these digests. */
 async function findStored(records: RecordStore, digests: readonly Sha256[]) {
   const found = [];
   for (let start = 0; start < digests.length; start += atOnce)
@@ -237,7 +231,6 @@ async function findStored(records: RecordStore, digests: readonly Sha256[]) {
   return found;
 }
 
-/** Versions of modules as clients get them. */
 async function listHeldModules(
   { records, trust }: HeldParts,
   { provider, module, choose = (versions) => versions }: HeldQuestion,

@@ -34,7 +34,6 @@ export interface PrunePlan extends BlobCount {
   readonly excess: number;
 }
 
-/** Records that are read at once. */
 const atOnce = 8;
 
 /** An import stores archives before it writes the records that name them; milliseconds. */
@@ -117,7 +116,6 @@ async function unlessUnreadable<T>(
   }
 }
 
-/** Bytes of all. */
 export function sumOf(blobs: readonly Pick<UsedBlob, "size">[]): number {
   return blobs.reduce((sum, { size }) => sum + size, 0);
 }

@@ -18,7 +18,6 @@ interface RetentionParts {
   /** Archives that no origin could give again. */
   readonly listIrreplaceable: () => Promise<ReadonlySet<Sha256>>;
   readonly onEvicted: (blob: UsedBlob) => void;
-  /** Measures the bytes of all records. */
   readonly measureRecords: () => Promise<number>;
 }
 
@@ -168,7 +167,6 @@ export class Retention {
     return sumOf(order) < bytes ? undefined : order;
   }
 
-  /** So many archives more, or fewer, with so many bytes in all. */
   #adjust(archives: number, bytes: number): void {
     const before = this.#measured;
     this.#measured = before && {

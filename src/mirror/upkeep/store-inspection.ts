@@ -18,7 +18,6 @@ interface InspectionParts {
   readonly releases: ReleaseRecords;
 }
 
-/** Something in the store that is not as it should be. */
 interface Finding {
   readonly kind: "archive" | "record" | "file";
   /** A digest, a record's key or a path. */
@@ -48,7 +47,6 @@ interface InspectionOptions {
   readonly onHashed: (bytes: number) => void;
 }
 
-/** Files that are read at once. */
 const atOnce = 4;
 
 /**

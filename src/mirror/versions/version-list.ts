@@ -135,7 +135,6 @@ export function isAlarming(vanished: number, of: number): boolean {
   return vanished > 5 || vanished * 10 > of;
 }
 
-/** Names of one kind of version list, in text and on disk. */
 type VersionNaming<A> = Pick<MetadataRecords<A, VersionList>, "format" | "key">;
 
 export const providerVersionNaming: VersionNaming<ProviderAddress> = {

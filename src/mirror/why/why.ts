@@ -46,12 +46,10 @@ export type WhyQuestion = (
   { readonly provider: ProviderAddress } | { readonly module: ModuleAddress }
 ) & { readonly version: Version | undefined };
 
-/** Current answer to clients, with its reasons. */
 export interface Why {
   /** `HOSTNAME/NAMESPACE/TYPE`, or a module with all its parts, and a version behind a space. */
   readonly subject: string;
   readonly verdict: "served" | "refused" | "absent" | "failing";
-  /** The answer in a few words. */
   readonly headline: string;
   /** Code of the error that clients get; null when they are served. */
   readonly code: ErrorCode | null;
@@ -331,7 +329,6 @@ export function parseWhyPath(path: string): WhyQuestion {
   return parseWhySpec(spec, { configured, allowsOthers: true });
 }
 
-/** Reads the SPEC of a provider or module, with one version or none. */
 export function parseWhySpec(spec: string, hosts: SpecHosts): WhyQuestion {
   const { chosen, ...subject } = readEitherSpec(spec, hosts);
   const version = chosen === undefined ? undefined : parseVersion(chosen);
