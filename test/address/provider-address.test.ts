@@ -9,13 +9,8 @@ const longest = "a".repeat(64);
 
 test.each([
   ["hashicorp/aws", "registry.terraform.io/hashicorp/aws"],
-  [
-    "registry.opentofu.org/hashicorp/aws",
-    "registry.opentofu.org/hashicorp/aws",
-  ],
-  ["localhost:8443/a/b", "localhost:8443/a/b"],
   ["example.com:443/a/b", "example.com/a/b"],
-  ["acme_inc/kube", "registry.terraform.io/acme_inc/kube"],
+  ["localhost:8443/a/b", "localhost:8443/a/b"],
   ["repo__acme/kube", "registry.terraform.io/repo__acme/kube"],
   ["a-1/b--c", "registry.terraform.io/a-1/b--c"],
   [`${longest}/${longest}`, `registry.terraform.io/${longest}/${longest}`],
@@ -26,12 +21,10 @@ test.each([
 });
 
 test.each([
-  ...["", "aws", "/", "hashicorp/", "/aws", "//aws", "/hashicorp/aws"],
-  ...["a/b/c/d", "hashicorp/aws/", "Hashicorp/aws", "hashicorp/a_ws"],
-  ...["acme_/aws", "_acme/aws", "hashicorp/-aws", "hashicorp/.aws"],
-  ...[".acme/aws", "hashicorp/aws-", "hashicorp/..", "hashicorp/a.b"],
-  ...["hashicorp/aws\n", "hashicorp/%61ws", "hashicorp/ aws"],
-  `hashicorp/${longest}a`,
+  ...["", "aws", "hashicorp/", "/aws", "/hashicorp/aws", "a/b/c/d"],
+  ...["Hashicorp/aws", "hashicorp/a_ws", "acme_/aws", "_acme/aws"],
+  ...["hashicorp/-aws", "hashicorp/aws-", "hashicorp/..", ".acme/aws"],
+  ...["hashicorp/aws\n", "hashicorp/%61ws", `hashicorp/${longest}a`],
 ])("refuses %j as a provider address", (text) => {
   expect(() => parseProviderAddress(text)).toThrow(
     failing("malformed-address"),

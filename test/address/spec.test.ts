@@ -38,13 +38,11 @@ function nameOf(spec: string, of: SpecHosts = hosts): string {
 describe("a SPEC", () => {
   it.each([
     ["acme/net", `provider ${tf}/acme/net`],
-    ["acme/net@~> 1.0", `provider ${tf}/acme/net ~> 1.0`],
-    ["Registry.Terraform.IO/acme/net", `provider ${tf}/acme/net`],
-    ["DataDog/datadog", `provider ${tf}/datadog/datadog`],
     ["ACME/Net@~> 1.0", `provider ${tf}/acme/net ~> 1.0`],
+    ["Registry.Terraform.IO/acme/net", `provider ${tf}/acme/net`],
     ["Intranet/Acme/NET", "provider intranet/acme/net"],
     ["A.Example:8443/acme/net", "provider a.example:8443/acme/net"],
-    ["Acme/Net/aws", `module ${tf}/acme/net/aws`],
+    ["Acme/Net/aws@1.0.0", `module ${tf}/acme/net/aws 1.0.0`],
     [
       "M\u00dcNCHEN.example/acme/net",
       "provider xn--mnchen-3ya.example/acme/net",
@@ -53,7 +51,6 @@ describe("a SPEC", () => {
       "registry.opentofu.org:443/acme/net",
       "provider registry.opentofu.org/acme/net",
     ],
-    ["acme/net/aws@1.0.0", `module ${tf}/acme/net/aws 1.0.0`],
     ["intranet/acme/net/aws", "module intranet/acme/net/aws"],
   ])("%s names %s", (spec, expected) => {
     expect(nameOf(spec)).toBe(expected);
@@ -80,9 +77,8 @@ describe("a SPEC", () => {
 
   it("names any hostname where stored things are meant", () => {
     const any = anyHost(hosts);
-    expect(nameOf("gone.example/acme/net", any)).toBe(
-      "provider gone.example/acme/net",
-    );
+    const gone = "provider gone.example/acme/net";
+    expect(nameOf("gone.example/acme/net", any)).toBe(gone);
     expect(nameOf("gone/acme/net/aws", any)).toBe("module gone/acme/net/aws");
   });
 
@@ -92,18 +88,17 @@ describe("a SPEC", () => {
       expect(() => nameOf(spec)).toThrow(failing("malformed-address"));
     },
   );
-});
 
-it("without its default hostname among the origins has to name one", () => {
-  const own = { ...hosts, configured: new Set(["a.example"]) };
-  expect(() => nameOf("acme/net", own)).toThrow(/"registry\.terraform\.io"/);
+  it("without its default hostname among the origins has to name one", () => {
+    const own = { ...hosts, configured: new Set(["a.example"]) };
+    expect(() => nameOf("acme/net", own)).toThrow(/"registry\.terraform\.io"/);
+  });
 });
 
 describe("a scope", () => {
   it.each([
     ["acme", `${tf}/acme`],
     ["acme/net", `${tf}/acme/net`],
-    ["DataDog", `${tf}/datadog`],
     ["DataDog/Datadog@1.0.0", `${tf}/datadog/datadog@1.0.0`],
     ["intranet/acme", "intranet/acme"],
     ["a.example:8443/acme/net@1.0.0", "a.example:8443/acme/net@1.0.0"],
@@ -138,7 +133,6 @@ const published = "1.0.0 2.0.0 10.0.0-rc1 1.9.0 1.10.0 0.9.0"
 it.each([
   ["hashicorp/null", "2.0.0"],
   ["hashicorp/null@latest:3", "2.0.0 1.10.0 1.9.0"],
-  ["hashicorp/null@latest:99", "2.0.0 1.10.0 1.9.0 1.0.0 0.9.0"],
   ["hashicorp/null@all", "2.0.0 1.10.0 1.9.0 1.0.0 0.9.0"],
   ["hashicorp/null@ latest:1 ", "2.0.0"],
   ["hashicorp/null@~> 1.0", "1.10.0 1.9.0 1.0.0"],
@@ -151,11 +145,9 @@ it.each([
 });
 
 it.each([
-  ...["", "null", "@1.0", "hashicorp/null@", "hashicorp/null@latest"],
-  ...["hashicorp/null@latest:0", "hashicorp/null@latest:-1"],
-  ...["hashicorp/null@latest:1.5", "hashicorp/null@latest: 1"],
+  ...["null", "@1.0", "hashicorp/null@", "hashicorp/null@latest"],
+  ...["hashicorp/null@latest:0", "hashicorp/null@latest:1.5"],
   ...["hashicorp/null@ALL", "hashicorp/null@all, 1.0", "hashicorp/null @1.0"],
-  ...["hashicorp/null@1.0@2.0", "a/b/c/d@1.0"],
 ])("refuses %j as a SPEC", (spec) => {
   expect(() => parseProviderSpec(spec, hosts)).toThrow(
     failing("malformed-address"),

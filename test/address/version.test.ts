@@ -8,13 +8,8 @@ import {
 } from "../../src/address/version.ts";
 
 test.each([
-  "0.0.0",
-  "1.2.3",
-  "10.20.30",
-  "1.2.3-beta1",
-  "1.2.3-rc.1+build.5",
-  "1.2.3+build",
-  "9007199254740991.0.0",
+  ...["0.0.0", "10.20.30", "1.2.3-beta1", "1.2.3-rc.1+build.5"],
+  ...["1.2.3+build", "9007199254740991.0.0", `1.2.3-${"a".repeat(122)}`],
 ])("takes %s as a version, unchanged", (text) => {
   expect(parseVersion(text)).toBe(text);
 });
@@ -26,10 +21,6 @@ test.each([
   `1.2.3-${"a".repeat(123)}`,
 ])("refuses %j as a version", (text) => {
   expect(() => parseVersion(text)).toThrow(failing("malformed-address"));
-});
-
-test("takes a version of 128 characters", () => {
-  expect(parseVersion(`1.2.3-${"a".repeat(122)}`)).toHaveLength(128);
 });
 
 test("sorts oldest first, prereleases before their release", () => {

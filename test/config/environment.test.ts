@@ -16,13 +16,8 @@ describe("the environment", () => {
     expect(at({ XDG_CACHE_HOME: "relative" })).toBe(
       "/home/someone/.cache/provender",
     );
-  });
-
-  it("gives way to the storage directory that is written", () => {
-    const { storage } = load("storage: { directory: /data }", {
-      STATE_DIRECTORY: "/state",
-    });
-    expect(storage.directory).toBe("/data");
+    const written = load("storage: { directory: /data }", { XDG_CACHE_HOME });
+    expect(written.storage.directory).toBe("/data");
   });
 
   it("gives the proxy, upper case first, also without a scheme", () => {
@@ -37,14 +32,13 @@ describe("the environment", () => {
     expect(load("", lower).proxy.no).toBe(".internal");
   });
 
-  it.each(["socks5://user:pass@host:1", "http://", "ftp://user:pass@host"])(
-    "with %s as the proxy is refused by the variable's name, without its value",
-    (https_proxy) => {
+  it("with a bad proxy is refused by the variable's name, without its value", () => {
+    for (const https_proxy of ["socks5://user:pass@host:1", "http://"]) {
       const message = refusal("", { https_proxy });
       expect(message).toContain("https_proxy: this is not a proxy");
       expect(message).not.toContain("pass");
-    },
-  );
+    }
+  });
 
   it("gives the service manager's socket and watchdog", () => {
     const env = { NOTIFY_SOCKET: "/run/notify", WATCHDOG_USEC: "30000000" };
@@ -66,10 +60,8 @@ describe("the token of a host", () => {
 
   it.each([
     ["mirror.example.com", "TF_TOKEN_mirror_example_com"],
-    ["mirror.example.com", "TF_TOKEN_mirror.example.com"],
     ["mirror.example.com", "TF_TOKEN_MIRROR_EXAMPLE_COM"],
     ["my-mirror.example.com", "TF_TOKEN_my__mirror_example_com"],
-    ["my-mirror.example.com", "TF_TOKEN_my-mirror.example.com"],
     ["mirror.example.com:8443", "TF_TOKEN_mirror_example_com:8443"],
     ["xn--caf-dma.fr", "TF_TOKEN_xn____caf__dma_fr"],
     ["xn--caf-dma.fr", "TF_TOKEN_café_fr"],

@@ -19,7 +19,6 @@ describe("an unknown key", () => {
       "log: { colours: 1 }":
         'unknown key "colours" in "log": expected one of level.',
       "__proto__: {}": 'unknown key "__proto__": expected one of listen,',
-      "freshnes:": 'unknown key "freshnes"',
       "<<: { offline: true }": 'unknown key "<<"',
     }),
   )("is named with its line and the nearest key: %j", (yaml, message) => {
@@ -34,10 +33,6 @@ describe("a bad value", () => {
         ':2: "freshness.versions" is "5 minutes": expected a duration such as 500ms, 30s, 5m, 1h, 7d or 0.',
       "storage:\n  minFree: 5GB":
         ':2: "storage.minFree" is "5GB": expected a size such as 512MiB or 200GiB.',
-      "storage: { maxSize: all }":
-        'is "all": expected unlimited or a size such as 200GiB.',
-      "log: { level: loud }":
-        '"log.level" is "loud": expected "trace" or "debug" or',
       "listen: { trustedProxies: ['10.0.0.0/33'] }":
         '"listen.trustedProxies[0]" is "10.0.0.0/33": expected an address or a network such as 192.0.2.1 or 10.0.0.0/8.',
       "listen: { tls: on }":
@@ -47,9 +42,7 @@ describe("a bad value", () => {
       "listen: { port: 65536 }": '"listen.port" is 65536: expected a port',
       "listen: { host: '127.0.0.1:8443' }":
         "expected an address such as 127.0.0.1",
-      "listen: { host: [] }": '"listen.host" is a list: expected an address',
       "offline: yes": '"offline" is "yes": expected true or false.',
-      "platforms: linux_amd64": '"platforms" is text: expected a list',
       "platforms:\n  - linux_amd64\n  - linux-arm64":
         ':3: "platforms[1]" is "linux-arm64": expected OS_ARCH such as linux_amd64.',
       "limits: { connections: 1.5 }":
@@ -57,23 +50,16 @@ describe("a bad value", () => {
       "limits: { firstByte: 9s }":
         'there is no key "limits.firstByte" any longer: leave it out; it is fixed: 10 s',
       "limits: { archive: 0 }": '"limits.archive" is 0: expected a size',
-      "policy: { minimumAge: -3d }": '"policy.minimumAge" is "-3d": expected',
       "policy: { rules: [{ match: 'hashicorp/*', action: allow }] }":
         '"policy.rules[0].match" is "hashicorp/*": expected HOSTNAME/NAMESPACE/TYPE',
-      "policy: { rules: [{ match: 'a.example/b/c' }] }":
-        '"policy.rules[0].action" is missing: expected "allow" or "deny".',
       "policy: { rules: [{ match: 'a.example/b/c', action: deny, versions: new }] }":
         '"policy.rules[0].versions" is "new": expected a version constraint such as "~> 5.0"',
       "trust: { keys: [{ match: 'a.example/b/c', fingerprints: [34365D9472D7468F] }] }":
         'is "34365D9472D7468F": expected a full fingerprint of 40 or 64 hexadecimal digits',
       "trust: { keys: [{ match: 'a.example/b/c', fingerprints: [] }] }":
         '"trust.keys[0].fingerprints" is empty: expected at least one.',
-      "auth: { tokens: [{ name: ci, sha256: hunter2 }] }":
-        '"auth.tokens[0].sha256" is text: expected the SHA-256 of the token',
       [`auth: { tokens: [{ name: ci, sha256: ${"a".repeat(64)}, expires: 2026-02-30 }] }`]:
         '"auth.tokens[0].expires" is "2026-02-30": expected a date such as 2027-01-31',
-      "auth: { oidc: { issuer: 'http://a.example/', audience: b, clientId: c } }":
-        '"auth.oidc.issuer" is "http://a.example/": expected an https URL',
       "auth: { oidc: [{ issuer: 'https://token.actions.githubusercontent.com', audience: b }] }":
         '"auth.oidc[0].claims" takes tokens that anybody can get: token.actions.githubusercontent.com signs for every account. Expected the claim of yours, such as "repository_owner: acme"',
       "auth: { oidc: [{ issuer: 'https://gitlab.com/', audience: b, claims: { sub: ['*'] } }] }":
@@ -84,8 +70,6 @@ describe("a bad value", () => {
         '"auth.oidc.issuer" ends its hostname with a dot: expected it as the tokens of this issuer name it, without one',
       "origins:\n  a.example: off":
         ':2: "origins.a.example" is off, and is not built in: leave it out.',
-      "origins: { a.example: on }":
-        '"origins.a.example" is "on": expected "off".',
       "origins: { a.example: {}, 'a.example:443': {} }":
         '"origins.a.example:443" is a.example once more',
       "origins: { a.example: { directory: /srv, url: https://b.example/ } }":
@@ -93,20 +77,16 @@ describe("a bad value", () => {
       "origins:\n  a.example:\n    networkMirror: https://b.example/providers/":
         ':3: there is no key "origins.a.example.networkMirror" any longer: a mirror upstream is a registry',
       ...Object.fromEntries(
-        ["http://a.example/", "https://", "a.example", "https://u:p@a/"].map(
-          (url) => [
-            `origins: { a.example: { url: '${url}' } }`,
-            '"origins.a.example.url" is ',
-          ],
-        ),
+        ["http://a.example/", "a.example", "https://u:p@a/"].map((url) => [
+          `origins: { a.example: { url: '${url}' } }`,
+          '"origins.a.example.url" is ',
+        ]),
       ),
       ...Object.fromEntries(
-        ["A.example", "a_b.example", "-", "256.1.1.1", "a.example:0"].map(
-          (name) => [
-            `origins:\n  ok.example:\n  "${name}": {}`,
-            `:3: "origins.${name}" is not a hostname: expected`,
-          ],
-        ),
+        ["A.example", "256.1.1.1"].map((name) => [
+          `origins:\n  ok.example:\n  "${name}": {}`,
+          `:3: "origins.${name}" is not a hostname: expected`,
+        ]),
       ),
     }),
   )("is named with got, expected and an example: %j", (yaml, message) => {
@@ -138,7 +118,6 @@ describe("a file that is not a configuration", () => {
       "log: {}\nlisten: *missing":
         ": not valid YAML: Unresolved alias (the anchor must be set before the alias): missing",
       "? [a]\n: b": ":1: a key must be plain text",
-      "8: b": ':1: unknown key "8"',
       "log: &log { level: *log }": ':1: "log.level" is a mapping: expected',
       ["[".repeat(100_000)]: ":1: not valid YAML: ",
       [aliasBomb()]: ": not valid YAML: Excessive alias count",
@@ -166,20 +145,14 @@ describe("several problems", () => {
     );
   });
 
-  it("are five at most, and the others are counted", () => {
-    const lines = refusal("a: 1\nb: 1\nc: 1\nd: 1\ne: 1\nf: 1\ng: 1").split(
-      "\n",
-    );
+  it("are five at most, each once, and the others are counted", () => {
+    const message = refusal("a: 1\nb: 1\nc: 1\nd: 1\ne: 1\nf: 1\ng: 1");
+    const lines = message.split("\n");
     expect(lines).toHaveLength(6);
     expect(lines[4]).toContain("provender.yaml:5:");
     expect(lines[5]).toBe("(and 2 more)");
-  });
-
-  it("are reported once when they are the same", () => {
-    const lines = refusal("[".repeat(100_000))
-      .replace("configuration: ", "")
-      .split("\n");
-    expect(new Set(lines).size).toBe(lines.length);
+    const same = refusal("[".repeat(100_000)).split("\n").slice(1);
+    expect(new Set(same).size).toBe(same.length);
   });
 
   it("have the code of a configuration", () => {
