@@ -161,11 +161,9 @@ async function judge(
   const isExpired = [...overKeys, ...overSignatures].includes(true);
   if (isExpired && !excused[profile].includes(expiry))
     throw new Refused(expiry, expiries[expiry]);
-  const warning = `The signature was accepted although ${expiries[expiry]}.`;
   return {
     accepted: true,
     signedBy: certificate.getFingerprint().toUpperCase() as Fingerprint,
     createdAt: created ?? now,
-    warning: isExpired ? warning : undefined,
   };
 }

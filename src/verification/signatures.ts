@@ -24,7 +24,6 @@ export interface SignatureAccepted {
   readonly accepted: true;
   readonly signedBy: Fingerprint;
   readonly createdAt: Date;
-  readonly warning: string | undefined;
 }
 
 export interface SignatureRefused {

@@ -21,7 +21,6 @@ export interface SignedChecksums {
   readonly signedBy: Fingerprint | undefined;
   readonly signedAt: Date | undefined;
   readonly exemption: Exemption | undefined;
-  readonly warning: string | undefined;
   /** Digests by file name, for names with the prefix of the release. */
   readonly sha256ByFilename: ReadonlyMap<string, TrustedSha256>;
 }
@@ -44,8 +43,8 @@ export async function verifySignedChecksums(
       decision.reason,
       decision.detail,
     );
-  const { signedBy, createdAt: signedAt, warning } = decision;
-  const said = { signedBy, signedAt, exemption: undefined, warning };
+  const { signedBy, createdAt: signedAt } = decision;
+  const said = { signedBy, signedAt, exemption: undefined };
   return trust(subject, claim.document, said);
 }
 
@@ -55,8 +54,7 @@ export function acceptUnsignedChecksums(
   document: Uint8Array,
   exemption: Exemption,
 ): SignedChecksums {
-  const unsigned = { signedBy: undefined, signedAt: undefined };
-  const said = { ...unsigned, exemption, warning: undefined };
+  const said = { signedBy: undefined, signedAt: undefined, exemption };
   return trust(subject, document, said);
 }
 

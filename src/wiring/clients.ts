@@ -2,7 +2,6 @@ import {
   type Configuration,
   type OriginConfiguration,
 } from "../config/load.ts";
-import { parseHostname } from "../address/hostname.ts";
 import type { Clock } from "../mirror/cache/clock.ts";
 import { hostAndPort } from "../origin/guard/address-guard.ts";
 import {
@@ -82,7 +81,6 @@ export function wireNamedHost(
 ): HttpClient {
   return new HttpClient(
     {
-      hostname: parseHostname("named"),
       ...{ url, ca, token, proxy },
       configured: new Set([hostAndPort(url)]),
       allowPrivateAddresses: false,

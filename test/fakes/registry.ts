@@ -42,8 +42,6 @@ interface Listing {
   readonly signingKeys?: readonly Signer[];
   /** `missing`: its URL answers 404. `unlisted`: it has no URL. */
   readonly signature?: "published" | "missing" | "unlisted";
-  /** Adds registry.opentofu.org's `packages`: hashes and sizes of all platforms. */
-  readonly packages?: boolean;
   /** Whether the URLs in package documents are absolute (the default). */
   readonly urls?: "absolute" | "relative";
 }
@@ -196,10 +194,10 @@ export class Registry {
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
-    const { method = "GET", url: path = "/", headers } = request;
+    const { url: path = "/", headers } = request;
     const [name = ""] = path.split("?");
     const kind = kindOf(name);
-    const { logged, end } = this.requests.open({ kind, method, path, headers });
+    const { logged, end } = this.requests.open({ kind, path, headers });
     response.once("close", () =>
       end(response.writableFinished ? "complete" : "cut"),
     );
@@ -295,13 +293,5 @@ function packageDocument(
         ...{ trust_signature: "", source_url: null },
       })),
     },
-    ...(listing.packages === true && {
-      packages: Object.fromEntries(
-        release.archives.map(({ platform, sha256, h1, bytes }) => [
-          platform,
-          { hashes: [`zh:${sha256}`, h1], package_size: bytes.length },
-        ]),
-      ),
-    }),
   };
 }

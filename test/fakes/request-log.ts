@@ -13,12 +13,9 @@ export type RequestKind =
 
 export interface LoggedRequest {
   readonly kind: RequestKind;
-  readonly method: string;
   /** Path as sent, with the query. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** Milliseconds of `performance.now()`. */
-  readonly at: number;
   /** `complete`: the answer was sent to its end; `cut`: by either side. */
   readonly ended: Promise<"complete" | "cut">;
 }
@@ -53,9 +50,9 @@ export class RequestLog implements Iterable<LoggedRequest> {
   }
 
   /** Notes a request; `end` tells how its answer ended. */
-  open(facts: Pick<LoggedRequest, "kind" | "method" | "path" | "headers">) {
+  open(facts: Pick<LoggedRequest, "kind" | "path" | "headers">) {
     const { promise, resolve } = Promise.withResolvers<"complete" | "cut">();
-    const logged = { ...facts, at: performance.now(), ended: promise };
+    const logged = { ...facts, ended: promise };
     this.#requests.push(logged);
     this.#arrivalsOf(facts.kind).arrive();
     return { logged, end: resolve };

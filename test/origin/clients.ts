@@ -1,5 +1,4 @@
 import { afterEach } from "vitest";
-import { parseHostname } from "../../src/address/hostname.ts";
 import { hostAndPort } from "../../src/origin/guard/address-guard.ts";
 import { HttpClient } from "../../src/origin/http/http-client.ts";
 import { createAuthority, type Authority } from "../fakes/authority.ts";
@@ -25,7 +24,6 @@ export function makeClient(
   const home = new URL(url);
   return new HttpClient(
     {
-      hostname: parseHostname("registry.example.com"),
       url: home,
       configured: new Set([hostAndPort(home)]),
       allowPrivateAddresses: false,

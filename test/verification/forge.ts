@@ -136,11 +136,10 @@ export function decide(
   return decideSignature({ document, signature, keys, profile, now });
 }
 
-/** "ok", "warned", or the reason of the refusal. */
+/** "ok", or the reason of the refusal. */
 export async function outcome(
   ...asked: Parameters<typeof decide>
 ): Promise<string> {
   const decision = await decide(...asked);
-  if (!decision.accepted) return decision.reason;
-  return decision.warning === undefined ? "ok" : "warned";
+  return decision.accepted ? "ok" : decision.reason;
 }

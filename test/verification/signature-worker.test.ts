@@ -35,7 +35,6 @@ describe("a good signature", () => {
       accepted: true,
       signedBy: maker.fingerprint,
       createdAt: new Date((today - 30 * day) * 1000),
-      warning: undefined,
     };
     expect(await decide([foreign, good], signature)).toEqual(accepted);
     const bySubkey = await maker.signBySubkey();
@@ -205,21 +204,18 @@ describe("who may sign", () => {
 
 describe("expiry", () => {
   // Vectors hold what else the clients excuse, and strict refuses as enforce does.
-  it("is excused as clients do, with a warning, or says what is over", async () => {
+  it("is excused as clients do, or says what is over", async () => {
     const outdated = await certificate({ keyExpirationTime: 30 * day });
     const overSelf = await certificate({ signatureExpirationTime: day });
     const over = await maker.sign({ signatureExpirationTime: day });
     for (const [key, made, profile, said] of [
-      [outdated, over, "terraform", "warned"],
+      [outdated, over, "terraform", "ok"],
       [overSelf, signature, "terraform", "signature-expired"],
-      [good, over, "opentofu", "warned"],
+      [good, over, "opentofu", "ok"],
       [outdated, over, "enforce", "key-expired"],
       [good, over, "strict", "signature-expired"],
     ] as const)
       expect(await outcome([key], made, profile)).toBe(said);
-    const warning =
-      "The signature was accepted although its signing key has expired.";
-    expect(await decide([outdated], signature)).toMatchObject({ warning });
   });
 
   it.each<[string, Fields, Fields]>([

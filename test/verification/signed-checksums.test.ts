@@ -22,22 +22,19 @@ const asked = {
   ...{ document, signature: Buffer.of(1), keys: ["a key"] },
   ...{ profile: "terraform" as const, now: new Date() },
 };
-const said = {
-  signedBy: parseFingerprint("A".repeat(40)),
-  warning: "The key is old.",
-};
+const signedBy = parseFingerprint("A".repeat(40));
 const createdAt = new Date("2024-01-01T00:00:00Z");
 
 it("a digest is trusted when the document that names it was signed, and what was decided is kept", async () => {
   const questions: unknown[] = [];
   const decide = (question: unknown): Promise<SignatureDecision> => {
     questions.push(question);
-    return Promise.resolve({ accepted: true, createdAt, ...said });
+    return Promise.resolve({ accepted: true, createdAt, signedBy });
   };
   const sums = await verifySignedChecksums({ subject, ...asked }, decide);
   expect(questions).toEqual([asked]);
   const exemption = undefined;
-  const kept = { release, signedAt: createdAt, exemption, ...said };
+  const kept = { release, signedAt: createdAt, exemption, signedBy };
   expect(sums).toMatchObject(kept);
   expect([...sums.sha256ByFilename]).toEqual([[name, a]]);
 });

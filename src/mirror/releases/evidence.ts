@@ -11,6 +11,7 @@ import type {
   OriginChecksums,
   ProviderOrigin,
 } from "../../origin/registries/provider-origin.ts";
+import { mostPlatforms } from "../../origin/registries/answer-shape.ts";
 import type {
   KeyLabel,
   OriginPackage,
@@ -135,9 +136,6 @@ export interface StoredEvidence extends Evidence {
 export function digestOf(document: Uint8Array): string {
   return hash("sha256", document);
 }
-
-/** Publishers have about 15; every one is looked up for each document. */
-const mostPlatforms = 256;
 
 /**
  * The evidence of an accepted signature, or of an exemption, decided as of

@@ -144,7 +144,7 @@ export class ProviderCatalog {
   ): Promise<KnownRelease> {
     const { address, origin } = request;
     const { registry } = origin;
-    const fetching = registry.fetchChecksums(found, signal, address.provider);
+    const fetching = registry.fetchChecksums(found, signal);
     const offer = await fetching
       .then((fetched) => verifyOffer(origin, address, found, fetched))
       .catch(asRefusal);

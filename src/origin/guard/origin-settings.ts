@@ -1,9 +1,7 @@
-import type { Hostname } from "../../address/hostname.ts";
 import type { AddressAllowance } from "./address-guard.ts";
 
 /** Access to one origin; made by the wiring from the configuration. */
 export interface OriginSettings extends AddressAllowance {
-  readonly hostname: Hostname;
   /** URL where service discovery starts. */
   readonly url: URL;
   /** PEM certificates trusted in addition to the machine's. */

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import { unusable } from "../http/http-failure.ts";
 
-/** Platforms of a release; publishers have about 15. */
+/** Platforms of a release; publishers have about 15, and each is looked up for each document. */
 export const mostPlatforms = 256;
 
 export function checkShape<T>(

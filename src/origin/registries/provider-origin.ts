@@ -33,7 +33,6 @@ export interface ProviderOrigin {
   fetchChecksums(
     found: OriginPackage,
     signal: AbortSignal,
-    address: ProviderAddress,
   ): Promise<OriginChecksums>;
 
   /** At the place that a package names. */

@@ -22,7 +22,7 @@ it("VERSION.json of 14 platforms takes a question of each kind and no archive, a
   const offered = Array.from({ length: 14 }, (_, n) => `os${n}_amd64`);
   for (const type of ["first", "second"]) {
     const release = await registry.publish({
-      ...{ type, version: "1.0.0", platforms: offered, packages: true },
+      ...{ type, version: "1.0.0", platforms: offered },
     });
     registry.requests.clear();
     const archives = await archivesOf(type);

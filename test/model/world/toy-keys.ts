@@ -99,7 +99,6 @@ export function decideToySignature(
       accepted: true,
       signedBy: fingerprintOf(name) as Fingerprint,
       createdAt: new Date(Number(signedAt)),
-      warning: state === "expired" ? "its key has expired" : undefined,
     };
   }
   return refuse("unknown-issuer");
