@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { httpsUrl, matching, optional, text, withDefault } from "./leaf.ts";
-import { certificateFile, readCa } from "./origins.ts";
+import { certificateFile } from "./origins.ts";
 
 /**
  * Issuers that sign tokens for everyone who has an account there, and the claims that name the account; the first is
@@ -62,8 +62,7 @@ export function issuerSchema(path: z.ZodType<string>) {
         return;
       const message = `takes tokens that anybody can get: ${issuer.hostname} signs for every account. Expected the claim of yours, such as "${owners[0]}: acme"`;
       context.addIssue({ code: "custom", path: ["claims"], message });
-    })
-    .transform(readCa);
+    });
 }
 
 /** Tokens name their issuer alone, so each has one entry. */

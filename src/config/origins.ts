@@ -64,17 +64,9 @@ export function originsSchema(
   });
 }
 
+/** A file of certificates, which is read. */
 export function certificateFile(path: z.ZodType<string>) {
-  return converted(path, (file) => ({ file, text: readCertificates(file) }));
-}
-
-type ReadCa<T> = Omit<T, "ca"> & Record<"ca" | "caFile", string | undefined>;
-
-/** Divides a file of certificates into its text, `ca`, and its path. */
-export function readCa<
-  T extends { readonly ca: { file: string; text: string } | undefined },
->(written: T): ReadCa<T> {
-  return { ...written, ca: written.ca?.text, caFile: written.ca?.file };
+  return converted(path, readCertificates);
 }
 
 /** Builds the schema of an origin. Files below `path` are never read or written as the store's own. */
@@ -143,7 +135,7 @@ export function makeOrigin(key: string, written: WrittenOrigin) {
       `has "directory" and "${beside}": a folder is not asked over the network, leave one of them out`,
     );
   return {
-    ...readCa(written),
+    ...written,
     hostname,
     /** Where service discovery starts; ends in a slash. */
     url: written.url ?? new URL(`https://${hostname}/`),

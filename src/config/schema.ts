@@ -26,12 +26,7 @@ import {
   withDefault,
 } from "./leaf.ts";
 import { expectOneEach, issuerSchema } from "./openid-issuers.ts";
-import {
-  certificateFile,
-  originsSchema,
-  readCa,
-  secretSchema,
-} from "./origins.ts";
+import { certificateFile, originsSchema, secretSchema } from "./origins.ts";
 
 /**
  * What no operator has a reason to set: bytes (`rate`: bytes a second), milliseconds, or a number of things. They are
@@ -324,8 +319,7 @@ export function s3Schema(path: z.ZodType<string>, env: Surroundings["env"]) {
         'is of no use alone: expected "accessKeyId" and "secretAccessKey", or neither, which takes the keys of the environment, a web identity or the instance';
       const [name] = accessKeyId ? ["accessKeyId"] : ["secretAccessKey"];
       context.addIssue({ code: "custom", path: [name], message });
-    })
-    .transform(readCa);
+    });
 }
 
 /** What JSON Schema says of a key, as far as it is used here. */

@@ -20,31 +20,22 @@ function loadIn(
 
 describe("which file is read", () => {
   const env = { PROVENDER_CONFIG: "variable.yaml" };
-  const nonsense = { "provender.yaml": "offline: nonsense" };
 
-  it.each([
-    [
-      "the one of --config, before all others",
-      { ...nonsense, "variable.yaml": "- 1", "it.yaml": "offline: true" },
-      { file: "it.yaml", env },
-      "it.yaml",
-    ],
-    [
-      "the one of $PROVENDER_CONFIG, relative to the working directory",
-      { ...nonsense, "variable.yaml": "offline: true" },
-      { env },
-      "variable.yaml",
-    ],
-    [
-      "./provender.yaml if it exists, also when $PROVENDER_CONFIG is empty",
-      { "provender.yaml": "offline: true" },
-      { env: { PROVENDER_CONFIG: "" } },
-      "provender.yaml",
-    ],
-  ])("is %s", (_, files, from, name) => {
-    const { cwd, loaded } = loadIn(files, from);
-    const source = join(cwd, name);
-    expect(loaded()).toMatchObject({ offline: true, source });
+  it("is that of --config, else of $PROVENDER_CONFIG, else ./provender.yaml", () => {
+    const nonsense = {
+      "it.yaml": "offline: nonsense",
+      "variable.yaml": "offline: nonsense",
+      "provender.yaml": "offline: nonsense",
+    };
+    for (const [from, name] of [
+      [{ file: "it.yaml", env }, "it.yaml"],
+      [{ env }, "variable.yaml"],
+      [{ env: { PROVENDER_CONFIG: "" } }, "provender.yaml"],
+    ] as const) {
+      const files = { ...nonsense, [name]: "offline: true" };
+      const { cwd, loaded } = loadIn(files, from);
+      expect(loaded()).toMatchObject({ source: join(cwd, name) });
+    }
   });
 
   it("is the system's file if it exists and no other was found", () => {
@@ -66,15 +57,12 @@ describe("which file is read", () => {
     );
   });
 
-  it("is refused, not skipped, when it exists and cannot be read", () => {
+  it("is refused, not skipped, when it exists and cannot be read, is larger than 1 MiB or not UTF-8", () => {
     const { cwd, loaded } = loadIn({});
     mkdirSync(join(cwd, "provender.yaml"));
     expect(loaded).toThrow(
       /provender\.yaml: the configuration cannot be read \(EISDIR\)/,
     );
-  });
-
-  it("is refused when it is larger than 1 MiB or not UTF-8", () => {
     const read = (text: string | Uint8Array) =>
       loadIn({ "provender.yaml": text }).loaded;
     const full = "#".repeat(2 ** 20);

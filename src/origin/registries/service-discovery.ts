@@ -74,7 +74,6 @@ export class ServiceDiscovery {
       this.#start,
       detached,
       longestDocument,
-      true,
     );
     const parsed = document.safeParse(answer.value);
     if (!parsed.success)

@@ -84,7 +84,6 @@ describe("an archive", () => {
     const archive = await open({ archive: 499_999 });
     expect(archive.size).toBeUndefined();
     await expect(readAll(archive.body)).rejects.toThrow(/larger than 499999/);
-    expect(await home.requests.list()[0]?.ended).toBeDefined();
   });
 
   it("fails when its first byte is late", async () => {
