@@ -476,8 +476,6 @@ const moduleErrors = {
   }),
 };
 
-const damaged = "The stored archive is damaged, try again";
-
 /** The storage directory and the address to listen on. */
 const storeErrors = {
   "store-too-old": row(["directory"], {
@@ -539,16 +537,9 @@ const storeErrors = {
       "The record {file} cannot be used ({problem}), and what depends on it is refused",
     remedy: "{remedy}",
   }),
-  "stored-archive-unreadable": row(["sha256", "problem"], {
-    status: 503,
-    phrase: damaged,
-    sentence:
-      "The stored archive {sha256} cannot be read ({problem}) and is fetched again when it is asked for",
-    remedy: "check the disk",
-  }),
   "stored-archive-damaged": row(["sha256", "problem"], {
     status: 503,
-    phrase: damaged,
+    phrase: "The stored archive is damaged, try again",
     sentence: "The stored archive {sha256} is damaged ({problem})",
     remedy: `check the disk, and run "provender verify --repair", so that it is fetched again`,
   }),

@@ -1,24 +1,11 @@
-import { type FileHandle, mkdir, open, rename, rm } from "node:fs/promises";
+import { mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { constants } from "node:fs";
 
 /**
- * Moves a written file to its final name so that it survives a power cut:
- * fsync(file), rename, fsync(folder). A failed fsync means the bytes may be
- * lost, so the rename is not done.
+ * Writes `bytes` whole under `to`, by way of `staged` on the same file system, so that they survive a power cut:
+ * fsync(file), rename, fsync(folder). A failed fsync means the bytes may be lost, so the rename is not done.
  */
-export async function commitFile(
-  handle: FileHandle,
-  from: string,
-  to: string,
-): Promise<void> {
-  await handle.sync();
-  await makeFolder(dirname(to));
-  await rename(from, to);
-  await syncFolder(dirname(to));
-}
-
-/** Writes `bytes` whole and durably under `to`, by way of `staged` on the same file system. */
 export async function writeDurably(
   staged: string,
   to: string,
@@ -27,7 +14,10 @@ export async function writeDurably(
   await using handle = await open(staged, "wx", 0o600);
   try {
     await handle.writeFile(bytes);
-    await commitFile(handle, staged, to);
+    await handle.sync();
+    await makeFolder(dirname(to));
+    await rename(staged, to);
+    await syncFolder(dirname(to));
   } catch (error) {
     await rm(staged, { force: true });
     throw error;

@@ -1,10 +1,9 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { open } from "node:fs/promises";
+import { readFileSync, writeFileSync } from "node:fs";
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
-import { commitFile, writeDurably } from "../../src/store/durable-file.ts";
+import { writeDurably } from "../../src/store/durable-file.ts";
 import { scratch } from "../running-mirror.ts";
 
 const hasStrace = spawnSync("strace", ["-V"]).status === 0;
@@ -55,17 +54,6 @@ describe("a durable write", () => {
       }
     },
   );
-
-  it("is never renamed after a sync that failed, and leaves nothing", async () => {
-    const folder = scratch("durable");
-    const staged = join(folder, "staged");
-    const handle = await open(staged, "wx");
-    await handle.writeFile("bytes");
-    await handle.close();
-    const final = join(folder, "final");
-    await expect(commitFile(handle, staged, final)).rejects.toThrow();
-    expect(existsSync(final)).toBe(false);
-  });
 
   it("does not overwrite a staged file of another process, nor remove it", async () => {
     const folder = scratch("durable");

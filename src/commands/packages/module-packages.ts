@@ -141,7 +141,7 @@ export class ModulePackages {
     const { sha256, format, subdirectory } = archive;
     const blob = await blobs.open(sha256);
     if (blob === undefined)
-      throw failure("stored-archive-unreadable", sha256, "it is gone");
+      throw failure("stored-archive-damaged", sha256, "it is gone");
     await using handle = blob.handle;
     const { size } = blob;
     this.#gathered.set(name, { address, archive, outcome, size, asked });

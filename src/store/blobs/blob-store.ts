@@ -131,11 +131,7 @@ export class BlobStore {
     try {
       const { bytesRead } = await blob.handle.read(buffer, 0, length, position);
       if (bytesRead === 0)
-        throw failure(
-          "stored-archive-unreadable",
-          blob.sha256,
-          "it is cut short",
-        );
+        throw failure("stored-archive-damaged", blob.sha256, "it is cut short");
       return buffer.subarray(0, bytesRead);
     } catch (error) {
       throw await this.#lose(blob, error);
@@ -328,10 +324,9 @@ export class BlobStore {
     const { sha256 } = blob;
     const isBroken = classifyFileFailure(error) === "broken";
     const lost = isBroken
-      ? failure("stored-archive-unreadable", sha256, (error as Error).message)
+      ? failure("stored-archive-damaged", sha256, (error as Error).message)
       : error;
-    if (!isFailure(lost, "stored-archive-unreadable", "stored-archive-damaged"))
-      return lost;
+    if (!isFailure(lost, "stored-archive-damaged")) return lost;
     const found = await Promise.all([
       blob.handle.stat(),
       lstat(blobPath(this.#layout, sha256)),

@@ -108,7 +108,7 @@ it("one that is cut short while it is read is dropped", async () => {
   const blob = await open();
   writeFileSync(path, "");
   const { error } = await take(undefined, Promise.resolve(blob));
-  expect(error).toEqual(failing("stored-archive-unreadable"));
+  expect(error).toEqual(failing("stored-archive-damaged"));
   expect(await isThere()).toBe(false);
 });
 

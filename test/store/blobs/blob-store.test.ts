@@ -38,17 +38,6 @@ describe("the blob store", () => {
     expect(readdirSync(layout.staging)).toEqual([]);
   });
 
-  it("lets a reader finish what is deleted meanwhile", async () => {
-    const { blobs } = await prepare();
-    await store(blobs);
-    const blob = await blobs.open(sha256);
-    await blobs.delete(sha256);
-    expect(await blobs.open(sha256)).toBeUndefined();
-    expect((await blob?.handle.readFile())?.equals(bytes)).toBe(true);
-    await blob?.handle.close();
-    await blobs.delete(sha256);
-  });
-
   it("has what it has when the same bytes come again, also many at once", async () => {
     const { layout, blobs } = await prepare();
     await Promise.all(
