@@ -5,6 +5,7 @@ import { get } from "node:http";
 import { Agent } from "node:https";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { lockFileName } from "../../src/commands/inputs/dependency-lock-file.ts";
 import { endingWithTests } from "../child-process.ts";
 import { tarGz } from "../fakes/module-archive.ts";
 import { Issuer } from "../fakes/issuer.ts";
@@ -16,6 +17,7 @@ import {
   directConfig,
   findClients,
   hostConfig,
+  init,
   networkMirrorConfig,
   readLockFile,
   runClient,
@@ -54,81 +56,45 @@ const oidc = { issuer, audience: "provender", clientId: "terraform-cli", ca };
 const guarded = await startMirror({ config: { ...config, auth: { oidc } } });
 let mirror = await startMirror({ config });
 
-type Run = Pick<ClientOptions, "directory" | "caFile" | "cliConfig">;
+const addressOf = ({ name }: Client) => `${defaultHosts[name]}/acme/widget`;
+const network = () => networkMirrorConfig(`${mirror.url}providers/`);
 
-function addressFor({ name }: Client): string {
-  return `${defaultHosts[name]}/acme/widget`;
-}
-
-async function makeDirectory(client: Client): Promise<string> {
-  const directory = scratch("init");
-  const source = addressFor(client);
-  await writeConfiguration(directory, { widget: { source, version: "1.2.3" } });
-  return directory;
-}
-
-/** Runs `init`; returns its output and the text of the lock file. */
-async function init(client: Client, run: Run) {
-  const { output } = await runClient(client, ["init", "-no-color"], run);
-  expect(output).toContain("successfully initialized");
-  const path = join(run.directory, ".terraform.lock.hcl");
-  return { output, lockFile: () => readFileSync(path, "utf8") };
-}
-
-async function countHashes(
+/** `init` that installs the provider, and what is also in its directory; the lock file, and how many hashes are in it. */
+async function install(
   client: Client,
-  { directory }: Run,
-): Promise<string> {
-  const lock = (await readLockFile(directory)).get(addressFor(client));
+  cliConfig: string,
+  { caFile = mirror.caFile, files = {} } = {},
+) {
+  const required = { widget: { source: addressOf(client), version: "1.2.3" } };
+  const ran = await init(client, required, { cliConfig, caFile, files });
+  expect(ran.output).toContain("successfully initialized");
+  const lock = (await readLockFile(ran.directory)).get(addressOf(client));
   const count = (scheme: string) =>
     lock?.hashes.filter((hash) => hash.startsWith(scheme)).length ?? 0;
-  return `${count("h1:")} h1, ${count("zh:")} zh`;
+  return {
+    output: ran.output,
+    lockFile: readFileSync(join(ran.directory, lockFileName), "utf8"),
+    hashes: `${count("h1:")} h1, ${count("zh:")} zh`,
+  };
 }
 
-async function throughMirror(client: Client, cliConfig: string): Promise<Run> {
-  const directory = await makeDirectory(client);
-  return { directory, caFile: mirror.caFile, cliConfig };
-}
-
-async function locked(client: Client, cliConfig: string): Promise<string> {
-  const run = await throughMirror(client, cliConfig);
-  await init(client, run);
-  return countHashes(client, run);
-}
-
-function trusting(cliConfig: string): string {
-  return cliConfig.replace(/(url = .*)/, "$1\n    trust_all_hashes = true");
-}
-
-function modulesConfig(): string {
-  const url = `${mirror.url}v1/modules/${moduleHost}/`;
-  return hostConfig(moduleHost, { "modules.v1": url });
-}
-
-/** Through the mirror, what a direct install gives, and what the mirror leaves out. */
+/** What a direct install locks, and what the mirror leaves out. */
 async function behindHostBlock(client: Client): Promise<string> {
   const host = defaultHosts[client.name];
-  const direct = {
-    directory: await makeDirectory(client),
-    caFile: ca,
-    cliConfig: directConfig(registry.providersUrl, host),
-  };
-  const expected = (await init(client, direct)).lockFile();
+  const directly = directConfig(registry.providersUrl, host);
+  const direct = await install(client, directly, { caFile: ca });
   const facade = `${mirror.url}v1/providers/${host}/`;
-  const run = await throughMirror(client, directConfig(facade, host));
-  const { output, lockFile } = await init(client, run);
-  expect(lockFile()).toBe(expected);
-  expect(output).toMatch(/Warning: .*1\.3\.0/);
-  return countHashes(client, run);
+  const ours = await install(client, directConfig(facade, host));
+  expect(ours.lockFile).toBe(direct.lockFile);
+  expect(ours.output).toMatch(/Warning: .*1\.3\.0/);
+  return ours.hashes;
 }
 
 async function withModule(client: Client): Promise<string> {
-  const url = `${mirror.url}providers/`;
-  const config = networkMirrorConfig(url) + modulesConfig();
-  const run = await throughMirror(client, config);
-  const called = calling(`${moduleHost}/acme/parts/aws`);
-  writeFileSync(join(run.directory, "module.tf"), called);
-  const { output } = await init(client, run);
+  const url = `${mirror.url}v1/modules/${moduleHost}/`;
+  const config = network() + hostConfig(moduleHost, { "modules.v1": url });
+  const files = { "module.tf": calling(`${moduleHost}/acme/parts/aws`) };
+  const { output } = await install(client, config, { files });
   expect(output).toContain("acme/parts/aws 1.0.0");
   return "yes";
 }
@@ -191,7 +157,9 @@ async function afterLogin(client: Client): Promise<string> {
   const own = readFileSync(guarded.caFile, "utf8");
   writeFileSync(caFile, `${own}\n${authority.caPem}`);
   const cliConfig = networkMirrorConfig(`${guarded.url}providers/`);
-  const directory = await makeDirectory(client);
+  const directory = scratch("init");
+  const widget = { source: addressOf(client), version: "1.2.3" };
+  await writeConfiguration(directory, { widget });
   const home = moveIn(client, { directory, cliConfig, caFile });
   expect((await home.init()).status).toBe(1);
   const output = await home.login(guarded.url, authority.caPem);
@@ -200,10 +168,12 @@ async function afterLogin(client: Client): Promise<string> {
   return "yes";
 }
 
+const trusting = () =>
+  network().replace(/(url = .*)/, "$1\n    trust_all_hashes = true");
+
 const columns: readonly ((client: Client) => Promise<string>)[] = [
-  (client) => locked(client, networkMirrorConfig(`${mirror.url}providers/`)),
-  (client) =>
-    locked(client, trusting(networkMirrorConfig(`${mirror.url}providers/`))),
+  async (client) => (await install(client, network())).hashes,
+  async (client) => (await install(client, trusting())).hashes,
   behindHostBlock,
   withModule,
   afterLogin,

@@ -145,14 +145,21 @@ export function execute(
   });
 }
 
-/** `init` in a directory of its own that requires these. */
+/** `init` in a directory of its own that requires these, and has these files. */
 export async function init(
   client: Client,
   required: RequiredProviders,
-  options: Pick<ClientOptions, "cliConfig" | "caFile">,
+  {
+    files = {},
+    ...options
+  }: Omit<ClientOptions, "directory"> & {
+    readonly files?: Readonly<Record<string, string>>;
+  },
 ) {
   const directory = scratch("init");
   await writeConfiguration(directory, required);
+  for (const [name, text] of Object.entries(files))
+    await writeFile(join(directory, name), text);
   const args = ["init", "-no-color"];
   const ran = await runClient(client, args, { directory, ...options });
   return { ...ran, directory };

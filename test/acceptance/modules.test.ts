@@ -1,11 +1,11 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { GitRepository, gitBackend } from "../fakes/git-http.ts";
 import { tarGz } from "../fakes/module-archive.ts";
 import { scratch, startMirror } from "../running-mirror.ts";
 import { makeModuleScene } from "../scenes/module-scene.ts";
-import { findClients, hostConfig, runClient, type Client } from "./clients.ts";
+import { findClients, hostConfig, init, type Client } from "./clients.ts";
 
 const clients = await findClients();
 
@@ -56,29 +56,31 @@ function installed(directory: string): Readonly<Record<string, string>> {
   );
 }
 
-async function init(client: Client, modulesUrl: string, caFile: string) {
-  const directory = scratch("init");
-  const blocks = Object.entries(sources).map(
-    ([name, source]) =>
-      `module "${name}" {\n  source  = "${source}"\n  version = "1.0.0"\n}\n`,
+const calls = Object.entries(sources).map(
+  ([name, source]) =>
+    `module "${name}" {\n  source  = "${source}"\n  version = "1.0.0"\n}\n`,
+);
+
+const install = (client: Client, modulesUrl: string, caFile: string) =>
+  init(
+    client,
+    {},
+    {
+      ...{ caFile, files: { "modules.tf": calls.join("") } },
+      cliConfig: hostConfig(hostname, { "modules.v1": modulesUrl }),
+      env: { GIT_SSL_CAINFO: caFile },
+    },
   );
-  writeFileSync(join(directory, "main.tf"), blocks.join(""));
-  const cliConfig = hostConfig(hostname, { "modules.v1": modulesUrl });
-  const env = { GIT_SSL_CAINFO: caFile };
-  const options = { directory, cliConfig, caFile, env };
-  const ran = await runClient(client, ["init", "-no-color"], options);
-  return { ...ran, directory };
-}
 
 const throughMirror = (client: Client) =>
-  init(client, `${mirror.url}v1/modules/${hostname}/`, mirror.caFile);
+  install(client, `${mirror.url}v1/modules/${hostname}/`, mirror.caFile);
 
 describe.each(clients)(
   "$name $version with modules through the mirror",
   (client) => {
     it("installs what a direct install does: cold, warm, and with the origin stopped", async () => {
       const { origin, caFile } = scene;
-      const direct = await init(client, origin.modulesUrl, caFile);
+      const direct = await install(client, origin.modulesUrl, caFile);
       expect(direct.output).toContain("successfully initialized");
       const expected = installed(direct.directory);
       expect(Object.keys(expected).length).toBeGreaterThan(6);
