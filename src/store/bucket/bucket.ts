@@ -6,7 +6,7 @@ import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
 import { blobObject } from "../layout.ts";
 import { type BucketLimits, sendObjectRequests } from "./object-requests.ts";
 
-export interface BucketSettings {
+interface BucketSettings {
   readonly bucket: string;
   /** The service's own address, without the bucket. */
   readonly endpoint: URL;

@@ -1,33 +1,26 @@
 import { once } from "node:events";
-import { createServer, type Server, type ServerResponse } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import type { Sha256 } from "../../../src/address/hash.ts";
 import { isBucketFailure } from "../../../src/errors/index.ts";
-import {
-  Bucket,
-  type BucketSettings,
-} from "../../../src/store/bucket/bucket.ts";
+import { Bucket } from "../../../src/store/bucket/bucket.ts";
 
 /** Answer to every request to the bucket. */
 let answer: (response: ServerResponse) => void;
-let server: Server;
-let bucket: Bucket;
-
-beforeAll(async () => {
-  server = createServer((_, response) => answer(response));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  const settings: BucketSettings = {
+const server = createServer((_, response) => answer(response));
+server.listen(0, "127.0.0.1");
+await once(server, "listening");
+const { port } = server.address() as AddressInfo;
+const bucket = new Bucket(
+  {
     endpoint: new URL(`http://127.0.0.1:${port}/`),
     ...{ bucket: "hostile", region: "us-east-1", prefix: "p/" },
     ...{ pathStyle: true, ca: undefined },
     keys: { accessKeyId: "any", secretAccessKey: "any" },
-  };
-  const limits = { connect: 2_000, firstByte: 8_000, idle: 8_000 };
-  bucket = new Bucket(settings, limits);
-});
+  },
+  { connect: 2_000, firstByte: 8_000, idle: 8_000 },
+);
 afterAll(async () => {
   await bucket.close();
   server.closeAllConnections();
@@ -45,10 +38,9 @@ function sendWithoutEnd(response: ServerResponse): void {
   send();
 }
 
-const answers: readonly (readonly [
-  string,
-  (response: ServerResponse) => void,
-])[] = [
+const sha256 = "a".repeat(64) as Sha256;
+
+it.each<[string, (response: ServerResponse) => void]>([
   [
     "an object that is cut on its way",
     (response) => {
@@ -68,11 +60,7 @@ const answers: readonly (readonly [
       response.writeHead(200, { "Content-Type": "text/html" }).end(page);
     },
   ],
-];
-
-const sha256 = "a".repeat(64) as Sha256;
-
-it.each(answers)(
+])(
   "an archive is not had from %s, which is a failure of the bucket",
   async (_, give) => {
     answer = give;

@@ -159,31 +159,18 @@ describe("who follows the log", () => {
     }
   }
 
-  it("gets each entry once, in pages", async () => {
-    await record(
-      times(1_201, (n) => ({ ...later, detail: `${n}` })),
-      batched,
-    );
+  it("gets each entry once, in pages, and again when a delivery is counted in it", async () => {
+    const entries = times(1_201, (n) => ({ ...later, detail: `${n}` }));
+    await record(entries, batched);
     const pages = log.read({});
-    const found = await collect(pages);
-    expect(found.map(({ detail }) => Number(detail))).toEqual(
-      Array.from({ length: 1_201 }, (_, n) => n),
-    );
+    expect(await collect(pages)).toMatchObject(entries);
     expect(await collect(pages)).toEqual([]);
-    await record([later, later]);
-    expect(await collect(pages)).toMatchObject([later, later]);
-    expect(await collect(pages)).toEqual([]);
-  });
-
-  it("gets an entry again when a delivery is counted in it", async () => {
-    const pages = log.read({});
     await record([served], batched);
     expect(await collect(pages)).toMatchObject([{ ...served, times: 1 }]);
     await record([later, served], batched);
-    expect(await collect(pages)).toMatchObject([
-      later,
-      { ...served, times: 2 },
-    ]);
+    const counted = { ...served, times: 2 };
+    expect(await collect(pages)).toMatchObject([later, counted]);
+    expect(await collect(pages)).toEqual([]);
   });
 
   it("gets what a process wrote before others and committed after them", async () => {
@@ -202,25 +189,17 @@ describe("who follows the log", () => {
   });
 });
 
-describe("the file of decisions", () => {
+it("the file of decisions has what operators decided and nothing else, for its owner alone, also behind a line that was cut short", async () => {
+  expect(await readDecisions(layout.decisions)).toEqual([]);
   const revoked = { event: "revoked", verdict: "refused", provider } as const;
-
-  it("has what operators decided and nothing else, for its owner alone", async () => {
-    await record([
-      revoked,
-      { event: "first-seen", verdict: "accepted", provider },
-      { event: "refused", verdict: "refused", provider },
-    ]);
-    expect(await readDecisions(layout.decisions)).toMatchObject([revoked]);
-    expect(statSync(layout.decisions).mode & 0o777).toBe(0o600);
-  });
-
-  it("is read behind a line that was cut short, and where there is none", async () => {
-    expect(await readDecisions(layout.decisions)).toEqual([]);
-    appendFileSync(layout.decisions, '{"at":"2026-11-21T09:00:00.000Z","eve');
-    const detail = 'says {"at":"2020-01-01"}\n';
-    await record([{ ...revoked, detail }]);
-    const decided = await readDecisions(layout.decisions);
-    expect(decided).toMatchObject([{ ...revoked, detail }]);
-  });
+  await record([
+    revoked,
+    { event: "first-seen", verdict: "accepted", provider },
+    { event: "refused", verdict: "refused", provider },
+  ]);
+  expect(statSync(layout.decisions).mode & 0o777).toBe(0o600);
+  appendFileSync(layout.decisions, '{"at":"2026-11-21T09:00:00.000Z","eve');
+  const other = { ...revoked, detail: 'says {"at":"2020-01-01"}\n' };
+  await record([other]);
+  expect(await readDecisions(layout.decisions)).toMatchObject([revoked, other]);
 });
