@@ -59,80 +59,69 @@ describe.skipIf(!canPack || !isRoot).each(listRoots())(
   "installed in %s",
   (_, makeRoot) => {
     let root: string;
-
-    const inRoot = (...command: readonly string[]) =>
-      run("chroot", [root, ...command], {
-        env: {
-          PATH: "/usr/sbin:/usr/bin:/sbin:/bin",
-          HOME: "/root",
-          DEBIAN_FRONTEND: "noninteractive",
-        },
-      });
-    const install = async (file: string) => {
-      await copyFile(file, join(root, "tmp", basename(file)));
-      await inRoot("dpkg", "-i", `/tmp/${basename(file)}`);
-    };
-    const held = () => join(root, "var/lib/provender/blobs");
-    const caFile = () => join(root, "var/lib/provender/tls/v1/ca.pem");
-
     beforeAll(async () => {
       root = await makeRoot();
     }, 300_000);
 
-    it("makes its user, its store and its configuration, and is on PATH", async () => {
+    const at = (path: string) => join(root, path);
+    const inRoot = async (...command: readonly string[]) => {
+      const PATH = "/usr/sbin:/usr/bin:/sbin:/bin";
+      const env = { PATH, HOME: "/root", DEBIAN_FRONTEND: "noninteractive" };
+      const { stdout, stderr } = await run("chroot", [root, ...command], {
+        env,
+      });
+      return stdout + stderr;
+    };
+    const install = async (file: string) => {
+      await copyFile(file, at("tmp/provender.deb"));
+      await inRoot("dpkg", "-i", "/tmp/provender.deb");
+    };
+    /** Starts what the unit starts, for a client. */
+    const serve = async () => {
+      const daemon = await startUnit(root);
+      const caFile = at("var/lib/provender/tls/v1/ca.pem");
+      await scene.initThrough(daemon.url, caFile);
+      expect(await daemon.stop()).toBe(0);
+    };
+
+    it("serves as its own user, keeps everything over an upgrade, and leaves nothing when it is purged", async () => {
       await install(older);
-      expect((await inRoot("provender", "--version")).stdout).toBe("0.0.9\n");
-      const user = (await inRoot("id", "-u", "provender")).stdout.trim();
-      const store = lstatSync(join(root, "var/lib/provender"));
+      expect(await inRoot("provender", "--version")).toBe("0.0.9\n");
+      const user = await inRoot("id", "-u", "provender");
+      const store = lstatSync(at("var/lib/provender"));
       expect(store.uid).toBe(Number(user));
       expect(store.mode & 0o777).toBe(0o700);
-      const check = await inRoot("provender", "config");
-      expect(check.stderr).toContain("/etc/provender/config.yaml: good");
+      const good = "/etc/provender/config.yaml: good";
+      expect(await inRoot("provender", "config")).toContain(good);
       const wants = "etc/systemd/system/multi-user.target.wants";
-      const enabled = join(root, wants, "provender.service");
-      expect(lstatSync(enabled).isSymbolicLink()).toBe(true);
-    });
-
-    it("runs what the unit runs, and clients install through it", async () => {
-      scene.configure(root);
-      const daemon = await startUnit(root);
-      await scene.initThrough(daemon.url, caFile());
-      expect(await daemon.stop()).toBe(0);
-      expect(existsSync(held())).toBe(true);
-    });
-
-    it("keeps archives, what was decided and the configuration over an upgrade", async () => {
-      const key = "C874011F0AB405110D02105534365D9472D7468F";
+      const enabled = lstatSync(at(`${wants}/provender.service`));
+      expect(enabled.isSymbolicLink()).toBe(true);
       const configuration = scene.configure(root);
-      const revoke = [
-        "trust",
-        "revoke",
-        "--for",
-        "registry.terraform.io/other",
-      ];
-      await inRoot("provender", ...revoke, "--key", key);
+      await serve();
+
+      const key = "C874011F0AB405110D02105534365D9472D7468F";
+      const revoke = ["trust", "revoke", "--for", "other", "--key", key];
+      await inRoot("provender", ...revoke);
       await install(deb);
-      const file = join(root, "etc/provender/config.yaml");
+      const file = at("etc/provender/config.yaml");
       expect(readFileSync(file, "utf8")).toBe(configuration);
-
       const asked = scene.registry.requests.count("archive");
-      const daemon = await startUnit(root);
-      await scene.initThrough(daemon.url, caFile());
+      await serve();
       expect(scene.registry.requests.count("archive")).toBe(asked);
-      expect(await daemon.stop()).toBe(0);
       const listed = await inRoot("provender", "trust", "list", "--json");
-      expect(listed.stdout).toContain(key);
-    });
+      expect(listed).toContain(key);
 
-    it("leaves store and configuration when it is removed, and nothing when it is purged", async () => {
       await inRoot("dpkg", "--remove", "provender");
-      expect(existsSync(join(root, "usr/lib/provender"))).toBe(false);
-      expect(existsSync(join(root, "usr/bin/provender"))).toBe(false);
-      expect(existsSync(join(root, "etc/provender/config.yaml"))).toBe(true);
-      expect(existsSync(held())).toBe(true);
+      for (const [path, isLeft] of [
+        ["usr/lib/provender", false],
+        ["usr/bin/provender", false],
+        ["etc/provender/config.yaml", true],
+        ["var/lib/provender/blobs", true],
+      ] as const)
+        expect([path, existsSync(at(path))]).toEqual([path, isLeft]);
       await inRoot("dpkg", "--purge", "provender");
-      expect(existsSync(join(root, "etc/provender/config.yaml"))).toBe(false);
-      expect(existsSync(join(root, "var/lib/provender"))).toBe(false);
+      for (const path of ["etc/provender/config.yaml", "var/lib/provender"])
+        expect(existsSync(at(path))).toBe(false);
     });
 
     it.skipIf(!canInit)(
@@ -142,9 +131,9 @@ describe.skipIf(!canPack || !isRoot).each(listRoots())(
         const [install = "", journal, ...others] = readmeOf("sudo apt install");
         const file = basename(deb);
         expect(install).toBe(`sudo apt install ./${file}`);
-        await copyFile(deb, join(root, file));
+        await copyFile(deb, at(file));
         // A copy of this machine has essential packages only, so it may lack apt.
-        const [apt, to] = existsSync(join(root, "usr/bin/apt"))
+        const [apt, to] = existsSync(at("usr/bin/apt"))
           ? ["sudo", ""]
           : ["sudo apt install", "dpkg --install"];
         await inRoot("sh", "-c", install.replace(apt, to));
