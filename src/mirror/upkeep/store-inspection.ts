@@ -96,7 +96,7 @@ export async function inspectStore(
 
 async function inspectFile(
   blobs: BlobStore,
-  { sha256, path, size }: Omit<ListedBlob, "writtenAt">,
+  { sha256, path, size }: ListedBlob,
   { repair, onHashed }: InspectionOptions,
 ): Promise<Finding | "gone" | undefined> {
   if (sha256 === undefined) {

@@ -14,7 +14,7 @@ import {
   stat,
   statfs,
 } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { isSha256, type Sha256 } from "../../address/hash.ts";
 import { failure, isFailure } from "../../errors/index.ts";
 import { plainFileFlags } from "../durable-file.ts";
@@ -46,8 +46,6 @@ export interface ListedBlob {
   readonly path: string;
   /** Bytes. */
   readonly size: number;
-  /** Milliseconds since 1970. */
-  readonly writtenAt: number;
 }
 
 /** A stored archive and when it was last used. */
@@ -230,13 +228,16 @@ export class BlobStore {
   async *list(): AsyncGenerator<ListedBlob> {
     const { blobs } = this.#layout;
     for (const folder of (await readdir(blobs)).toSorted()) {
-      const path = join(blobs, folder);
       // Undefined for a file among the folders, and for a folder that has just left.
-      const names = await readdir(path).catch(unlessMissing);
-      const paths = names?.map((name) => join(path, name)) ?? [path];
-      for (const one of await Promise.all(
-        paths.map((path) => this.#describe(path)),
-      ))
+      const names = await readdir(join(blobs, folder)).catch(unlessMissing);
+      const listed = (names ?? [""]).map(async (name) => {
+        const path = join(blobs, folder, name);
+        const found = await lstat(path).catch(unlessMissing);
+        const isBlob = isSha256(name) && blobPath(this.#layout, name) === path;
+        const sha256 = isBlob ? name : undefined;
+        return found && { sha256, path, size: found.size };
+      });
+      for (const one of await Promise.all(listed))
         if (one !== undefined) yield one;
     }
   }
@@ -296,15 +297,6 @@ export class BlobStore {
     }
     const { bytes, files } = await this.measureFree();
     if (bytes === 0 || files === 0) throw new Error("its disk is full");
-  }
-
-  async #describe(path: string): Promise<ListedBlob | undefined> {
-    const found = await lstat(path).catch(unlessMissing);
-    if (found === undefined) return undefined;
-    const name = basename(path);
-    const isBlob = isSha256(name) && blobPath(this.#layout, name) === path;
-    const sha256 = isBlob ? name : undefined;
-    return { sha256, path, size: found.size, writtenAt: found.mtimeMs };
   }
 
   async #openFile(sha256: Sha256): Promise<FileHandle | undefined> {
