@@ -46,20 +46,23 @@ export type ReadContact = { readonly type: string } & (
   { readonly contact: FirstContact } | Unknown
 );
 
-/** Bytes of namespaces in memory; bounded because clients may request any. */
-const memoryBytes = 16 * 1024 * 1024;
-/** Bytes of an empty entry, of each item in it, and of each version of a contact. */
-const emptyWeight = 1_000;
-const weightOfOne = 300;
-const weightOfVersion = 40;
+/** Namespaces in memory, and versions of first contacts with their providers; bounded because clients may request any. */
+const mostNamespaces = 1_000;
+const mostVersions = 200_000;
+
+/** First contacts in memory, by their keys. */
+type Contacts = LRUCache<string, FirstContact>;
 
 /** First contacts, decisions and candidates of every namespace. */
 export class TrustStore {
   readonly #records: RecordStore;
   readonly #changes: ProviderChanges;
   readonly #entries = new LRUCache<string, TrustEntry>({
-    maxSize: memoryBytes,
-    sizeCalculation: (entry) => Math.min(entry.weight, memoryBytes),
+    max: mostNamespaces,
+  });
+  readonly #contacts: Contacts = new LRUCache({
+    maxSize: mostVersions,
+    sizeCalculation: ({ versions }) => versions.size + 1,
   });
 
   constructor(records: RecordStore, changes: ProviderChanges) {
@@ -69,6 +72,7 @@ export class TrustStore {
 
   /** Looks at the records of every namespace again: other processes may have changed them. */
   forget(): void {
+    this.#contacts.clear();
     for (const entry of this.#entries.values()) entry.forget();
   }
 
@@ -76,9 +80,7 @@ export class TrustStore {
   async open(namespace: Namespace): Promise<TrustEntry> {
     await this.#records.look();
     const entry = this.#entryOf(namespace);
-    const before = entry.weight;
     await entry.renew();
-    if (entry.weight !== before) this.#entries.set(nameOf(namespace), entry);
     return entry;
   }
 
@@ -179,7 +181,9 @@ export class TrustStore {
     const known = this.#entries.get(name);
     if (known !== undefined) return known;
     const place = { hostname, namespace };
-    const entry = new TrustEntry(this.#records, place, this.#changes);
+    const entry = new TrustEntry(
+      ...([this.#records, place, this.#changes, this.#contacts] as const),
+    );
     this.#entries.set(name, entry);
     return entry;
   }
@@ -190,7 +194,7 @@ export class TrustEntry {
   readonly #records: RecordStore;
   readonly #namespace: Namespace;
   readonly #changes: ProviderChanges;
-  readonly #contacts = new Map<string, FirstContact>();
+  readonly #contacts: Contacts;
   #known: NamespaceTrust | undefined;
   #isCurrent = false;
   #renewal: Promise<void> | undefined;
@@ -200,27 +204,18 @@ export class TrustEntry {
     records: RecordStore,
     namespace: Namespace,
     changes: ProviderChanges,
+    contacts: Contacts,
   ) {
     this.#records = records;
     this.#namespace = namespace;
     this.#changes = changes;
+    this.#contacts = contacts;
   }
 
   /** The same object while nothing changes. Only once `renew` has resolved. */
   get trust(): NamespaceTrust {
     if (this.#known === undefined) throw new Error("renew was not awaited");
     return this.#known;
-  }
-
-  /** Bytes of memory, about. */
-  get weight(): number {
-    const { providerKeys, decisions } = this.#known ?? emptyNamespace;
-    const { keys, contents } = decisions;
-    const count = providerKeys.length + keys.length + contents.length;
-    const versions = this.#contacts
-      .values()
-      .reduce((sum, contact) => sum + contact.versions.size, 0);
-    return emptyWeight + weightOfOne * count + weightOfVersion * versions;
   }
 
   /** Makes `trust` current. */
@@ -237,18 +232,18 @@ export class TrustEntry {
   forget(): void {
     this.#writes++;
     this.#isCurrent = false;
-    this.#contacts.clear();
   }
 
   /** Finds the first contact with a provider; undefined before it. */
   async findContact(type: string): Promise<FirstContact | undefined> {
-    const known = this.#contacts.get(type);
+    const key = keyIn("first_contacts", { ...this.#namespace, type });
+    const name = key.join("/");
+    const known = this.#contacts.get(name);
     if (known !== undefined) return known;
     const writes = this.#writes;
-    const key = keyIn("first_contacts", { ...this.#namespace, type });
     const contact = await this.#records.read(key, readContact);
     if (contact !== undefined && writes === this.#writes)
-      this.#contacts.set(type, contact);
+      this.#contacts.set(name, contact);
     return contact;
   }
 
@@ -276,7 +271,7 @@ export class TrustEntry {
       await beside();
       return taught;
     });
-    this.#contacts.set(type, first);
+    this.#contacts.set(key.join("/"), first);
     this.#changes.note(`${nameOf(this.#namespace)}/${type}`);
     return first;
   }

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { describe, expect, it } from "vitest";
 import { ProviderChanges } from "../../../src/mirror/cache/provider-changes.ts";
 import {
@@ -33,9 +34,9 @@ const revoke = (trust: NamespaceTrust) => ({ ...trust, decisions });
 const learn = (type: string) => (trust: NamespaceTrust) =>
   learnProviderKey(trust, { type, version: "1.0.0" }, K);
 /** Writes a first contact alone. */
-const meet = (entry: TrustEntry, made: FirstContact) =>
+const meet = (entry: TrustEntry, made: FirstContact, type = "thing") =>
   entry.createContact(
-    "thing",
+    type,
     made,
     (trust) => trust,
     () => Promise.resolve(),
@@ -49,7 +50,10 @@ async function prepareTrust() {
   return {
     writes,
     /** An entry as another process has it. */
-    open: (of = records) => new TrustEntry(of, acme, new ProviderChanges(of)),
+    open: (of = records) => {
+      const contacts = new LRUCache<string, FirstContact>({ max: 1 });
+      return new TrustEntry(of, acme, new ProviderChanges(of), contacts);
+    },
     /** The records as the next process has them. */
     reopen: () => new FailingRecords(layout, new Writes()),
     openStore: () => new TrustStore(records, new ProviderChanges(records)),
@@ -135,6 +139,20 @@ it("the trust store has one entry for all requests of a namespace, and lists tho
     expect((await store.read(one)).decisions).toEqual(decisions);
   }
   expect(await listed()).toEqual([acme, zeta]);
+});
+
+it("the trust store keeps first contacts in memory as far as their versions fit", async () => {
+  const store = (await prepareTrust()).openStore();
+  const entry = await store.open(acme);
+  const versions = new Set(
+    Array.from({ length: 70_000 }, (_, at) => `1.${at}.0`),
+  );
+  const [first, second] = [contact({ versions }), contact({ versions })];
+  await meet(entry, first);
+  await meet(entry, second, "second");
+  expect(await entry.findContact("thing")).toBe(first);
+  await meet(entry, contact({ versions }), "third");
+  expect(await entry.findContact("second")).not.toBe(second);
 });
 
 it("the trust store has no candidates at first, writes none that change nothing, and reads them back, also unsigned ones", async () => {
