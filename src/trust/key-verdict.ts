@@ -90,19 +90,16 @@ export function findRevokedContent(
 
 /** True for the keys that count for everything that a provider publishes; without a contact, that its namespace does. */
 export function isKnownKey(
-  {
-    name,
-    namespace,
-    contact,
-    rules: { knownKey },
-  }: Pick<KeyQuestion, "namespace"> & {
+  question: {
     readonly name: { readonly type: string | null };
+    readonly namespace: NamespaceTrust;
     readonly contact: FirstContact | undefined;
     readonly rules: Pick<KeyRules, "knownKey">;
   },
   fingerprint: string,
 ): boolean {
-  if (knownKey !== undefined) return knownKey === fingerprint;
+  const { name, namespace, contact, rules } = question;
+  if (rules.knownKey !== undefined) return rules.knownKey === fingerprint;
   return (
     contact?.key === fingerprint ||
     namespace.firstKey?.fingerprint === fingerprint ||

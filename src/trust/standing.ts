@@ -78,13 +78,11 @@ export function isInAgreement(
   return pinned === undefined || agrees(pinned.content, content);
 }
 
-const reasons: ReadonlySet<string> = new Set(candidateReasons);
-
 /** True for evidence that was a candidate when it was judged last. */
 export function isCandidate(
   noted: Evidence["noted"],
 ): noted is CandidateReason {
-  return noted !== undefined && reasons.has(noted);
+  return candidateReasons.some((reason) => reason === noted);
 }
 
 /** Finds the content that an operator approved, by its digest alone; nothing else is learnt from it. */

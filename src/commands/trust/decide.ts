@@ -327,17 +327,21 @@ export async function decideKey(
   const { type, version } = scope;
   const key = { fingerprint, type, version };
   const subject = formatTrustScope(scope);
-  const before = await mirror.trust.read(scope);
-  const ofKey = before.decisions.keys.filter(
+  const entry = await mirror.trust.open(scope);
+  const namespace = entry.trust;
+  const ofKey = namespace.decisions.keys.filter(
     (one) => one.fingerprint === fingerprint,
   );
   const earlier = ofKey.find((one) => isSame(one, key));
-  const isKnown = await isKnownHere(mirror, before, scope, fingerprint);
-  const unsaid = !isKnown
-    ? "not decided on"
-    : findKnownKey(scope) === fingerprint
-      ? "known to this program"
-      : "known by first contact";
+  const knownKey = findKnownKey(scope);
+  const contact = type === null ? undefined : await entry.findContact(type);
+  const isKnown = isKnownKey(
+    { name: scope, namespace, contact, rules: { knownKey } },
+    fingerprint,
+  );
+  let unsaid = "not decided on";
+  if (isKnown)
+    unsaid = knownKey ? "known to this program" : "known by first contact";
   const state = deeds[deed].state ?? unsaid;
   // What else is decided on it, within the scope or around it: revocations go before an approval.
   const others = ofKey.filter(
@@ -367,7 +371,7 @@ export async function decideKey(
   }
   let effect = "";
   if (deed !== "forget") {
-    const touched = await findTouched(mirror, before, scope, fingerprint);
+    const touched = await findTouched(mirror, namespace, scope, fingerprint);
     const isHere = touched.isHere || isKnown;
     if (deed === "revoke")
       effect = describeRevocation(touched.refused, isHere || !!earlier);
@@ -460,22 +464,6 @@ function expectEffect(
       `"${setting}" excludes ${key}`,
       `change "${setting}" in the configuration first`,
     );
-}
-
-/** True for a key that counts without a decision: by first contact, or because the program knows it. */
-async function isKnownHere(
-  { trust }: Mirror,
-  namespace: NamespaceTrust,
-  name: Omit<TrustScope, "version">,
-  fingerprint: string,
-): Promise<boolean> {
-  const { type } = name;
-  const contact =
-    type === null
-      ? undefined
-      : await (await trust.open(name)).findContact(type);
-  const rules = { knownKey: findKnownKey(name) };
-  return isKnownKey({ name, namespace, contact, rules }, fingerprint);
 }
 
 /** True when everything within `inner` is within `outer`. */

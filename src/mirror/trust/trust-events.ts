@@ -13,7 +13,7 @@ import type { AuditEntry } from "../../telemetry/audit-entry.ts";
 import { addCandidate, dropCandidates } from "../../trust/candidates.ts";
 import type { TrustEvent } from "../../trust/settle.ts";
 import { isCandidate } from "../../trust/standing.ts";
-import type { Acceptance, Evidence, FirstContact } from "../../trust/state.ts";
+import type { Evidence, FirstContact } from "../../trust/state.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import type { TrustStore } from "./trust-store.ts";
 import type { PolicyRefusal } from "./admission-rules.ts";
@@ -26,14 +26,6 @@ export type Told = Pick<Evidence, "sha256sums"> &
     /** Why the evidence does not hold. */
     readonly fault?: ProvenderError | undefined;
   };
-
-/** Acceptances that need no line of their own beside that of the pin. */
-const silent: ReadonlySet<Acceptance> = new Set([
-  "known",
-  "configured",
-  "signatures-off",
-  "unsigned",
-]);
 
 const durable = { durable: true };
 
@@ -123,7 +115,8 @@ export class TrustEvents {
       );
     const name = because === "approved" ? "replaced" : "new-key";
     const entry = { event: name, verdict: "accepted" } as const;
-    if (!silent.has(because) || alarms)
+    // The line of the pin says the others.
+    if (alarms || because === "approved" || because === "existed")
       await this.#record(address, evidence, {
         ...entry,
         rule: `trust: ${because}`,
