@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { parseTrustScope } from "../../../src/address/spec.ts";
 import { parseVersion } from "../../../src/address/version.ts";
 import {
   decideContent,
@@ -172,6 +173,45 @@ it("an approval that would serve nothing is not made: a revocation of its key is
   const { rules } = mirror.admission;
   mirror.admission.replaceRules({ ...rules, newKeys: "refuse" });
   await expect(approve()).rejects.toThrow('"trust.newKeys" excludes its key');
+});
+
+it("a decision on a key says what else is decided on it and what it touches; one that touches nothing is made in advance alone, and leaves nothing once it is taken back", async () => {
+  const scene = await MirrorScene.prepare();
+  scene.registry.offer("1.0.0", { content: "linux=a", by: K });
+  const mirror = scene.start();
+  await mirror.index();
+  for (const name of ["1.1.0", "1.2.0"])
+    scene.registry.offer(name, { content: "linux=b", by: E });
+  scene.clock.pass(day);
+  await mirror.index();
+  const [own, none] = [E.fingerprint, "A".repeat(40)];
+  const hosts = { configured: new Set([acme.hostname]), allowsOthers: false };
+  for (const [deed, key, scope, status, says] of [
+    ["approve", own, "acme/thing@1.1.0", 0, /for \S+\/thing@1\.1\.0\./],
+    ["approve", own, "acme/thing", 0, /is approved for \S+\/thing\./],
+    ["revoke", own, "acme", 0, /: thing 1\.1\.0, thing 1\.2\.0 and later/],
+    ["approve", own, "acme/thing@1.2.0", 1, /revoked by .* for \S+\/acme:/],
+    ["revoke", own, "acme/thing", 0, /is revoked for/],
+    ["approve", own, "acme", 1, /It stays revoked by .* for \S+\/thing\./],
+    ["approve", none, "acme/thing", 1, /is not approved, since no/],
+    ["forget", none, "acme/thing", 1, /is not decided on for/],
+    ["revoke", none, "acme/thing", 0, /in advance/],
+    ["revoke", none, "acme/thing", 1, /already/],
+    // Who takes a precaution back trusts nobody by it.
+    ["approve", none, "acme/thing", 1, /provender trust forget/],
+    ["forget", none, "acme/thing", 0, /, it was revoked/],
+    ["approve", none, "acme/thing", 1, /check the address and the finger/],
+  ] as const) {
+    const named = parseTrustScope(scope, hosts);
+    const ended = await decideKey(mirror, named, key, deed).catch(
+      (error: unknown) => ({ status: 1, text: String(error) }),
+    );
+    expect([deed, scope, ended.status]).toEqual([deed, scope, status]);
+    expect(ended.text).toMatch(says);
+    await mirror.index();
+  }
+  const { keys } = (await mirror.trust.read(acme)).decisions;
+  expect(keys.filter(({ fingerprint }) => fingerprint === none)).toEqual([]);
 });
 
 it("the orders are all of them", () => {
