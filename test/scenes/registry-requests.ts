@@ -84,10 +84,9 @@ export async function askEveryFace(
   version: string,
   type: string,
   namespace = "acme",
-  hostname = "registry.terraform.io",
 ) {
-  const ask = requestsFor(mirror, type, namespace, hostname);
-  const facade = new RegistryRequests(mirror, type, hostname, namespace);
+  const ask = requestsFor(mirror, type, namespace);
+  const facade = new RegistryRequests(mirror, type, undefined, namespace);
   const [document, archive, head, range, ...proof] = await Promise.all([
     ask.version(version),
     ask.archive(version),

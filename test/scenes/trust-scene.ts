@@ -10,10 +10,8 @@ import {
 import {
   eventually,
   outcomeOf,
-  readAudit,
   requestsFor,
   runCommand,
-  type AuditLine,
   type ProviderRequests,
 } from "./provider-requests.ts";
 import { startOrigin } from "./world.ts";
@@ -24,10 +22,6 @@ type As = Pick<MirrorOptions, "user">;
 /** Namespace as `trust list --json` shows it. */
 export interface ListedTrust {
   readonly namespace: string;
-  readonly keys: readonly {
-    readonly fingerprint: string;
-    readonly decision: string;
-  }[];
   readonly candidates: readonly {
     readonly type: string;
     readonly version: string;
@@ -119,18 +113,15 @@ export class TrustScene {
     return run.stdout;
   }
 
-  async listedTrust(namespace: string): Promise<ListedTrust | undefined> {
+  /** Candidates of a namespace that need a decision. */
+  async candidatesOf(namespace: string): Promise<ListedTrust["candidates"]> {
     const text = await this.trust("list", "--json");
     const name = `registry.terraform.io/${namespace}`;
     const { namespaces } = JSON.parse(text) as {
       readonly namespaces: readonly ListedTrust[];
     };
-    return namespaces.find((listed) => listed.namespace === name);
-  }
-
-  /** Candidates of a namespace that need a decision. */
-  async candidatesOf(namespace: string): Promise<ListedTrust["candidates"]> {
-    return (await this.listedTrust(namespace))?.candidates ?? [];
+    const listed = namespaces.find((one) => one.namespace === name);
+    return listed?.candidates ?? [];
   }
 
   /** Asks for VERSION.json until the outcome is as expected, for as long as a decision takes. */
@@ -153,12 +144,5 @@ export class TrustScene {
     await this.publish(namespace, "1.1.0", stranger);
     await this.expectOutcome(namespace, "1.1.0", "451 key-refused");
     return { known, stranger };
-  }
-
-  auditOf(namespace: string, event: string): readonly AuditLine[] {
-    return readAudit(this.mirror).filter(
-      (line) =>
-        line.event === event && line.provider?.split("/")[1] === namespace,
-    );
   }
 }

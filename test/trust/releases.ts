@@ -21,65 +21,46 @@ export function later(milliseconds: number): Date {
 
 /** Content as `linux=a darwin=b`: platforms and the first letter of their digests. */
 export function content(text: string): Map<string, Sha256> {
+  const words = text.split(" ").filter((word) => word !== "");
   return new Map(
-    text
-      .split(" ")
-      .filter((word) => word !== "")
-      .map((word) => {
-        const [platform = "", letter = ""] = word.split("=");
-        return [platform, letter.repeat(64) as Sha256];
-      }),
+    words.map((word) => {
+      const [platform = "", letter = ""] = word.split("=");
+      return [platform, letter.repeat(64) as Sha256];
+    }),
   );
 }
 
 /** Good evidence over `linux=a`, signed by K before first contact. */
 export function evidence(with_: Partial<Evidence> = {}): Evidence {
-  const { signedBy = K } = with_;
   const own = with_.content ?? content("linux=a");
-  const name = [...own].join();
+  const sha256sums = [...own].join();
+  const signedBy = "signedBy" in with_ ? with_.signedBy : K;
   return {
-    id: `${name} by ${"signedBy" in with_ ? with_.signedBy : signedBy}`,
-    sha256sums: name,
-    content: own,
-    signedBy: K,
-    signedAt: later(-day),
-    exemption: undefined,
-    isGood: true,
-    noted: undefined,
-    ...with_,
+    ...{ id: `${sha256sums} by ${signedBy}`, sha256sums, content: own },
+    ...{ signedBy, signedAt: later(-day), exemption: undefined },
+    ...{ isGood: true, noted: undefined, ...with_ },
   };
 }
 
 /** Makes unsigned evidence, under `signatures: when-published`. */
 export function unsigned(with_: Partial<Evidence> = {}): Evidence {
   return evidence({
-    signedBy: undefined,
-    signedAt: undefined,
-    exemption: "unsigned-when-published",
-    ...with_,
+    ...{ signedBy: undefined, signedAt: undefined },
+    ...{ exemption: "unsigned-when-published", ...with_ },
   });
 }
 
 /** First contact at which version 1.0.0 existed and K had signed the newest. */
 export function contact(with_: Partial<FirstContact> = {}): FirstContact {
   return {
-    id: "first",
-    at: start,
-    by: "list",
-    versions: new Set(["1.0.0"]),
-    published: new Set([K]),
-    key: K,
-    newest: "1.0.0",
-    ...with_,
+    ...{ id: "first", at: start, by: "list", versions: new Set(["1.0.0"]) },
+    ...{ published: new Set([K]), key: K, newest: "1.0.0", ...with_ },
   };
 }
 
 export function namespace(with_: Partial<NamespaceTrust> = {}): NamespaceTrust {
-  return {
-    ...emptyNamespace,
-    firstKey: { fingerprint: K, type: "aws" },
-    ...with_,
-  };
+  const firstKey = { fingerprint: K, type: "aws" };
+  return { ...emptyNamespace, firstKey, ...with_ };
 }
 
 /** A question on `acme/aws` 2.0.0, which came after first contact. */
@@ -88,29 +69,21 @@ export function question(
 ): ReleaseQuestion {
   return {
     name: { type: "aws", version: "2.0.0" },
-    namespace: namespace(),
-    contact: contact(),
+    ...{ namespace: namespace(), contact: contact() },
     release: { pinned: undefined, evidence: [], published: new Set([K]) },
     rules: { newKeys: "accept-first", pins: undefined },
     age: {
-      minimumAge: 0,
-      isUnlisted: false,
-      seenAt: undefined,
+      ...{ minimumAge: 0, isUnlisted: false, seenAt: undefined },
       now: later(day),
     },
-    enforcesAge: true,
-    ...with_,
+    ...{ enforcesAge: true, ...with_ },
   };
 }
 
 /** Pinned checksums that K signed. */
-export function pinned(text: string, signedBy: string | undefined = K) {
-  return {
-    content: content(text),
-    sha256sums: [...content(text)].join(),
-    signedBy,
-    at: start,
-  };
+export function pinned(text: string) {
+  const sha256sums = [...content(text)].join();
+  return { content: content(text), sha256sums, signedBy: K, at: start };
 }
 
 /** A decision on a key, for the provider unless `scope` says otherwise. */
