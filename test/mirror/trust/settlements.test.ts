@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { parseProviderPattern } from "../../../src/address/policy-pattern.ts";
 import { parseVersion } from "../../../src/address/version.ts";
 import { digestOf } from "../../../src/mirror/releases/evidence.ts";
 import { decide } from "../../../src/trust/decisions.ts";
@@ -148,12 +149,18 @@ it("a version that no list ever showed, while none can be had, is too young for 
   expect(await mirror.index()).toBe("1.1.0 1.0.0");
 });
 
-it("under newKeys: refuse nothing is listed or served that no configured key signed", async () => {
+it("under newKeys: refuse nothing is listed or served but what configured keys signed, whose first contact raises no alarm", async () => {
   const scene = await MirrorScene.prepare({ newKeys: "refuse" });
   scene.registry.offer("1.0.0", { content: "linux=a", by: K });
+  scene.registry.offer("1.0.0", { content: "linux=b", by: E }, "other");
   const mirror = scene.start();
+  const pattern = parseProviderPattern("*/acme/other");
+  const pins = [{ pattern, fingerprints: [E.fingerprint] }];
+  mirror.admission.replaceRules({ ...mirror.admission.rules, pins });
   expect(await mirror.index()).toBe("nothing-admitted");
   expect(await mirror.version("1.0.0")).toBe("key-refused: not-pinned");
+  expect(await mirror.version("1.0.0", "other")).toBe("linux=b");
+  expect(mirror.alarmed()).toEqual(["key-refused 1.0.0"]);
 });
 
 it("a version of first contact that nobody asked for is left out once its key is revoked", async () => {
