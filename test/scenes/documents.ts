@@ -12,10 +12,7 @@ export function readDocument(path: string): string {
   return readFileSync(join(root, path), "utf8");
 }
 
-/**
- * Lists the commands in a document's shell blocks, without the comments behind
- * them.
- */
+/** The commands in a document's shell blocks, without the comments behind them. */
 export function listShellCommands(path: string): readonly string[] {
   const blocks = readDocument(path).matchAll(/^ *```sh\n(.*?)^ *```/gms);
   return [...blocks]

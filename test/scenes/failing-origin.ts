@@ -13,7 +13,6 @@ import { startOrigin } from "./world.ts";
 /** The token of the origin, and what is signed into its URLs. */
 export const secret = "not-for-anybody-else";
 
-/** Everything that clients ask of a network mirror. */
 export type Question = "index" | "version" | "archive";
 
 /** Scripted registry, a mirror in front of it that remembers no list, and another one that is never to be asked. */
@@ -46,7 +45,6 @@ export async function startFailingOrigin() {
       const type = `demo${(names += 1)}`;
       return registry.publish({ type, version: "1.0.0", size });
     },
-    /** Heals the origin and expects the right answer to the next request. */
     expectHealed: async (release: Release, question: Question) => {
       registry.heal();
       expectRight(await ask(release, question), release, question);

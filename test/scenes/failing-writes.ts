@@ -15,7 +15,6 @@ import { auditParts } from "../store/stores.ts";
 /** Fate of one write: refused by the system, or the process dies before or after it. */
 export type Fate = "fails" | "dies before" | "dies after";
 
-/** End of a process that is killed at a write. */
 class Killed extends Error {}
 
 /** Durable writes of one process, to its records and its audit log, in their order. */
@@ -72,7 +71,6 @@ export class Writes {
   }
 }
 
-/** A transaction waits before it begins again. */
 class Waiting extends Error {
   readonly until: Promise<void>;
 

@@ -15,7 +15,6 @@ export async function startFilledSites(count: number) {
   for (let n = 0; n < count; n++)
     releases.push(await registry.publish({ ...common, type: `demo${n}` }));
   const specs = releases.map(({ type }) => `acme/${type}`);
-  /** A store with everything in it. */
   const fill = async () => {
     const site = connectedSite(authority, registry);
     const platform = ["--platform", "linux_amd64"];

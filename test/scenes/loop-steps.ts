@@ -10,12 +10,10 @@ export function watchLoopSteps() {
   const restart = () => writeFileSync(file, "");
   restart();
   return {
-    /** Options for startMirror. */
     options: {
       env: { LOOP_STEPS: file },
       nodeOptions: ["--import", program],
     },
-    /** Forgets what was until now. */
     restart,
     /** Milliseconds of the processor's time; 0 for what is not worth a word. */
     longest: () => {

@@ -89,7 +89,6 @@ export class MirrorScene {
     return new MirrorScene(await makeLayout(), settings);
   }
 
-  /** Stores the archive of a letter. */
   store(letter: string): Sha256 {
     const sha256 = sha256Of(letter);
     const path = blobPath(this.layout, sha256);
@@ -151,7 +150,6 @@ export class MirrorScene {
           const asked = providers.findRelease(releaseOf(type, version));
           return sayOf((await asked).value.release);
         }),
-      /** Asks for the versions, as clients do. */
       index: (type = "thing") =>
         tell(async () => {
           const { value } = await providers.listVersions(providerOf(type));

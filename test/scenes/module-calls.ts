@@ -17,22 +17,16 @@ export { moduleHost };
 export const providerHost = "registry.terraform.io";
 export const otherHost = "others.example.com:8443";
 
-/** A file that requires `acme/TYPE`. */
 export function requiring(type: string, constraint: string): string {
   return `terraform {\n  required_providers {\n    ${type} = { source = "${providerHost}/acme/${type}", version = "${constraint}" }\n  }\n}\n`;
 }
 
-/** A file that calls a module. */
 export function calling(source: string, version?: string): string {
   const constraint = version === undefined ? "" : `  version = "${version}"\n`;
   return `module "called" {\n  source = "${source}"\n${constraint}}\n`;
 }
 
-/**
- * Modules of two registries that call one another, and the providers that they require:
- * `acme/network/aws` calls its own `modules/rules`, which calls `//deep/inner` of `acme/subnet/aws`, which calls `acme/base/aws` of the
- * other registry; each requires a provider.
- */
+/** Modules of two registries that call one another, and the providers that each requires. */
 export async function makeModuleCalls() {
   const { authority, registry, modules, config, ca } = await startOrigins();
   const others = await startModuleRegistry({ authority });

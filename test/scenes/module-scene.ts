@@ -59,7 +59,6 @@ export function locate(
   return mirror.get(`${moduleBase}/${module}/aws/${version}/download`);
 }
 
-/** The mirror's location of `file` of a version of `acme/MODULE/aws`. */
 export function placeOf(
   { url }: RunningMirror,
   module: string,
@@ -77,7 +76,6 @@ export function getArchive(
   return mirror.get(`${moduleBase}/${module}/aws/1.0.0/archive.${format}`);
 }
 
-/** Files in a part of a storage directory. */
 export async function countFiles(
   { directory }: RunningMirror,
   part: "blobs" | "staging",

@@ -22,7 +22,6 @@ export function makeDist(options: ReleaseOptions): Promise<Release> {
   return makeRelease({ ...options, editChecksums: (text) => text + line });
 }
 
-/** The files of a release by name. */
 export function filesOf(release: Release): Files {
   const name = `terraform-provider-${release.type}_${release.version}`;
   const archives = release.archives.map((one) => [one.filename, one.bytes]);
@@ -41,7 +40,6 @@ export function writeFiles(folder: string, files: Readonly<Files>): string {
   return folder;
 }
 
-/** The public keys of signers, each as a file. */
 function keysOf(...signers: readonly Signer[]): Files {
   const keys = signers.map((one) => [`${one.keyId}.asc`, one.armoredPublicKey]);
   return Object.fromEntries(keys) as Files;

@@ -4,7 +4,6 @@ import { join } from "node:path";
 /** The program as it is run for another user. */
 export const source = join(import.meta.dirname, "..", "..", "src", "main.ts");
 
-/** User id of the account without rights. */
 export const user = 65534;
 
 /** Only root can be others, who need to read this source. */

@@ -49,7 +49,6 @@ export function proofOf({ by, content = "linux=a" }: Sketch): ReleaseProof {
   };
 }
 
-/** Evidence that was verified, as it is kept. */
 export function evidenceOf(
   of: Sketch,
   noted?: StoredEvidence["noted"],

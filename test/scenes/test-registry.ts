@@ -11,7 +11,6 @@ import { type Offered, OfferedOrigin, unreachable } from "./offered-origin.ts";
 
 export { unreachable };
 
-/** Offer of a release by a registry. */
 interface Release {
   /** In words: `linux=a darwin=b` names platforms, and archives by a letter. */
   readonly content: string;
@@ -37,7 +36,6 @@ function readContent(text: string): readonly (readonly [string, string])[] {
   );
 }
 
-/** SHA256SUMS of a release. */
 export function writeChecksums(
   provider: ProviderAddress,
   version: Version,
@@ -59,12 +57,10 @@ export class TestRegistry extends OfferedOrigin {
   readonly #held = new Map<string, Promise<unknown>>();
   readonly #faults = new Map<string, Error>();
 
-  /** Offers a release, in place of what it offered of it before. */
   offer(version: string, offered: Release, type = "thing"): void {
     this.#offers.set(`${type} ${version}`, offered);
   }
 
-  /** Offers and lists it no longer. */
   remove(version: string, type = "thing"): void {
     this.#offers.delete(`${type} ${version}`);
   }
@@ -90,7 +86,6 @@ export class TestRegistry extends OfferedOrigin {
     this.#faults.clear();
   }
 
-  /** Counts requests for a question. */
   count(question: string): number {
     return this.asked.filter((one) => one.startsWith(question)).length;
   }

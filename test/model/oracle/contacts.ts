@@ -12,7 +12,6 @@ import {
 /** Provider as a registry or a bundle showed it at one moment. */
 export interface Contact {
   readonly versions: ReadonlySet<string>;
-  /** Keys that were published then. */
   readonly published: ReadonlySet<KeyName>;
   /** Signer of the newest release that verified, if it was signed. */
   readonly key: KeyName | undefined;
@@ -47,7 +46,6 @@ export class Contacts {
     this.#isKnown = true;
   }
 
-  /** Lists what may have been first contact with a provider. */
   of(type: string): readonly Contact[] {
     return this.#possible.get(type) ?? [];
   }
@@ -59,7 +57,6 @@ export class Contacts {
     );
   }
 
-  /** True when the key may be that of the namespace's first contact. */
   mayBeFirst(key: KeyName): boolean {
     return this.#firstKeys.has(key);
   }

@@ -46,7 +46,6 @@ export class Decided {
     this.#contents.set(id, possible);
   }
 
-  /** True where the key may be in this state for the release. */
   isPossible(state: Decision, key: KeyName, name: ReleaseName): boolean {
     return this.#covering(key, name).some((one) => one.has(state));
   }

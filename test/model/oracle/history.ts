@@ -39,12 +39,10 @@ export class Shown {
     text.isVerified ||= isVerified;
   }
 
-  /** Lists what was shown under the name of a release. */
   of(name: ReleaseName): readonly ShownText[] {
     return [...(this.#texts.get(nameOfRelease(name))?.values() ?? [])];
   }
 
-  /** Lists what was acceptable of it at some time. */
   accepted(name: ReleaseName): readonly SignedText[] {
     return this.of(name)
       .filter(({ wasAcceptable }) => wasAcceptable)
@@ -85,7 +83,6 @@ export class FirstServed {
     digests.set(platform, sha256);
   }
 
-  /** Notes that the record of a release was lost. */
   forget(name: ReleaseName): void {
     this.#releases.delete(nameOfRelease(name));
     this.of(name).isLost = true;
@@ -96,7 +93,6 @@ export class FirstServed {
     return valueOf(this.#releases, nameOfRelease(name), make);
   }
 
-  /** Digests of a release; none where nothing was served. */
   digestsOf(name: ReleaseName): Digests {
     return Object.fromEntries(this.of(name).digests);
   }

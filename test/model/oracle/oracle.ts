@@ -27,14 +27,12 @@ import { Decided } from "./decided.ts";
 import { FirstServed, Shown, type ShownText, TakenBack } from "./history.ts";
 import { expectThat, Violation } from "./violation.ts";
 
-/** Something that a client was given. */
 interface ServedArchive extends ReleaseName {
   readonly face: Face;
   readonly platform: string;
   readonly sha256: string;
 }
 
-/** A document that may be served, and why. */
 interface Reasoned {
   readonly reason: Reason;
   readonly text: ShownText;
@@ -86,7 +84,6 @@ export class Oracle {
     if (milliseconds < 0) this.#steppedUntil = now - milliseconds;
   }
 
-  /** Notes that a process was started again. */
   noteStart(): void {
     this.#inDoubtUntil = this.#steppedUntil;
   }
@@ -109,7 +106,6 @@ export class Oracle {
     for (const version of versions) this.#noteAcceptable({ type, version });
   }
 
-  /** Notes what a bundle carries of providers. */
   noteBundle(offers: readonly Offer[]): void {
     const { clock } = this.#world;
     const now = clock.now();
@@ -134,7 +130,6 @@ export class Oracle {
     return offer && showOffer(offer, this.settings, clock.now());
   }
 
-  /** Notes what the registry shows of a release. */
   #noteRelease(name: ReleaseName): void {
     const { clock } = this.#world;
     const shown = this.look(name);

@@ -9,7 +9,6 @@ export const invariants = {
   6: "a candidate changes nothing but lists and counts",
 } as const;
 
-/** Throws Violation where it does not hold. */
 export function expectThat(
   holds: boolean,
   invariant: keyof typeof invariants,
@@ -18,7 +17,6 @@ export function expectThat(
   if (!holds) throw new Violation(invariant, problem);
 }
 
-/** Something that no sequence may bring about. */
 export class Violation extends Error {
   readonly invariant: keyof typeof invariants;
 

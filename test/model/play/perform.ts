@@ -129,7 +129,6 @@ export type Action = {
     : never);
 }[keyof Steps];
 
-/** Carries out one step, and says what came of it. Throws Violation. */
 export async function perform(world: World, action: Action): Promise<string> {
   const step = steps[action.kind] as (
     world: World,

@@ -24,7 +24,6 @@ export interface Share extends Batch {
   readonly of: number;
 }
 
-/** A sequence that broke an invariant. */
 export interface Broken {
   /** The same for all violations of one sort. */
   readonly sort: string;

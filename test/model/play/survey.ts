@@ -253,7 +253,6 @@ async function expectPending(
   expectThat(isPending, 6, said);
 }
 
-/** Throws Violation unless each served release is still served unchanged. */
 function expectUnchanged(
   before: Survey,
   after: Survey,

@@ -9,7 +9,6 @@ import type { Digests, ReleaseName } from "./documents.ts";
 /** Ways in which clients ask: index.json, VERSION.json, one archive, or a version that a command names. */
 export type Face = "index" | "version" | "archive" | "recall";
 
-/** Request of a client to one of the processes. */
 export interface Ask extends ReleaseName {
   readonly face: Face;
   readonly platform: string;

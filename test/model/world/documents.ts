@@ -51,7 +51,6 @@ export const types = ["a", "b", "x"] as const;
 
 export const versions = ["1.0.0", "1.1.0", "2.0.0", "9.0.0"] as const;
 
-/** Writes the lines of a release in a SHA256SUMS. */
 export function writeChecksums(name: ReleaseName, digests: Digests): string {
   return Object.entries(digests)
     .map(

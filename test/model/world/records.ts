@@ -64,11 +64,9 @@ export class Life {
   }
 }
 
-/** One record as it is stored. */
 interface StoredRecord {
   readonly key: RecordKey;
   readonly text: string;
-  /** Differs after each write. */
   readonly revision: number;
 }
 
@@ -78,10 +76,8 @@ export class MemoryDisk {
   /** Writes of processes, in order; `at` is the time on the monotonic clock. */
   readonly changes: { record: string; by: object; at: number }[] = [];
   revision = 0;
-  /** True while nothing can be written. */
   isFull = false;
 
-  /** Lists the keys of all records, sorted. */
   list(): readonly RecordKey[] {
     return [...this.records]
       .toSorted(([one], [other]) => (one < other ? -1 : 1))

@@ -36,7 +36,6 @@ export class Publisher {
     return this.#releases.get(nameOfRelease(name)) ?? [];
   }
 
-  /** Finds what the publisher wants the registry to offer. */
   findCurrent(name: ReleaseName): SignedText | undefined {
     return this.listMade(name).at(-1);
   }
@@ -74,13 +73,11 @@ export class Publisher {
     this.#releases.set(nameOfRelease(name), [...made, signed]);
   }
 
-  /** Signs with another key from now on, and publishes it beside the others. */
   rotate(): void {
     this.signer = this.signer === "K2" ? "K1" : "K2";
     this.keys = [...new Set([...this.keys, this.signer])];
   }
 
-  /** Publishes only the key that signs now. */
   retireOldKeys(): void {
     if (this.signer !== undefined) this.keys = [this.signer];
   }
@@ -97,7 +94,6 @@ export interface OfferLie extends ReleaseName {
   /** What is offered under the name of a release; `shared` is in one document with other releases. */
   readonly content:
     "other" | "same" | "wider" | "narrower" | "mixed" | "shared";
-  /** Undefined for an unsigned offer. */
   readonly signer: KeyName | undefined;
   readonly dated: "now" | "back";
   /** Whether blocks of the publisher's keys are published beside the signer's. */
@@ -194,7 +190,6 @@ export class Registry {
     );
   }
 
-  /** Lists the versions that are offered, newest first. */
   listVersions(type: string): readonly string[] {
     const lying = [...this.#offers.values()]
       .filter(([signed]) => signed.type === type)

@@ -14,7 +14,6 @@ export type KeyName = (typeof keyNames)[number];
 
 export const attackers: readonly KeyName[] = ["E1", "E2", "E3"];
 
-/** States of a published key block. */
 const keyStates = ["valid", "revoked", "expired", "garbage"] as const;
 
 export type KeyState = (typeof keyStates)[number];

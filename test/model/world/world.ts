@@ -52,7 +52,6 @@ export class World {
   #commandCrash: CrashPoint | undefined;
   settings: Settings;
 
-  /** Opens it with an empty store. */
   constructor(name: WorldName) {
     const { signer, processes, ...settings } = plans[name];
     this.settings = settings;
@@ -130,7 +129,6 @@ export class World {
     );
   }
 
-  /** Asks, and has the oracle judge the answer. */
   async ask(asked: Ask): Promise<Answer> {
     this.oracle.noteAsked(asked.type);
     const since = this.clock.monotonic();
@@ -177,7 +175,6 @@ export class World {
     return all;
   }
 
-  /** Judges an answer to what was asked at a moment of the monotonic clock. */
   #judge(asked: Ask, answer: Answer, since: number): Answer {
     const { oracle } = this;
     oracle.hasCrashed ||= answer.kind === "dead";
@@ -250,7 +247,6 @@ export class World {
     return pending.filter((one) => one.version === version);
   }
 
-  /** Finds a process, which is started again if it died. */
   #process(index: number): MirrorProcess {
     const at = index % this.size;
     const found = this.#processes[at];
