@@ -118,8 +118,7 @@ export function composeProviders(parts: MirrorParts) {
     hashes: noHashes as unknown as PackageHashes,
   });
   return {
-    ...{ releases, events, catalog, admission, settlements },
-    ...{ refused, standings, providers },
+    ...{ events, catalog, admission, settlements, refused, providers },
   };
 }
 
@@ -128,8 +127,8 @@ const releases = new Map<string, ReleaseAddress>();
 
 /** The address of a provider: the same object for the same name, as the protocols have it. */
 export function providerOf(type: string): ProviderAddress {
-  const known = providers.get(type);
-  const provider = known ?? providerAddress(hostname, namespace, type);
+  const provider =
+    providers.get(type) ?? providerAddress(hostname, namespace, type);
   providers.set(type, provider);
   return provider;
 }
@@ -137,9 +136,9 @@ export function providerOf(type: string): ProviderAddress {
 /** The same of a release. */
 export function releaseOf(type: string, version: string): ReleaseAddress {
   const name = `${type} ${version}`;
-  const provider = providerOf(type);
-  const known = releases.get(name);
-  const address = known ?? { provider, version: parseVersion(version) };
+  const address = releases.get(name) ?? {
+    ...{ provider: providerOf(type), version: parseVersion(version) },
+  };
   releases.set(name, address);
   return address;
 }
