@@ -11,33 +11,29 @@ const options = { timeout: 120_000 * effort };
 
 /** Texts near a grammar: a good one with a few characters taken out, put in or doubled. */
 function nearly(good: fc.Arbitrary<string>): fc.Arbitrary<string> {
-  const change = fc.record({
-    at: fc.nat(200),
-    removed: fc.nat(2),
-    added: fc.oneof(
-      fc.constant(""),
-      fc.string({ maxLength: 3, unit: "binary" }),
-      fc.constantFrom("/", "..", "%", "_", "-", ".", ":", "\0", "\r\n", " "),
-    ),
-  });
+  const added = fc.oneof(
+    fc.string({ maxLength: 3, unit: "binary" }),
+    fc.constantFrom("", "/", "..", "%", "_", "-", ".", ":", "\0", "\r\n", " "),
+  );
+  const change = fc.record({ place: fc.nat(200), removed: fc.nat(2), added });
   return fc
     .tuple(good, fc.array(change, { maxLength: 3 }))
     .map(([text, changes]) =>
-      changes.reduce((changed, { at, removed, added }) => {
-        const from = changed.length === 0 ? 0 : at % (changed.length + 1);
-        return changed.slice(0, from) + added + changed.slice(from + removed);
+      changes.reduce((changed, { place, removed, added }) => {
+        const at = place % (changed.length + 1);
+        return changed.slice(0, at) + added + changed.slice(at + removed);
       }, text),
     );
 }
 
-/** Undefined for a document that is refused. */
+/** Nothing of a document that is refused. */
 function read(text: string) {
   const subject = { release: "acme/demo 1.0.0", isOwn: () => true };
   try {
     return parseChecksumsDocument(subject, Buffer.from(text));
   } catch (error) {
     expect(error).toEqual(failing("checksums-malformed"));
-    return undefined;
+    return [];
   }
 }
 
@@ -50,28 +46,24 @@ it(
   "a checksum document is refused, or each of its lines is a digest and a name that were there",
   options,
   () => {
-    const line = fc.tuple(digest, fc.constantFrom(" ", "  ", "\t"), filename);
+    const line = fc
+      .tuple(digest, fc.constantFrom(" ", "  ", "\t"), filename)
+      .map((parts) => parts.join(""));
     const document = fc
-      .array(
-        line.map((parts) => parts.join("")),
-        { maxLength: 5 },
-      )
-      .chain((lines) =>
-        fc.constantFrom("\n", "\r\n").map((end) => lines.join(end)),
-      );
+      .tuple(fc.array(line, { maxLength: 5 }), fc.constantFrom("\n", "\r\n"))
+      .map(([lines, end]) => lines.join(end));
     fc.assert(
       fc.property(nearly(document), (text) => {
-        for (const [name, sha256] of read(text) ?? []) {
+        const lines = Buffer.from(text).toString("latin1").split("\n");
+        const written = lines.map((one) => {
+          const [, first = "", second] =
+            /^[\t-\r ]*([^\t-\r ]*)[\t-\r ]+([^\t-\r ]+)/.exec(one) ?? [];
+          return `${first.toLowerCase()} ${second}`;
+        });
+        for (const [name, sha256] of read(text)) {
           expect(sha256).toMatch(/^[0-9a-f]{64}$/);
           expect(name).toMatch(/^[^\t-\r ]+$/);
-          const lines = Buffer.from(text).toString("latin1").split("\n");
-          const has = (one: string) => {
-            const [first, second] = one
-              .replace(/^[\t-\r ]+/, "")
-              .split(/[\t-\r ]+/);
-            return first?.toLowerCase() === sha256 && second === name;
-          };
-          expect(lines.some(has)).toBe(true);
+          expect(written).toContain(`${sha256} ${name}`);
         }
       }),
       tries,
@@ -88,7 +80,7 @@ it(
       { name: "LICENSE.txt", content: "Mozilla", deflate: true },
       { name: "docs/a.md", content: "x".repeat(400) },
     ];
-    const whole = fc.constant(zipBytes(parts));
+    const zip = zipBytes(parts);
     const change = fc.tuple(
       fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
       fc.integer({ min: 0, max: 255 }),
@@ -96,10 +88,9 @@ it(
     const ends = fc.constantFrom(0, 1, 22, 100);
     await fc.assert(
       fc.asyncProperty(
-        whole,
         fc.array(change, { minLength: 1, maxLength: 6 }),
         ends,
-        async (zip, changes, cut) => {
+        async (changes, cut) => {
           const bytes = Buffer.from(zip.subarray(0, zip.length - cut));
           for (const [at, value] of changes)
             bytes[Math.floor(at * bytes.length)] = value;

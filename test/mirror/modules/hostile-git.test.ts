@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, globSync, readlinkSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -22,7 +22,6 @@ import {
   locate,
   makeModuleScene,
 } from "../../scenes/module-scene.ts";
-import { canSeeProcesses, processesBelow } from "../../scenes/processes.ts";
 import { outcomeOf } from "../../scenes/provider-requests.ts";
 
 /** A server of a repository of one file, whose pack has these objects, too. */
@@ -152,7 +151,18 @@ it.each(["text/plain", "application/x-git-receive-pack-advertisement"])(
   },
 );
 
-describe.skipIf(!canSeeProcesses)("git", () => {
+/** The processes that work below a folder. */
+function processesBelow(folder: string): readonly string[] {
+  return globSync("/proc/[0-9]*/cwd").filter((place) => {
+    try {
+      return readlinkSync(place).startsWith(`${folder}/`);
+    } catch {
+      return false;
+    }
+  });
+}
+
+describe.skipIf(process.platform !== "linux")("git", () => {
   it("ends with a daemon that is killed", async () => {
     const asked = Promise.withResolvers<void>();
     backend = async (request, response) => {
