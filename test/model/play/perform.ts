@@ -62,19 +62,8 @@ const steps = {
     world: World,
     { process, type }: At & Pick<ReleaseName, "type">,
   ) => formatAnswer((await surveyFaces(world, process, type)).listed),
-  /** Offers something for a while, to see that it leaves no trace. */
-  tempt: async (
-    world: World,
-    { process, lie }: At & { readonly lie: OfferLie },
-  ) => {
-    await tempt(world, process, lie);
-    return "left no trace";
-  },
-  /** Heals everything, waits, and sees that all that is good is served. */
-  recover: async (world: World) => {
-    await recover(world, 0);
-    return "everything good is served";
-  },
+  tempt,
+  recover,
   publish: make("publish"),
   recreate: make("recreate"),
   widen: make("widen"),
@@ -109,11 +98,7 @@ const steps = {
   damage: (world: World, { which }: Which) => world.spoil(which, "damage"),
   configure: (
     world: World,
-    {
-      change,
-    }: {
-      readonly change: Partial<Pick<Settings, "newKeys" | "pins" | "profile">>;
-    },
+    { change }: { readonly change: Partial<Settings> },
   ) => world.configure(change),
 };
 

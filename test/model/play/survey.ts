@@ -99,7 +99,7 @@ function isSameAnswer(one: Answer, other: Answer): boolean {
  * freshness apart, and for nothing else. Throws Violation where something that is
  * good is not served then.
  */
-export async function recover(world: World, index: number): Promise<void> {
+export async function recover(world: World): Promise<string> {
   const began = world.clock.now();
   world.lie({ kind: "heal" });
   world.disk.isFull = false;
@@ -109,20 +109,20 @@ export async function recover(world: World, index: number): Promise<void> {
       for (let at = 0; at < world.size; at++)
         await world.askFor(at, "index", { type, version: "" });
   }
-  for (const type of types) await expectGood(world, index, type, began);
+  for (const type of types) await expectGood(world, type, began);
+  return "everything good is served";
 }
 
 async function expectGood(
   world: World,
-  index: number,
   type: string,
   began: Date,
 ): Promise<void> {
-  const listed = await world.askFor(index, "index", { type, version: "" });
-  const { served } = await surveyFaces(world, index, type);
+  const listed = await world.askFor(0, "index", { type, version: "" });
+  const { served } = await surveyFaces(world, 0, type);
   // A process that was to die dies once, and answers when it runs again.
   if ([listed, ...served.values()].some(({ kind }) => kind === "dead"))
-    return expectGood(world, index, type, began);
+    return expectGood(world, type, began);
   if (world.hasLost(type)) return;
   for (const version of versions) {
     const name = { type, version };
@@ -189,31 +189,33 @@ function findGood(
  */
 export async function tempt(
   world: World,
-  index: number,
-  lie: OfferLie,
-): Promise<void> {
+  { process, lie }: { readonly process: number; readonly lie: OfferLie },
+): Promise<string> {
   const { registry, oracle } = world;
-  const { type } = lie;
+  const ask = () => surveyReleases(world, process, lie.type);
   registry.withdraw(lie);
   world.outlast();
-  await surveyReleases(world, index, type);
-  const before = await surveyReleases(world, index, type);
+  await ask();
+  const before = await ask();
   world.lie(lie);
   const signed = oracle.look(lie)?.signed;
   if (signed !== undefined && isHarmless(world, lie)) {
     world.outlast();
-    const during = await surveyReleases(world, index, type);
+    const during = await ask();
     const isListed = [before, during].every(
       ({ listed }) => listedIn(listed).length > 0,
     );
     if (isListed && !oracle.hasCrashed) await expectPending(world, lie, signed);
     registry.withdraw(lie);
     world.outlast();
-    const after = await surveyReleases(world, index, type);
-    if (oracle.hasCrashed) return;
-    expectUnchanged(before, during, lie, "while it was offered");
-    expectUnchanged(before, after, lie, "after it was gone");
-  } else registry.withdraw(lie);
+    const after = await ask();
+    if (!oracle.hasCrashed) {
+      expectUnchanged(before, during, lie, "while it was offered");
+      expectUnchanged(before, after, lie, "after it was gone");
+    }
+  }
+  registry.withdraw(lie);
+  return "left no trace";
 }
 
 /** True for an offer that is refused in any case, and that takes no key back: that would take evidence away. */
