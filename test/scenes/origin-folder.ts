@@ -22,7 +22,7 @@ export function makeDist(options: ReleaseOptions): Promise<Release> {
   return makeRelease({ ...options, editChecksums: (text) => text + line });
 }
 
-export function filesOf(release: Release): Files {
+function filesOf(release: Release): Files {
   const name = `terraform-provider-${release.type}_${release.version}`;
   const archives = release.archives.map((one) => [one.filename, one.bytes]);
   return {
@@ -40,15 +40,11 @@ export function writeFiles(folder: string, files: Readonly<Files>): string {
   return folder;
 }
 
-function keysOf(...signers: readonly Signer[]): Files {
-  const keys = signers.map((one) => [`${one.keyId}.asc`, one.armoredPublicKey]);
-  return Object.fromEntries(keys) as Files;
-}
-
 /** A folder that stands for a registry, with the keys of `acme`. */
 export function makeOriginFolder(...signers: readonly Signer[]): string {
   const root = scratch("providers");
-  writeFiles(join(root, "acme", "keys"), keysOf(...signers));
+  const keys = signers.map((one) => [`${one.keyId}.asc`, one.armoredPublicKey]);
+  writeFiles(join(root, "acme", "keys"), Object.fromEntries(keys) as Files);
   return root;
 }
 
