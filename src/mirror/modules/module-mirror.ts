@@ -193,12 +193,12 @@ export class ModuleMirror {
       },
     );
     const list = answer.value;
-    const isGone = [...list.versions.values()].some(({ listed }) => !listed);
+    const known = [...list.versions.values()];
+    const isGone = known.some(({ listed }) => !listed);
     const stored = isGone ? await this.#listStored(module) : [];
-    const available = [...list.versions.keys()].filter(
-      (version) =>
-        list.versions.get(version)?.listed === true || stored.includes(version),
-    );
+    const available = known
+      .filter(({ version, listed }) => listed || stored.includes(version))
+      .map(({ version }) => version);
     const value = sortOut(rules, module, available, list, clock.now());
     admission.noteLeftOut(module, value);
     if (value.versions.length === 0 && value.leftOut.length > 0)
@@ -521,8 +521,7 @@ async function askRegistry(
   const { revision = 0 } = known ?? {};
   try {
     const found = await registry.findLocation(module, version, signal);
-    const { location, base } = found;
-    const place = { location, base: base.href, revision };
+    const place = { location: found.location, base: found.base.href, revision };
     const source = sourceOf(address, place);
     if (source.kind !== "git") return { ...place, commit: undefined };
     const commit = await git?.findCommit(source, signal).catch(
