@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
 import { unpack } from "../../fakes/module-archive.ts";
 import {
@@ -42,6 +42,12 @@ const gitUrl = (name: string, rest = "?ref=v1") =>
 
 const publish = (module: string, location: string) =>
   scene.origin.publish(`acme/${module}/aws`, "1.0.0", location);
+
+/** A repository whose tag has submodules. */
+const { repository: withSubmodules } = await makeRepository("parent");
+await withSubmodules.addSubmodule("sub");
+await withSubmodules.commit({}, "v1");
+const parent = gitUrl("parent");
 
 /** Where clients are sent. */
 const placeFor = async (module: string) =>
@@ -106,17 +112,14 @@ it("a module keeps its first content when the tag moves, with one alarm", async 
 });
 
 it("a renamed repository is followed, and one with submodules is passed through", async () => {
-  const { repository } = await makeRepository("renamed");
+  await makeRepository("renamed");
   const query = "/.git/info/refs?service=git-upload-pack";
   const end = `${scene.origin.url}git/renamed${query}`;
   scene.origin.redirect("/old/.git/info/refs", end);
   publish("renamed", `git::${scene.origin.url}old/.git`);
   expect(await placeFor("renamed")).toBe(ownPlace("renamed"));
-
-  await repository.addSubmodule("sub");
-  await repository.commit({});
-  publish("submodules", gitUrl("renamed", ""));
-  expect(await placeFor("submodules")).toBe(gitUrl("renamed", ""));
+  publish("submodules", parent);
+  expect(await placeFor("submodules")).toBe(parent);
 });
 
 it("a ref or repository that does not exist is the origin's failure, which is not remembered", async () => {
@@ -141,55 +144,50 @@ it("a repository may not be larger than limits.gitRepository", async () => {
   expect(answer.body.toString()).toContain("it is too large");
 });
 
-describe("a repository that asks for a login", async () => {
-  const { first } = await makeRepository("private");
+it.each([401, 403])(
+  "a repository that asks for a login with %i is passed through to clients, who may have one, until it opens",
+  async (status) => {
+    const name = `private${status}`;
+    const { first } = await makeRepository(name);
+    closed = status;
+    const archive = `${scene.origin.url}git/private.zip?token=clients-own`;
+    const refs = ["?ref=v1", `?ref=${first}`, ""];
+    const places = [...refs.map((ref) => gitUrl(name, ref)), archive];
+    for (const [index, place] of places.entries()) {
+      publish(`login${index}-${status}`, place);
+      expect(await placeFor(`login${index}-${status}`)).toBe(place);
+    }
+    closed = undefined;
+    const opened = `login1-${status}`;
+    expect(await placeFor(opened)).toBe(ownPlace(opened));
+  },
+);
 
-  it.each([401, 403])(
-    "with %i is passed through to clients, who may have one, until it opens",
-    async (status) => {
-      closed = status;
-      const archive = `${scene.origin.url}git/private.zip?token=clients-own`;
-      const refs = ["?ref=v1", `?ref=${first}`, ""];
-      const places = [...refs.map((ref) => gitUrl("private", ref)), archive];
-      for (const [index, place] of places.entries()) {
-        publish(`login${index}-${status}`, place);
-        expect(await placeFor(`login${index}-${status}`)).toBe(place);
-      }
-      closed = undefined;
-      const opened = `login1-${status}`;
-      expect(await placeFor(opened)).toBe(ownPlace(opened));
-    },
-  );
-
-  it("later than it was fetched is not passed by", async () => {
-    publish("closed", gitUrl("private"));
-    expect(await placeFor("closed")).toBe(ownPlace("closed"));
-    closed = 401;
-    expect(await placeFor("closed")).toBe(ownPlace("closed"));
-    // The content is pinned, so that nobody gets another one past the mirror.
-    await removeBlobs(mirror);
-    const answer = await locate(mirror, "closed");
-    expect(outcomeOf(answer)).toBe("502 origin-credentials");
-  });
-
-  it("which its place has is the clients' own", async () => {
-    const place = gitUrl("private").replace("//", "//me:secret@");
-    publish("given", place);
-    expect(await placeFor("given")).toBe(place);
-    expect(JSON.stringify(mirror.log)).not.toContain("secret");
-  });
+it("a repository that asks for a login later than it was fetched is not passed by", async () => {
+  await makeRepository("closed");
+  publish("closed", gitUrl("closed"));
+  expect(await placeFor("closed")).toBe(ownPlace("closed"));
+  closed = 401;
+  expect(await placeFor("closed")).toBe(ownPlace("closed"));
+  // The content is pinned, so that nobody gets another one past the mirror.
+  await removeBlobs(mirror);
+  const answer = await locate(mirror, "closed");
+  expect(outcomeOf(answer)).toBe("502 origin-credentials");
 });
 
-describe("in place of what is pinned and gone", async () => {
-  const { repository } = await makeRepository("parent");
-  await makeRepository("plain");
-  await repository.addSubmodule("sub");
-  await repository.commit({}, "v1");
+it("a login in a place is the clients' own, and not in the log", async () => {
+  const place = gitUrl("private").replace("//", "//me:secret@");
+  publish("given", place);
+  expect(await placeFor("given")).toBe(place);
+  expect(JSON.stringify(mirror.log)).not.toContain("secret");
+});
 
-  it.each([
-    ["s3", "s3::https://s3.amazonaws.com/bucket/module.zip", ""],
-    ["a repository with submodules", gitUrl("parent"), "//modules/vpc"],
-  ])("%s is refused where an archive was", async (_, place, folder) => {
+it.each([
+  ["a place of s3", "s3::https://s3.amazonaws.com/bucket/module.zip", ""],
+  ["a repository with submodules", parent, "//modules/vpc"],
+])(
+  "%s is refused where an archive was, which is pinned and gone",
+  async (_, place, folder) => {
     const bytes = await scene.publishArchive("kept");
     const first = `${scene.origin.url}files/kept.tar.gz${folder}`;
     publish("kept", first);
@@ -203,15 +201,16 @@ describe("in place of what is pinned and gone", async () => {
     expect(await alarmsOf(other)).toBe(1);
     publish("kept", first);
     expect(await bodyOf(other, "kept")).toEqual(bytes);
-  });
+  },
+);
 
-  it("a repository with submodules changes nothing where its own repository still has the pinned commit", async () => {
-    publish("kept", gitUrl("plain"));
-    const other = await startMirror({ config: asksAlways });
-    const body = await bodyOf(other, "kept");
-    publish("kept", gitUrl("parent"));
-    await removeBlobs(other);
-    expect((await locate(other, "kept")).status).toBe(204);
-    expect(await bodyOf(other, "kept")).toEqual(body);
-  });
+it("a repository with submodules changes nothing where that of the pinned commit still has it", async () => {
+  await makeRepository("plain");
+  publish("kept", gitUrl("plain"));
+  const other = await startMirror({ config: asksAlways });
+  const body = await bodyOf(other, "kept");
+  publish("kept", parent);
+  await removeBlobs(other);
+  expect((await locate(other, "kept")).status).toBe(204);
+  expect(await bodyOf(other, "kept")).toEqual(body);
 });

@@ -157,11 +157,3 @@ it("modules are of both kinds, and what is cut, ambiguous or leads out is none",
   const kept = await mirror.get(`${modulesUrl}/1.1.0/archive.zip`);
   expect(kept.body).toEqual(two);
 });
-
-it.each([
-  `providers/${folderHost}/..%2Fescaped/widget/index.json`,
-  `v1/modules/${folderHost}/../../etc/versions`,
-])("the folder is never left, for any address: %s", async (path) => {
-  writeFiles(join(root, "..", "escaped", "widget", "1.0.0"), {});
-  expect((await mirror.get(path)).status).toBeGreaterThanOrEqual(400);
-});
