@@ -28,7 +28,6 @@ export interface ZipShape {
   readonly entryCount?: number;
   readonly directoryBytes?: number;
   readonly directoryStart?: number;
-  readonly after?: Buffer;
 }
 
 /** The one file of a package. */
@@ -64,12 +63,12 @@ export function zipBytes(
   const count = shape.entryCount ?? parts.length;
   const size = shape.directoryBytes ?? directory.length;
   const start = shape.directoryStart ?? files.length;
-  const { comment = Buffer.alloc(0), after = Buffer.alloc(0) } = shape;
+  const comment = shape.comment ?? Buffer.alloc(0);
   const before = shape.afterDirectory ?? Buffer.alloc(0);
   return Buffer.concat([
     ...[files, directory, before, le(4, 0x06054b50)],
     le(2, 0, 0, count, count),
-    ...[le(4, size, start), le(2, comment.length), comment, after],
+    ...[le(4, size, start), le(2, comment.length), comment],
   ]);
 }
 
