@@ -1,7 +1,5 @@
 import { LRUCache } from "lru-cache";
 import type { Sha256 } from "../address/hash.ts";
-import { formatModuleAddress } from "../address/module-address.ts";
-import { withoutQuery } from "../address/module-source.ts";
 import { formatProviderAddress } from "../address/provider-address.ts";
 import type { Configuration, S3Configuration } from "../config/load.ts";
 import { failure, isFailure } from "../errors/index.ts";
@@ -22,7 +20,6 @@ import {
   moduleReleaseRecords,
   moduleVersionNaming,
 } from "../mirror/modules/records.ts";
-import { formatModuleRelease } from "../mirror/modules/release.ts";
 import { ProviderMirror } from "../mirror/providers/provider-mirror.ts";
 import type { SignatureJudge } from "../mirror/releases/evidence.ts";
 import { PackageHashes } from "../mirror/releases/package-hashes.ts";
@@ -276,26 +273,7 @@ export function wireCore(
     limits: { ...downloadLimits, ...limits },
     patience: limits.answer,
     threads: moduleThreads,
-    onFailed: (module, error) =>
-      logger.warn(
-        { module, error: (error as Error).message },
-        "a module was not stored",
-      ),
-    onVanished: (address, vanished) => {
-      const module = formatModuleAddress(address);
-      alarms.raise("versions-vanished", { module, versions: vanished });
-    },
-    onPassedThrough: (address, getter, location) => {
-      metrics?.passedThrough.inc();
-      logger.warn(
-        {
-          module: formatModuleRelease(address),
-          getter,
-          location: withoutQuery(location),
-        },
-        "clients are sent elsewhere for a module that the mirror cannot fetch",
-      );
-    },
+    ...{ alarms, logger, metrics },
   });
 
   /** Ends the downloads under way and refuses new ones; what is stored can still be read. */

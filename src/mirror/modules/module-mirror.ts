@@ -22,6 +22,9 @@ import type { ModuleRegistry } from "../../origin/registries/module-registry.ts"
 import type { OriginVersions } from "../../origin/registries/registry-answers.ts";
 import type { SharedArchives } from "../../store/bucket/shared-archives.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
+import type { Alarms } from "../../telemetry/alarms.ts";
+import type { Logger } from "../../telemetry/logger.ts";
+import type { Metrics } from "../../telemetry/metrics.ts";
 import { decideByAge } from "../../trust/age.ts";
 import { decideByRules } from "../../trust/policy.ts";
 import type { ArchiveThreads } from "../../verification/archives/threads.ts";
@@ -97,16 +100,9 @@ interface Surroundings extends ArchiveStore {
   /** Milliseconds that a location waits for its archive; clients wait 10 s. */
   readonly patience: number;
   readonly threads: ArchiveThreads;
-  readonly onVanished: (
-    module: ModuleAddress,
-    versions: readonly Version[],
-  ) => void;
-  readonly onPassedThrough: (
-    address: ModuleReleaseAddress,
-    getter: string,
-    location: string,
-  ) => void;
-  readonly onFailed: (module: string, error: unknown) => void;
+  readonly alarms: Alarms;
+  readonly logger: Logger;
+  readonly metrics: Metrics | undefined;
 }
 
 /** Versions of a module that clients may have, newest first, and those left out. */
@@ -162,7 +158,7 @@ export class ModuleMirror {
     module: ModuleAddress,
     { maxAge, mayBeOld = false }: Within = {},
   ): Promise<Answer<ListedModule>> {
-    const { admission, clock, versions, offline, onVanished } = this.#around;
+    const { admission, clock, versions, offline, alarms } = this.#around;
     const origin = this.#originOf(module);
     const { rules } = admission;
     admitSubject(rules, module);
@@ -185,7 +181,11 @@ export class ModuleMirror {
           known,
           listDated(origin, module, isDated, signal),
           { clock, freshFor },
-          (vanished) => onVanished(module, vanished),
+          (vanished) =>
+            alarms.raise("versions-vanished", {
+              module: name,
+              versions: vanished,
+            }),
         ),
       {
         maxAge: maxAge ?? freshFor,
@@ -220,9 +220,14 @@ export class ModuleMirror {
     const found = stored ?? (await this.#locate(address, release));
     if (!("foreign" in found))
       return { ...answer, value: { kind: "archive", ...found } };
-    const name = formatModuleRelease(address);
-    const location = resolveLocation(name, release.location, release.base);
-    this.#around.onPassedThrough(address, found.foreign, location);
+    const module = formatModuleRelease(address);
+    const location = resolveLocation(module, release.location, release.base);
+    const { logger, metrics } = this.#around;
+    metrics?.passedThrough.inc();
+    logger.warn(
+      { module, getter: found.foreign, location: withoutQuery(location) },
+      "clients are sent elsewhere for a module that the mirror cannot fetch",
+    );
     return { ...answer, value: { kind: "elsewhere", location } };
   }
 
@@ -400,15 +405,20 @@ export class ModuleMirror {
       )
       .finally(() => this.#fetches.delete(name));
     this.#fetches.set(name, fetch);
-    fetch.catch((error: unknown) => this.#around.onFailed(name, error));
+    fetch.catch((error: unknown) => this.#logFailure(name, error));
     return fetch;
+  }
+
+  #logFailure(module: string, error: unknown): void {
+    const facts = { module, error: (error as Error).message };
+    this.#around.logger.warn(facts, "a module was not stored");
   }
 
   /** Takes an archive that another replica fetched; undefined for what cannot be had there now, which comes from its origin. */
   async #takeNearest(
     address: ModuleReleaseAddress,
   ): Promise<ModuleArchive | undefined> {
-    const { nearest, pins, onFailed } = this.#around;
+    const { nearest, pins } = this.#around;
     const known = nearest && (await pins.settle(address))?.archive;
     if (known === undefined) return undefined;
     const found = await nearest?.open(known.sha256);
@@ -419,7 +429,7 @@ export class ModuleMirror {
     } catch (error) {
       if (isFailure(error, "checksum-conflict", "origin-answer"))
         nearest?.distrust(known.sha256);
-      onFailed(formatModuleRelease(address), error);
+      this.#logFailure(formatModuleRelease(address), error);
       return undefined;
     }
   }
