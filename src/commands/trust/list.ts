@@ -1,5 +1,4 @@
 import { formatProviderAddress } from "../../address/provider-address.ts";
-import type { Failure } from "../../errors/index.ts";
 import {
   explainPending,
   listPending,
@@ -10,8 +9,9 @@ import {
   type UndoneDecision,
 } from "../../mirror/trust/undone-decisions.ts";
 import type {
+  KnownContact,
   KnownNamespace,
-  ReadContact,
+  Unknown,
 } from "../../mirror/trust/trust-store.ts";
 import { findKnownKey } from "../../trust/key-verdict.ts";
 import { type Flags, onStore } from "../command.ts";
@@ -37,28 +37,18 @@ export function listTrust({
     const pending: PendingDecision[] = [];
     const namespaces: Described[] = [];
     /** Namespaces, or providers of one, with unreadable records. */
-    const unknown: {
-      subject: string;
-      problem: Failure<"record-unreadable">;
-    }[] = [];
+    const unknown: Unknown[] = [];
     for await (const one of trust.readAll()) {
-      const { hostname, namespace } = one.namespace;
-      const name = `${hostname}/${namespace}`;
       if ("problem" in one) {
-        unknown.push({ subject: name, problem: one.problem });
+        unknown.push(one);
         continue;
       }
-      const contacts: Contact[] = [];
-      for (const read of await trust.readContacts(one.namespace))
-        if ("contact" in read) contacts.push(read);
-        else
-          unknown.push({
-            subject: `${name}/${read.type}`,
-            problem: read.problem,
-          });
+      const contacts = await trust.readContacts(one.namespace);
+      unknown.push(...contacts.filter((read) => "problem" in read));
+      const known = contacts.filter((read) => "at" in read);
       const own = listPending(one, admission.rules);
       pending.push(...own);
-      namespaces.push(describe(name, one, contacts, own));
+      namespaces.push(describe(one, known, own));
     }
     if (json)
       stdout(
@@ -88,14 +78,12 @@ export function listTrust({
 
 const nothing = "Nothing has been seen yet.\n";
 
-type Contact = Extract<ReadContact, { readonly contact: unknown }>;
 type Described = ReturnType<typeof describe>;
 
 /** A namespace as it is in JSON, and in tables but for its candidates. */
 function describe(
-  name: string,
   { namespace, trust }: KnownNamespace,
-  contacts: readonly Contact[],
+  contacts: readonly KnownContact[],
   pending: readonly PendingDecision[],
 ) {
   const known = findKnownKey(namespace);
@@ -103,7 +91,7 @@ function describe(
   // Where the program knows a key, none of a first contact counts.
   const counts = known === undefined;
   return {
-    namespace: name,
+    namespace: `${namespace.hostname}/${namespace.namespace}`,
     knownKey: known ?? null,
     firstKey:
       firstKey && counts
@@ -112,7 +100,7 @@ function describe(
     providerKeys: counts ? providerKeys : [],
     keys: decisions.keys,
     contents: decisions.contents,
-    contacts: contacts.map(({ type, contact: { at, by, key, newest } }) => ({
+    contacts: contacts.map(({ type, at, by, key, newest }) => ({
       ...{ type, at: at.toISOString(), by, key: key ?? null, newest },
     })),
     candidates: pending.map((one) => ({

@@ -36,15 +36,17 @@ export interface KnownNamespace {
   readonly candidates: readonly NamedCandidate[];
 }
 
-/** Why the trust of a namespace or the first contact with a provider is unknown. */
-interface Unknown {
-  readonly problem: Failure<"record-unreadable">;
+/** First contact with a provider of a namespace. */
+export interface KnownContact extends FirstContact {
+  readonly type: string;
 }
 
-/** First contact with a provider, or why it is unknown. */
-export type ReadContact = { readonly type: string } & (
-  { readonly contact: FirstContact } | Unknown
-);
+/** Why the trust of a namespace or the first contact with a provider is unknown. */
+export interface Unknown {
+  /** HOSTNAME/NAMESPACE, with the type of the provider. */
+  readonly subject: string;
+  readonly problem: Failure<"record-unreadable">;
+}
 
 /** Namespaces in memory, and versions of first contacts with their providers; bounded because clients may request any. */
 const mostNamespaces = 1_000;
@@ -128,9 +130,7 @@ export class TrustStore {
   }
 
   /** Reads every namespace of which something is recorded, by name, or why its trust is unknown. */
-  async *readAll(): AsyncGenerator<
-    KnownNamespace | (Pick<KnownNamespace, "namespace"> & Unknown)
-  > {
+  async *readAll(): AsyncGenerator<KnownNamespace | Unknown> {
     const found = new Map<string, Namespace>();
     for (const table of ["namespaces", "first_contacts", "candidates"] as const)
       for (const [hostname, namespace = ""] of await this.#records.list(
@@ -140,8 +140,8 @@ export class TrustStore {
         const one = { hostname: hostname as Hostname, namespace };
         found.set(nameOf(one), one);
       }
-    for (const namespace of found.values())
-      yield await orUnknown({ namespace }, async () => {
+    for (const [name, namespace] of found)
+      yield await orUnknown(name, async () => {
         const trust = await this.read(namespace);
         const candidates = await this.listCandidates(namespace);
         return { namespace, trust, candidates };
@@ -149,15 +149,17 @@ export class TrustStore {
   }
 
   /** Reads the first contact with each provider of a namespace that has one, or why it is unknown. */
-  async readContacts(namespace: Namespace): Promise<readonly ReadContact[]> {
+  async readContacts(
+    namespace: Namespace,
+  ): Promise<readonly (KnownContact | Unknown)[]> {
     const entry = await this.open(namespace);
     const { hostname, namespace: name } = namespace;
     const table = ["first_contacts", hostname, name] as const;
     const types = (await this.#records.list(table)).flat().toSorted();
     const read = await Array.fromAsync(types, (type) =>
-      orUnknown({ type }, async () => {
+      orUnknown(`${nameOf(namespace)}/${type}`, async () => {
         const contact = await entry.findContact(type);
-        return contact && { type, contact };
+        return contact && { ...contact, type };
       }),
     );
     return read.filter((one) => one !== undefined);
@@ -340,15 +342,15 @@ export class TrustEntry {
   }
 }
 
-async function orUnknown<S extends object, T>(
-  subject: S,
+async function orUnknown<T>(
+  subject: string,
   read: () => Promise<T>,
-): Promise<T | (S & Unknown)> {
+): Promise<T | Unknown> {
   try {
     return await read();
   } catch (error) {
     if (!isFailure(error, "record-unreadable")) throw error;
-    return { ...subject, problem: error };
+    return { subject, problem: error };
   }
 }
 
