@@ -234,25 +234,16 @@ function refuse(because: KeyRefusal): KeyVerdict {
   return { accepted: false, because };
 }
 
-/**
- * Primary keys of publishers whose namespaces most companies meet first, by
- * HOSTNAME/NAMESPACE (docs/trust.md, rule 3). HashiCorp's is on
- * https://www.hashicorp.com/trust/security; OpenTofu's, which signs its builds of
- * HashiCorp's providers too, is in keys/o/opentofu of github.com/opentofu/registry.
- */
+/** https://www.hashicorp.com/trust/security */
+const hashicorpKey = "C874011F0AB405110D02105534365D9472D7468F";
+/** keys/o/opentofu of github.com/opentofu/registry; it signs OpenTofu's builds of HashiCorp's providers, too. */
+const opentofuKey = "E3E6E43D84CB852EADB0051D0C0AF313E5FD9F80";
+
+/** Primary keys of publishers whose namespaces most companies meet first (docs/trust.md, rule 3). */
 const knownKeys: ReadonlyMap<string, string> = new Map([
-  [
-    "registry.terraform.io/hashicorp",
-    "C874011F0AB405110D02105534365D9472D7468F",
-  ],
-  [
-    "registry.opentofu.org/hashicorp",
-    "E3E6E43D84CB852EADB0051D0C0AF313E5FD9F80",
-  ],
-  [
-    "registry.opentofu.org/opentofu",
-    "E3E6E43D84CB852EADB0051D0C0AF313E5FD9F80",
-  ],
+  ["registry.terraform.io/hashicorp", hashicorpKey],
+  ["registry.opentofu.org/hashicorp", opentofuKey],
+  ["registry.opentofu.org/opentofu", opentofuKey],
 ]);
 
 /** The key that counts for a namespace from the start, whatever its registry offers at first contact. */

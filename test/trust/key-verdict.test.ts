@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { judgeKey } from "../../src/trust/key-verdict.ts";
+import { findKnownKey, judgeKey } from "../../src/trust/key-verdict.ts";
 import {
   question,
   contact,
@@ -168,3 +168,22 @@ it.each<Row>(rows)(
     expect(`${said}${alarm}`).toBe(expected);
   },
 );
+
+it("the program knows the keys of HashiCorp and OpenTofu, on their registries alone", () => {
+  const hashicorp = "C874011F0AB405110D02105534365D9472D7468F";
+  const opentofu = "E3E6E43D84CB852EADB0051D0C0AF313E5FD9F80";
+  const known = [
+    "registry.terraform.io",
+    "registry.opentofu.org",
+    "example.com",
+  ].map((host) =>
+    ["hashicorp", "opentofu", "acme"].map((namespace) =>
+      findKnownKey({ hostname: host, namespace }),
+    ),
+  );
+  expect(known).toEqual([
+    [hashicorp, undefined, undefined],
+    [opentofu, opentofu, undefined],
+    [undefined, undefined, undefined],
+  ]);
+});

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { findKnownKey } from "../../../src/trust/key-verdict.ts";
 import { createSigner } from "../../fakes/signing.ts";
 import { startMirror } from "../../running-mirror.ts";
 import {
@@ -14,20 +13,6 @@ import { startOrigin } from "../../scenes/world.ts";
 
 const hostname = "registry.terraform.io";
 const hashicorp = "C874011F0AB405110D02105534365D9472D7468F";
-const opentofu = "E3E6E43D84CB852EADB0051D0C0AF313E5FD9F80";
-
-it("the program knows the keys of HashiCorp and OpenTofu, on their registries alone", () => {
-  const known = [hostname, "registry.opentofu.org", "example.com"].map((host) =>
-    ["hashicorp", "opentofu", "acme"].map((namespace) =>
-      findKnownKey({ hostname: host, namespace }),
-    ),
-  );
-  expect(known).toEqual([
-    [hashicorp, undefined, undefined],
-    [opentofu, opentofu, undefined],
-    [undefined, undefined, undefined],
-  ]);
-});
 
 it("a first contact under a stranger's key gives clients nothing, teaches no key, and is told by whose key it is not; the publisher's release is served once the registry is itself again", async () => {
   const { registry, config } = await startOrigin();
