@@ -3,10 +3,7 @@ import { openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { ArchiveThreads } from "../../src/verification/archives/threads.ts";
-import {
-  archiveDeadline,
-  packageLimits,
-} from "../../src/verification/archives/limits.ts";
+import { packageLimits } from "../../src/verification/archives/limits.ts";
 import { makeArchive } from "../../test/fakes/archive.ts";
 import { figure, interleave, ratioOf, timeOf } from "../figure.ts";
 import type { Row } from "../row.ts";
@@ -27,11 +24,7 @@ export const packageHash: Row = {
     const path = join(scratch("zip"), "archive.zip");
     writeFileSync(path, bytes);
     const archive = { fd: openSync(path, "r"), size: bytes.length };
-    const threads = new ArchiveThreads({
-      threads: 1,
-      deadlineMs: archiveDeadline,
-      limits: packageLimits,
-    });
+    const threads = new ArchiveThreads(packageLimits, { threads: 1 });
     scene.add({ stop: () => threads.close() });
     const ours = () => timeOf(() => threads.hash(archive));
     const theirs = () =>

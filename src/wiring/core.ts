@@ -49,7 +49,6 @@ import {
 import type { RecordTable } from "../store/database/schema.ts";
 import { parsePolicy } from "../trust/policy.ts";
 import {
-  archiveDeadline,
   moduleLimits,
   packageLimits,
 } from "../verification/archives/limits.ts";
@@ -175,9 +174,7 @@ export function wireCore(
     );
     metrics.watch(metrics.bucketOutbox, () => nearest.size);
   }
-  const hashing = new ArchiveThreads({
-    ...{ threads: 2, deadlineMs: archiveDeadline, limits: packageLimits },
-  });
+  const hashing = new ArchiveThreads(packageLimits);
   const hashes = new PackageHashes(blobs, records, hashing, (sha256, err) => {
     if (!hashing.isClosed)
       logger.error({ sha256, err }, "an archive could not be hashed");
@@ -259,9 +256,7 @@ export function wireCore(
     ...{ changes, alarms, offline, freshness: freshness.versions },
     wrong: new WrongArchives(records, clock),
   });
-  const moduleThreads = new ArchiveThreads({
-    ...{ threads: 2, deadlineMs: archiveDeadline, limits: moduleLimits },
-  });
+  const moduleThreads = new ArchiveThreads(moduleLimits);
   const modules = new ModuleMirror({
     ...{ blobs, reserve, nearest, admission, clock, offline },
     origins: asked.modules,

@@ -21,10 +21,7 @@ import {
   mostPlatforms,
 } from "../../origin/registries/answer-shape.ts";
 import { absentOn404 } from "../../origin/registries/provider-registry.ts";
-import {
-  archiveDeadline,
-  packageLimits,
-} from "../../verification/archives/limits.ts";
+import { packageLimits } from "../../verification/archives/limits.ts";
 import { ArchiveThreads } from "../../verification/archives/threads.ts";
 import { parseChecksumsDocument } from "../../verification/checksums-document.ts";
 import { askMirror } from "../named-mirror.ts";
@@ -59,11 +56,7 @@ export class AskedMirror implements AsyncDisposable {
   readonly #base: URL;
   readonly #signal: AbortSignal;
   readonly #turn = pLimit(atOnce);
-  readonly #hashing = new ArchiveThreads({
-    threads: 2,
-    deadlineMs: archiveDeadline,
-    limits: packageLimits,
-  });
+  readonly #hashing = new ArchiveThreads(packageLimits);
 
   /** `base` is that of its network mirror protocol. */
   constructor(http: HttpClient, base: URL, signal: AbortSignal) {

@@ -25,9 +25,6 @@ export const moduleLimits: ArchiveLimits = {
   harmlessBytes: 2 ** 20,
 };
 
-/** Milliseconds to hash or to look through one archive. */
-export const archiveDeadline = 300_000;
-
 export class ArchiveRefused extends Error {}
 
 export function refuseBomb(

@@ -8,28 +8,24 @@ import type { ArchiveAnswer, ArchiveTask } from "./archive-worker.ts";
 import type { ArchiveLimits } from "./limits.ts";
 import type { OpenArchive } from "./open-archive.ts";
 
-interface ArchiveThreadsSettings {
-  readonly threads: number;
-  /**
-   * Milliseconds for one archive, counted from when a thread is free for it.
-   */
-  readonly deadlineMs: number;
-  readonly limits: ArchiveLimits;
-}
-
 /**
  * Reads archives away from the event loop, in a bounded number of threads; those
  * that are idle end. An archive stays open until its job settles.
  */
 export class ArchiveThreads {
-  readonly #settings: ArchiveThreadsSettings;
+  readonly #limits: ArchiveLimits;
+  readonly #deadlineMs: number;
   readonly #pool: Piscina<ArchiveTask, ArchiveAnswer>;
   readonly #turn: LimitFunction;
   #isClosed = false;
 
-  constructor(settings: ArchiveThreadsSettings) {
-    const { threads } = settings;
-    this.#settings = settings;
+  /** `deadlineMs` are milliseconds for one archive, counted from when a thread is free for it. */
+  constructor(
+    limits: ArchiveLimits,
+    { threads = 2, deadlineMs = 300_000 } = {},
+  ) {
+    this.#limits = limits;
+    this.#deadlineMs = deadlineMs;
     this.#turn = pLimit({ concurrency: threads, rejectOnClear: true });
     // So that what was expanded is collected often.
     const heaps = { threads, heap: 256, youngHeap: 3 };
@@ -67,16 +63,15 @@ export class ArchiveThreads {
   }
 
   #run({ fd, size }: OpenArchive, format?: ArchiveFormat) {
-    const { deadlineMs, limits } = this.#settings;
     return this.#turn(async (): Promise<ArchiveAnswer & ErrorOptions> => {
-      const signal = AbortSignal.timeout(deadlineMs);
-      const archive = { fd, size };
+      const signal = AbortSignal.timeout(this.#deadlineMs);
+      const [archive, limits] = [{ fd, size }, this.#limits];
       const task = { archive, limits, ...(format && { format }) };
       try {
         return await this.#pool.run(task, { signal });
       } catch (cause) {
         if (!signal.aborted) throw cause;
-        const refused = `it could not be read within ${deadlineMs} ms`;
+        const refused = `it could not be read within ${this.#deadlineMs} ms`;
         return { refused, cause };
       }
     });

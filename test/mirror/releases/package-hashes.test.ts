@@ -19,7 +19,7 @@ class WatchedThreads extends ArchiveThreads {
   after: () => unknown = () => undefined;
 
   constructor(deadlineMs = 120_000) {
-    super({ threads: 1, limits, deadlineMs });
+    super(limits, { threads: 1, deadlineMs });
   }
 
   override async hash(archive: Parameters<ArchiveThreads["hash"]>[0]) {

@@ -11,7 +11,7 @@ const directory = scratch("threads");
 
 /** Threads until the test is over. */
 function start(deadlineMs = 20_000, threads = 1): ArchiveThreads {
-  const started = new ArchiveThreads({ threads, limits, deadlineMs });
+  const started = new ArchiveThreads(limits, { threads, deadlineMs });
   onTestFinished(() => started.close());
   return started;
 }
