@@ -186,65 +186,49 @@ describe("provender prune SPEC", () => {
   });
 });
 
-describe("what is held of modules", async () => {
+it("what is held of modules is listed and pruned likewise, and fetched again it has to be what is pinned", async () => {
   const modules = await makeModuleScene();
   const mirror = await startMirror({ config: modules.configOf() });
-  const specOf = (module: string) => `registry.terraform.io/acme/${module}/aws`;
+  const name = "registry.terraform.io/acme/held/aws";
+  const bytes = await tarGz([["main.tf", "# held"]]);
+  const url = modules.origin.serve("/files/held.tar.gz", bytes);
+  modules.origin.publish("acme/held/aws", "1.0.0", url);
+  // 1.1.0 is for clients alone.
+  const digest = "a".repeat(40);
+  const body = {
+    pinned: { digest, at: "2026-01-01T00:00:00.000Z" },
+    evidence: [{ digest, commit: digest, foreign: "it has submodules" }],
+  };
+  plantRecords(mirror.directory, [
+    [["module_pins", ...name.split("/"), "1.1.0"], body],
+  ]);
+  expect((await getArchive(mirror, "held")).body.equals(bytes)).toBe(true);
 
-  /** Version 1.0.0, whose archive is stored, and 1.1.0, which only clients can fetch. */
-  async function fillModule(module: string): Promise<Buffer> {
-    const bytes = await tarGz([["main.tf", `# ${module}`]]);
-    const url = modules.origin.serve(`/files/${module}.tar.gz`, bytes);
-    modules.origin.publish(`acme/${module}/aws`, "1.0.0", url);
-    const place = specOf(module).split("/");
-    const digest = "a".repeat(40);
-    const body = {
-      pinned: { digest, at: "2026-01-01T00:00:00.000Z" },
-      evidence: [{ digest, commit: digest, foreign: "it has submodules" }],
-    };
-    plantRecords(mirror.directory, [
-      [["module_pins", ...place, "1.1.0"], body],
-    ]);
-    expect((await getArchive(mirror, module)).body.equals(bytes)).toBe(true);
-    return bytes;
-  }
-
-  it("is listed with all that is held, by a SPEC and by a constraint", async () => {
-    const spec = specOf("listed");
-    const { length: size } = await fillModule("listed");
-    const named = await list(spec, mirror);
-    expect(named).toMatchObject({
-      packages: [],
-      modules: [
-        { version: "1.1.0", sha256: null, stored: false, size: null },
-        { version: "1.0.0", stored: true, size, commit: null },
-      ],
-    });
-    const older = await list(`${spec}@< 1.1.0`, mirror);
-    expect(older.modules.map(({ version }) => version)).toEqual(["1.0.0"]);
-    const each = await runCommand(mirror, "list");
-    expect(each.stdout).toMatch(/listed\/aws +2 +1\.1\.0 +1 of 2 +\S+ \w+ /);
-    const { stdout } = await runCommand(mirror, "list", "--all", spec);
-    expect(stdout).toMatch(/listed\/aws +1\.1\.0 +by clients +-/);
-    expect(stdout).toContain("2 versions of modules, 1 of them stored (");
+  expect(await list(name, mirror)).toMatchObject({
+    packages: [],
+    modules: [
+      { version: "1.1.0", sha256: null, stored: false, size: null },
+      { version: "1.0.0", stored: true, size: bytes.length, commit: null },
+    ],
   });
+  const older = await list(`${name}@< 1.1.0`, mirror);
+  expect(older.modules.map(({ version }) => version)).toEqual(["1.0.0"]);
+  const each = await runCommand(mirror, "list");
+  expect(each.stdout).toMatch(/held\/aws +2 +1\.1\.0 +1 of 2 +\S+ \w+ /);
+  const { stdout } = await runCommand(mirror, "list", "--all", name);
+  expect(stdout).toMatch(/held\/aws +1\.1\.0 +by clients +-/);
+  expect(stdout).toContain("2 versions of modules, 1 of them stored (");
 
-  it("is forgotten, fetched again, and has to be what is pinned", async () => {
-    const spec = specOf("pruned");
-    const bytes = await fillModule("pruned");
-    const prune = () => runCommand(mirror, "prune", "--json", spec);
-    const pruned = await prune();
-    expect([pruned.status, pruned.stderr]).toEqual([0, ""]);
-    expect(expectDocument("prune", pruned.stdout)).toMatchObject({
-      removed: [{ name: `${spec} 1.0.0`, because: "named" }],
-      freed: bytes.length,
-    });
-    const again = await getArchive(mirror, "pruned");
-    expect([again.status, again.body.equals(bytes)]).toEqual([200, true]);
-    expect((await prune()).status).toBe(0);
-    const other = await tarGz([["main.tf", "# other"]]);
-    modules.origin.serve("/files/pruned.tar.gz", other);
-    const refused = await getArchive(mirror, "pruned");
-    expect([refused.status, refused.body.equals(other)]).toEqual([451, false]);
+  const pruned = await runCommand(mirror, "prune", "--json", name);
+  expect([pruned.status, pruned.stderr]).toEqual([0, ""]);
+  expect(expectDocument("prune", pruned.stdout)).toMatchObject({
+    removed: [{ name: `${name} 1.0.0`, because: "named" }],
+    freed: bytes.length,
   });
+  const again = await getArchive(mirror, "held");
+  expect([again.status, again.body.equals(bytes)]).toEqual([200, true]);
+  expect((await runCommand(mirror, "prune", name)).status).toBe(0);
+  const other = await tarGz([["main.tf", "# other"]]);
+  modules.origin.serve("/files/held.tar.gz", other);
+  expect((await getArchive(mirror, "held")).status).toBe(451);
 });
