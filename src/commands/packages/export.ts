@@ -73,16 +73,14 @@ export async function exportPackages({
       failed = await write(to, { providers, blobs, stored }, ready, signal);
     } else if (ready.length + modules.length > 0 || problems.length === 0) {
       // Nothing takes the place of an earlier bundle when nothing could be had.
-      const plan = planBundle(ready, modules, since);
+      const manifest = planBundle(ready, modules, since);
       const most = limits.manifest;
-      const size = await writeBundle(to, plan, blobs, { most, signal });
-      const proofs = plan.proofs.size;
-      const archives = plan.manifest.contents.length - proofs;
+      const size = await writeBundle(to, manifest, blobs, { most, signal });
       stderr(
-        `${to} carries ${archives} archives and ${proofs} proofs in ${formatAmount(size)}.\n`,
+        `${to} carries ${manifest.contents.length} archives in ${formatAmount(size)}.\n`,
       );
       stderr(
-        `The SHA-256 of its manifest is ${hash("sha256", formatManifest(plan.manifest))}: tell it the other side by another way than the file's, for import --sha256.\n`,
+        `The SHA-256 of its manifest is ${hash("sha256", formatManifest(manifest))}: tell it the other side by another way than the file's, for import --sha256.\n`,
       );
     }
     for (const one of notCarried) stderr(formatNotCarried(one));

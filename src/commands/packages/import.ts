@@ -9,7 +9,6 @@ import {
   importBundle,
   type ImportParts,
 } from "../../mirror/bundles/import-bundle.ts";
-import { originLimits } from "../../origin/guard/origin-settings.ts";
 import { type Flags, onStore } from "../command.ts";
 import { stderr } from "../output/report.ts";
 import { measureStore } from "./fetch.ts";
@@ -32,12 +31,11 @@ export async function importFile({
   });
 }
 
-/** Size limits for the parts of a bundle, the same as for an origin's answers. */
+/** The manifest of 5,000 releases, each with its keys. */
+const largestManifest = 64 * 1024 * 1024;
+
 export function bundleLimits({ limits }: Configuration): BundleLimits {
-  const parts = originLimits(limits);
-  const { originJson: manifest, archive, checksums, signature, keys } = parts;
-  // In JSON, a proof may take twice the bytes of what is in it.
-  return { manifest, archive, proof: 2 * (checksums + signature + keys) };
+  return { manifest: largestManifest, archive: limits.archive };
 }
 
 /** Says where nothing vouches for the names in the bundle. */

@@ -19,7 +19,7 @@ import { parseVersion } from "../../address/version.ts";
 import { failure, type Failure } from "../../errors/index.ts";
 import { formatModuleRelease } from "../modules/release.ts";
 import type { ReleaseEvidence } from "../releases/evidence.ts";
-import { formatRelease, type ReleaseProof } from "../releases/release.ts";
+import { formatRelease } from "../releases/release.ts";
 
 export const manifestName = "manifest.json";
 
@@ -39,11 +39,33 @@ function named<T>(parse: (text: string) => T, format: (one: T) => string) {
 const sha256 = named(parseSha256, String);
 const version = named(parseVersion, String);
 const content = z.strictObject({ sha256, size: z.int().nonnegative() });
-/** `proof` is the SHA-256 of its bytes, `platforms` are what the registry offers, `archives` are the exported ones. */
+/** The verification material of a release, as the origin published it. The verdict stays behind: the receiver verifies for itself. */
+const proof = z.codec(
+  z.strictObject({
+    document: z.string(),
+    signature: z.base64().nullable(),
+    keys: z.array(z.string()),
+  }),
+  z.custom<ReleaseEvidence>(),
+  {
+    decode: ({ document, signature, keys }) => ({
+      document: Buffer.from(document, "utf8"),
+      signature:
+        signature === null ? undefined : Buffer.from(signature, "base64"),
+      keys,
+    }),
+    encode: ({ document, signature, keys }) => ({
+      document: Buffer.from(document).toString("utf8"),
+      signature: signature ? Buffer.from(signature).toString("base64") : null,
+      keys: [...keys],
+    }),
+  },
+);
+/** `platforms` are what the registry offers, `archives` are the exported ones. */
 const release = z.strictObject({
   provider: named(parseProviderAddress, formatProviderAddress),
   version,
-  proof: sha256,
+  proof,
   platforms: z.array(named(parsePlatform, formatPlatform)),
   archives: z.record(z.string().regex(/^[a-z0-9]+_[a-z0-9]+$/), sha256),
 });
@@ -70,7 +92,7 @@ export type BundledRelease = z.output<typeof release>;
 /** A version of a module, as clients get it. */
 export type BundledModule = z.output<typeof moduleRelease>;
 
-/** Proof or archive by the SHA-256 of its bytes. */
+/** Archive by the SHA-256 of its bytes. */
 export type BundleContent = z.output<typeof content>;
 
 /** The first member of a bundle; its contents follow in their order. What its releases speak of and it does not carry, the receiver is expected to have. */
@@ -99,13 +121,13 @@ function parseManifest(bytes: Uint8Array): BundleManifest {
   return manifest;
 }
 
-/** Every proof and archive that its releases speak of. */
+/** Every archive that its releases speak of. */
 export function listDigests({
   releases,
   modules,
 }: BundleManifest): ReadonlySet<Sha256> {
   return new Set([
-    ...releases.flatMap((one) => [one.proof, ...Object.values(one.archives)]),
+    ...releases.flatMap((one) => Object.values(one.archives)),
     ...modules.map((one) => one.sha256),
   ]);
 }
@@ -113,30 +135,9 @@ export function listDigests({
 /** The name of a member behind the manifest. */
 export const memberName = (sha256: Sha256) => `contents/${sha256}`;
 
-const proofShape = z.strictObject({
-  document: z.string(),
-  signature: z.base64().nullable(),
-  keys: z.array(z.string()),
-});
-
-/** The verification material of a release, as the origin published it. The verdict stays behind: the receiver verifies for itself. */
-export function formatProof({
-  document,
-  signature,
-  keys,
-}: Pick<ReleaseProof, "document" | "signature" | "keys">): Buffer {
-  const proof: z.output<typeof proofShape> = {
-    document: Buffer.from(document).toString("utf8"),
-    signature: signature ? Buffer.from(signature).toString("base64") : null,
-    keys: [...keys],
-  };
-  return Buffer.from(`${JSON.stringify(proof, null, 2)}\n`);
-}
-
 /** Bytes of each. */
 export interface BundleLimits {
   readonly manifest: number;
-  readonly proof: number;
   readonly archive: number;
 }
 
@@ -216,11 +217,9 @@ export class BundleFile {
         const unknown = "its manifest is not in a form that is known";
         throw refuse(path, isNone ? error.message : unknown, error);
       }
-      const proofs = new Set(manifest.releases.map(({ proof }) => proof));
       let end = block + fillUp(size);
       const places = manifest.contents.map((content) => {
-        const { archive, proof } = limits;
-        if (content.size > (proofs.has(content.sha256) ? proof : archive))
+        if (content.size > limits.archive)
           throw refuse(path, "a member is over the limits");
         const start = end + block;
         end = start + fillUp(content.size);
@@ -263,26 +262,9 @@ export class BundleFile {
       if (await skipped(place)) continue;
       const sum = createHash("sha256");
       for await (const piece of this.read(sha256)) sum.update(piece);
-      this.#expectDigest(sha256, sum.digest("hex"));
-    }
-  }
-
-  /** A proof, whole and with its digest; throws bundle-refused. */
-  async readProof(sha256: Sha256): Promise<ReleaseEvidence> {
-    const bytes = Buffer.concat(await Array.fromAsync(this.read(sha256)));
-    this.#expectDigest(sha256, hash("sha256", bytes));
-    try {
-      const text = utf8.decode(bytes);
-      const { document, signature, keys } = proofShape.parse(JSON.parse(text));
-      return {
-        document: Buffer.from(document, "utf8"),
-        signature:
-          signature === null ? undefined : Buffer.from(signature, "base64"),
-        keys,
-      };
-    } catch (cause) {
-      const problem = `${sha256} is not in a form that is known`;
-      throw refuse(`A proof of ${this.#path}`, problem, cause);
+      const got = sum.digest("hex");
+      if (got !== sha256)
+        throw refuse(this.#path, `expected SHA-256 ${sha256}, got ${got}`);
     }
   }
 
@@ -295,11 +277,6 @@ export class BundleFile {
 
   async close(): Promise<void> {
     await this.#handle.close();
-  }
-
-  #expectDigest(expected: Sha256, got: string): void {
-    if (got !== expected)
-      throw refuse(this.#path, `expected SHA-256 ${expected}, got ${got}`);
   }
 }
 

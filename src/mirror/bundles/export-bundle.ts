@@ -1,9 +1,8 @@
-import { createHash, hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { pack } from "tar-stream";
-import type { Sha256 } from "../../address/hash.ts";
 import { formatPlatform } from "../../address/platform.ts";
 import { failure } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
@@ -18,7 +17,6 @@ import {
   type BundledRelease,
   type BundleManifest,
   formatManifest,
-  formatProof,
   listDigests,
   manifestName,
   memberName,
@@ -32,58 +30,42 @@ interface ExportedModule {
   readonly size: number;
 }
 
-/** Plan of a bundle: its manifest, and the proofs by digest. */
-interface BundlePlan {
-  readonly manifest: BundleManifest;
-  readonly proofs: ReadonlyMap<Sha256, Buffer>;
-}
-
-/**
- * Lists every package and carries what `since` does not list. A release of which
- * an archive is carried has its proof with it.
- */
+/** Lists every package and module, and carries the archives that `since` does not list. */
 export function planBundle(
   packages: readonly ExportedPackage[],
   modules: readonly ExportedModule[],
   since: BundleManifest | undefined,
-): BundlePlan {
-  const listed = since === undefined ? new Set() : listDigests(since);
-  const releases: BundledRelease[] = [];
-  const proofs = new Map<Sha256, Buffer>();
+): BundleManifest {
   const groups = Map.groupBy(packages, ({ request }) =>
     formatRelease(request.address),
   );
-  for (const group of groups.values()) {
+  const releases = [...groups.values()].map((group): BundledRelease => {
     const [{ request, release }] = group as [ExportedPackage];
-    const { provider, version } = request.address;
-    const bytes = formatProof(release.proof);
-    const proof = hash("sha256", bytes) as Sha256;
-    const isCarried = ({ found }: ExportedPackage) => !listed.has(found.sha256);
-    if (!listed.has(proof) || group.some(isCarried)) proofs.set(proof, bytes);
-    const archives = Object.fromEntries(
-      group.map(({ found }) => [formatPlatform(found.platform), found.sha256]),
-    );
     const offered = release.packages.values();
-    const platforms = [...offered.map(({ platform }) => platform)];
-    releases.push({ provider, version, proof, platforms, archives });
-  }
+    return {
+      ...{ ...request.address, proof: release.proof },
+      platforms: [...offered.map(({ platform }) => platform)],
+      archives: Object.fromEntries(
+        group.map(({ found: { platform, sha256 } }) => [
+          ...([formatPlatform(platform), sha256] as const),
+        ]),
+      ),
+    };
+  });
   const archives = [
     ...packages.map(({ found: { sha256 }, size }) => ({ sha256, size })),
     ...modules.map(({ archive: { sha256 }, size }) => ({ sha256, size })),
-  ].filter(({ sha256 }) => !listed.has(sha256));
-  const manifest = {
+  ];
+  const carried = new Map(archives.map((one) => [one.sha256, one]));
+  for (const sha256 of since ? listDigests(since) : []) carried.delete(sha256);
+  return {
     releases,
     modules: modules.map(({ address, archive }) => ({
       ...address,
       ...archive,
     })),
-    contents: [
-      ...[...proofs].map(([sha256, { length: size }]) => ({ sha256, size })),
-      // Each once.
-      ...new Map(archives.map((one) => [one.sha256, one])).values(),
-    ],
+    contents: [...carried.values()],
   };
-  return { manifest, proofs };
 }
 
 /**
@@ -92,7 +74,7 @@ export function planBundle(
  */
 export async function writeBundle(
   path: string,
-  { manifest, proofs }: BundlePlan,
+  manifest: BundleManifest,
   blobs: BlobStore,
   { most, signal }: { readonly most: number; readonly signal: AbortSignal },
 ): Promise<number> {
@@ -104,11 +86,9 @@ export async function writeBundle(
     const mtime = new Date(0);
     tar.entry({ name: manifestName, mtime }, text);
     for (const { size, sha256 } of manifest.contents) {
-      const name = memberName(sha256);
-      const proof = proofs.get(sha256);
       await pipeline(
-        proof ? [proof] : readArchive(blobs, { sha256, size }, signal),
-        tar.entry({ name, size, mtime }),
+        readArchive(blobs, { sha256, size }, signal),
+        tar.entry({ name: memberName(sha256), size, mtime }),
       );
     }
     tar.finalize();

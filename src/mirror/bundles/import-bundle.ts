@@ -239,18 +239,10 @@ async function judgeRelease(
   const address = { provider, version };
   const origin = catalog.originOf(provider);
   const request = await admission.openVersion(address, origin);
-  const known = await catalog.releases.peek(address);
-  // A proof that was left out has to be known.
-  let evidence = known?.trust.evidence.findLast(({ isGood }) => isGood);
-  if (bundle.carries(proof)) {
-    const { policy, judge, clock } = origin;
-    const claim = await bundle.readProof(proof);
-    const now = clock.now();
-    const prepared = prepareProof(address, claim, policy, judge.library, now);
-    evidence = await judgeEvidence(address, prepared, [], judge);
-  }
-  if (evidence === undefined)
-    throw failure("bundle-incomplete", formatRelease(address));
+  const { policy, judge, clock } = origin;
+  const now = clock.now();
+  const prepared = prepareProof(address, proof, policy, judge.library, now);
+  const evidence = await judgeEvidence(address, prepared, [], judge);
   const packages: ReleasePackage[] = [];
   for (const [name, claimed] of Object.entries(archives)) {
     const found = evidence.packages.get(name);

@@ -84,7 +84,7 @@ type Member = readonly [name: string, content: Buffer];
 export interface ManifestDocument {
   releases: {
     provider: string;
-    proof: string;
+    proof: { document: string; signature: string | null; keys: string[] };
     platforms: string[];
     archives: Record<string, string>;
   }[];
