@@ -4,7 +4,6 @@ import { loadConfiguration } from "../../config/load.ts";
 import { failure } from "../../errors/index.ts";
 import {
   BundleFile,
-  type BundleLimits,
   formatManifest,
 } from "../../mirror/bundles/bundle-file.ts";
 import { planBundle, writeBundle } from "../../mirror/bundles/export-bundle.ts";
@@ -16,11 +15,10 @@ import {
   listStored,
   writeTree,
 } from "../../mirror/bundles/export-tree.ts";
-import { onStore } from "../command.ts";
+import { type Flags, onStore } from "../command.ts";
 import { stderr } from "../output/report.ts";
 import { formatAmount } from "../output/table.ts";
 import { fetchSelected, formatWanted, listFailures } from "./fetch.ts";
-import { bundleLimits } from "./import.ts";
 import { formatNotCarried } from "./module-packages.ts";
 import { readLockFiles, type SelectionFlags } from "./selection.ts";
 
@@ -45,9 +43,8 @@ export async function exportPackages({
       "only a bundle leaves anything out",
       "give a file that ends in .tar with --to",
     );
-  const limits = bundleLimits(loadConfiguration({ file: flags.config }));
   const since =
-    sinceFile === undefined ? sinceFile : await readBundled(sinceFile, limits);
+    sinceFile === undefined ? undefined : await readBundled(flags, sinceFile);
   const lockFiles = await readLockFiles(flags);
   return onStore(flags, async (mirror, signal) => {
     const { blobs } = mirror;
@@ -74,8 +71,7 @@ export async function exportPackages({
     } else if (ready.length + modules.length > 0 || problems.length === 0) {
       // Nothing takes the place of an earlier bundle when nothing could be had.
       const manifest = planBundle(ready, modules, since);
-      const most = limits.manifest;
-      const size = await writeBundle(to, manifest, blobs, { most, signal });
+      const size = await writeBundle(to, manifest, blobs, signal);
       stderr(
         `${to} carries ${manifest.contents.length} archives in ${formatAmount(size)}.\n`,
       );
@@ -104,8 +100,9 @@ export async function exportPackages({
 }
 
 /** Reads what a bundle lists. Throws bundle-refused. */
-async function readBundled(path: string, limits: BundleLimits) {
-  const bundle = await BundleFile.open(path, limits);
+async function readBundled({ config }: Flags, path: string) {
+  const { limits } = loadConfiguration({ file: config });
+  const bundle = await BundleFile.open(path, limits.archive);
   await bundle.close();
   return bundle.manifest;
 }

@@ -1,10 +1,7 @@
 import { isSha256 } from "../../address/hash.ts";
-import { type Configuration, loadConfiguration } from "../../config/load.ts";
+import { loadConfiguration } from "../../config/load.ts";
 import { failure } from "../../errors/index.ts";
-import {
-  BundleFile,
-  type BundleLimits,
-} from "../../mirror/bundles/bundle-file.ts";
+import { BundleFile } from "../../mirror/bundles/bundle-file.ts";
 import {
   importBundle,
   type ImportParts,
@@ -22,27 +19,20 @@ export async function importFile({
   readonly file: string;
   readonly sha256?: string;
 }): Promise<number> {
-  const limits = bundleLimits(loadConfiguration({ file: flags.config }));
+  const { limits } = loadConfiguration({ file: flags.config });
   // As the user of the command: opening the store takes its owner's.
-  const bundle = await openBundle(file, sha256, limits, stderr);
+  const bundle = await openBundle(file, sha256, limits.archive, stderr);
   return onStore(flags, async (mirror, signal) => {
     await measureStore(mirror);
     return takeBundle(mirror, file, bundle, signal, stderr);
   });
 }
 
-/** The manifest of 5,000 releases, each with its keys. */
-const largestManifest = 64 * 1024 * 1024;
-
-export function bundleLimits({ limits }: Configuration): BundleLimits {
-  return { manifest: largestManifest, archive: limits.archive };
-}
-
 /** Says where nothing vouches for the names in the bundle. */
 export async function openBundle(
   file: string,
   sha256: string | undefined,
-  limits: BundleLimits,
+  largestArchive: number,
   stderr: (text: string) => void,
 ): Promise<BundleFile> {
   if (sha256 !== undefined && !isSha256(sha256.toLowerCase()))
@@ -52,7 +42,11 @@ export async function openBundle(
       "it is not a SHA-256",
       'give the 64 hex digits that "provender export" printed',
     );
-  const bundle = await BundleFile.open(file, limits, sha256?.toLowerCase());
+  const bundle = await BundleFile.open(
+    file,
+    largestArchive,
+    sha256?.toLowerCase(),
+  );
   // Publishers sign digests, not the names that a manifest gives them.
   if (sha256 === undefined)
     stderr(

@@ -135,11 +135,8 @@ export function listDigests({
 /** The name of a member behind the manifest. */
 export const memberName = (sha256: Sha256) => `contents/${sha256}`;
 
-/** Bytes of each. */
-export interface BundleLimits {
-  readonly manifest: number;
-  readonly archive: number;
-}
+/** Bytes of a manifest; 5,000 releases have as many, each with its keys. */
+export const largestManifest = 64 * 1024 * 1024;
 
 interface Place extends BundleContent {
   /** Offset of its first byte. */
@@ -180,7 +177,7 @@ export class BundleFile {
    */
   static async open(
     path: string,
-    limits: BundleLimits,
+    largestArchive: number,
     sha256?: string,
   ): Promise<BundleFile> {
     // Not waiting for the writer of a pipe.
@@ -196,10 +193,10 @@ export class BundleFile {
       if (header?.name !== manifestName)
         throw refuse(path, `it does not begin with ${manifestName}`);
       const { size } = header;
-      if (!(size <= limits.manifest))
+      if (!(size <= largestManifest))
         throw refuse(
           path,
-          `its manifest has more than ${limits.manifest} bytes`,
+          `its manifest has more than ${largestManifest} bytes`,
         );
       const bytes = await readWhole(handle, block, size);
       if (bytes.length < size) throw refuse(path, "its manifest is cut short");
@@ -219,7 +216,7 @@ export class BundleFile {
       }
       let end = block + fillUp(size);
       const places = manifest.contents.map((content) => {
-        if (content.size > limits.archive)
+        if (content.size > largestArchive)
           throw refuse(path, "a member is over the limits");
         const start = end + block;
         end = start + fillUp(content.size);
@@ -236,10 +233,6 @@ export class BundleFile {
       await handle.close();
       throw error;
     }
-  }
-
-  carries(sha256: Sha256): boolean {
-    return this.#places.has(sha256);
   }
 
   /** Bytes; undefined for what is not carried. */

@@ -17,6 +17,7 @@ import {
   type BundledRelease,
   type BundleManifest,
   formatManifest,
+  largestManifest,
   listDigests,
   manifestName,
   memberName,
@@ -69,17 +70,17 @@ export function planBundle(
 }
 
 /**
- * Writes the whole bundle beside `path` and gives it its name at the end. `most` is the size of the largest manifest
- * that is read. Returns the size in bytes. Throws export-failed.
+ * Writes the whole bundle beside `path` and gives it its name at the end. Returns the size in bytes. Throws
+ * export-failed.
  */
 export async function writeBundle(
   path: string,
   manifest: BundleManifest,
   blobs: BlobStore,
-  { most, signal }: { readonly most: number; readonly signal: AbortSignal },
+  signal: AbortSignal,
 ): Promise<number> {
   const text = formatManifest(manifest);
-  if (Buffer.byteLength(text) > most)
+  if (Buffer.byteLength(text) > largestManifest)
     throw failure("export-failed", path, "it lists too much for one bundle");
   const tar = pack();
   const addMembers = async () => {

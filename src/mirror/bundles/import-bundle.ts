@@ -289,8 +289,8 @@ async function expectAtHand(
   sha256: Sha256,
   name: string,
 ): Promise<void> {
-  if (!bundle.carries(sha256) && (await blobs.size(sha256)) === undefined)
-    throw failure("bundle-incomplete", name);
+  const size = bundle.sizeOf(sha256) ?? (await blobs.size(sha256));
+  if (size === undefined) throw failure("bundle-incomplete", name);
 }
 
 /**
@@ -351,13 +351,13 @@ async function importModule(
   if (isArchive(await parts.modules.find(address)))
     return { added: 0, present: 1 };
   const { sha256 } = archive;
+  const size = bundle.sizeOf(sha256);
   // Another module may have the same archive.
-  const body = bundle.carries(sha256)
-    ? bundle.read(sha256)
-    : readStored(parts.blobs, one);
+  const body =
+    size === undefined ? readStored(parts.blobs, one) : bundle.read(sha256);
   // A bundle cannot give other bytes to a commit that is known.
   const commit = isKnown ? undefined : one.commit;
-  const carried = { body, size: bundle.sizeOf(sha256) };
+  const carried = { body, size };
   await parts.modules.take(address, { ...archive, commit }, carried);
   return { added: 1, present: 0 };
 }

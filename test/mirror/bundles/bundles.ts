@@ -3,7 +3,6 @@ import { globSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 import {
-  bundleLimits,
   openBundle,
   takeBundle,
 } from "../../../src/commands/packages/import.ts";
@@ -161,8 +160,8 @@ export async function takingSite(config: Config) {
     const before = site.snapshot();
     let said = "";
     const say = (text: string) => void (said += text);
-    const limits = bundleLimits(configuration);
-    const status = await openBundle(file, undefined, limits, say)
+    const { archive } = configuration.limits;
+    const status = await openBundle(file, undefined, archive, say)
       .then((bundle) => takeBundle(core, file, bundle, signal, say))
       .catch((error: unknown) => {
         said += (error as Error).message;

@@ -71,6 +71,9 @@ const evil = [`contents/${sha256}`, bytes] as const;
 const host = "registry.terraform.io";
 const altered = Buffer.from(good);
 altered.writeUInt8((good.at(-2000) ?? 0) ^ 1, good.length - 2000);
+const oversized = Buffer.from(good);
+oversized.write("00777777777", 124);
+sealHeader(oversized.subarray(0, 512));
 
 const form = /form that is known/;
 const size = /expected \d+ bytes by its manifest/;
@@ -158,6 +161,7 @@ it.each<[string, Change | Buffer, RegExp]>([
     },
     /none of its releases speaks of/,
   ],
+  ["a manifest over the limits", oversized, /has more than \d+ bytes/],
   ["bytes after its end", Buffer.concat([good, bytes]), size],
   [
     "a member before its manifest",

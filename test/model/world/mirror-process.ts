@@ -146,7 +146,6 @@ function makeBundle(offers: readonly Offer[]): BundleFile {
   });
   const bundle = {
     manifest: { releases, modules: [], contents: [] },
-    carries: () => false,
     sizeOf: () => undefined,
     verify: () => Promise.resolve(),
   };
