@@ -1,11 +1,7 @@
-import { hash } from "node:crypto";
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { failure } from "../../errors/index.ts";
-import {
-  BundleFile,
-  formatManifest,
-} from "../../mirror/bundles/bundle-file.ts";
+import { BundleFile } from "../../mirror/bundles/bundle-file.ts";
 import { planBundle, writeBundle } from "../../mirror/bundles/export-bundle.ts";
 import { writeOciLayouts } from "../../mirror/bundles/export-oci.ts";
 import {
@@ -71,12 +67,12 @@ export async function exportPackages({
     } else if (ready.length + modules.length > 0 || problems.length === 0) {
       // Nothing takes the place of an earlier bundle when nothing could be had.
       const manifest = planBundle(ready, modules, since);
-      const size = await writeBundle(to, manifest, blobs, signal);
+      const { size, sha256 } = await writeBundle(to, manifest, blobs, signal);
       stderr(
         `${to} carries ${manifest.contents.length} archives in ${formatAmount(size)}.\n`,
       );
       stderr(
-        `The SHA-256 of its manifest is ${hash("sha256", formatManifest(manifest))}: tell it the other side by another way than the file's, for import --sha256.\n`,
+        `The SHA-256 of its manifest is ${sha256}: tell it the other side by another way than the file's, for import --sha256.\n`,
       );
     }
     for (const one of notCarried) stderr(formatNotCarried(one));

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -70,15 +70,15 @@ export function planBundle(
 }
 
 /**
- * Writes the whole bundle beside `path` and gives it its name at the end. Returns the size in bytes. Throws
- * export-failed.
+ * Writes the whole bundle beside `path` and gives it its name at the end. Returns the size in
+ * bytes and the SHA-256 of the manifest. Throws export-failed.
  */
 export async function writeBundle(
   path: string,
   manifest: BundleManifest,
   blobs: BlobStore,
   signal: AbortSignal,
-): Promise<number> {
+) {
   const text = formatManifest(manifest);
   if (Buffer.byteLength(text) > largestManifest)
     throw failure("export-failed", path, "it lists too much for one bundle");
@@ -102,7 +102,7 @@ export async function writeBundle(
     await pipeline(tar, file);
     size = file.bytesWritten;
   });
-  return size;
+  return { size, sha256: hash("sha256", text) };
 }
 
 /** Reads an archive out of the store. Throws stored-archive-damaged for other bytes than the manifest, which is already written, announces. */
