@@ -19,40 +19,26 @@ export async function importFile({
   readonly file: string;
   readonly sha256?: string;
 }): Promise<number> {
-  const { limits } = loadConfiguration({ file: flags.config });
-  // As the user of the command: opening the store takes its owner's.
-  const bundle = await openBundle(file, sha256, limits.archive, stderr);
-  return onStore(flags, async (mirror, signal) => {
-    await measureStore(mirror);
-    return takeBundle(mirror, file, bundle, signal, stderr);
-  });
-}
-
-/** Says where nothing vouches for the names in the bundle. */
-export async function openBundle(
-  file: string,
-  sha256: string | undefined,
-  largestArchive: number,
-  stderr: (text: string) => void,
-): Promise<BundleFile> {
-  if (sha256 !== undefined && !isSha256(sha256.toLowerCase()))
+  const digest = sha256?.toLowerCase();
+  if (digest !== undefined && !isSha256(digest))
     throw failure(
       "arguments",
       "--sha256",
       "it is not a SHA-256",
       'give the 64 hex digits that "provender export" printed',
     );
-  const bundle = await BundleFile.open(
-    file,
-    largestArchive,
-    sha256?.toLowerCase(),
-  );
+  const { limits } = loadConfiguration({ file: flags.config });
+  // As the user of the command: opening the store takes its owner's.
+  const bundle = await BundleFile.open(file, limits.archive, digest);
   // Publishers sign digests, not the names that a manifest gives them.
-  if (sha256 === undefined)
+  if (digest === undefined)
     stderr(
       `Nothing vouches for the names in ${file}: where it is the first of a namespace, give --sha256 with what export printed.\n`,
     );
-  return bundle;
+  return onStore(flags, async (mirror, signal) => {
+    await measureStore(mirror);
+    return takeBundle(mirror, file, bundle, signal, stderr);
+  });
 }
 
 /** Takes what the bundle carries into the store, and closes it. */

@@ -2,11 +2,9 @@ import { hash } from "node:crypto";
 import { globSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll } from "vitest";
-import {
-  openBundle,
-  takeBundle,
-} from "../../../src/commands/packages/import.ts";
+import { takeBundle } from "../../../src/commands/packages/import.ts";
 import { loadConfiguration } from "../../../src/config/load.ts";
+import { BundleFile } from "../../../src/mirror/bundles/bundle-file.ts";
 import { openMirror } from "../../../src/wiring/open-mirror.ts";
 import type { Authority } from "../../fakes/authority.ts";
 import type { Registry } from "../../fakes/registry.ts";
@@ -161,7 +159,7 @@ export async function takingSite(config: Config) {
     let said = "";
     const say = (text: string) => void (said += text);
     const { archive } = configuration.limits;
-    const status = await openBundle(file, undefined, archive, say)
+    const status = await BundleFile.open(file, archive)
       .then((bundle) => takeBundle(core, file, bundle, signal, say))
       .catch((error: unknown) => {
         said += (error as Error).message;
