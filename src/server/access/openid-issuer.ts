@@ -117,7 +117,6 @@ export class OpenIdIssuer {
       clockTolerance,
       issuer: [this.name, `${this.name}/`],
       audience: this.#settings.audience,
-      requiredClaims: ["exp"],
     }).catch((cause: unknown) => {
       if (cause instanceof ProvenderError) throw cause;
       // The key may be one that the issuer has published since it fails.
@@ -127,7 +126,7 @@ export class OpenIdIssuer {
     });
     if (!accessToken.test(protectedHeader.typ ?? "jwt"))
       throw failure("token-refused", "it is no access token");
-    // RFC 9068, 4: the tolerance for clocks prolongs nothing.
+    // RFC 9068, 4: it has an end, which the tolerance for clocks does not prolong.
     if ((payload.exp ?? 0) * 1000 <= Date.now())
       throw failure("token-refused", "it has expired");
     const refused = findRefusedClaim(payload, this.#settings.claims);

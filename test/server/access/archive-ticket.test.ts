@@ -43,8 +43,11 @@ describe("a signed archive path", () => {
       ["registry.terraform.io", "registry.opentofu.org"],
     ] as const)
       expect(opens(signed.replace(from, to))).toBe(false);
+    // Several texts decode to the bytes of a signature.
+    const letters = "abcdefghijklmnopqrstuvwxyz";
+    const characters = `-_./0123456789${letters}${letters.toUpperCase()}`;
     for (let at = 0; at < signed.length; at++)
-      for (const character of "-_.0123456789/aAzZbB") {
+      for (const character of characters) {
         const edited = signed.slice(0, at) + character + signed.slice(at + 1);
         expect(opens(edited), edited).toBe(edited === signed);
       }

@@ -155,6 +155,7 @@ const malformed: Readonly<Record<string, readonly string[]>> = {
   "a path that can be read otherwise": [
     `${provider}/%69ndex.json`,
     "/%",
+    "*",
     `/${provider}/index.json`,
     "/providers//acme/demo/index.json",
     `${provider}/./index.json`,
