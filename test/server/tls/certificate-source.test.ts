@@ -1,5 +1,5 @@
 import "reflect-metadata";
-import { X509Certificate } from "node:crypto";
+import { KeyObject, X509Certificate } from "node:crypto";
 import {
   chmod,
   mkdir,
@@ -146,9 +146,15 @@ const harms: Readonly<Record<string, Harm>> = {
     await writeFile(tls.certificate, certificate);
     await writeFile(tls.key, key);
   },
-  "ca-and-leaf: a pair that is no CA's": async ({ certificate, key }) => {
-    await writeFile(tls.authority, certificate);
-    await writeFile(tls.authorityKey, key);
+  "ca-and-leaf: a self-signed certificate that is no CA": async () => {
+    const curve = { name: "ECDSA", namedCurve: "P-256" };
+    const keys = await crypto.subtle.generateKey(curve, true, ["sign"]);
+    const made = { keys, notAfter: later(100) };
+    const own = await x509.X509CertificateGenerator.createSelfSigned(made);
+    const key = KeyObject.from(keys.privateKey);
+    const pem = key.export({ type: "pkcs8", format: "pem" });
+    await writeFile(tls.authority, own.toString("pem"));
+    await writeFile(tls.authorityKey, pem);
   },
 };
 
