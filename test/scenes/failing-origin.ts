@@ -15,7 +15,7 @@ export const secret = "not-for-anybody-else";
 
 export type Question = "index" | "version" | "archive";
 
-/** Scripted registry, a mirror in front of it that remembers no list, and another one that is never to be asked. */
+/** Scripted registry, a mirror in front of it that remembers no list, and a server that nobody is to ask. */
 export async function startFailingOrigin() {
   const { authority, registry } = await startOrigin();
   const canary = await startRegistry({ authority });
@@ -25,7 +25,8 @@ export async function startFailingOrigin() {
       freshness: { versions: "0" },
       limits: { archive: "10MiB" },
     },
-    limits,
+    // Small, so that tests are fast, but long enough for a machine that is busy.
+    limits: { firstByte: 2_000, answer: 3_000 },
     env: { ORIGIN_TOKEN: secret },
   });
   const ask = (release: Release, question: Question) =>
@@ -53,9 +54,6 @@ export async function startFailingOrigin() {
       existsSync(blobOf(mirror, sha256Of(release))),
   };
 }
-
-/** Small, so that tests are fast, but long enough for a machine that is busy. */
-const limits = { firstByte: 2_000, answer: 3_000 };
 
 function pathOf({ type }: Release, question: Question): string {
   const document = {

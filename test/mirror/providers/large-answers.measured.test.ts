@@ -1,5 +1,4 @@
 import { expect, it } from "vitest";
-import { measureHealth } from "../../scenes/health-client.ts";
 import { watchLoopSteps } from "../../scenes/loop-steps.ts";
 import {
   outcomeOf,
@@ -185,26 +184,21 @@ it("a cold list of a provider of 600 versions for 15 platforms takes 50 ms of pr
   expect(each).toBeLessThanOrEqual(50);
 });
 
-it("a release of as many platforms as may be is served to four clients while /healthz answers within 100 ms, and one of more is refused", async () => {
-  for (const [version, count] of [
+it("a release of as many platforms as may be holds the event loop for less than 100 ms while four clients ask for it, and one of more is refused", async () => {
+  for (const [version, length] of [
     ["1.0.0", 256],
     ["2.0.0", 257],
-  ] as const)
-    await registry.publish({
-      ...{ type: "wide", version, size: 1_000 },
-      platforms: Array.from({ length: count }, (_, n) => `linux_arch${n}`),
-    });
+  ] as const) {
+    const platforms = Array.from({ length }, (_, n) => `linux_arch${n}`);
+    await registry.publish({ type: "wide", version, size: 1_000, platforms });
+  }
   const ask = requestsFor(mirror, "wide");
   expect(await ask.outcome("2.0.0")).toBe("451 checksums-malformed");
   expect(await ask.outcome("1.0.0")).toBe("200");
-  const until = performance.now() + 4_000;
-  const { times } = await measureHealth(mirror, () =>
-    Promise.all(
-      Array.from({ length: 4 }, async () => {
-        while (performance.now() < until) await ask.version("1.0.0");
-      }),
-    ),
-  );
-  console.info("/healthz", times);
-  expect(times.p99).toBeLessThan(100);
+  steps.restart();
+  for (let times = 0; times < 100; times++)
+    await Promise.all(Array.from({ length: 4 }, () => ask.version("1.0.0")));
+  const step = steps.longest();
+  console.info("a wide release", `${step.toFixed(0)} ms`);
+  expect(step).toBeLessThan(100);
 });
