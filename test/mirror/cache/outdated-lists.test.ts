@@ -11,30 +11,21 @@ registry.services["modules.v1"] = "/v1/modules/";
 
 const publish = (type: string) => (version: string) =>
   registry.publish({ type, version });
-
-function publishModule(version: string): void {
+const publishModule = (version: string) => {
   const versions = ["1.0.0", version].map((one) => ({ version: one }));
-  registry.serve(
-    "/v1/modules/acme/net/aws/versions",
-    JSON.stringify({ modules: [{ versions }] }),
-  );
-}
+  const list = JSON.stringify({ modules: [{ versions }] });
+  registry.serve("/v1/modules/acme/net/aws/versions", list);
+};
 
 it.each([
-  [
-    `/providers/${host}/acme/mirrored/index.json`,
-    ["versions", publish("mirrored")],
-  ],
-  [
-    `/v1/providers/${host}/acme/published/versions`,
-    ["versions", publish("published")],
-  ],
-  [`/v1/modules/${host}/acme/net/aws/versions`, ["other", publishModule]],
+  ["providers", "acme/mirrored/index.json", "versions", publish("mirrored")],
+  ["v1/providers", "acme/published/versions", "versions", publish("published")],
+  ["v1/modules", "acme/net/aws/versions", "other", publishModule],
 ] as const)(
-  "%s is the list that is known while the origin is silent, which is asked once, and the new one next",
-  async (path, [kind, add]) => {
+  "of %s, %s is the list that is known while the origin is silent, which is asked once, and the new one next",
+  async (face, name, kind, add) => {
     const list = async (headers = {}) => {
-      const answer = await mirror.get(path, { headers });
+      const answer = await mirror.get(`/${face}/${host}/${name}`, { headers });
       expect(answer.status).toBe(200);
       return new Set(answer.body.toString().match(/\d+\.\d+\.\d+/g));
     };
@@ -46,15 +37,18 @@ it.each([
     const held = barrier();
     registry.script(kind, held.beforeHeaders);
     registry.requests.clear();
-    const lists = await Promise.all(Array.from({ length: 20 }, () => list()));
-    expect(lists).toEqual(Array.from({ length: 20 }, () => known));
+    for (const listed of await Promise.all(
+      Array.from({ length: 20 }, () => list()),
+    ))
+      expect(listed).toEqual(known);
     await held.reached;
     expect(registry.requests.list(kind)).toHaveLength(1);
     // A client that wants what is there now says so, and waits for it.
     const waiting = list({ "Cache-Control": "no-cache" });
     held.release();
-    expect(await waiting).toEqual(new Set(["1.0.0", "2.0.0"]));
-    expect(await list()).toEqual(new Set(["1.0.0", "2.0.0"]));
+    const all = new Set(["1.0.0", "2.0.0"]);
+    expect(await waiting).toEqual(all);
+    expect(await list()).toEqual(all);
     registry.heal();
   },
 );

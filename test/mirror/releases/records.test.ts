@@ -10,11 +10,11 @@ import {
 import { ReleaseRecords } from "../../../src/mirror/releases/records.ts";
 import {
   address,
-  digestOf,
   evidenceOf,
   judgeFor,
   knownOf,
 } from "../../scenes/release-sketches.ts";
+import { sha256Of } from "../../scenes/test-registry.ts";
 import { makeLayout, openRecords } from "../../store/stores.ts";
 
 const now = new Date("2026-05-01T00:00:00Z");
@@ -105,9 +105,9 @@ describe("a release", () => {
     const fileOf = (os: string) =>
       `terraform-provider-thing_1.0.0_${os}_amd64.zip`;
     expect(Object.fromEntries(await releases.readDigests(address))).toEqual({
-      [digestOf("a")]: fileOf("linux"),
-      [digestOf("b")]: fileOf("darwin"),
-      [digestOf("c")]: fileOf("linux"),
+      [sha256Of("a")]: fileOf("linux"),
+      [sha256Of("b")]: fileOf("darwin"),
+      [sha256Of("c")]: fileOf("linux"),
     });
   });
 
@@ -140,7 +140,7 @@ describe("recorded evidence", () => {
       ...{ isGood: false, signedBy: "K", noted: "known" },
       fault: { code: "signature-refused", reason: "revoked" },
     });
-    expect([...(own?.content.values() ?? [])]).toEqual([digestOf("a")]);
+    expect([...(own?.content.values() ?? [])]).toEqual([sha256Of("a")]);
     expect(await read()).toEqual(value.trust.evidence);
     if (fallen === undefined || own === undefined)
       throw new Error("it is lost");
