@@ -346,7 +346,7 @@ export class ProviderMirror {
     const isReporting = rules.report !== undefined;
     return {
       ...{ change, rules, until, due: isReporting ? -Infinity : end },
-      answer: { ...asHit(value), age },
+      answer: { value, outcome: "hit", age, originTime: 0 },
     };
   }
 

@@ -65,7 +65,7 @@ export class ReleaseRecords implements MetadataRecords<
   }
 
   async read(address: ReleaseAddress): Promise<Kept<KnownRelease> | undefined> {
-    const body = await this.#readBody(address);
+    const body = await this.#records.read(recordKey(address), readReleaseBody);
     if (body === undefined) return undefined;
     const { confirmedAt, pinned, published, keys, offered, revision } = body;
     const evidence = await Promise.all(
@@ -80,14 +80,15 @@ export class ReleaseRecords implements MetadataRecords<
   async readPinned(
     address: ReleaseAddress,
   ): Promise<PinnedChecksums | undefined> {
-    return (await this.#readBody(address))?.pinned;
+    return (await this.#records.read(recordKey(address), readReleaseBody))
+      ?.pinned;
   }
 
   /** Lists the archives that the record names, pinned or not, by digest with their file names. */
   async readDigests(
     address: ReleaseAddress,
   ): Promise<ReadonlyMap<Sha256, string>> {
-    const body = await this.#readBody(address);
+    const body = await this.#records.read(recordKey(address), readReleaseBody);
     const offered = body?.evidence.map((one) => readContent(address, one));
     const contents = [...(offered ?? []), body?.pinned?.content ?? []];
     const { provider, version } = address;
@@ -158,10 +159,6 @@ export class ReleaseRecords implements MetadataRecords<
     const { hostname, namespace, type } = provider;
     const key = ["releases", hostname, namespace, type] as const;
     return (await this.#records.list(key)).flat().filter(isVersion);
-  }
-
-  #readBody(address: ReleaseAddress): Promise<ReleaseBody | undefined> {
-    return this.#records.read(recordKey(address), readReleaseBody);
   }
 
   /**

@@ -7,6 +7,7 @@ import {
 } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
 import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
+import type { OriginChecksums } from "../../origin/registries/provider-origin.ts";
 import type { OriginPackage } from "../../origin/registries/registry-answers.ts";
 import type { Answer, MetadataCache, Within } from "../cache/metadata-cache.ts";
 import {
@@ -17,6 +18,7 @@ import {
   isConfirmed,
   refreshKnown,
   rejudge,
+  type StoredEvidence,
   takeOffer,
   verifyOffer,
 } from "../releases/evidence.ts";
@@ -144,10 +146,14 @@ export class ProviderCatalog {
   ): Promise<KnownRelease> {
     const { address, origin } = request;
     const { registry } = origin;
-    const fetching = registry.fetchChecksums(found, signal);
-    const offer = await fetching
-      .then((fetched) => verifyOffer(origin, address, found, fetched))
-      .catch(asRefusal);
+    let fetched: OriginChecksums | undefined;
+    let offer: StoredEvidence | ProvenderError;
+    try {
+      fetched = await registry.fetchChecksums(found, signal);
+      offer = await verifyOffer(origin, address, found, fetched);
+    } catch (error) {
+      offer = asRefusal(error);
+    }
     const judged = known && (await rejudge(known, address, found, origin));
     if (!(offer instanceof ProvenderError)) {
       this.#refusedOffers.delete(formatRelease(address));
@@ -157,10 +163,8 @@ export class ProviderCatalog {
     const isKept =
       judged && (isAdmitted(request, judged) || hasLost(known, judged));
     if (!isKept) throw offer;
-    if (!isFailure(offer, "not-found")) {
-      const fetched = await fetching.catch(() => undefined);
+    if (!isFailure(offer, "not-found"))
       await this.#noteRefused(address, judged, offer, fetched?.document);
-    }
     return { ...judged, places: new Map() };
   }
 
