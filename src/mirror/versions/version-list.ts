@@ -61,10 +61,13 @@ export function mergeVersions(
   const versions = new Map<Version, ListedVersion>();
   for (const entry of answer.versions) {
     const earlier = known?.versions.get(entry.version);
+    // A claim about the future, or about a time before there were computers to publish on, is none.
+    const time = entry.published?.getTime() ?? NaN;
+    const isClaim = time > 0 && time <= now.getTime();
     versions.set(entry.version, {
       ...entry,
       appeared: earlier === undefined ? appeared : notAfter(now, earlier),
-      published: earlier?.published ?? claimedBy(now, entry),
+      published: earlier?.published ?? (isClaim ? entry.published : undefined),
       listed: true,
     });
   }
@@ -88,12 +91,6 @@ export function mergeVersions(
     warnings: answer.warnings,
     revision: known?.revision ?? 0,
   };
-}
-
-/** Takes no claim for one about the future, or about a time before there were computers to publish on. */
-function claimedBy(now: Date, { published }: OriginVersion): Date | undefined {
-  const time = published?.getTime() ?? NaN;
-  return time > 0 && time <= now.getTime() ? published : undefined;
 }
 
 function notAfter(now: Date, { appeared }: ListedVersion): Date | undefined {
