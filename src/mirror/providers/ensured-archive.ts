@@ -3,7 +3,6 @@ import type { PackageHash, Sha256 } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import { untilAborted } from "../../concurrency/in-time.ts";
 import { KeyedLimit } from "../../concurrency/keyed-limit.ts";
-import type { Outcome } from "../cache/metadata-cache.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
 import type {
   AdmittedPackage,
@@ -11,55 +10,43 @@ import type {
   ProviderMirror,
 } from "./provider-mirror.ts";
 
-interface EnsuredArchive {
-  readonly outcome: Outcome;
-  /** Size in bytes; undefined until the origin has announced it. */
-  readonly size: number | undefined;
-  readonly received: number;
-  /** Resolves with the h1, if it has one, when the archive is stored and hashed; rejects when it cannot be had. */
-  readonly done: Promise<PackageHash | undefined>;
-}
-
 interface ArchiveEnsurer {
   readonly providers: ProviderMirror;
   readonly hashes: PackageHashes;
 }
 
 /**
- * Opens or fetches an archive, and keeps its h1 too. One that is stored and was hashed before is not read again,
- * unless `inspects`. `signal` ends the wait.
+ * Opens or fetches an archive, and keeps its h1 too: `done` resolves with it, if it has one, once it is stored and hashed.
+ * One that is stored and was hashed before is not read again, unless `inspects`. `signal` ends the wait.
  */
 export async function ensureArchive(
   { providers, hashes }: ArchiveEnsurer,
   wanted: AdmittedPackage,
   options: { readonly inspects?: boolean; readonly signal?: AbortSignal } = {},
-): Promise<EnsuredArchive> {
+) {
   const { inspects = false, signal } = options;
   const { sha256 } = wanted.found;
   const size = inspects ? undefined : await providers.findSize(wanted.found);
   const h1 = size === undefined ? undefined : await hashes.find(sha256);
-  if (size !== undefined && h1 !== undefined)
-    return { outcome: "hit", size, received: size, done: Promise.resolve(h1) };
+  if (size !== undefined && h1 !== undefined) {
+    const done = Promise.resolve<PackageHash | undefined>(h1);
+    return { outcome: "hit" as const, size, received: size, done };
+  }
   const archive = await providers.openArchive(wanted);
-  const done = (async () => {
-    try {
-      await (signal ? untilAborted(archive.stored, signal) : archive.stored);
-    } finally {
-      await archive.close();
-    }
-    return hashes.wait(sha256);
-  })();
+  const { outcome, stored } = archive;
+  const done = (signal ? untilAborted(stored, signal) : stored)
+    .finally(() => archive.close())
+    .then(() => hashes.wait(sha256));
   // Its rejection belongs to the caller that waits for it, perhaps later.
   done.catch(() => undefined);
   return {
-    outcome: archive.outcome,
+    ...{ outcome, done },
     get size() {
       return archive.size;
     },
     get received() {
       return archive.received;
     },
-    done,
   };
 }
 
