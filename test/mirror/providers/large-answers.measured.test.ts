@@ -104,6 +104,10 @@ for (let round = 0; round < 3; round++) await askList(versionsOf(mostVersions));
 
 const armor = `-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n${"A".repeat(8_000)}`;
 const unusable = "502 origin-answer";
+const longProtocols = versionsOf(100, () => ({
+  protocols: ["5".repeat(80_000)],
+  platforms: fifteenPlatforms,
+}));
 it.each<[string, () => ReturnType<typeof askModules>, string]>([
   [
     "a flat object",
@@ -142,6 +146,7 @@ it.each<[string, () => ReturnType<typeof askModules>, string]>([
       ),
     unusable,
   ],
+  ["a list with long protocols", () => askList(longProtocols), "200"],
   ["the longest list of a module", askModules, "200"],
   [
     "a package with 1 000 keys",

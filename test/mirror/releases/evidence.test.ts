@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { parseSha256 } from "../../../src/address/hash.ts";
 import { parsePlatform } from "../../../src/address/platform.ts";
 import { failure, isFailure } from "../../../src/errors/index.ts";
 import {
@@ -6,6 +7,7 @@ import {
   type KnownRelease,
   matchesPolicy,
   prepareProof,
+  refreshKnown,
   rejudge,
   type ReleaseOrigin,
   type SignaturePolicy,
@@ -133,13 +135,33 @@ it("a release is published with the keys that its registry publishes now, as far
   expect([...next.trust.published]).toEqual([L.fingerprint]);
 });
 
-it("a release has no platforms where its origin never said which it offers", async () => {
+it("a release has every platform that was offered once, and none where its origin never said", async () => {
   const { found, verify } = await ask({ by: K });
   const evidence = await verify();
+  const [linux, darwin] = platforms.map((one) => [one]);
+  const first = takeOffer(undefined, evidence, found, linux);
+  const both = takeOffer(first, evidence, found, darwin).offered;
+  expect(both).toEqual(new Set(["linux_amd64", "darwin_amd64"]));
   const silent = takeOffer(undefined, evidence, found, undefined);
   expect(silent.offered).toBeUndefined();
   const next = takeOffer(silent, evidence, found, platforms);
   expect(next.offered).toBeUndefined();
+});
+
+it("a release has the places of its pinned content alone, also when it is asked for again", async () => {
+  const known = await know({ by: K });
+  const [evidence] = known.trust.evidence;
+  const { found } = await ask({ by: K });
+  expect(refreshKnown({ ...known, places: new Map() }, found).places.size).toBe(
+    2,
+  );
+  const digest = parseSha256("0".repeat(64));
+  const pinned = evidence && {
+    ...{ ...evidence, at: new Date(0) },
+    content: new Map([["linux_amd64", digest]]),
+  };
+  const other = { ...known, trust: { ...known.trust, pinned } };
+  expect(refreshKnown(other, found)).toBe(other);
 });
 
 it("other keys keep the verdict that people heard of", async () => {
