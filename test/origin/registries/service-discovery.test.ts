@@ -31,22 +31,15 @@ describe("service discovery", () => {
     expect(await findProviders()).toBe(new URL(expected, registry.url).href);
   });
 
-  it("resolves against where redirects ended", async () => {
+  it("resolves against where redirects ended, and starts below the path of the origin's URL", async () => {
     registry.serve("/moved/here/terraform.json", '{"providers.v1":"p"}');
     const moved = faults.redirect("/moved/here/terraform.json");
     registry.script("discovery", [moved]);
     expect(await findProviders()).toBe(`${registry.url}moved/here/p/`);
-  });
-
-  it("starts below the path of the origin's URL", async () => {
-    registry.serve(
-      "/some/folder/.well-known/terraform.json",
-      '{"providers.v1":"/some/v1/providers/"}',
-    );
+    const path = "/some/folder/.well-known/terraform.json";
+    registry.serve(path, '{"providers.v1":"/some/v1/"}');
     const discovery = discover(60_000, `${registry.url}some/folder/`);
-    expect(await findProviders(discovery)).toBe(
-      `${registry.url}some/v1/providers/`,
-    );
+    expect(await findProviders(discovery)).toBe(`${registry.url}some/v1/`);
   });
 
   it("fails without a word on absence where it names no place", async () => {
