@@ -94,33 +94,31 @@ export class Issuer {
       res.writeHead(302, { location: location.href }).end();
       return;
     }
-    const document =
-      pathname === "/realm/token"
-        ? await this.#redeem(new URLSearchParams(await text(req)))
-        : this.#document(pathname);
-    res.writeHead(document === undefined ? 404 : 200, {
-      "content-type": "application/json",
-    });
+    const document = await this.#document(pathname, req);
+    const headers = { "content-type": "application/json" };
+    res.writeHead(document === undefined ? 404 : 200, headers);
     res.end(JSON.stringify(document ?? {}));
   }
 
-  async #redeem(form: URLSearchParams): Promise<object | undefined> {
-    const verifier = form.get("code_verifier") ?? "";
-    if (hash("sha256", verifier, "base64url") !== form.get("code"))
-      return undefined;
-    return { access_token: await this.sign(), token_type: "Bearer" };
-  }
-
-  #document(path: string): object | undefined {
-    if (path === "/realm/keys")
-      return { keys: this.keys.map(({ publicJwk }) => publicJwk) };
-    if (path !== "/realm/.well-known/openid-configuration") return undefined;
-    return {
-      issuer: this.url,
-      authorization_endpoint: `${this.url}/authorize`,
-      token_endpoint: `${this.url}/token`,
-      jwks_uri: `${this.url}/keys`,
-      ...this.overrides,
-    };
+  async #document(path: string, req: IncomingMessage): Promise<unknown> {
+    switch (path) {
+      case "/realm/token": {
+        const form = new URLSearchParams(await text(req));
+        const verifier = form.get("code_verifier") ?? "";
+        if (hash("sha256", verifier, "base64url") !== form.get("code")) return;
+        return { access_token: await this.sign(), token_type: "Bearer" };
+      }
+      case "/realm/keys":
+        return { keys: this.keys.map(({ publicJwk }) => publicJwk) };
+      case "/realm/.well-known/openid-configuration":
+        return {
+          issuer: this.url,
+          authorization_endpoint: `${this.url}/authorize`,
+          token_endpoint: `${this.url}/token`,
+          jwks_uri: `${this.url}/keys`,
+          ...this.overrides,
+        };
+    }
+    return undefined;
   }
 }

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:tls";
-import { brotliCompressSync, gzipSync, zstdCompressSync } from "node:zlib";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import * as faults from "../../fakes/faults.ts";
 import { failing } from "../../scenes/failing.ts";
@@ -70,11 +70,6 @@ it.each(["X-GZIP", "aws-chunked, gzip"])(
   },
 );
 
-it("a bomb in gzip ends at the document's limit", async () => {
-  home.script("other", encoded("gzip", gzipSync(Buffer.alloc(50_000_000))));
-  await expect(askDocument(60_000)).rejects.toThrow("larger than 60000 bytes");
-});
-
 it.each(["AWS-Chunked, identity", "utf-8", "gzip", "br", "deflate, gzip"])(
   "what says that its encoding is %s, and is as it was, is taken so",
   async (name) => {
@@ -90,13 +85,17 @@ it("an archive that is gzip is no coding under its other name", async () => {
   expect(await askArchive()).toEqual(tar);
 });
 
+it("a bomb in gzip ends at the document's limit", async () => {
+  home.script("other", encoded("gzip", gzipSync(Buffer.alloc(50_000_000))));
+  await expect(askDocument(60_000)).rejects.toThrow("larger than 60000 bytes");
+});
+
 it.each([
   ["document", "gzip, gzip", gzipSync(gzipSync("{}"))],
   ["document", "gzip", gzipSync("{}").subarray(0, -9)],
   ["document", "compress", Buffer.from([0x1f, 0x9d, 0x90])],
   ["archive", "gzip", gzipSync("PK")],
   ["archive", "br", brotliCompressSync("PK")],
-  ["archive", "zstd", zstdCompressSync("PK")],
 ])("of a %s %s is refused with its name", async (kind, name, bytes) => {
   home.script("other", encoded(name, bytes));
   const asked = kind === "archive" ? askArchive() : askJson();
