@@ -20,8 +20,6 @@ import {
 } from "./yaml-document.ts";
 import type { makeOrigin } from "./origins.ts";
 
-export { systemFile } from "./source.ts";
-
 const mostProblems = 5;
 
 type Asked = { readonly file: string | undefined } & Partial<Surroundings>;

@@ -12,7 +12,7 @@ interface Source {
 const largestFile = 1024 * 1024;
 
 /** Configuration of the packaged service. */
-export const systemFile = "/etc/provender/config.yaml";
+const systemFile = "/etc/provender/config.yaml";
 
 /**
  * --config, else $PROVENDER_CONFIG, else ./provender.yaml if it exists, else the system's file if it exists.
