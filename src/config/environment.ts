@@ -60,8 +60,8 @@ export function findHostToken(
 }
 
 /** The login name of who runs a command, also behind sudo; "unknown" for a user without one, as in containers. */
-export function findOperator({ env } = readSurroundings()): string {
-  if (env.SUDO_USER) return env.SUDO_USER;
+export function findOperator(): string {
+  if (process.env.SUDO_USER) return process.env.SUDO_USER;
   try {
     return userInfo().username;
   } catch {

@@ -50,7 +50,7 @@ export interface ServedFile {
   readonly sha256: string;
 }
 
-/** The whole file, or the one range that was asked for (RFC 9110, 14.2 and 13.1.5). */
+/** The whole file, or its rest from a place on (RFC 9110, 14.2 and 13.1.5). */
 export function fileReply(
   { contentType, bytes, sha256 }: ServedFile,
   headers: IncomingHttpHeaders,
@@ -63,20 +63,18 @@ export function fileReply(
   };
   const condition = headers["if-range"];
   const isMet = condition === undefined || (etags && condition === tag);
-  const [, from = "", to = ""] =
-    /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? "") ?? [];
-  if (!ranges || !isMet || from + to === "")
+  const [, from] = /^bytes=(\d+)-$/.exec(headers.range ?? "") ?? [];
+  if (!ranges || !isMet || from === undefined)
     return reply(200, contentType, bytes, known);
-  const size = bytes.length;
-  const first = from === "" ? Math.max(0, size - Number(to)) : Number(from);
-  const last = from === "" || to === "" ? size - 1 : Number(to);
-  if (first >= size || first > last)
-    return reply(416, "text/plain", "", { "Content-Range": `bytes */${size}` });
-  const part = bytes.subarray(first, last + 1);
-  return reply(206, contentType, part, {
-    ...known,
-    "Content-Range": `bytes ${first}-${first + part.length - 1}/${size}`,
-  });
+  const { length } = bytes;
+  const first = Number(from);
+  if (first >= length)
+    return reply(416, "text/plain", "", {
+      "Content-Range": `bytes */${length}`,
+    });
+  const range = `bytes ${first}-${length - 1}/${length}`;
+  const partial = { ...known, "Content-Range": range };
+  return reply(206, contentType, bytes.subarray(first), partial);
 }
 
 /** Sends it. Resolves when all is said. */
