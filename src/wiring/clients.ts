@@ -56,7 +56,7 @@ export function wireClients(
   const close = async () => {
     await Promise.all(made.map((client) => client.close()));
   };
-  return { make, health, close };
+  return { make, close };
 }
 
 /** The token is for the host that is asked first, and for no other. */

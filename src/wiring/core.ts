@@ -78,12 +78,11 @@ export function wireCore(
   const { alarms, audit, database, logger, metrics } = telemetry;
 
   // What is known, and who hears that other processes may have changed it.
-  const all = wireRecords(telemetry);
-  const records: RecordStore = all;
-  const listen: DatabaseRecords["listen"] = (heard) => all.listen(heard);
+  const known = wireRecords(telemetry);
+  const records: RecordStore = known;
   const changes = new ProviderChanges(records);
   const trust = new TrustStore(records, changes);
-  listen((changed) => {
+  known.listen((changed) => {
     changes.noteRecords(changed);
     if (isAbout(changed, "namespaces", "first_contacts")) trust.forget();
   });
@@ -126,7 +125,7 @@ export function wireCore(
       onChange: (record) => changes.noteRecord(record),
     });
     metrics?.watchWaiters(() => made.waiting);
-    listen((changed) => made.forget(changed));
+    known.listen((changed) => made.forget(changed));
     return made;
   };
   const versions = cache(versionRecords(records, providerVersionNaming));
@@ -146,7 +145,7 @@ export function wireCore(
     measureRecords: () => records.measure(),
   });
   metrics?.watchStore(() => retention.readFigures());
-  listen(() => retention.forget());
+  known.listen(() => retention.forget());
   const reserve: Reserve = (...asked) => retention.reserve(...asked);
   const bucket =
     storage.s3 &&
@@ -179,7 +178,7 @@ export function wireCore(
     if (!hashing.isClosed)
       logger.error({ sha256, err }, "an archive could not be hashed");
   });
-  listen((changed) => {
+  known.listen((changed) => {
     if (isAbout(changed, "package_hashes")) hashes.forget();
   });
   const archives = new Archives(
@@ -242,7 +241,7 @@ export function wireCore(
   const refused = new RefusedVersions({
     ...{ records, clock, changes, onUnwritten },
   });
-  listen((changed) => {
+  known.listen((changed) => {
     if (isAbout(changed, "refused_versions")) refused.forget();
   });
   const standings = new Standings({
@@ -285,9 +284,9 @@ export function wireCore(
     await bucket?.close();
   };
   return {
-    ...{ clock, records, judge, trust, changes, releases, versions, listen },
+    ...{ clock, records, trust, changes, releases, versions },
     ...{ blobs, retention, reserve, bucket, nearest, hashes, archives },
-    ...{ clients, notebook, admission, events, catalog, settlements },
+    ...{ notebook, admission, events, catalog, settlements },
     ...{ standings, providers, modules, stopFetching, close },
   };
 }
