@@ -28,10 +28,10 @@ export async function wireAuthentication(
     return ends.length === 0 ? undefined : Math.min(...ends) / 1000;
   });
   const { archiveUrls } = configuration.limits;
-  const keys = await ArchiveUrlKeys.open(records, new Date(), archiveUrls);
+  const keys = await ArchiveUrlKeys.open(records, new Date());
   const renew = () =>
     keys
-      .renew(new Date(), archiveUrls)
+      .renew(new Date())
       .catch((err: unknown) =>
         logger.error({ err }, "the keys of archive URLs stay as they are"),
       );

@@ -11,7 +11,7 @@ const storedKey = z.object({
 /** Newest first. */
 const shape = z.object({ keys: z.array(storedKey).min(1).max(2) });
 
-/** Milliseconds for which a key signs. */
+/** Milliseconds for which a key signs, many times as long as a URL lives. */
 const signingTime = 30 * 24 * 60 * 60 * 1000;
 
 /** Milliseconds until all daemons on a database know a key, and it may sign. */
@@ -35,10 +35,9 @@ export class ArchiveUrlKeys {
   static async open(
     records: Pick<RecordStore, "change">,
     now: Date,
-    life: number,
   ): Promise<ArchiveUrlKeys> {
     const keys = new ArchiveUrlKeys(records);
-    await keys.renew(now, life);
+    await keys.renew(now);
     return keys;
   }
 
@@ -47,11 +46,8 @@ export class ArchiveUrlKeys {
     return this.#secrets;
   }
 
-  /**
-   * Reads the keys. Makes a new one when the newest has signed for 30 days, and longer than its URLs may live (`life`
-   * ms).
-   */
-  async renew(now: Date, life: number): Promise<void> {
+  /** Reads the keys. Makes a new one when the newest has signed for 30 days. */
+  async renew(now: Date): Promise<void> {
     let keys: z.infer<typeof shape>["keys"] = [];
     const ageOf = ({ madeAt }: { readonly madeAt: string }) =>
       now.getTime() - Date.parse(madeAt);
@@ -59,7 +55,7 @@ export class ArchiveUrlKeys {
     await this.#records.change(record, read, (before) => {
       keys = before?.keys ?? [];
       const [newest] = keys;
-      if (newest && ageOf(newest) < Math.max(signingTime, life)) return before;
+      if (newest && ageOf(newest) < signingTime) return before;
       const secret = randomBytes(32).toString("base64url");
       keys = [{ madeAt: now.toISOString(), secret }, ...keys.slice(0, 1)];
       return { keys };
