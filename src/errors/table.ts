@@ -530,12 +530,12 @@ const storeErrors = {
     remedy: "{remedy}",
   }),
   /** A damaged record: pinned checksums or decisions are unknown. */
-  "record-unreadable": row(["file", "problem", "remedy"], {
+  "record-unreadable": row(["file", "problem"], {
     status: 503,
     phrase: "What the mirror saw first of this cannot be read",
     sentence:
       "The record {file} cannot be used ({problem}), and what depends on it is refused",
-    remedy: "{remedy}",
+    remedy: "restore provender.db from a backup",
   }),
   "stored-archive-damaged": row(["sha256", "problem"], {
     status: 503,

@@ -44,8 +44,6 @@ const mostFirst = 2 ** 30;
 /** Keys of one page of the list of all. */
 const pageSize = 1_000;
 
-const restore = "restore provender.db from a backup";
-
 /**
  * Small JSON documents by key, as rows, for all processes that work on a store at once. Each change is a transaction, or
  * a part of the one that is open.
@@ -125,14 +123,6 @@ export class DatabaseRecords {
       const written = await this.#write(key, found?.revision ?? 0, after);
       if (written === undefined) throw new Outpaced(key.join("/"));
     });
-  }
-
-  refuse(key: RecordKey | Derived, problem: string, cause?: unknown): never {
-    const name = typeof key === "string" ? key : key.join("/");
-    const options = { cause };
-    const error = failure("record-unreadable", name, problem, restore, options);
-    this.#events.onUnreadable?.(error);
-    throw error;
   }
 
   /** Asks the table of packages, in the open transaction where there is one. */
@@ -258,10 +248,17 @@ export class DatabaseRecords {
       return readBody(JSON.parse(row.body), row.revision);
     } catch (error) {
       const problem = "it is not in the form of its kind";
-      if (!isRebuildable(key)) return this.refuse(key, problem, error);
+      if (!isRebuildable(key)) return this.#refuse(key, problem, error);
       this.#events.onPassedOver?.(key.join("/"), problem);
       return undefined;
     }
+  }
+
+  #refuse(key: RecordKey | Derived, problem: string, cause: unknown): never {
+    const name = typeof key === "string" ? key : key.join("/");
+    const error = failure("record-unreadable", name, problem, { cause });
+    this.#events.onUnreadable?.(error);
+    throw error;
   }
 
   /** What cannot be read is unknown, not absent; a passing shortage says nothing of it. */
@@ -273,7 +270,7 @@ export class DatabaseRecords {
       return await ask();
     } catch (error) {
       if (classifyFileFailure(error) !== "broken") throw error;
-      return this.refuse(key, describeFailure(error), error);
+      return this.#refuse(key, describeFailure(error), error);
     }
   }
 }

@@ -47,7 +47,7 @@ it.each([
   ],
   [failure("not-found", "a/b/c"), "absent"],
   [failure("origin-timeout", "https://a.test/", "its answer"), "failing"],
-  [failure("record-unreadable", "canary/x", "canary", "restore it"), "failing"],
+  [failure("record-unreadable", "canary/x", "canary"), "failing"],
   [failure("store-unusable", "/var/canary", "canary"), "failing"],
 ])(
   "the answer to an error has its code and no path of the machine: %s",

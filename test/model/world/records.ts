@@ -212,7 +212,7 @@ export class MemoryRecords implements RecordStore {
 
   refuse(key: RecordKey, problem: string): never {
     const record = `records/${key.join("/")}.json`;
-    throw failure("record-unreadable", record, problem, "restore it");
+    throw failure("record-unreadable", record, problem);
   }
 
   async remove(key: RecordKey): Promise<void> {
