@@ -12,9 +12,16 @@ export interface Group {
 /** Everything that needs other programs, minutes, a clock or chance. What no group names is in the gate. */
 export const groups: Readonly<Record<string, Group>> = {
   clients: {
-    holds: "terraform, tofu and the programs that use them, behind the mirror",
-    needs: ["terraform", "tofu", "terragrunt", "oras", "docker-registry"],
-    files: ["test/acceptance/!(network-mirror|replicas).test.ts"],
+    holds:
+      "terraform, tofu and the programs that use them behind the mirror, and OCI layouts",
+    needs: [
+      ...["terraform", "tofu", "terragrunt", "oras", "docker-registry"],
+      "skopeo",
+    ],
+    files: [
+      "test/acceptance/!(network-mirror|replicas).test.ts",
+      "test/mirror/bundles/export-oci.test.ts",
+    ],
   },
   replicas: {
     holds: "daemons that share a PostgreSQL, and archives in a bucket",
@@ -55,15 +62,6 @@ export const groups: Readonly<Record<string, Group>> = {
       "test/server/http/few-descriptors.test.ts",
     ],
   },
-  programs: {
-    holds: "what openssl, skopeo, nginx and shells say of what is made",
-    needs: ["openssl", "skopeo", "nginx", "zsh", "fish"],
-    files: [
-      "test/mirror/bundles/export-oci.test.ts",
-      "test/server/protocols/every-url.test.ts",
-      "test/main/help.test.ts",
-    ],
-  },
   kills: {
     holds: "daemons and imports killed again and again leave nothing wrong",
     needs: [],
@@ -99,6 +97,7 @@ export const groups: Readonly<Record<string, Group>> = {
       "test/mirror/upkeep/retention.test.ts",
       "test/mirror/modules/ages.test.ts",
       "test/server/unexpected-errors.test.ts",
+      "test/server/protocols/every-url.test.ts",
     ],
   },
   measured: {
