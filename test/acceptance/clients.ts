@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, type ExecFileOptions } from "node:child_process";
 import { globSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -45,8 +45,6 @@ export interface ClientOptions {
   /** The authorities to trust, PEM. */
   readonly caFile: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Milliseconds, 300 000 by default. */
-  readonly timeout?: number;
 }
 
 /** Finds clients on PATH, and as NAME-VERSION in the folder `PROVENDER_CLIENTS`; a file whose tests need one has a skipped test without. */
@@ -93,16 +91,15 @@ export function ownHashes(
 export async function runClient(
   client: Client,
   args: readonly string[],
-  options: ClientOptions,
+  { directory, cliConfig, caFile, env = {} }: ClientOptions,
 ): Promise<ClientRun> {
-  const { directory, cliConfig, caFile, env = {}, timeout = 300_000 } = options;
   const home = join(directory, ".home");
   const configFile = join(home, "cli.tfrc");
   await mkdir(home, { recursive: true });
   await writeFile(configFile, cliConfig);
   return execute(client.binary, args, {
     cwd: directory,
-    timeout,
+    timeout: 300_000,
     env: {
       PATH: process.env.PATH,
       HOME: home,
@@ -117,31 +114,18 @@ export async function runClient(
   });
 }
 
-export function execute(
+function execute(
   binary: string,
   args: readonly string[],
-  options: {
-    readonly cwd?: string;
-    readonly timeout?: number;
-    readonly env: NodeJS.ProcessEnv;
-  },
+  options: Omit<ExecFileOptions, "encoding">,
 ): Promise<ClientRun> {
+  const all = { ...options, maxBuffer: 64 * 1024 * 1024 };
   return new Promise((resolve) => {
-    const child = execFile(
-      binary,
-      args,
-      { ...options, maxBuffer: 64 * 1024 * 1024 },
-      (_, stdout, stderr) =>
-        resolve({
-          status: child.exitCode,
-          stdout,
-          stderr,
-          output: stripVTControlCharacters(stdout + stderr).replace(
-            /[\s│╷╵]+/g,
-            " ",
-          ),
-        }),
-    );
+    const child = execFile(binary, args, all, (_, stdout, stderr) => {
+      const both = stripVTControlCharacters(stdout + stderr);
+      const output = both.replace(/[\s│╷╵]+/g, " ");
+      resolve({ status: child.exitCode, stdout, stderr, output });
+    });
   });
 }
 
