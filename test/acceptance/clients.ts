@@ -114,7 +114,7 @@ export async function runClient(
   });
 }
 
-function execute(
+export function execute(
   binary: string,
   args: readonly string[],
   options: Omit<ExecFileOptions, "encoding">,

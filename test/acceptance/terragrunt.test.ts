@@ -104,7 +104,6 @@ describe.each(clients)("terragrunt with $name $version", (client) => {
         cliConfig: networkMirrorConfig(`${mirror.url}providers/`),
         caFile: mirror.caFile,
         env: { TG_PROVIDER_CACHE: "1", TG_TF_PATH: client.binary },
-        timeout: 280_000,
       },
     );
     expect(ran.status, ran.output.slice(-3_000)).toBe(0);

@@ -47,7 +47,9 @@ export async function readToEnd(socket: Socket): Promise<string> {
 
 function parseAnswer(text: string) {
   const end = text.indexOf("\r\n\r\n");
-  const headers = text.slice(0, end).matchAll(/^([^:\r\n]+):(.*)$/gm);
+  // The status line names a URL.
+  const start = text.indexOf("\r\n");
+  const headers = text.slice(start, end).matchAll(/^([^:\r\n]+):(.*)$/gm);
   return {
     status: Number(text.split(" ")[1]),
     headers: new Headers(

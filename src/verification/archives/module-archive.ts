@@ -14,8 +14,9 @@ const beginnings: Readonly<Record<Exclude<ArchiveFormat, "zip">, string>> = {
   "tar.bz2": "BZh",
 };
 
-/** Average bound for each member that an archive may have, on what is kept of all together. */
+/** Average bounds for each member that an archive may have, on what is kept of all together. */
 const mostNameBytes = 512;
+const mostLinkParts = 32;
 
 /**
  * Reads an archive to its end and returns its members; nothing is unpacked. Of `tar.xz` and `tar.bz2` only the beginning is
@@ -31,14 +32,17 @@ export async function readMembers(
   if (format === "tar.xz" || format === "tar.bz2") return [];
   const members: ArchiveMember[] = [];
   const { entries } = limits;
-  let bytes = 0;
+  let [bytes, parts] = [0, 0];
   const read = format === "zip" ? readZipMembers : readTarMembers;
   await read(archive, limits, (member) => {
-    bytes += member.name.length + (member.target?.length ?? 0);
+    const { name, kind, target = "" } = member;
+    bytes += name.length + target.length;
+    // Only links are kept part by part.
+    if (kind === "symbolic link") parts += name.split("/").length;
     if (members.push(member) > entries)
       throw new ArchiveRefused(`it has more than ${entries} members`);
-    if (bytes > entries * mostNameBytes)
-      throw new ArchiveRefused("its names are too long together");
+    if (bytes > entries * mostNameBytes || parts > entries * mostLinkParts)
+      throw new ArchiveRefused("its names are too long or too deep together");
     return visit(member);
   });
   const escape = findEscape(members);

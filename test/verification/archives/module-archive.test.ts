@@ -119,6 +119,7 @@ it.each<[string, Buffer, string?]>([
   expect(await read("tar.gz", gzip)).toBe(told);
 });
 
+const deep = (at: number) => `${at}/${"a/".repeat(200)}b`;
 const many = (count: number, make: (at: number) => TarPart) =>
   Array.from({ length: count }, (_, at) => make(at));
 
@@ -138,8 +139,16 @@ it.each<[string, Buffer]>([
     tarGz([...many(70, () => pax("a", "b", "g")), main]),
   ],
   [
-    "its names are too long together",
+    "its names are too long or too deep together",
     tarGz(many(300, (at) => (at % 2 ? main : pax("path", long.slice(-4000))))),
+  ],
+  [
+    "its names are too long or too deep together",
+    tarGz(
+      many(400, (at) =>
+        at % 2 ? { ...a, type: "2", link: "x" } : pax("path", deep(at)),
+      ),
+    ),
   ],
   ["unexpected end of file", Buffer.concat([good, good.subarray(0, -1)])],
   ["Unexpected end of data", gzipSync(tarBytes([main]).subarray(0, 1023))],
