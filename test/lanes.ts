@@ -79,7 +79,7 @@ export const groups: Readonly<Record<string, Group>> = {
       "test/server/http/slow-clients.test.ts",
       "test/server/requests/request-log.test.ts",
       "test/mirror/providers/failing-origin.test.ts",
-      "test/origin/http/{http-client,resume,retries}.test.ts",
+      "test/origin/http/{http-client,resume}.test.ts",
       "test/origin/git/git-process.test.ts",
       "test/telemetry/{logger,live-numbers}.test.ts",
       "test/verification/archives/threads.test.ts",

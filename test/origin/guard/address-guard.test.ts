@@ -1,7 +1,7 @@
 import { promisify } from "node:util";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { ProvenderError } from "../../../src/errors/index.ts";
 import * as faults from "../../fakes/faults.ts";
 import { endWithFile } from "../../file-end.ts";
@@ -59,67 +59,55 @@ const allowed: readonly string[] = [
   ...["registry.terraform.io", "localhost.example.com"],
 ];
 
+const addressRefused = failing("origin-address-refused");
 const closed = { configured: new Set<string>(), allowPrivateAddresses: false };
 
-describe("the address guard", () => {
-  it.each([
-    ...Object.entries(refused),
-    ["schemes", ["http://a.example/", "ftp://a.example/", "file:///etc"]],
-    ["ports", [8443, 80, 22].map((port) => `registry.example.com:${port}`)],
-  ] as const)("refuses %s", (_, hosts) => {
-    for (const host of hosts) {
-      const url = new URL(host.includes("/") ? host : `https://${host}/path`);
-      expect(() => checkUrl(url, closed), host).toThrow(
-        failing("origin-address-refused"),
-      );
-    }
-  });
-
-  it("lets public addresses and names pass", () => {
-    for (const host of allowed)
-      checkUrl(new URL(`https://${host}/path`), closed);
-  });
-
-  it("shows no user, password or query in what it refuses", () => {
-    const url = new URL("https://user:hunter2@10.0.0.1/path?token=hunter2#x");
-    expect(() => checkUrl(url, closed)).toThrow(
-      /^https:\/\/10\.0\.0\.1\/path is not asked/,
-    );
-  });
+it.each([
+  ...Object.entries(refused),
+  ["schemes", ["http://a.example/", "ftp://a.example/", "file:///etc"]],
+  ["ports", [8443, 80, 22].map((port) => `registry.example.com:${port}`)],
+] as const)("the guard refuses %s", (_, hosts) => {
+  for (const host of hosts) {
+    const url = new URL(host.includes("/") ? host : `https://${host}/path`);
+    expect(() => checkUrl(url, closed), host).toThrow(addressRefused);
+  }
 });
 
-describe("what the operator wrote", () => {
-  const written = new URL("https://10.0.0.1:8443/");
-  const configured = { ...closed, configured: new Set([hostAndPort(written)]) };
-
-  it("is allowed for that host and port alone", () => {
-    checkUrl(new URL("https://10.0.0.1:8443/any/path"), configured);
-    checkUrl(new URL("https://0x0a000001:8443/any/path"), configured);
-    for (const other of [
-      ...["https://10.0.0.1/", "https://10.0.0.1:8444/"],
-      ...["https://10.0.0.2:8443/", "http://10.0.0.1:8443/"],
-    ])
-      expect(() => checkUrl(new URL(other), configured), other).toThrow(
-        failing("origin-address-refused"),
-      );
-  });
-
-  it("lifts the rules on addresses with allowPrivateAddresses, but not https", () => {
-    const open = { ...closed, allowPrivateAddresses: true };
-    checkUrl(new URL("https://10.0.0.1:8443/"), open);
-    expect(() => checkUrl(new URL("http://10.0.0.1/"), open)).toThrow(
-      failing("origin-address-refused"),
+it("the guard lets public addresses and names pass, and what the operator wrote, for that host and port alone", () => {
+  for (const host of allowed) checkUrl(new URL(`https://${host}/path`), closed);
+  const written = hostAndPort(new URL("https://10.0.0.1:8443/"));
+  const configured = { ...closed, configured: new Set([written]) };
+  checkUrl(new URL("https://10.0.0.1:8443/any/path"), configured);
+  checkUrl(new URL("https://0x0a000001:8443/any/path"), configured);
+  for (const other of [
+    ...["https://10.0.0.1/", "https://10.0.0.1:8444/"],
+    ...["https://10.0.0.2:8443/", "http://10.0.0.1:8443/"],
+  ])
+    expect(() => checkUrl(new URL(other), configured), other).toThrow(
+      addressRefused,
     );
-  });
+});
+
+it("allowPrivateAddresses lifts the rules on addresses, but not https", () => {
+  const open = { ...closed, allowPrivateAddresses: true };
+  checkUrl(new URL("https://10.0.0.1:8443/"), open);
+  expect(() => checkUrl(new URL("http://10.0.0.1/"), open)).toThrow(
+    addressRefused,
+  );
+});
+
+it("the guard shows no user, password or query in what it refuses", () => {
+  const url = new URL("https://user:hunter2@10.0.0.1/path?token=hunter2#x");
+  expect(() => checkUrl(url, closed)).toThrow(
+    /^https:\/\/10\.0\.0\.1\/path is not asked/,
+  );
 });
 
 it("the guarded resolver gives public addresses alone, in both forms", async () => {
   const lookup = promisify(guardedLookup);
   for (const name of ["localhost", "127.0.0.1", "::1", "::ffff:127.0.0.1"])
     for (const options of [{ all: true }, {}])
-      await expect(lookup(name, options)).rejects.toThrow(
-        failing("origin-address-refused"),
-      );
+      await expect(lookup(name, options)).rejects.toThrow(addressRefused);
   const address = "1.1.1.1";
   expect(await lookup(address, { all: true })).toEqual([
     { address, family: 4 },

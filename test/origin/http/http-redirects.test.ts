@@ -100,36 +100,28 @@ describe("the origin's token", () => {
 });
 
 describe("a login in a URL", () => {
-  const withLogin = (url: string, login: string) =>
-    url.replace("//", `//${login}@`);
-  const basic = (login: string) =>
-    `Basic ${Buffer.from(login).toString("base64")}`;
+  const asked = (url: string, login: string) =>
+    new URL(url.replace("//", `//${login}@`));
 
   it.each([
     ["me:secret", "me:secret"],
     ["me", "me:"],
     ["me%40home:a%2Fb%20%C3%A9%zz", "me@home:a/b \u00e9%zz"],
   ])("%s goes to its host and not on from there", async (written, sent) => {
+    const basic = `Basic ${Buffer.from(sent).toString("base64")}`;
     home.script("other", [faults.redirect(otherDocument)]);
-    const asked = withLogin(urlOf("/old").href, written);
-    await clientOf(open).fetchJson(new URL(asked), never);
-    const [first] = home.requests.list();
-    const [last] = other.requests.list();
-    expect(first?.headers.authorization).toBe(basic(sent));
-    expect(last?.headers.authorization).toBeUndefined();
-  });
-
-  it("of a redirect goes to where it leads", async () => {
-    await follow(withLogin(otherDocument, "me:secret"), open);
-    const [last] = other.requests.list();
-    expect(last?.headers.authorization).toBe(basic("me:secret"));
+    await clientOf(open).fetchJson(asked(urlOf("/old").href, written), never);
+    expect(home.requests.list()[0]?.headers.authorization).toBe(basic);
+    expect(other.requests.list()[0]?.headers.authorization).toBeUndefined();
+    await follow(asked(otherDocument, written).href, open);
+    expect(other.requests.list().at(-1)?.headers.authorization).toBe(basic);
   });
 
   it("does not take the place of the origin's token, and is in no error", async () => {
     const client = clientOf({ ...open, token: "sesame" });
     home.script("other", faults.status(500));
-    const asked = withLogin(urlOf("/document").href, "me:secret");
-    const refused = client.fetchJson(new URL(asked), never);
+    const url = asked(urlOf("/document").href, "me:secret");
+    const refused = client.fetchJson(url, never);
     await expect(refused).rejects.not.toThrow(/me:|secret/);
     const [first] = home.requests.list();
     expect(first?.headers.authorization).toBe("Bearer sesame");
