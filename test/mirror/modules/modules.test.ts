@@ -109,6 +109,23 @@ it("a module is the same one in each case of letters, and is asked for in lower 
   expect(origin.count("/files/other.tar.gz")).toBe(0);
 });
 
+const bomb = gzipSync(Buffer.alloc(64 << 20));
+const linked = await zip([["a", "/etc/passwd", 0o120777]]);
+const plain = await tarGz([["main.tf", ""]]);
+const otherSum = `?checksum=sha256:${"0".repeat(64)}`;
+
+// Each rule has its test in test/verification/archives.
+it.each([
+  ["bomb", "tar.gz", bomb, "", "451 module-archive-refused"],
+  ["link", "zip", linked, "", "451 module-archive-refused"],
+  ["sum", "tar.gz", plain, otherSum, "451 checksum-conflict"],
+])("a wrong %s in a %s is refused and not kept", async (...row) => {
+  const [name, format, bytes, query, refused] = row;
+  const url = origin.serve(`/files/${name}.${format}`, bytes);
+  origin.publish(`acme/${name}/aws`, "1.0.0", url + query);
+  expect(await outcomes(name, mirror, format)).toEqual([refused, refused]);
+});
+
 it("a module that has no room is refused, and nothing of it stays", async () => {
   await scene.publishArchive("room");
   const directory = scratch("store");
@@ -116,26 +133,6 @@ it("a module that has no room is refused, and nothing of it stays", async () => 
   const full = await startMirror({ directory, config });
   const refused = "503 store-full";
   expect(await outcomes("room", full)).toEqual([refused, refused]);
-});
-
-// Each rule has its test in test/verification/archives.
-it.each<[string, string, () => Promise<Buffer>]>([
-  ["bomb", "tar.gz", () => Promise.resolve(gzipSync(Buffer.alloc(64 << 20)))],
-  ["link", "zip", () => zip([["a", "/etc/passwd", 0o120777]])],
-])("a hostile %s in a %s is refused and not kept", async (...row) => {
-  const [name, format, make] = row;
-  const url = origin.serve(`/files/${name}.${format}`, await make());
-  origin.publish(`acme/${name}/aws`, "1.0.0", url);
-  const refused = "451 module-archive-refused";
-  expect(await outcomes(name, mirror, format)).toEqual([refused, refused]);
-});
-
-it("a module is compared with the registry's checksum", async () => {
-  await scene.publishArchive("sum");
-  const wrong = `${origin.url}files/sum.tar.gz?checksum=sha256:${"0".repeat(64)}`;
-  origin.publish("acme/sum/aws", "1.0.0", wrong);
-  const refused = "451 checksum-conflict";
-  expect(await outcomes("sum")).toEqual([refused, refused]);
 });
 
 it("what is stored is served with the origin stopped, offline too, and then only that", async () => {
@@ -181,15 +178,12 @@ it("the registry's token goes to the registry, and never to where it says that a
   const env = { REGISTRY_TOKEN: "secret" };
   const other = await startMirror({ config, env });
   expect((await locate(other, "token")).status).toBe(204);
-  const sent = origin.requests
-    .list()
-    .map(({ path, headers }) => [
-      path.startsWith("/files/"),
-      headers.authorization,
+  for (const { path, headers } of origin.requests.list())
+    expect([path, headers.authorization]).toEqual([
+      path,
+      path.startsWith("/files/") ? undefined : "Bearer secret",
     ]);
-  expect(sent).toContainEqual([false, "Bearer secret"]);
-  expect(sent).toContainEqual([true, undefined]);
-  expect(sent).not.toContainEqual([true, "Bearer secret"]);
+  expect(origin.count("/files/token.tar.gz")).toBe(1);
 });
 
 it("versions have one form for clients, however the registry lists them and asks for them", async () => {
