@@ -1,15 +1,12 @@
 import { enums, UserIDPacket } from "openpgp";
 import { describe, expect, it } from "vitest";
-import { decideSignature } from "../../src/verification/signature-worker.ts";
 import {
   block,
   day,
   decide,
-  document,
   type Fields,
   lastYear,
   makeKey,
-  now,
   outcome,
   packetsOf,
   today,
@@ -58,14 +55,6 @@ describe("a good signature", () => {
 });
 
 describe("a signature that its key did not make", () => {
-  it("is refused over another document", async () => {
-    const decision = await decideSignature({
-      ...{ document: document.subarray(1), signature, keys: [good], now },
-      profile: "opentofu",
-    });
-    expect(decision).toMatchObject({ reason: "bad-signature" });
-  });
-
   it("is refused where a certificate claims the key of another without its consent", async () => {
     const { key, userID } = stranger;
     const bound = await makeKey();
