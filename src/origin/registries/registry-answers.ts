@@ -69,8 +69,11 @@ const keyLabel = z.object({
 /** Facts that a registry gives with a signing key, unsigned, by its own names; clients show them. */
 export type KeyLabel = z.infer<typeof keyLabel>;
 
+/** Counted before each of it is read, which takes a hundred times as long. */
+const list = z.custom<readonly unknown[]>(Array.isArray, "expected a list");
+
 const versionsAnswer = z.object({
-  versions: z.array(z.unknown()),
+  versions: list,
   warnings: texts.catch(null),
 });
 
@@ -107,17 +110,13 @@ const packageAnswer = z.object({
     .max(mostProtocols)
     .nullish()
     .catch(null),
-  signing_keys: z
-    .object({
-      gpg_public_keys: z
-        // A key that cannot be read is none, and takes no other away.
-        .array(keyLabel.extend({ ascii_armor: z.string().catch("") }))
-        .nullish(),
-    })
-    .nullish(),
+  signing_keys: z.object({ gpg_public_keys: list.nullish() }).nullish(),
 });
 
-/** Keys of a release; counted before each is parsed, which takes a hundred times as long. */
+/** One that cannot be read is none, and takes no other away. */
+const signingKey = keyLabel.extend({ ascii_armor: z.string().catch("") });
+
+/** Keys of a release. */
 const mostKeys = 1_000;
 const mostWarnings = 100;
 const mostWarningLetters = 64 * 1024;
@@ -131,9 +130,8 @@ export function parseVersions(
   value: unknown,
   most: number,
 ): OriginVersions {
-  const { versions: listed } = (value ?? {}) as { versions?: unknown };
-  if (Array.isArray(listed)) checkCount(url, listed.length, most, "versions");
   const answer = checkShape(url, versionsAnswer, value);
+  checkCount(url, answer.versions.length, most, "versions");
   const warnings = answer.warnings ?? [];
   checkCount(url, warnings.length, mostWarnings, "warnings");
   const letters = warnings.reduce((sum, { length }) => sum + length, 0);
@@ -195,12 +193,10 @@ export function parsePackage(
   version: Version,
   platform: Platform,
 ): OriginPackage {
-  const { signing_keys: held } = (value ?? {}) as {
-    signing_keys?: { gpg_public_keys?: unknown } | null;
-  };
-  const listed = held?.gpg_public_keys;
-  if (Array.isArray(listed)) checkCount(url, listed.length, mostKeys, "keys");
   const answer = checkShape(url, packageAnswer, value);
+  const listed = answer.signing_keys?.gpg_public_keys ?? [];
+  checkCount(url, listed.length, mostKeys, "keys");
+  const keys = checkShape(url, z.array(signingKey), listed);
   const { filename } = answer;
   const name = formatPlatform(platform);
   expectSame(url, "platform", name, formatPlatform(answer));
@@ -208,7 +204,6 @@ export function parsePackage(
   const usual = formatArchiveName(address, version, platform);
   if (named === undefined || formatPlatform(named) !== name)
     expectSame(url, "filename", usual, filename);
-  const keys = answer.signing_keys?.gpg_public_keys ?? [];
   const downloadUrl = resolve(url, answer.download_url);
   const shasum = answer.shasum.toLowerCase();
   if (!isSha256(shasum))
@@ -225,7 +220,7 @@ export function parsePackage(
         : undefined,
     },
     signingKeys: keys.map((key) => key.ascii_armor),
-    keyLabels: keys.map((key) => keyLabel.parse(key)),
+    keyLabels: listed.map((one) => keyLabel.parse(one)),
     protocols: answer.protocols ?? [],
   };
 }
