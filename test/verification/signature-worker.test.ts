@@ -122,7 +122,7 @@ const { keySuperseded, keyCompromised, keyRetired } = enums.reasonForRevocation;
 const superseded = because(keySuperseded);
 
 /** Reason for revocation, and when it was made: each counts. */
-describe.each<[string, Fields]>([
+it.each<[string, Fields]>([
   ["without a reason", {}],
   ["as superseded", superseded],
   ["as compromised", because(keyCompromised)],
@@ -131,40 +131,37 @@ describe.each<[string, Fields]>([
   ["in the future", { created: today + 9 * day, ...superseded }],
   ["for a time that is over", { signatureExpirationTime: day }],
   ["with SHA-1", { hashAlgorithm: enums.hash.sha1 }],
-])("revoked %s", (_, fields) => {
-  it.each(["opentofu", "strict"] as const)(
-    "a primary key signs nothing under %s, nor do its subkeys; a subkey or a user ID takes itself alone",
-    async (profile) => {
-      const { keyRevocation, subkeyRevocation, certRevocation } =
-        enums.signature;
-      const { key, userID, subkey } = rsa;
-      const named = [userID, rsa.self()];
-      const bound = [subkey, rsa.binding()];
-      const gone = rsa.make(certRevocation, fields);
-      const other = UserIDPacket.fromObject({ name: "other" });
-      const all = [key, rsa.make(keyRevocation, fields), ...named, ...bound];
-      const branch = [
-        ...[key, ...named, ...bound],
-        rsa.make(subkeyRevocation, fields),
-      ];
-      const [byPrimary, bySubkey] = [
-        await rsa.sign(),
-        await rsa.signBySubkey(),
-      ];
-      for (const [packets, made, expected] of [
-        [all, byPrimary, "revoked"],
-        [all, bySubkey, "revoked"],
-        [branch, bySubkey, "revoked"],
-        [branch, byPrimary, "ok"],
-        [[key, ...named, gone], byPrimary, "revoked"],
-        [[key, ...named, gone, other, rsa.self({}, other)], byPrimary, "ok"],
-      ] as const)
+])(
+  "a primary key that is revoked %s signs nothing, nor do its subkeys; a subkey or a user ID takes itself alone",
+  async (_, fields) => {
+    const { keyRevocation, subkeyRevocation, certRevocation } = enums.signature;
+    const { key, userID, subkey } = rsa;
+    const named = [userID, rsa.self()];
+    const bound = [subkey, rsa.binding()];
+    const gone = rsa.make(certRevocation, fields);
+    const other = UserIDPacket.fromObject({ name: "other" });
+    const all = [key, rsa.make(keyRevocation, fields), ...named, ...bound];
+    const branch = [
+      key,
+      ...named,
+      ...bound,
+      rsa.make(subkeyRevocation, fields),
+    ];
+    const [byPrimary, bySubkey] = [await rsa.sign(), await rsa.signBySubkey()];
+    for (const [packets, made, expected] of [
+      [all, byPrimary, "revoked"],
+      [all, bySubkey, "revoked"],
+      [branch, bySubkey, "revoked"],
+      [branch, byPrimary, "ok"],
+      [[key, ...named, gone], byPrimary, "revoked"],
+      [[key, ...named, gone, other, rsa.self({}, other)], byPrimary, "ok"],
+    ] as const)
+      for (const profile of ["opentofu", "strict"] as const)
         expect(await outcome([await block(...packets)], made, profile)).toBe(
           expected,
         );
-    },
-  );
-});
+  },
+);
 
 describe("who may sign", () => {
   it("is what the newest self-signature says, without unknown critical notations", async () => {

@@ -1,9 +1,18 @@
-import { renameSync, symlinkSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { parseHostname } from "../../../src/address/hostname.ts";
+import { providerAddress } from "../../../src/address/provider-address.ts";
+import {
+  FolderProviders,
+  readNamespaceKeys,
+} from "../../../src/origin/folder/folder-providers.ts";
+import { OriginFolder } from "../../../src/origin/folder/origin-folder.ts";
 import { tarGz, zip } from "../../fakes/module-archive.ts";
 import { createSigner, defaultSigner } from "../../fakes/signing.ts";
 import { scratch, startMirror } from "../../running-mirror.ts";
+import { failing } from "../../scenes/failing.ts";
 import { awaitLine } from "../../scenes/log-lines.ts";
 import {
   folderHost,
@@ -13,6 +22,7 @@ import {
   writeFiles,
   type Files,
 } from "../../scenes/origin-folder.ts";
+import { limits, never } from "../clients.ts";
 
 /** A folder that stands for a registry, with the keys of `acme`. */
 const root = makeOriginFolder(await defaultSigner());
@@ -156,4 +166,65 @@ it("modules are of both kinds, and what is cut, ambiguous or leads out is none",
   writeFiles(modules, { "1.1.0.zip": "other" });
   const kept = await mirror.get(`${modulesUrl}/1.1.0/archive.zip`);
   expect(kept.body).toEqual(two);
+});
+
+it("a folder that takes too long is said to, and it goes on with what is not read yet when it is asked again", async () => {
+  const count = 40;
+  for (let patch = 0; patch < count; patch++)
+    await putRelease(
+      root,
+      await makeDist({ type: "many", version: `1.0.${patch}` }),
+    );
+  const stop = new AbortController();
+  const read: string[] = [];
+  const folder = new (class extends OriginFolder {
+    override read(parts: readonly string[], most: number) {
+      read.push(parts.join("/"));
+      if (read.length === 20) stop.abort();
+      return super.read(parts, most);
+    }
+  })(root, parseHostname(folderHost));
+  const onUnfit = () => undefined;
+  const parts = { folder, limits, signed: true, onUnfit };
+  const providers = new FolderProviders(parts);
+  const many = providerAddress(parseHostname(folderHost), "acme", "many");
+  const listing = providers.listVersions(many, stop.signal);
+  await expect(listing).rejects.toThrow(failing("origin-timeout"));
+  expect(read.length).toBeLessThan(2 * count);
+  const { versions } = await providers.listVersions(many, never);
+  expect(versions).toHaveLength(count);
+  expect(new Set(read).size).toBe(read.length);
+});
+
+const first = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n";
+const last = "-----END PGP PUBLIC KEY BLOCK-----\n";
+const lines = (line: string) => line.repeat(25_000);
+
+function readKeys(
+  put: string | ((path: string) => void),
+): Promise<readonly string[]> {
+  const directory = scratch("keys");
+  mkdirSync(join(directory, "acme", "keys"), { recursive: true });
+  const path = join(directory, "acme", "keys", "a.asc");
+  if (typeof put === "string") writeFileSync(path, put);
+  else put(path);
+  return readNamespaceKeys(new OriginFolder(directory), "acme", limits);
+}
+
+it("the keys of a namespace are the first public block of each file, and nothing around it", async () => {
+  const block = `${first}\nAAAA\n${last}`;
+  const text = `Our key:\n${block}${block}private notes\n`;
+  expect(await readKeys(text)).toEqual([block]);
+  const pipe = readKeys((path) => void execFileSync("mkfifo", [path]));
+  await expect(pipe).rejects.toThrow("it is not a file");
+  const secret = readKeys("-----BEGIN PGP PRIVATE KEY BLOCK-----\n");
+  await expect(secret).rejects.toThrow("it has a private key");
+});
+
+it.each([
+  ["last lines first", lines(last) + lines(first)],
+  ["no last line", lines(`${first} ${last}`)],
+  ["one block that is cut", lines(first) + last],
+])("a file has no key at once for %s", async (_, text) => {
+  await expect(readKeys(text)).rejects.toThrow("no armored public key");
 });
