@@ -12,16 +12,9 @@ export interface Group {
 /** Everything that needs other programs, minutes, a clock or chance. What no group names is in the gate. */
 export const groups: Readonly<Record<string, Group>> = {
   clients: {
-    holds:
-      "terraform, tofu and the programs that use them behind the mirror, and OCI layouts",
-    needs: [
-      ...["terraform", "tofu", "terragrunt", "oras", "docker-registry"],
-      "skopeo",
-    ],
-    files: [
-      "test/acceptance/!(network-mirror|replicas).test.ts",
-      "test/mirror/bundles/export-oci.test.ts",
-    ],
+    holds: "terraform, tofu and the programs that use them behind the mirror",
+    needs: ["terraform", "tofu", "terragrunt", "oras", "docker-registry"],
+    files: ["test/acceptance/!(network-mirror|replicas).test.ts"],
   },
   replicas: {
     holds: "daemons that share a PostgreSQL, and archives in a bucket",
@@ -55,10 +48,9 @@ export const groups: Readonly<Record<string, Group>> = {
   },
   disks: {
     holds: "disks that are full or fail, other users, few descriptors",
-    needs: ["strace", "mount", "prlimit", "unshare"],
+    needs: ["strace", "mount", "prlimit"],
     files: [
       "test/store/{full-disk,durable-file}.test.ts",
-      "test/mirror/bundles/export-places.test.ts",
       "test/server/http/few-descriptors.test.ts",
     ],
   },

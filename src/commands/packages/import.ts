@@ -2,10 +2,7 @@ import { isSha256 } from "../../address/hash.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { failure } from "../../errors/index.ts";
 import { BundleFile } from "../../mirror/bundles/bundle-file.ts";
-import {
-  importBundle,
-  type ImportParts,
-} from "../../mirror/bundles/import-bundle.ts";
+import { importBundle } from "../../mirror/bundles/import-bundle.ts";
 import { type Flags, onStore } from "../command.ts";
 import { stderr } from "../output/report.ts";
 import { measureStore } from "./fetch.ts";
@@ -35,50 +32,39 @@ export async function importFile({
     stderr(
       `Nothing vouches for the names in ${file}: where it is the first of a namespace, give --sha256 with what export printed.\n`,
     );
+  const done = { releases: 0, added: 0, present: 0, refused: 0 };
   return onStore(flags, async (mirror, signal) => {
     await measureStore(mirror);
-    return takeBundle(mirror, file, bundle, signal, stderr);
-  });
-}
-
-/** Takes what the bundle carries into the store, and closes it. */
-export async function takeBundle(
-  parts: ImportParts,
-  file: string,
-  bundle: BundleFile,
-  signal: AbortSignal,
-  stderr: (text: string) => void,
-): Promise<number> {
-  const done = { releases: 0, added: 0, present: 0, refused: 0 };
-  try {
-    for await (const one of importBundle(parts, bundle, signal)) {
-      if ("refused" in one) {
-        done.refused++;
-        stderr(`provender: ${one.name}: ${one.refused.message}\n`);
-        continue;
+    try {
+      for await (const one of importBundle(mirror, bundle, signal)) {
+        if ("refused" in one) {
+          done.refused++;
+          stderr(`provender: ${one.name}: ${one.refused.message}\n`);
+          continue;
+        }
+        const { name, added, present } = one;
+        done.releases++;
+        done.added += added;
+        done.present += present;
+        const there = `${present} ${added === 0 ? "archives " : ""}already there`;
+        const told = [
+          ...(added > 0 ? [`${added} archives imported`] : []),
+          ...(present > 0 || added === 0 ? [there] : []),
+        ];
+        stderr(`${name}: ${told.join(", ")}\n`);
       }
-      const { name, added, present } = one;
-      done.releases++;
-      done.added += added;
-      done.present += present;
-      const there = `${present} ${added === 0 ? "archives " : ""}already there`;
-      const told = [
-        ...(added > 0 ? [`${added} archives imported`] : []),
-        ...(present > 0 || added === 0 ? [there] : []),
-      ];
-      stderr(`${name}: ${told.join(", ")}\n`);
+    } catch (error) {
+      if (!(error instanceof Error && "syscall" in error)) throw error;
+      stderr(
+        `The store cannot be written (${error.message}): make room, then run the same command again to go on.\n`,
+      );
+      return 1;
+    } finally {
+      await bundle.close();
+      stderr(
+        `${file}: ${done.releases} releases, ${done.added} archives imported, ${done.present} already there, ${done.refused} releases refused\n`,
+      );
     }
-  } catch (error) {
-    if (!(error instanceof Error && "syscall" in error)) throw error;
-    stderr(
-      `The store cannot be written (${error.message}): make room, then run the same command again to go on.\n`,
-    );
-    return 1;
-  } finally {
-    await bundle.close();
-    stderr(
-      `${file}: ${done.releases} releases, ${done.added} archives imported, ${done.present} already there, ${done.refused} releases refused\n`,
-    );
-  }
-  return done.refused === 0 ? 0 : 1;
+    return done.refused === 0 ? 0 : 1;
+  });
 }

@@ -1,11 +1,6 @@
 import { hash } from "node:crypto";
 import { globSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll } from "vitest";
-import { takeBundle } from "../../../src/commands/packages/import.ts";
-import { loadConfiguration } from "../../../src/config/load.ts";
-import { BundleFile } from "../../../src/mirror/bundles/bundle-file.ts";
-import { openMirror } from "../../../src/wiring/open-mirror.ts";
 import type { Authority } from "../../fakes/authority.ts";
 import type { Registry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
@@ -145,26 +140,14 @@ export async function exportBundle(
   return file;
 }
 
-/** An offline site, and how it imports as the command does until the tests of the file are over; `changed` is what is there, gone or other then. */
-export async function takingSite(config: Config) {
+/** A new offline site, and how it imports; `changed` is what is there, gone or other then. */
+export function takingSite(config: Config) {
   const site = offlineSite(config);
-  const configuration = loadConfiguration({ file: site.configFile });
-  const core = await openMirror(configuration);
-  afterAll(() => core.close());
-  const { signal } = new AbortController();
   const take = async (bytes: Buffer) => {
     const file = join(scratch("tampered"), "bundle.tar");
     writeFileSync(file, bytes);
     const before = site.snapshot();
-    let said = "";
-    const say = (text: string) => void (said += text);
-    const { archive } = configuration.limits;
-    const status = await BundleFile.open(file, archive)
-      .then((bundle) => takeBundle(core, file, bundle, signal, say))
-      .catch((error: unknown) => {
-        said += (error as Error).message;
-        return 1;
-      });
+    const { status, stderr: said } = await site.run("import", file);
     const after = site.snapshot();
     const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
       (path) => before.get(path) !== after.get(path),

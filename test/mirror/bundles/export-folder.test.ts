@@ -39,9 +39,7 @@ const kinds = [
 const ways: Readonly<
   Record<string, (path: string, links: string) => string | undefined>
 > = {
-  plain: (path) => path,
   "with dots": (path) => join(path, "x") + "/..//.",
-  "relative to here": (path) => relative(process.cwd(), path),
   "through a link to the storage directory": (path, links) => {
     symlinkSync(storage, join(links, "storage"));
     return join(links, "storage", relative(storage, path));
@@ -50,10 +48,6 @@ const ways: Readonly<
     symlinkSync(path, join(links, "direct"));
     symlinkSync("direct", join(links, "indirect"));
     return join(links, "indirect");
-  },
-  "through a link to its folder": (path, links) => {
-    symlinkSync(dirname(path), join(links, "folder"));
-    return path === storage ? undefined : `${links}/folder/${basename(path)}`;
   },
   "as another name of its file": (path, links) => {
     if (!existsSync(path) || !statSync(path).isFile()) return undefined;
@@ -66,36 +60,29 @@ const ways: Readonly<
   },
 };
 
-/** Half of the paths are there, as files or as folders. */
-function fill(): void {
-  for (const [index, path] of kinds.entries()) {
-    if (index % 2 === 1) continue;
-    mkdirSync(dirname(path), { recursive: true });
-    if (/\.[a-z]+$/.test(path)) writeFileSync(path, "kept");
-    else mkdirSync(path, { recursive: true });
-  }
+// Half of them are there, as files or as folders.
+for (const path of kinds.filter((_, index) => index % 2 === 0)) {
+  mkdirSync(dirname(path), { recursive: true });
+  if (/\.[a-z]+$/.test(path)) writeFileSync(path, "kept");
+  else mkdirSync(path, { recursive: true });
 }
 
 it.each(Object.entries(ways))(
   "nothing is written to any path of the storage directory: %s",
   async (_, name) => {
-    fill();
     const stored = await listStored(storage);
     const before = readdirSync(storage, { recursive: true }).toSorted();
     for (const path of kinds) {
       const named = name(path, scratch("links"));
       if (named === undefined) continue;
-      await expect(expectOutside(stored, named), named).rejects.toThrow(
-        /could not be written/,
-      );
-      await expect(makeFolder(named, ["a"], stored), named).rejects.toThrow(
-        /could not be written/,
-      );
-      // As a folder of a tree that begins above.
-      await expect(
+      const written = await Promise.allSettled([
+        expectOutside(stored, named),
+        makeFolder(named, ["a"], stored),
+        // As a folder of a tree that begins above.
         makeFolder(dirname(named), [basename(named)], stored),
-        named,
-      ).rejects.toThrow(/could not be written/);
+      ]);
+      for (const one of written)
+        expect(one, named).toMatchObject({ reason: { code: "export-failed" } });
     }
     expect(readdirSync(storage, { recursive: true }).toSorted()).toEqual(
       before,
@@ -104,7 +91,6 @@ it.each(Object.entries(ways))(
 );
 
 it("nothing is written to a part of the storage directory under another name, as a mount of it has", async () => {
-  fill();
   const stored = await listStored(storage);
   const parts = readdirSync(storage, { recursive: true, encoding: "utf8" });
   for (const part of parts) {

@@ -1,4 +1,3 @@
-import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -74,15 +73,4 @@ it("an OCI image layout has one artifact a version, with a manifest for each pla
     const { bytes } = release.archive(platforms[at] ?? "");
     expect(open(manifest.layers[0]).equals(bytes)).toBe(true);
   }
-});
-
-const hasSkopeo = spawnSync("skopeo", ["--version"]).status === 0;
-if (!hasSkopeo) console.error("NOT TESTED with skopeo: it is not on PATH.");
-
-it.runIf(hasSkopeo)("skopeo reads it", () => {
-  const image = `oci:${layout}:2.0.0`;
-  const raw = execFileSync("skopeo", ["inspect", "--raw", image]);
-  expect(read(raw)).toMatchObject({
-    artifactType: "application/vnd.opentofu.provider",
-  });
 });

@@ -5,7 +5,6 @@ import {
   type JudgedRelease,
 } from "../../../src/mirror/bundles/import-bundle.ts";
 import { verifyOffer } from "../../../src/mirror/releases/evidence.ts";
-import type { Signer } from "../../fakes/signing.ts";
 import { createCertifiedSigner } from "../../scenes/certified-signers.ts";
 import {
   freshness,
@@ -17,20 +16,12 @@ import { TestRegistry } from "../../scenes/test-registry.ts";
 
 const { K, L, E } = await makeSigners();
 
-/** A release in a bundle. */
-interface Bundled {
-  readonly version: string;
-  readonly by: Signer;
-  readonly type?: string;
-  readonly keys?: readonly string[];
-  /** A line more in SHA256SUMS. */
-  readonly more?: string;
-}
-
-/** A release as an import judged it. */
+/** A release of a bundle as an import judged it. */
 async function judge(
   mirror: MirrorInProcess,
-  { version, type = "thing", ...offered }: Bundled,
+  version: string,
+  offered: Omit<Parameters<TestRegistry["offer"]>[1], "content">,
+  type = "thing",
 ): Promise<JudgedRelease> {
   const sender = new TestRegistry();
   sender.offer(version, { content: "linux=a", ...offered }, type);
@@ -60,10 +51,10 @@ it("a bundle is the first contact of each provider in it: its versions, its keys
   const mirror = scene.start();
   const keys = [K.armoredPublicKey, L.armoredPublicKey];
   await importInto(mirror, [
-    judge(mirror, { version: "2.0.0", by: K, keys }),
-    judge(mirror, { version: "1.0.0", by: L }),
-    judge(mirror, { version: "3.0.0-rc1", by: L }),
-    judge(mirror, { version: "1.0.0", by: L, type: "other" }),
+    judge(mirror, "2.0.0", { by: K, keys }),
+    judge(mirror, "1.0.0", { by: L }),
+    judge(mirror, "3.0.0-rc1", { by: L }),
+    judge(mirror, "1.0.0", { by: L }, "other"),
   ]);
   expect(await contactOf(mirror)).toMatchObject({
     ...{ by: "bundle", key: K.fingerprint, newest: "2.0.0" },
@@ -84,7 +75,7 @@ it("a bundle is no first contact where a list was first", async () => {
   scene.registry.offer("1.0.0", { content: "linux=a", by: K });
   const mirror = scene.start();
   await mirror.version("1.0.0");
-  await importInto(mirror, [judge(mirror, { version: "9.0.0", by: E })]);
+  await importInto(mirror, [judge(mirror, "9.0.0", { by: E })]);
   expect(await contactOf(mirror)).toMatchObject({
     ...{ by: "list", versions: new Set(["1.0.0"]) },
   });
@@ -94,7 +85,7 @@ it("a list after a bundle is no first contact: a back-dated release of another k
   const signedAt = new Date("2021-01-01T00:00:00Z");
   const scene = await MirrorScene.prepare();
   const imported = scene.start({ offline: true });
-  await importInto(imported, [judge(imported, { version: "1.0.0", by: K })]);
+  await importInto(imported, [judge(imported, "1.0.0", { by: K })]);
   const mirror = scene.start();
   for (const version of ["1.0.0", "9.0.0"])
     scene.registry.offer(version, { content: "linux=e", by: E, signedAt });
@@ -119,7 +110,7 @@ it("a bundled signature is judged by the registry's keys, be they the same as be
   clock.pass(freshness);
   expect(await mirror.version("1.0.0")).toBe("signature-refused: revoked");
   const more = `${"0".repeat(64)}  manifest.json\n`;
-  const judged = await judge(mirror, { version: "1.0.0", by: K, more });
+  const judged = await judge(mirror, "1.0.0", { by: K, more });
   const { address } = judged.request;
   await mirror.catalog.releases.change(address, (known) =>
     takeBundled(known, judged),

@@ -31,7 +31,7 @@ const good = readFileSync(
 );
 const fingerprints = [release.signer.fingerprint];
 const match = "registry.terraform.io/acme/*";
-const { site, take } = await takingSite({
+const { site, take } = takingSite({
   trust: { keys: [{ match, fingerprints }] },
 });
 const stored = await exportBundle(from, "acme/gadget@0.1.0");
@@ -173,9 +173,7 @@ it.each<[string, Change | Buffer, RegExp]>([
   ["its manifest cut short", good.subarray(0, 600), /is cut short/],
   ["a name that leads out", withHeader("../../etc/cron.d/x\0", 0), member],
   ["a hard link", withHeader("1contents/x\0", 156), member],
-  ["a symbolic link", withHeader("2/etc/passwd\0", 156), member],
   ["an extended header", withHeader("x", 156), member],
-  ["a long name", withHeader("L", 156), member],
   ["another size", withHeader("00000000001", 124), member],
   ["a prefix of the path", withHeader("../..", 345), member],
 ])(
