@@ -143,7 +143,7 @@ export function addPackages(program: Command): void {
       "--to <path>",
       "NAME.tar: a bundle for `provender import`; NAME.oci: an OCI image layout for each provider; another folder: a tree as `terraform providers mirror` writes it",
     )
-    .option("--since <bundle>", "leave out what this bundle lists")
+    .option("--since <bundle>", "leave out the archives that this bundle lists")
     .action(run(stored, "exportPackages"));
   withConfig(program.command("import"))
     .description("import a bundle, verifying everything in it")
