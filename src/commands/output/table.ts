@@ -34,13 +34,3 @@ export function formatAmount(bytes: number): string {
 export function formatMinute(moment: Date | number): string {
   return new Date(moment).toISOString().slice(0, 16);
 }
-
-/** Seconds for people, such as `45s`, `1m10s` or `2h05m`. */
-export function formatTime(seconds: number): string {
-  const whole = Math.ceil(seconds);
-  const [minutes, hours] = [Math.floor(whole / 60), Math.floor(whole / 3600)];
-  const pad = (value: number) => String(value).padStart(2, "0");
-  if (minutes === 0) return `${whole}s`;
-  if (hours === 0) return `${minutes}m${pad(whole % 60)}s`;
-  return `${hours}h${pad(minutes % 60)}m`;
-}

@@ -20,8 +20,8 @@ import { readLockFiles, type SelectionFlags } from "./selection.ts";
 
 /**
  * `provender export --to PATH`: fetches what is not stored, as prefetch does, and writes what could be had: a bundle where
- * PATH ends in `.tar`, OCI image layouts where it ends in `.oci`, else a tree; with `--since` without what the bundle of
- * that name lists. Returns 1 when something is missing, and each such thing is named.
+ * PATH ends in `.tar`, OCI image layouts where it ends in `.oci`, else a tree; with `--since` without the archives that the
+ * bundle of that name lists. Returns 1 when something is missing, and each such thing is named.
  */
 export async function exportPackages({
   to,
@@ -46,8 +46,7 @@ export async function exportPackages({
     const { blobs } = mirror;
     const stored = await listStored(mirror.layout.directory);
     await expectOutside(stored, to);
-    const options = { signal, inspects: true };
-    const fetched = await fetchSelected(flags, lockFiles, mirror, options);
+    const fetched = await fetchSelected(flags, lockFiles, mirror, signal, true);
     signal.throwIfAborted();
     const { modules, notCarried } = fetched;
     const problems = [...listFailures(fetched)];

@@ -46,31 +46,27 @@ export interface Fetched extends Selection {
   readonly results: readonly FetchedPackage[];
 }
 
-interface FetchOptions {
-  /** Nothing new is begun once it is aborted. */
-  readonly signal: AbortSignal;
-  /** Reads what is stored too, so that what the disk damaged is fetched again. */
-  readonly inspects?: boolean;
-}
-
 /** Packages that are looked at at once; the mirror bounds the downloads itself. */
 const atOnce = 32;
 
-/** Brings what is asked for into the store; an interruption leaves out what was not begun. */
+/**
+ * Brings what is asked for into the store; an interruption leaves out what was not begun. `inspects` reads what is stored
+ * too, so that what the disk damaged is fetched again.
+ */
 export async function fetchSelected(
   flags: SelectionFlags,
   lockFiles: readonly DependencyLockFile[],
   mirror: OpenMirror,
-  options: FetchOptions,
+  signal: AbortSignal,
+  inspects = false,
 ): Promise<Fetched> {
-  const { signal } = options;
   const progress = showProgress(flags.json);
   try {
     const selecting = selectPackages(flags, lockFiles, mirror, signal);
     const selection = await untilAborted(selecting, signal);
     progress.expect(selection.packages.length);
     const results = pLimit(atOnce).map(selection.packages, (wanted) =>
-      fetchPackage(wanted, mirror, progress, options),
+      fetchPackage(wanted, mirror, progress, signal, inspects),
     );
     return { ...selection, results: await results };
   } catch (error) {
@@ -118,7 +114,8 @@ async function fetchPackage(
   wanted: WantedPackage,
   mirror: OpenMirror,
   progress: Progress,
-  { signal, inspects = false }: FetchOptions,
+  signal: AbortSignal,
+  inspects: boolean,
 ): Promise<FetchedPackage> {
   const label = formatWanted(wanted);
   const fetchAndCompare = async (): Promise<FetchedPackage> => {

@@ -12,7 +12,7 @@ import {
   stderr,
   stdout,
 } from "../output/report.ts";
-import { formatAmount, formatTime } from "../output/table.ts";
+import { formatAmount } from "../output/table.ts";
 import {
   type Fetched,
   type FetchedPackage,
@@ -36,7 +36,7 @@ export async function prefetch({
   const fetchAll = async (mirror: OpenMirror, signal: AbortSignal) => {
     if (!check) await measureStore(mirror);
     const start = performance.now();
-    const fetched = await fetchSelected(flags, lockFiles, mirror, { signal });
+    const fetched = await fetchSelected(flags, lockFiles, mirror, signal);
     const found = signal.aborted ? fetched : await markEvicted(fetched, mirror);
     const seconds = (performance.now() - start) / 1000;
     const bad = listFailures(found);
@@ -103,7 +103,7 @@ function formatSummary(
     modules.length === 0
       ? ""
       : `${ofModules("fetched").length} modules fetched, ${ofModules("stored").length} stored already.\n`,
-    `${fetched.length} fetched (${formatAmount(bytes)} in ${formatTime(seconds)}), ${stored.length} stored already`,
+    `${fetched.length} fetched (${formatAmount(bytes)} in ${Math.ceil(seconds)} s), ${stored.length} stored already`,
     absent.length === 0 ? "" : `, ${absent.length} not made for the platform`,
     `, ${failed} failed.\n`,
     lost.length === 0

@@ -18,20 +18,16 @@ export function verify({
     const hashed = { size: 0, received: 0 };
     progress.expect(1);
     progress.begin("archives", hashed);
-    try {
-      const found = await inspectStore(mirror, {
-        repair,
-        signal,
-        onSize: (bytes) => (hashed.size = bytes),
-        onHashed: (bytes) => (hashed.received += bytes),
-      });
-      progress.end("archives", "hashed");
-      progress.close();
-      stdout(json ? formatDocument(found) : formatText(found, repair));
-      return found.findings.every(({ dropped }) => dropped) ? 0 : 1;
-    } finally {
-      progress.close();
-    }
+    const inspecting = inspectStore(mirror, {
+      repair,
+      signal,
+      onSize: (bytes) => (hashed.size = bytes),
+      onHashed: (bytes) => (hashed.received += bytes),
+    });
+    const found = await inspecting.finally(() => progress.close());
+    progress.end("archives", "hashed");
+    stdout(json ? formatDocument(found) : formatText(found, repair));
+    return found.findings.every(({ dropped }) => dropped) ? 0 : 1;
   });
 }
 

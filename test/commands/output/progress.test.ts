@@ -1,8 +1,5 @@
 import { expect, it, onTestFinished, vi } from "vitest";
-import {
-  formatAmount,
-  formatTime,
-} from "../../../src/commands/output/table.ts";
+import { formatAmount } from "../../../src/commands/output/table.ts";
 import { Progress } from "../../../src/commands/output/progress.ts";
 
 it("is a line for each thing that came, away from a terminal", () => {
@@ -43,13 +40,4 @@ it.each([
   [3 * 1024 ** 5, "3072.0 TiB"],
 ])("%d bytes are shown as %s", (bytes, expected) => {
   expect(formatAmount(bytes)).toBe(expected);
-});
-
-it.each([
-  [0, "0s"],
-  [59.5, "1m00s"],
-  [70, "1m10s"],
-  [7500, "2h05m"],
-])("%d seconds are shown as %s", (seconds, expected) => {
-  expect(formatTime(seconds)).toBe(expected);
 });

@@ -213,10 +213,3 @@ it("a decision on a key says what else is decided on it and what it touches; one
   const { keys } = (await mirror.trust.read(acme)).decisions;
   expect(keys.filter(({ fingerprint }) => fingerprint === none)).toEqual([]);
 });
-
-it("the orders are all of them", () => {
-  const each = ["a", "r", "f"];
-  for (const one of each)
-    for (const two of each)
-      for (const three of each) expect(orders).toContain(one + two + three);
-});
