@@ -24,13 +24,9 @@ const required = (at: number) => `    p${at} = { source = "acme/p${at}" }\n`;
 const files: readonly (readonly [string, number, string])[] = [
   ["deep nesting", 16, fill(8 * KiB, "[") + fill(8 * KiB, "]")],
   ["many blocks", 16, many(16 * KiB, (at) => `b${at} "x" {}\n`)],
-  ["long strings", 16, `a = "${fill(16 * KiB, "x")}"\n`],
-  ["many quotes", 16, fill(16 * KiB, '"')],
   ["heredocs", 16, fill(16 * KiB, "a = <<A\n")],
   ["comments", 8 * KiB, fill(8 * KiB * KiB, "/*")],
   ["nested interpolations", 16, `a = "${fill(16 * KiB, "${")}"\n`],
-  ["unclosed", 16, fill(16 * KiB, "a {\n")],
-  ["one long line", 16, `a = "${fill(16 * KiB, "$")}"\n`],
   ["a line that takes minutes", 256, `a = "${fill(256 * KiB, "$")}"\n`],
   ["binary", 16, fill(16 * KiB, "\u0000\u00ff\u0007")],
   ["an honest lock file", 16, many(16 * KiB, provider)],

@@ -8,6 +8,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { startRegistry } from "../../fakes/registry.ts";
 import { createSigner } from "../../fakes/signing.ts";
 import {
   connectedSite,
@@ -18,8 +19,15 @@ import {
   takeApart,
   type BundleParts,
 } from "../../mirror/bundles/bundles.ts";
+import { originsOf } from "../../origins.ts";
 import { runHere } from "../../running-here.ts";
-import { blobOf, scratch } from "../../running-mirror.ts";
+import { blobOf, scratch, startMirror } from "../../running-mirror.ts";
+import {
+  listedIn,
+  outcomeOf,
+  requestsFor,
+} from "../../scenes/provider-requests.ts";
+import { RegistryRequests } from "../../scenes/registry-requests.ts";
 import { startOrigin } from "../../scenes/world.ts";
 
 const linux = "linux_amd64";
@@ -256,5 +264,22 @@ describe("import", () => {
     const config = ["--config", site.configFile];
     await runHere(["trust", "approve", ...config, "keys/widget@3.0.0"]);
     expect((await site.run("import", later)).status).toBe(0);
+  });
+
+  it("has a daemon list a provider that its origin does not have, until nothing of it is stored", async () => {
+    const empty = await startRegistry({ authority });
+    const mirror = await startMirror({ config: originsOf(authority, empty) });
+    const run = (...args: readonly string[]) =>
+      runHere([...args, "--config", mirror.configFile]);
+    const ask = requestsFor(mirror, "widget");
+    expect(outcomeOf(await ask.index())).toBe("404 not-found");
+    expect(await run("import", bundle)).toMatchObject({ status: 0 });
+    await expect.poll(() => ask.listed()).toEqual(["1.0.0"]);
+    const facade = new RegistryRequests(mirror, "widget");
+    expect(listedIn(await facade.versions())).toEqual(["1.0.0"]);
+    expect(await ask.delivery("1.0.0")).toBe("200");
+    expect(await run("prune", "acme/widget")).toMatchObject({ status: 0 });
+    expect(await ask.outcome("1.0.0")).toBe("404 not-found");
+    expect(outcomeOf(await ask.index())).toBe("404 not-found");
   });
 });

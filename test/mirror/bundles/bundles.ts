@@ -1,12 +1,13 @@
 import { hash } from "node:crypto";
 import { globSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeStorage } from "../../commands/storage.ts";
 import type { Authority } from "../../fakes/authority.ts";
 import type { Registry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
 import type { CommandRun } from "../../running-command.ts";
 import { runHere } from "../../running-here.ts";
-import { scratch, writeConfiguration } from "../../running-mirror.ts";
+import { scratch } from "../../running-mirror.ts";
 import { listRecords } from "../../store/stores.ts";
 
 type Config = Readonly<Record<string, unknown>>;
@@ -24,9 +25,7 @@ export interface Site {
 }
 
 export function siteOf(config: Config): Site {
-  const directory = scratch("site");
-  const configFile = join(scratch("config"), "provender.yaml");
-  writeConfiguration(configFile, { storage: { directory }, ...config });
+  const { directory, configFile } = makeStorage(config);
   const list = (pattern: string) =>
     globSync(pattern, { cwd: directory })
       .filter((path) => statSync(join(directory, path)).isFile())
