@@ -6,6 +6,7 @@ import {
   isAllowed,
   parseModuleConstraint,
   parseVersionConstraint,
+  type VersionConstraint,
 } from "../../src/address/version-constraint.ts";
 
 /** Constraint, versions that it allows, versions that it does not. */
@@ -68,24 +69,32 @@ const malformed = [
   ...["latest:1"],
 ];
 
-const words = (text: string) => text.split(" ").filter((word) => word !== "");
+/** Allows the versions that it should, and not the others. */
+function expectMeaning(
+  constraint: VersionConstraint,
+  ...texts: readonly [string, string]
+): void {
+  const [allowed = [], others = []] = texts.map((text) =>
+    text.split(" ").filter(Boolean).map(parseVersion),
+  );
+  const all = [...allowed, ...others];
+  expect(all.filter((one) => isAllowed(constraint, one))).toEqual(allowed);
+}
 
-describe("a version constraint means what Terraform means by it", () => {
-  test.each(meanings)("%s", (text, allowed, refused) => {
+test.each(meanings)(
+  "%s means what Terraform means by it",
+  (text, allowed, refused) => {
+    expectMeaning(parseVersionConstraint(text), allowed, refused);
+  },
+);
+
+test.each(canonical)(
+  "%s is written as lock files hold it",
+  (text, expected) => {
     const constraint = parseVersionConstraint(text);
-    const passes = (word: string) => isAllowed(constraint, parseVersion(word));
-    const all = [...words(allowed), ...words(refused)];
-    expect(all.filter(passes)).toEqual(words(allowed));
-  });
-});
-
-describe("a version constraint is written as lock files hold it", () => {
-  test.each(canonical)("%s", (text, expected) => {
-    expect(formatVersionConstraint(parseVersionConstraint(text))).toBe(
-      expected,
-    );
-  });
-});
+    expect(formatVersionConstraint(constraint)).toBe(expected);
+  },
+);
 
 test.each(malformed)("refuses %j as a version constraint", (text) => {
   expect(() => parseVersionConstraint(text)).toThrow(
@@ -107,10 +116,7 @@ describe("the version of a module block means what go-version means by it", () =
     ["2.0.0-beta", "2.0.0-beta", "2.0.0 2.0.0-beta1"],
     [">= 2.0.0-beta", "2.0.0 2.1.0", "2.0.0-beta 2.0.0-rc1 1.0.0"],
   ])("%j", (text, allowed, refused) => {
-    const constraint = parseModuleConstraint(text);
-    const passes = (word: string) => isAllowed(constraint, parseVersion(word));
-    const all = [...words(allowed), ...words(refused)];
-    expect(all.filter(passes)).toEqual(words(allowed));
+    expectMeaning(parseModuleConstraint(text), allowed, refused);
   });
 
   test.each([

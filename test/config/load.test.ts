@@ -7,19 +7,6 @@ import { load, temporaryFolder } from "./written.ts";
 const day = 86_400_000;
 
 describe("the configuration", () => {
-  // config.example.yaml has the other defaults.
-  it("has the two public registries when the file is empty", () => {
-    expect(
-      Array.from(load("").origins, ([name, { signatures }]) => [
-        name,
-        signatures,
-      ]),
-    ).toEqual([
-      ["registry.terraform.io", "required"],
-      ["registry.opentofu.org", "when-published"],
-    ]);
-  });
-
   it("takes a key without a value, or a file of comments, as not written", () => {
     const defaults = { ...load(""), source: expect.any(String) as string };
     const emptied = load(

@@ -19,6 +19,11 @@ describe("origins", () => {
   it("are added to those that are built in, and off takes one of those out", () => {
     const names = (yaml: string) => [...load(yaml).origins.keys()];
     const both = ["registry.terraform.io", "registry.opentofu.org"];
+    const builtIn = [...load("").origins.values()];
+    expect(builtIn).toMatchObject([
+      { hostname: both[0], signatures: "required" },
+      { hostname: both[1], signatures: "when-published" },
+    ]);
     expect(names("origins:\n  a.example:\n  b.example:8443: {}")).toEqual([
       ...both,
       ...["a.example", "b.example:8443"],

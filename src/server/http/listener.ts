@@ -18,14 +18,12 @@ import { cut, formatErrorBody } from "./error-response.ts";
 export type OnUnexpected = (error: unknown, where: string) => void;
 
 /** PEM texts. */
-interface TlsMaterial {
+export interface TlsMaterial {
   readonly certificate: string;
   readonly key: string;
 }
 
 export interface ListenerLimits {
-  /** Bytes. */
-  readonly requestHeaders: number;
   /** Milliseconds for a client to send its headers, and to take the TLS handshake. */
   readonly clientHeaders: number;
   /** Connections open at once; more are closed as they come. */
@@ -37,7 +35,6 @@ export interface ListenerLimits {
 
 /** Those that no operator has a reason to set. */
 export const listenerLimits = {
-  requestHeaders: 16 * 1024,
   clientHeaders: 10_000,
   rateWindow: 60_000,
 };
@@ -200,7 +197,7 @@ function makeServer(
   limits: ListenerLimits,
 ): Server | HttpsServer {
   const options: ServerOptions = {
-    maxHeaderSize: limits.requestHeaders,
+    maxHeaderSize: 16 * 1024,
     headersTimeout: limits.clientHeaders,
     requestTimeout: limits.clientHeaders,
     connectionsCheckingInterval: Math.min(limits.clientHeaders, 5_000),

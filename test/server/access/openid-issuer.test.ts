@@ -40,13 +40,10 @@ afterEach(async () => {
   await published.stop();
 });
 
-function makeIssuer(
-  url = published.url,
-  rules: Readonly<Record<string, readonly string[]>> = {},
-): OpenIdIssuer {
+function makeIssuer(url = published.url): OpenIdIssuer {
   return new OpenIdIssuer(http, {
     ...{ issuer: new URL(url), audience: "provender", deadline: 7 * second },
-    ...{ claims: new Map(Object.entries(rules)), staleFor: day },
+    ...{ claims: new Map(), staleFor: day },
   });
 }
 
@@ -71,6 +68,7 @@ async function verdict(token: string): Promise<string> {
   }
 }
 
+const good = "someone";
 const failing = /^origin-/;
 const noKey = "its issuer has no such key";
 const otherIssuer = "it is from another issuer";
@@ -78,36 +76,22 @@ const noToken = "it is no access token";
 const notKnown = "it is not one that this mirror knows";
 
 describe("an access token", () => {
-  it.each<[string, Claims, Claims?]>([
-    ["of an audience among others", { aud: ["a", "provender"] }],
-    ["of an issuer whose clock is ahead", { nbf: now + 59 }],
-    ["that is good for one more second", { exp: now + 1 }],
-    ["without a type", {}, { typ: undefined }],
-    ["of the type JWT", {}, { typ: "JWT" }],
-  ])("%s is good", async (_, claims, header) => {
-    expect(await verdict(await sign(claims, header))).toBe("someone");
-  });
-
   it("is good of an issuer with a slash or configured with one, and named by its client without a subject", async () => {
     const slash = await sign({ iss: `${published.url}/` });
-    expect(await verdict(slash)).toBe("someone");
+    expect(await verdict(slash)).toBe(good);
     issuer = makeIssuer(`${published.url}/`);
     for (const token of [slash, await sign()])
-      expect(await verdict(token)).toBe("someone");
+      expect(await verdict(token)).toBe(good);
     const unnamed = await sign({ sub: undefined, client_id: "ci" });
     expect(await verdict(unnamed)).toBe("ci");
   });
 
-  it("has every claim that is asked for", async () => {
-    issuer = makeIssuer(published.url, { ref: ["refs/heads/*"] });
-    expect(await verdict(await sign({ ref: "refs/heads/a" }))).toBe("someone");
-    for (const ref of [undefined, "refs/tags/v1"])
-      expect(await verdict(await sign({ ref }))).toBe(
-        'its claim "ref" has no value that this mirror takes',
-      );
-  });
-
   it.each<[string, Claims, string, Claims?, IssuerKey?]>([
+    ["of an audience among others", { aud: ["a", "provender"] }, good],
+    ["of an issuer whose clock is ahead", { nbf: now + 59 }, good],
+    ["that is good for one more second", { exp: now + 1 }, good],
+    ["without a type", {}, good, { typ: undefined }],
+    ["of the type JWT", {}, good, { typ: "JWT" }],
     ["expired now", { exp: now }, "it has expired"],
     ["without expiry", { exp: undefined }, "it has expired"],
     ["not valid yet", { nbf: now + 61 }, "it is not valid yet"],
@@ -131,8 +115,8 @@ describe("an access token", () => {
       {},
       impostor,
     ],
-  ])("%s is refused", async (_, claims, reason, header, by) => {
-    expect(await verdict(await sign(claims, header, by))).toBe(reason);
+  ])("%s has one verdict", async (_, claims, expected, header, by) => {
+    expect(await verdict(await sign(claims, header, by))).toBe(expected);
   });
 
   it("with alg none, or a hash and the public key as its secret, is refused, and its issuer is not asked", async () => {
@@ -153,7 +137,7 @@ describe("an access token", () => {
 
   it("without the name of its key is good while its issuer has one key", async () => {
     const token = await sign({}, { kid: undefined });
-    expect(await verdict(token)).toBe("someone");
+    expect(await verdict(token)).toBe(good);
     published.keys = [key, await createIssuerKey("another", "RS256")];
     issuer = makeIssuer();
     expect(await verdict(token)).toBe(
@@ -175,7 +159,7 @@ describe("an OpenID issuer", () => {
       ...Array.from({ length: 50 }, () => verdict(token)),
       issuer.describeLogin("terraform"),
     ]);
-    expect(asked[0]).toBe("someone");
+    expect(asked[0]).toBe(good);
     expect(published.requests).toEqual([
       "/realm/.well-known/openid-configuration",
       "/realm/keys",
@@ -188,10 +172,10 @@ describe("an OpenID issuer", () => {
     }
     expect(published.requests).toHaveLength(2);
     pass(100);
-    expect(await verdict(renewed)).toBe("someone");
+    expect(await verdict(renewed)).toBe(good);
     published.keys = [key];
     pass(10 * minute - 1);
-    expect(await verdict(await sign({}, {}, other))).toBe("someone");
+    expect(await verdict(await sign({}, {}, other))).toBe(good);
     expect(published.requests).toHaveLength(4);
     pass(1);
     expect(await verdict(await sign({}, {}, other))).toBe(noKey);
@@ -201,21 +185,21 @@ describe("an OpenID issuer", () => {
   it("may be down: its keys are good for a day more, and what they do not decide is unknown", async () => {
     const exp = now + 2 * (day / second);
     const token = await sign({ exp });
-    expect(await verdict(token)).toBe("someone");
+    expect(await verdict(token)).toBe(good);
     await published.stop();
     const unknown = await sign({ exp }, {}, other);
     expect(await verdict(unknown)).toBe(noKey);
     pass(10 * minute);
-    expect(await verdict(token)).toBe("someone");
+    expect(await verdict(token)).toBe(good);
     expect(await verdict(unknown)).toMatch(failing);
     pass(day - 11 * minute);
-    expect(await verdict(token)).toBe("someone");
+    expect(await verdict(token)).toBe(good);
     pass(10 * minute);
     expect(await verdict(token)).toMatch(failing);
     await expect(issuer.describeLogin("")).rejects.toThrow();
     await published.restart();
     pass(minute);
-    expect(await verdict(token)).toBe("someone");
+    expect(await verdict(token)).toBe(good);
   });
 
   it.each([
@@ -234,7 +218,7 @@ describe("an OpenID issuer", () => {
       expect(published.requests).toHaveLength(1);
       published.overrides = {};
       pass(5 * second);
-      expect(await verdict(token)).toBe("someone");
+      expect(await verdict(token)).toBe(good);
     },
   );
 });

@@ -3,12 +3,15 @@ import type { ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { afterEach, expect, it } from "vitest";
-import { Listener, type Handle } from "../../../src/server/http/listener.ts";
+import {
+  Listener,
+  type Handle,
+  type TlsMaterial,
+} from "../../../src/server/http/listener.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { readToEnd } from "../../scenes/raw-connection.ts";
 
 const limits = {
-  requestHeaders: 16_384,
   // Longer than a test may take.
   clientHeaders: 600_000,
   rate: 0,
@@ -21,14 +24,14 @@ const open: Listener[] = [];
 afterEach(() => Promise.all(open.splice(0).map((one) => one.close(0))));
 
 /** Starts a listener with a flaw, and collects the reported errors. */
-async function listenWith(handle: Handle) {
+async function listenWith(handle: Handle, tls?: TlsMaterial) {
   const reported: unknown[] = [];
-  const listener = new Listener(handle, undefined, limits, (error, at) =>
+  const listener = new Listener(handle, tls, limits, (error, at) =>
     reported.push([error, at]),
   );
   open.push(listener);
   const port = await listener.listen("127.0.0.1", 0);
-  return { port, reported };
+  return { listener, port, reported };
 }
 
 async function send(port: number, text: string): Promise<string> {
@@ -138,13 +141,7 @@ it("outlives tunnels whose clients reset the connection, also behind an answer t
 it("waits for no TLS handshake and no tunnel once it has to close", async () => {
   const authority = await createAuthority();
   const tls = await authority.issue(["127.0.0.1"]);
-  const listener = new Listener(
-    () => undefined,
-    tls,
-    limits,
-    () => undefined,
-  );
-  const port = await listener.listen("127.0.0.1", 0);
+  const { listener, port } = await listenWith(() => undefined, tls);
   const silent = connect(port, "127.0.0.1");
   await once(silent, "connect");
   const ca = authority.caPem;

@@ -10,7 +10,7 @@ const { registry, mirror } = await startWorld();
 await registry.publish({ type: "demo", version: "1.2.3" });
 
 describe("the page for people", () => {
-  it("shows the block for clients that was printed at the start, runs nothing, and shows no path of this machine", async () => {
+  it("shows the block for clients that was printed at the start and the fingerprint of the authority, runs nothing, and shows no path of this machine", async () => {
     const { headers, body } = await mirror.get("/");
     for (const part of ["SSL_CERT_FILE", mirror.caFile, mirror.url])
       expect(mirror.printed).toContain(part);
@@ -20,6 +20,9 @@ describe("the page for people", () => {
     expect(page.indexOf("providers.v1")).toBeLessThan(
       page.indexOf("network_mirror"),
     );
+    const authority = (await mirror.get("/ca.pem")).body;
+    expect(authority.toString()).toBe(readFileSync(mirror.caFile, "utf8"));
+    expect(page).toContain(new X509Certificate(authority).fingerprint256);
     expect(page).not.toContain(mirror.directory);
     expect(page).not.toMatch(/<script|<form|(?:src|href)="[/a-z]*:|\son\w+="/);
     expect(headers).toMatchObject({
@@ -50,14 +53,6 @@ describe("the page for people", () => {
     );
     for (const kind of ["provider", "module"])
       expect((await mirror.get(`/browse?${kind}=a`)).status).toBe(400);
-  });
-
-  it("gives the authority, whose fingerprint it shows", async () => {
-    const { body } = await mirror.get("/ca.pem");
-    expect(body.toString()).toBe(readFileSync(mirror.caFile, "utf8"));
-    const { fingerprint256 } = new X509Certificate(body);
-    const page = (await mirror.get("/")).body.toString();
-    expect(page).toContain(fingerprint256);
   });
 
   it("is for everybody where tokens are needed, without what is kept, and names the address that the operator gave", async () => {

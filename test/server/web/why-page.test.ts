@@ -62,26 +62,19 @@ it.each(everyCase)(
   },
 );
 
-it.each([
-  ["held", "1.1.0", "key-refused"],
-  ["tampered", "1.0.0", "archive-digest"],
-])(
-  "explain tells the same of %s from the store beside the daemon",
-  async (type, version, code) => {
-    const { mirror } = scene;
-    const path = `${host}/acme/${type}/${version}`;
-    const run = await runCommand(mirror, "explain", `acme/${type}@${version}`);
-    const answer = await mirror.get(`/why/${path}`, asJson);
-    const why = answer.json() as Why;
-    expect(run.stdout).toBe(
-      [
-        `${host}/acme/${type} ${version}: This mirror refuses it (${code}).\n`,
-        ...why.reasons.map((reason) => `${reason}\n`),
-      ].join("- "),
-    );
-    expect(run.status).toBe(1);
-  },
-);
+it("explain tells the same from the store beside the daemon", async () => {
+  const { mirror } = scene;
+  const run = await runCommand(mirror, "explain", "acme/tampered@1.0.0");
+  const path = `${host}/acme/tampered/1.0.0`;
+  const why = (await mirror.get(`/why/${path}`, asJson)).json() as Why;
+  expect(run.stdout).toBe(
+    [
+      `${host}/acme/tampered 1.0.0: This mirror refuses it (archive-digest).\n`,
+      ...why.reasons.map((reason) => `${reason}\n`),
+    ].join("- "),
+  );
+  expect(run.status).toBe(1);
+});
 
 it("tells that an offline mirror does not hold it", async () => {
   const offline = await startMirror({ config: { offline: true } });
