@@ -19,32 +19,27 @@ const moduleSystem = /^[a-z0-9*]+$/;
 
 /** `HOSTNAME/NAMESPACE/TYPE`, where `*` stands for any text inside its part. */
 export function parseProviderPattern(text: string): Pattern {
-  const expected =
-    "HOSTNAME/NAMESPACE/TYPE such as registry.terraform.io/hashicorp/*";
-  const shapes = [namespaceName, typeName];
-  return makePattern(text, "provider pattern", shapes, expected);
+  return makePattern(text, [namespaceName, typeName]);
 }
 
 /** Three parts for providers; four for modules, in any case of letters. */
 export function parsePattern(text: string): Pattern {
   if (text.split("/").length < 4) return parseProviderPattern(text);
-  const expected =
-    "HOSTNAME/NAMESPACE/NAME/SYSTEM such as registry.terraform.io/acme/*/aws";
-  const shapes = [moduleName, moduleName, moduleSystem];
-  return makePattern(text, "module pattern", shapes, expected);
+  return makePattern(text, [moduleName, moduleName, moduleSystem]);
 }
 
-function makePattern(
-  text: string,
-  what: string,
-  shapes: readonly RegExp[],
-  expected: string,
-): Pattern {
+function makePattern(text: string, shapes: readonly RegExp[]): Pattern {
   const [hostname = "", ...names] = text.split("/");
   const isFit =
     names.length === shapes.length &&
     shapes.every((shape, at) => shape.test(names[at] ?? ""));
-  if (!isFit) throw failure("malformed-address", what, text, expected);
+  if (!isFit)
+    throw failure(
+      "malformed-address",
+      "pattern",
+      text,
+      "HOSTNAME/NAMESPACE/TYPE or HOSTNAME/NAMESPACE/NAME/SYSTEM",
+    );
   // With digits for its stars it has to be one.
   parseHostname(hostname.replaceAll("*", "1"));
   const parts = [hostname, ...names.map((name) => name.toLowerCase())];

@@ -138,17 +138,12 @@ const certificateName = leaf(
   (name) => (isCertificateName(name.toLowerCase()) ? name : undefined),
 );
 
+const prefix = z.union([z.cidrv4(), z.cidrv6()]);
+
 /** An address, or a network as address and prefix length. */
 const network = leaf(
   "an address or a network such as 192.0.2.1 or 10.0.0.0/8",
-  (text) => {
-    const [address = "", bits, ...rest] = text.split("/");
-    const longest = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
-    const fits =
-      bits === undefined ||
-      (/^(?:0|[1-9][0-9]{0,2})$/.test(bits) && Number(bits) <= longest);
-    return longest > 0 && fits && rest.length === 0 ? text : undefined;
-  },
+  (text) => (isIP(text) > 0 ? text : prefix.parse(text)),
 );
 
 const tlsMode = leaf(

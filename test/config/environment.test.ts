@@ -3,33 +3,23 @@ import { findHostToken } from "../../src/config/environment.ts";
 import { load, refusal } from "./written.ts";
 
 describe("the environment", () => {
-  const at = (env: NodeJS.ProcessEnv) => load("", env).storage.directory;
+  const XDG_CACHE_HOME = "/cache";
 
-  it("gives the storage directory: state before cache before home", () => {
-    const XDG_CACHE_HOME = "/cache";
-    expect(at({ STATE_DIRECTORY: "/state:/other", XDG_CACHE_HOME })).toBe(
-      "/state",
-    );
-    expect(at({ STATE_DIRECTORY: "", XDG_CACHE_HOME })).toBe(
-      "/cache/provender",
-    );
-    expect(at({ XDG_CACHE_HOME: "relative" })).toBe(
-      "/home/someone/.cache/provender",
-    );
-    const written = load("storage: { directory: /data }", { XDG_CACHE_HOME });
-    expect(written.storage.directory).toBe("/data");
+  it.each<[string, NodeJS.ProcessEnv, string?]>([
+    ["/state", { STATE_DIRECTORY: "/state:/other", XDG_CACHE_HOME }],
+    ["/cache/provender", { STATE_DIRECTORY: "", XDG_CACHE_HOME }],
+    ["/home/someone/.cache/provender", { XDG_CACHE_HOME: "relative" }],
+    ["/data", { XDG_CACHE_HOME }, "storage: { directory: /data }"],
+  ])("gives the storage directory %s: %j", (directory, env, written = "") => {
+    expect(load(written, env).storage.directory).toBe(directory);
   });
 
   it("gives the proxy, upper case first, also without a scheme", () => {
-    const upper = { HTTPS_PROXY: "http://one:1", https_proxy: "http://two:2" };
-    expect(load("", upper).proxy.https?.href).toBe("http://one:1/");
-    const lower = {
-      HTTPS_PROXY: "",
-      https_proxy: "two:2",
-      no_proxy: ".internal",
-    };
-    expect(load("", lower).proxy.https?.href).toBe("http://two:2/");
-    expect(load("", lower).proxy.no).toBe(".internal");
+    const lower = { https_proxy: "two:2", no_proxy: ".internal" };
+    const one = load("", { HTTPS_PROXY: "http://one:1", ...lower }).proxy;
+    expect([one.https?.href, one.no]).toEqual(["http://one:1/", ".internal"]);
+    const two = load("", { HTTPS_PROXY: "", ...lower }).proxy;
+    expect(two.https?.href).toBe("http://two:2/");
   });
 
   it("with a bad proxy is refused by the variable's name, without its value", () => {
@@ -41,16 +31,11 @@ describe("the environment", () => {
   });
 
   it("gives the service manager's socket and watchdog", () => {
-    const env = { NOTIFY_SOCKET: "/run/notify", WATCHDOG_USEC: "30000000" };
-    expect(load("", env).notify).toEqual({
-      socket: "/run/notify",
-      watchdogMs: 30_000,
-    });
-    const other = { NOTIFY_SOCKET: "", WATCHDOG_USEC: "soon" };
-    expect(load("", other).notify).toEqual({
-      socket: undefined,
-      watchdogMs: undefined,
-    });
+    const notify = (NOTIFY_SOCKET: string, WATCHDOG_USEC: string) =>
+      load("", { NOTIFY_SOCKET, WATCHDOG_USEC }).notify;
+    const [socket, watchdogMs] = ["/run/notify", 30_000];
+    expect(notify(socket, "30000000")).toEqual({ socket, watchdogMs });
+    expect(notify("", "soon")).toEqual({});
   });
 });
 

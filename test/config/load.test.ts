@@ -36,13 +36,16 @@ describe("the configuration", () => {
       [
         "freshness: { versions: &short 10s, staleFor: *short }",
         "limits: { archive: 512MiB }",
-        "listen: { port: 0, tls: off }",
+        "listen: { port: 0, tls: off, trustedProxies: [10.0.0.0/8, 'fd00::/8', 'fe80::1%eth0'] }",
         "offline: true",
       ].join("\n"),
     );
     expect(freshness).toMatchObject({ versions: 10_000, staleFor: 10_000 });
     expect(limits.archive).toBe(2 ** 29);
-    expect(listen).toMatchObject({ port: 0, tls: { kind: "off" } });
+    expect(listen).toMatchObject({
+      ...{ port: 0, tls: { kind: "off" } },
+      trustedProxies: ["10.0.0.0/8", "fd00::/8", "fe80::1%eth0"],
+    });
     expect(offline).toBe(true);
   });
 });

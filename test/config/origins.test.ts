@@ -40,14 +40,9 @@ describe("origins", () => {
 
   it("have defaults that ask https://HOSTNAME/ and demand signatures", () => {
     expect(origin("{}")).toEqual({
-      hostname: "a.example",
-      url: new URL("https://a.example/"),
-      urlConfigured: false,
-      ca: undefined,
-      token: undefined,
-      signatures: "required",
-      profile: "terraform",
-      allowPrivateAddresses: false,
+      ...{ hostname: "a.example", url: new URL("https://a.example/") },
+      ...{ urlConfigured: false, signatures: "required" },
+      ...{ profile: "terraform", allowPrivateAddresses: false },
     });
   });
 

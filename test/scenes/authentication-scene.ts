@@ -1,8 +1,12 @@
 import { formatTicket } from "../../src/server/access/archive-ticket.ts";
 import { bearer, issueToken } from "../client-token.ts";
-import { startMirror, type GetOptions } from "../running-mirror.ts";
+import {
+  startMirror,
+  type GetOptions,
+  type RunningMirror,
+} from "../running-mirror.ts";
 import { readRecord } from "../store/stores.ts";
-import { awaitLine } from "./log-lines.ts";
+import { awaitLine, type LogLine } from "./log-lines.ts";
 import { reconfigure } from "./provider-requests.ts";
 import { startOrigin } from "./world.ts";
 
@@ -52,12 +56,14 @@ export async function startAuthenticationScene() {
       const slash = path.lastIndexOf("/");
       return `${path.slice(0, slash)}/${ticket}${path.slice(slash)}`;
     },
-    reload: async (changes: Readonly<Record<string, unknown>>) => {
-      const before = mirror.log.length;
-      reconfigure(mirror, changes);
-      const isDone = ({ msg }: { readonly msg?: unknown }) =>
-        msg === "certificate loaded";
-      await awaitLine(mirror, isDone, before);
-    },
+    reload: (changes: object) => reload(mirror, changes),
   };
+}
+
+/** Gives the daemon another configuration, and waits until it has all of it. */
+export async function reload(mirror: RunningMirror, changes: object) {
+  const before = mirror.log.length;
+  reconfigure(mirror, { ...changes });
+  const isDone = ({ msg }: LogLine) => msg === "certificate loaded";
+  await awaitLine(mirror, isDone, before);
 }

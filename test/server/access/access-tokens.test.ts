@@ -5,12 +5,9 @@ import { bearer, issueToken } from "../../client-token.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { Issuer } from "../../fakes/issuer.ts";
 import { scratch, startMirror } from "../../running-mirror.ts";
-import {
-  awaitLine,
-  awaitLineOf,
-  type LogLine,
-} from "../../scenes/log-lines.ts";
-import { outcomeOf, reconfigure } from "../../scenes/provider-requests.ts";
+import { reload } from "../../scenes/authentication-scene.ts";
+import { awaitLineOf } from "../../scenes/log-lines.ts";
+import { outcomeOf } from "../../scenes/provider-requests.ts";
 
 const ci = issueToken("ci");
 const authority = await createAuthority();
@@ -29,12 +26,7 @@ const mirror = await startMirror({
 });
 const ask = (token: string) => mirror.get("/browse", bearer(token));
 const outcome = async (token: string) => outcomeOf(await ask(token));
-async function reload(auth: object): Promise<void> {
-  const before = mirror.log.length;
-  reconfigure(mirror, { auth });
-  const isDone = ({ msg }: LogLine) => msg === "certificate loaded";
-  await awaitLine(mirror, isDone, before);
-}
+const use = (auth: object) => reload(mirror, { auth });
 
 describe("access tokens of an OpenID provider", () => {
   it("are had by a login at the issuer's own endpoints, which service discovery offers without a token", async () => {
@@ -65,15 +57,15 @@ describe("access tokens of an OpenID provider", () => {
     const first = await issuer.sign();
     expect(await outcome(first)).toBe("200");
     const other = await Issuer.start(authority);
-    await reload(accept(other, "other"));
+    await use(accept(other, "other"));
     const second = await other.sign({ claims: { aud: "other" } });
     expect(await outcome(second)).toBe("200");
     expect(await outcome(first)).toBe(refused);
     const asked = other.requests.length;
-    await reload(accept(other, "other"));
+    await use(accept(other, "other"));
     expect(await outcome(second)).toBe("200");
     expect(other.requests).toHaveLength(asked);
-    await reload({ tokens: [ci.configured] });
+    await use({ tokens: [ci.configured] });
     expect(await outcome(second)).toBe(refused);
     expect(await outcome(ci.token)).toBe("200");
   });
@@ -81,7 +73,7 @@ describe("access tokens of an OpenID provider", () => {
   it("that lack a claim are refused by its name, with a header that clients can read", async () => {
     const { oidc } = accept(issuer, "provender");
     const claims = { 'the "rôle" 役': ["admin"] };
-    await reload({ oidc: { ...oidc, claims } });
+    await use({ oidc: { ...oidc, claims } });
     const answer = await ask(await issuer.sign());
     expect(outcomeOf(answer)).toBe(refused);
     expect(answer.body.toString()).toContain("役");
@@ -93,7 +85,7 @@ describe("access tokens of an OpenID provider", () => {
   it("are undecided without the issuer's keys: that is no 401", async () => {
     const down = await Issuer.start(authority);
     await down.stop();
-    await reload(accept(down, "provender"));
+    await use(accept(down, "provender"));
     const answer = await ask(await down.sign());
     expect(outcomeOf(answer)).toMatch(/^50[234] origin-/);
     expect(answer.headers["retry-after"]).toMatch(/^[1-5]$/);

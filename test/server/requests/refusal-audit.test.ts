@@ -33,31 +33,25 @@ async function startLog() {
 
 const clientOf = (n: number) => `2001:db8:${n.toString(16)}:1::1`;
 
-it.each<[string, number, (n: number) => readonly [string, number]]>([
-  ["one client is refused again and again", 10, () => [clientOf(1), 1]],
-  [
-    "one client is refused, something else each time",
-    60,
-    (n) => [clientOf(1), n],
-  ],
-  ["clients are refused together", 600, (n) => [clientOf(n), n]],
-])("of what %s, %i lines are written", async (_, most, asked) => {
-  const { refuse, written } = await startLog();
-  for (let n = 0; n < 900; n++) refuse(...asked(n));
-  const lines = await written();
-  expect(lines).toHaveLength(most);
-  const line = { event: "refused", reason: "policy-denied" };
-  expect(lines).toContainEqual(expect.objectContaining(line));
-});
-
-it("leaves the others their lines", async () => {
-  const { refuse, written } = await startLog();
-  for (let n = 0; n < 100; n++) refuse("192.0.2.1", n);
-  refuse("192.0.2.2", 7);
-  expect(await written()).toContainEqual(
-    expect.objectContaining({ client: "192.0.2.2", version: "7.0.0" }),
-  );
-});
+it.each<[string, number, number, (n: number) => readonly [string, number]]>([
+  ["one client is refused again and again", 10, 1, () => [clientOf(1), 1]],
+  ["one client is refused, for all it asks", 60, 1, (n) => [clientOf(1), n]],
+  ["clients are refused together", 600, 0, (n) => [clientOf(n), n]],
+])(
+  "of what %s, %i lines are written, and %i of another client",
+  async (_, most, others, asked) => {
+    const { refuse, written } = await startLog();
+    for (let n = 0; n < 900; n++) refuse(...asked(n));
+    refuse("192.0.2.2", 7);
+    const lines = await written();
+    expect(lines).toHaveLength(most + others);
+    const line = { event: "refused", reason: "policy-denied" };
+    expect(lines).toContainEqual(expect.objectContaining(line));
+    const other = { ...line, client: "192.0.2.2", version: "7.0.0" };
+    const ofOther = lines.filter(({ client }) => client === other.client);
+    expect(ofOther).toMatchObject(Array(others).fill(other));
+  },
+);
 
 it.each([
   [
