@@ -1,16 +1,13 @@
-const passed = Symbol("the time has passed");
-
 /** The result of `awaited`, or that of `late` after so many milliseconds; `awaited` goes on. */
 export async function inTime<T, L>(
   awaited: Promise<T>,
   milliseconds: number,
   late: () => L,
 ): Promise<T | L> {
-  const { promise, resolve } = Promise.withResolvers<typeof passed>();
-  const timer = setTimeout(resolve, milliseconds, passed);
+  const { promise: passed, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, milliseconds);
   try {
-    const first = await Promise.race([awaited, promise]);
-    return first === passed ? late() : first;
+    return await Promise.race([awaited, passed.then(late)]);
   } finally {
     clearTimeout(timer);
   }
