@@ -28,23 +28,6 @@ test.each([
 });
 
 test.each([
-  ...["", "x/terraform-provider-null_3.2.4_linux_amd64.zip"],
-  ...[
-    ...["null_3.2.4_linux_amd64", "null_3.2.4_linux_amd64.zip.zip"],
-    ...["null_3.2.4_linux.zip", "null_3.2_linux_amd64.zip"],
-    ...["null__linux_amd64.zip", "null2_3.2.4_linux_amd64.zip"],
-    ...["aws_3.2.4_linux_amd64.zip", "null_3.2.4_../x_amd64.zip"],
-    ...["null_3.2.4_linux_amd64.zip\n", "null_3.2.4_linux_amd64.ZIP"],
-  ].map((rest) => `terraform-provider-${rest}`),
-])("refuses %j as an archive name of hashicorp/null", (name) => {
-  expect(() => parseArchiveName(address, name)).toThrow(
-    failing("malformed-address"),
-  );
-  const version = parseVersion("3.2.4");
-  expect(findArchivePlatform(address, version, name)).toBeUndefined();
-});
-
-test.each([
   ["terraform-provider-null_v3.2.4_linux_amd64.zip", "linux_amd64"],
   ["Terraform-Provider-Null-V3.2.4-Linux-Amd64-bin.zip", "linux_amd64"],
   ["terraform-provider-null.3.2.4.windows.386.zip", "windows_386"],
@@ -65,7 +48,7 @@ test.each([
   );
 });
 
-test.each([
+test.each<[string, string]>([
   ["another version", "terraform-provider-null_v3.2.5_linux_amd64.zip"],
   ["a longer version", "terraform-provider-null-3.2.40-linux-amd64.zip"],
   ["a prerelease", "terraform-provider-null-3.2.4-rc1-linux-amd64.zip"],
@@ -78,9 +61,20 @@ test.each([
   ["no version", "terraform-provider-null_linux_amd64.zip"],
   ["no architecture", "terraform-provider-null_v3.2.4_linux.zip"],
   ["a system of nobody", "terraform-provider-null-v3.2.4-beos-amd64.zip"],
-  ["a folder", "x/terraform-provider-null_v3.2.4_linux_amd64.zip"],
+  ["a folder", "x/terraform-provider-null_3.2.4_linux_amd64.zip"],
   ["a signature", "terraform-provider-null_v3.2.4_linux_amd64.zip.sig"],
-])("takes a name with %s for none of hashicorp/null 3.2.4", (_, name) => {
+  ["nothing", ""],
+  ...[
+    ...["null_3.2.4_linux_amd64", "null_3.2.4_linux_amd64.zip.zip"],
+    ...["null_3.2.4_linux.zip", "null_3.2_linux_amd64.zip"],
+    ...["null__linux_amd64.zip", "null2_3.2.4_linux_amd64.zip"],
+    ...["aws_3.2.4_linux_amd64.zip", "null_3.2.4_../x_amd64.zip"],
+    ...["null_3.2.4_linux_amd64.zip\n", "null_3.2.4_linux_amd64.ZIP"],
+  ].map((rest): [string, string] => [rest, `terraform-provider-${rest}`]),
+])("takes a name with %j for none of hashicorp/null 3.2.4", (_, name) => {
+  expect(() => parseArchiveName(address, name)).toThrow(
+    failing("malformed-address"),
+  );
   const version = parseVersion("3.2.4");
   expect(findArchivePlatform(address, version, name)).toBeUndefined();
 });
