@@ -3,14 +3,11 @@ import type { Configuration } from "../config/load.ts";
 import { Authentication } from "../server/access/authentication.ts";
 import type { Services } from "../server/app.ts";
 import { OpenIdIssuer } from "../server/access/openid-issuer.ts";
-import { ArchiveUrlKeys } from "../store/records/archive-url-keys.ts";
+import { openArchiveUrlKey } from "../store/records/archive-url-key.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { wireNamedHost } from "./clients.ts";
 import type { DaemonTelemetry } from "./telemetry.ts";
-
-/** Milliseconds between two reads of the keys, half of the time that a new one waits before it signs. */
-const keyRenewal = 30_000;
 
 /** Authentication by the current configuration, or by a later one after `replace`; `operator` is the hash of a token of this machine. */
 export async function wireAuthentication(
@@ -28,21 +25,14 @@ export async function wireAuthentication(
     return ends.length === 0 ? undefined : Math.min(...ends) / 1000;
   });
   const { archiveUrls } = configuration.limits;
-  const keys = await ArchiveUrlKeys.open(records, new Date());
-  const renew = () =>
-    keys
-      .renew(new Date())
-      .catch((err: unknown) =>
-        logger.error({ err }, "the keys of archive URLs stay as they are"),
-      );
-  const renewal = setInterval(() => void renew(), keyRenewal).unref();
+  const secret = await openArchiveUrlKey(records);
   let openId = wireOpenId(configuration, logger);
   const rulesOf = ({ auth }: Configuration) => ({
     tokens: Map.groupBy(auth.tokens, ({ sha256 }) => sha256),
     issuers: openId.issuers,
   });
   const authentication = new Authentication(rulesOf(configuration), {
-    ...{ keys, archiveUrls, operator },
+    ...{ secret, archiveUrls, operator },
   });
   const warnOfClearText = ({ listen }: Configuration) => {
     if (authentication.isOn && listen.tls.kind === "off")
@@ -67,10 +57,7 @@ export async function wireAuthentication(
         logger.warn("authentication is off now: anybody may ask");
       warnOfClearText(next);
     },
-    close: async () => {
-      clearInterval(renewal);
-      await openId.close();
-    },
+    close: () => openId.close(),
   };
 }
 

@@ -48,10 +48,8 @@ export async function startAuthenticationScene() {
     /** Signed with the mirror's own key; `expires` in milliseconds since 1970. */
     forge: (path: string, expires: number) => {
       const key = ["secrets", "archive-urls"] as const;
-      const { keys } = readRecord(mirror.directory, key) as {
-        keys: { secret: string }[];
-      };
-      const secret = Buffer.from(keys[0]?.secret ?? "", "base64url");
+      const found = readRecord(mirror.directory, key) as { secret: string };
+      const secret = Buffer.from(found.secret, "base64url");
       const ticket = formatTicket(secret, path, { expires, holder: "forged" });
       const slash = path.lastIndexOf("/");
       return `${path.slice(0, slash)}/${ticket}${path.slice(slash)}`;

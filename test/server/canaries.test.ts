@@ -86,13 +86,13 @@ askDatabase(
   "UPDATE releases SET body = '{}' WHERE type = 'damaged'",
 );
 
-const { keys } = readRecord(directory, ["secrets", "archive-urls"]) as {
-  keys: { secret: string }[];
+const urlKey = readRecord(directory, ["secrets", "archive-urls"]) as {
+  secret: string;
 };
 /** The secrets, and the paths and names that only the operator may see. */
 const secrets = [
   ...given,
-  ...keys.map(({ secret }) => secret),
+  urlKey.secret,
   ...[asker, other, old].flatMap(({ token, configured }) => [
     ...[token, configured.sha256],
   ]),

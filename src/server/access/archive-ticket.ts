@@ -49,15 +49,13 @@ export function parseSignedPath(path: string): SignedPath | undefined {
   return { path: `${folder}${file}`, ticket, signed, signature };
 }
 
-/** True when one of the secrets signed it; compared as text, because more than one text decodes to the same bytes. */
+/** True when the secret signed it; compared as text, because more than one text decodes to the same bytes. */
 export function isSignedBy(
-  secrets: readonly Buffer[],
+  secret: Buffer,
   { path, signed, signature }: SignedPath,
 ): boolean {
-  const given = Buffer.from(signature);
-  return secrets.some((secret) =>
-    timingSafeEqual(given, Buffer.from(sign(secret, signed, path))),
-  );
+  const expected = Buffer.from(sign(secret, signed, path));
+  return timingSafeEqual(Buffer.from(signature), expected);
 }
 
 function sign(secret: Buffer, signed: string, path: string): string {

@@ -29,8 +29,8 @@ interface AuthenticationParts {
   readonly archiveUrls: number;
   /** SHA-256 of the token by which commands of this machine ask for /metrics. */
   readonly operator: Buffer;
-  /** Secrets for archive URLs; the first one signs. */
-  readonly keys: { readonly secrets: readonly Buffer[] };
+  /** Signs archive URLs. */
+  readonly secret: Buffer;
 }
 
 /** Paths for clients without a token, for setting them up, and for monitoring the daemon. */
@@ -76,9 +76,8 @@ export class Authentication {
 
   /** Returns the relative path of a file for a client without a token. `folder` is a path that ends in a slash. */
   locate(folder: string, filename: string, holder: string | undefined): string {
-    const { keys, archiveUrls } = this.#parts;
-    const [secret] = keys.secrets;
-    if (!this.isOn || secret === undefined) return filename;
+    if (!this.isOn) return filename;
+    const { secret, archiveUrls } = this.#parts;
     const expires = Date.now() + archiveUrls;
     const ticket = { expires, holder: holder ?? "" };
     return `${formatTicket(secret, folder + filename, ticket)}/${filename}`;
@@ -104,7 +103,7 @@ export class Authentication {
   }
 
   #admitTicket(signed: SignedPath): string | undefined {
-    if (!isSignedBy(this.#parts.keys.secrets, signed))
+    if (!isSignedBy(this.#parts.secret, signed))
       throw failure(
         "archive-url-refused",
         "this mirror did not sign it as it is",
