@@ -89,12 +89,6 @@ describe("provender config", () => {
 });
 
 describe("provender serve", () => {
-  it("refuses a storage directory that cannot be made with status 1", async () => {
-    const directory = join(makeDirectory({ file: "" }), "file", "below-a-file");
-    const run = await serve({ storage: { directory } });
-    expectRefusal(run, 1, /below-a-file.*storage\.directory/);
-  });
-
   it("refuses the database of a newer version with status 2", async () => {
     const layout = await makeLayout();
     await openDatabase(layout).close();
