@@ -119,11 +119,9 @@ async function followed(mirror: RunningMirror, output: string) {
 
 describe.each(clients)("$name $version gets what explain says", (client) => {
   it.each(throughMirror)("of every state of a release, by %s", async (way) => {
-    const rows = [];
     for (const { title, path, code, headline = /./, mirror } of ofProviders) {
       const { status, output } = await install(client, way, path, mirror);
       const told = await explain(path, mirror);
-      rows.push({ title, client: status, explain: told.status });
       expect.soft({ title, status: told.status }).toEqual({
         ...{ title, status: code === undefined ? 0 : 1 },
       });
@@ -139,7 +137,6 @@ describe.each(clients)("$name $version gets what explain says", (client) => {
       if (page !== undefined)
         expect.soft(page, title).not.toContain("Clients get it.");
     }
-    expect(rows).toHaveLength(ofProviders.length);
   });
 });
 

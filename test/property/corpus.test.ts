@@ -6,7 +6,6 @@ import {
   formatLockFile,
   parseLockFile,
 } from "../../src/commands/inputs/dependency-lock-file.ts";
-import { parseChecksumsDocument } from "../../src/verification/checksums-document.ts";
 import { decideSignature } from "../../src/verification/signature-worker.ts";
 import { scratch } from "../running-mirror.ts";
 
@@ -53,19 +52,6 @@ describe("real signatures", () => {
     const refused = isOver ? "sigExpired" : "refused";
     expect(decision?.accepted ? accepted : refused).toBe(
       one.differs ?? one.answer,
-    );
-  });
-
-  it("are over a document that is read whole", () => {
-    const [first] = signed;
-    const bytes = Buffer.from(first?.document ?? "", "base64");
-    const lines = bytes.toString().trim().split("\n");
-    const prefix = "terraform-provider-null_3.1.0_";
-    const isOwn = (name: string) => name.startsWith(prefix);
-    const subject = { release: "null 3.1.0", isOwn };
-    const read = parseChecksumsDocument(subject, bytes);
-    expect([...read].map(([name, sha256]) => `${sha256}  ${name}`)).toEqual(
-      lines,
     );
   });
 });
