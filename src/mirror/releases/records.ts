@@ -170,12 +170,7 @@ export class ReleaseRecords implements MetadataRecords<
     address: ReleaseAddress,
     body: ReleaseBody["evidence"][number],
   ): Promise<StoredEvidence> {
-    const { document, signature, keys, profile, exemption } = body;
-    const { verifiedAt, library, keyLabels, noted } = body;
-    const recorded = {
-      ...{ document, signature, keys, profile, exemption },
-      ...{ verifiedAt, library },
-    };
+    const { signedBy, signedAt, keyLabels, noted, ...recorded } = body;
     const { judge, clock, policyOf } = this.#terms;
     const policy = policyOf(address.provider.hostname);
     try {
@@ -186,7 +181,8 @@ export class ReleaseRecords implements MetadataRecords<
       return await judgeEvidence(address, proof, keyLabels, judge, noted);
     } catch (error) {
       if (!(error instanceof ProvenderError)) throw error;
-      return faultyEvidence(address, recorded, body, error);
+      const before = { signedBy, signedAt, keyLabels, noted };
+      return faultyEvidence(address, recorded, before, error);
     }
   }
 }
@@ -292,14 +288,13 @@ function writeRelease({ value, confirmedAt }: Kept<KnownRelease>) {
   const { pinned, published } = trust;
   const evidence = [];
   for (const { proof, keyLabels, noted, ...one } of trust.evidence) {
-    const { document, signature, keys, profile, exemption } = proof;
-    const { verifiedAt, library } = proof;
+    const { document, signature, exemption = null } = proof;
     // A signature's date may exceed the range of dates.
     const isDate = !Number.isNaN(one.signedAt?.getTime());
     evidence.push({
+      ...{ ...proof, exemption },
       document: Buffer.from(document).toString(),
       signature: signature ? Buffer.from(signature).toString("base64") : null,
-      ...{ keys, profile, exemption: exemption ?? null, verifiedAt, library },
       signedBy: one.signedBy ?? null,
       signedAt: (isDate ? one.signedAt : undefined) ?? null,
       ...{ keyLabels, noted: noted ?? null },

@@ -181,8 +181,13 @@ async function findProviders(
 
 /** The versions of all that are met, or of one provider, with the number of their packages. */
 function countPackages(records: RecordStore, provider?: ProviderAddress) {
-  return records.ask((database) => {
-    const rows = database
+  const own = provider && {
+    "r.hostname": provider.hostname,
+    "r.namespace": provider.namespace,
+    "r.type": provider.type,
+  };
+  return records.ask((database) =>
+    database
       .selectFrom("releases as r")
       .leftJoin("packages as p", (on) =>
         on
@@ -191,27 +196,22 @@ function countPackages(records: RecordStore, provider?: ProviderAddress) {
           .onRef("p.type", "=", "r.type")
           .onRef("p.version", "=", "r.version"),
       )
+      .where((where) => where.and({ ...own }))
       .groupBy(["r.hostname", "r.namespace", "r.type", "r.version"])
       .select(["r.hostname", "r.namespace", "r.type", "r.version"])
-      .select(({ fn }) => fn.count("p.platform").as("count"));
-    return (
-      provider
-        ? rows
-            .where("r.hostname", "=", provider.hostname)
-            .where("r.namespace", "=", provider.namespace)
-            .where("r.type", "=", provider.type)
-        : rows
-    ).execute();
-  });
+      .select(({ fn }) => fn.count("p.platform").as("count"))
+      .execute(),
+  );
 }
 
 function listPackages(records: RecordStore, provider?: ProviderAddress) {
-  return records.ask((database) => {
-    const rows = database.selectFrom("packages").selectAll();
-    return (
-      provider ? rows.where((where) => where.and({ ...provider })) : rows
-    ).execute();
-  });
+  return records.ask((database) =>
+    database
+      .selectFrom("packages")
+      .selectAll()
+      .where((where) => where.and({ ...provider }))
+      .execute(),
+  );
 }
 
 const atOnce = 1_000;

@@ -96,7 +96,7 @@ it("archives with names of their own are served under their usual ones, and by t
 let types = 0;
 const [b, c] = ["b".repeat(64), "c".repeat(64)];
 
-it.each<[string, (sums: string, name: string) => string, string?]>([
+it.each<[string, (sums: string, name: string) => string]>([
   [
     "lines for what is no archive decide nothing, whatever they are",
     (sums, name) =>
@@ -109,28 +109,13 @@ it.each<[string, (sums: string, name: string) => string, string?]>([
       `${sums}${b}  ${name.replaceAll("_", "-")}-linux-amd64-debug.zip\n` +
       `${b}  ${name}_linux_arm_small.zip\n${c}  ${name}_linux_arm_large.zip\n`,
   ],
-  ...["_linux_amd64.zip", "-linux-amd64.zip", "_darwin_arm64.zip"].map(
-    (end): [string, (sums: string, name: string) => string, string] => [
-      `two digests for one archive stay refused, in any of its writings: ${end}`,
-      (sums, name) => `${sums}${b}  ${name}${end}\n${c} ${name}${end} 120\n`,
-      end,
-    ],
-  ),
-])("%s", async (_, edit, twice) => {
+])("%s", async (_, edit) => {
   const type = `sums${(types += 1)}`;
   const name = `terraform-provider-${type}_1.0.0`;
   const release = await registry.publish({
     ...{ type, version: "1.0.0", platforms },
     editChecksums: (sums) => edit(sums, name),
   });
-  if (twice !== undefined) {
-    const answer = await mirror.get(`${mirrored}${type}/1.0.0.json`);
-    expect(answer.status).toBe(451);
-    expect(answer.body.toString()).toContain(
-      `a second digest for ${name}${twice}`,
-    );
-    return;
-  }
   const archives = await archivesOf(type);
   expect(Object.keys(archives).toSorted()).toEqual(platforms.toSorted());
   for (const { platform, sha256 } of release.archives)

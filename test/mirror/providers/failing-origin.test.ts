@@ -222,14 +222,6 @@ it.each<[string, Fault, "is refused" | "is whole"]>([
   },
 );
 
-it("an archive is whole when only bytes beyond the announced length follow", async () => {
-  const release = await origin.publish();
-  registry.script("archive", faults.excess(1000));
-  const answer = await origin.ask(release, "archive");
-  expect(answer.complete).toBe(true);
-  expect(digest(answer.body)).toBe(sha256Of(release));
-});
-
 it("after all of this the mirror has logged no secret and asked no address that was refused, and the store has what its names say alone", async () => {
   expect(mirror.log.length).toBeGreaterThan(50);
   expect(JSON.stringify(mirror.log)).not.toContain(secret);

@@ -68,20 +68,3 @@ it("verifies a version again a while after its origin failed, and not at each re
     expect(await mirror.index()).toBe(`1.3.0 ${old}`),
   );
 });
-
-it("holds back under minimumAge, with any date of its signature, what no list ever showed while the list cannot be had", async () => {
-  const scene = await MirrorScene.prepare({ minimumAge: day });
-  const old = { by: K, signedAt: new Date("2020-01-01T00:00:00Z") };
-  scene.registry.offer("1.0.0", { content: "linux=a", ...old });
-  const mirror = scene.start();
-  expect(await mirror.version("1.0.0")).toBe("linux=a");
-  scene.registry.offer("1.1.0", { content: "linux=b", ...old });
-  scene.registry.fail("list thing");
-  scene.clock.pass(freshness);
-  expect(await mirror.version("1.1.0")).toBe("too-young");
-  expect(await mirror.version("1.0.0")).toBe("linux=a");
-  scene.registry.heal();
-  scene.clock.pass(freshness);
-  expect(await mirror.index()).toBe("1.0.0");
-  expect(await mirror.version("1.1.0")).toBe("too-young");
-});

@@ -20,21 +20,16 @@ const lies: Readonly<Record<string, string>> = {
   "all checksums of another version": "all=newer",
   "all of another version with its name": "all=newer filename=newer",
   "checksums of another version with the right digest": "files=newer",
-  "all of another provider with its name": "all=beta filename=beta",
   "checksums of another provider with the right digest": "files=beta",
   "the signature of another version": "signature=newer",
-  "the signature of another publisher": "signature=other",
   "checksums of another publisher under the right signature":
     "sums=other shasum=other",
   "all of another publisher under the right key": "all=other",
   "another publisher's key": "keys=other",
   "no key": "keys=none",
   "another platform's digest": "shasum=own/darwin",
-  "another version's digest": "shasum=newer",
   "another platform with its name":
     "platform=darwin filename=own/darwin shasum=own/darwin archive=own/darwin",
-  "another platform's name":
-    "filename=own/darwin shasum=own/darwin archive=own/darwin",
   "another platform under the right name":
     "shasum=own/darwin archive=own/darwin",
 };

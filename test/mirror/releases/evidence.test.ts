@@ -162,6 +162,8 @@ it("a release has the places of its pinned content alone, also when it is asked 
   };
   const other = { ...known, trust: { ...known.trust, pinned } };
   expect(refreshKnown(other, found)).toBe(other);
+  const again = evidence && takeOffer(other, evidence, found, platforms);
+  expect(again?.places).toEqual(new Map());
 });
 
 it("other keys keep the verdict that people heard of", async () => {
