@@ -86,13 +86,17 @@ type Offered = Omit<Parameters<TestRegistry["offer"]>[1], "content">;
 const platforms = ["linux_amd64", "darwin_amd64"].map(parsePlatform);
 
 /** Returns the registry's answer, and the offer as it was verified. */
-async function ask(offered: Offered) {
+async function ask(
+  offered: Offered,
+  signatures: SignaturePolicy["signatures"] = "required",
+) {
   const registry = new TestRegistry();
   registry.offer("1.0.0", { content: "linux=a darwin=b", ...offered });
   const { provider, version } = address;
   const found = await registry.findPackage(provider, version);
   const fetched = await registry.fetchChecksums(found);
-  const verify = () => verifyOffer(origin, address, found, fetched);
+  const by = { ...origin, policy: { ...origin.policy, signatures } };
+  const verify = () => verifyOffer(by, address, found, fetched);
   return { found, verify };
 }
 
@@ -107,13 +111,17 @@ async function know(...offers: readonly Offered[]): Promise<KnownRelease> {
   return known;
 }
 
-it("an offer is the same evidence whenever it is made, and another under another signature", async () => {
+it("an offer is the same evidence whenever it is made, and another under another signature, or once there are keys for it", async () => {
   const [one, same, byL] = await Promise.all(
     [K, K, L].map(async (by) => (await ask({ by })).verify()),
   );
   expect(same?.id).toBe(one?.id);
   expect(byL?.sha256sums).toBe(one?.sha256sums);
   expect(byL?.id).not.toBe(one?.id);
+  const unchecked = await ask({ by: K, keys: [] }, "when-published");
+  const { id, sha256sums } = await unchecked.verify();
+  expect(sha256sums).toBe(one?.sha256sums);
+  expect(id).not.toBe(one?.id);
 });
 
 it.each([
