@@ -11,7 +11,6 @@ import { scratch, startMirror } from "../running-mirror.ts";
 import { startOrigin } from "../scenes/world.ts";
 import {
   directConfig,
-  findClients,
   init,
   networkMirrorConfig,
   readLockFile,
@@ -19,8 +18,9 @@ import {
   writeConfiguration,
   type Client,
 } from "./clients.ts";
+import { findTestedClients } from "./tested-clients.ts";
 
-const clients = await findClients();
+const clients = await findTestedClients();
 
 const host = "registry.terraform.io";
 const platforms = ["linux_amd64", "darwin_arm64"];

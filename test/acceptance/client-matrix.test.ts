@@ -15,7 +15,6 @@ import { moduleHost, startOrigins } from "../scenes/world.ts";
 import {
   defaultHosts,
   directConfig,
-  findClients,
   hostConfig,
   init,
   networkMirrorConfig,
@@ -25,9 +24,10 @@ import {
   type Client,
   type ClientOptions,
 } from "./clients.ts";
+import { findTestedClients } from "./tested-clients.ts";
 
 const page = new URL("../../docs/client-matrix.md", import.meta.url);
-const clients = await findClients();
+const clients = await findTestedClients();
 const platforms = ["linux_amd64", "darwin_arm64", "windows_amd64"];
 const { authority, registry, modules, ca } = await startOrigins();
 const released = { platforms, size: 20_000 };

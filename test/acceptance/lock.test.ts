@@ -5,16 +5,16 @@ import { runCommand } from "../running-command.ts";
 import { scratch } from "../running-mirror.ts";
 import {
   directConfig,
-  findClients,
   networkMirrorConfig,
   runClient,
   writeConfiguration,
   type Client,
   type RequiredProviders,
 } from "./clients.ts";
+import { findTestedClients } from "./tested-clients.ts";
 import { startWorld } from "../scenes/world.ts";
 
-const clients = await findClients();
+const clients = await findTestedClients();
 
 const platforms = ["linux_amd64", "darwin_arm64", "windows_amd64"];
 const flags = platforms.flatMap((name) => ["--platform", name]);

@@ -5,9 +5,10 @@ import { GitRepository, gitBackend } from "../fakes/git-http.ts";
 import { tarGz } from "../fakes/module-archive.ts";
 import { scratch, startMirror } from "../running-mirror.ts";
 import { makeModuleScene } from "../scenes/module-scene.ts";
-import { findClients, hostConfig, init, type Client } from "./clients.ts";
+import { hostConfig, init, type Client } from "./clients.ts";
+import { findTestedClients } from "./tested-clients.ts";
 
-const clients = await findClients();
+const clients = await findTestedClients();
 
 const hostname = "registry.terraform.io";
 const sources = {

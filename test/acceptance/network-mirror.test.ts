@@ -4,16 +4,16 @@ import { describe, expect, it } from "vitest";
 import { startMirror, type RunningMirror } from "../running-mirror.ts";
 import {
   directConfig,
-  findClients,
   init,
   networkMirrorConfig,
   ownHashes,
   readLockFile,
   type Client,
 } from "./clients.ts";
+import { findTestedClients } from "./tested-clients.ts";
 import { startOrigin } from "../scenes/world.ts";
 
-const clients = await findClients();
+const clients = await findTestedClients();
 
 const address = "registry.terraform.io/acme/widget";
 const platforms = ["linux_amd64", "darwin_arm64", "windows_amd64"];

@@ -10,13 +10,8 @@ import { originsOf } from "../origins.ts";
 import type { Release } from "../fakes/release.ts";
 import { scratch } from "../running-mirror.ts";
 import { startOrigin } from "../scenes/world.ts";
-import {
-  findClients,
-  init,
-  isSince,
-  ownHashes,
-  readLockFile,
-} from "./clients.ts";
+import { init, isSince, ownHashes, readLockFile } from "./clients.ts";
+import { findTestedClients } from "./tested-clients.ts";
 import { findFreePort, startServer } from "./servers.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
@@ -27,7 +22,7 @@ const platforms = ["linux_amd64", "darwin_arm64"];
 /** With its tag. */
 const versions = { "1.2.3": "1.2.3", "1.3.0+build.4": "1.3.0_build.4" };
 
-const clients = (await findClients()).filter(
+const clients = (await findTestedClients()).filter(
   (client) => client.name === "tofu" && isSince(client, 10),
 );
 const missing = [

@@ -8,12 +8,12 @@ import { scratch, startMirror } from "../running-mirror.ts";
 import { makeModuleScene } from "../scenes/module-scene.ts";
 import {
   defaultHosts,
-  findClients,
   networkMirrorConfig,
   readLockFile,
   runClient,
   writeConfiguration,
 } from "./clients.ts";
+import { findTestedClients } from "./tested-clients.ts";
 import { startOrigin } from "../scenes/world.ts";
 
 vi.setConfig({ testTimeout: 300_000 });
@@ -21,7 +21,7 @@ vi.setConfig({ testTimeout: 300_000 });
 const terragrunt = findOnPath("terragrunt", "init of many units");
 if (terragrunt === undefined)
   it.skip("runs init of many units: there is no terragrunt", () => undefined);
-const found = terragrunt === undefined ? [] : await findClients();
+const found = terragrunt === undefined ? [] : await findTestedClients();
 /** The first of each name. */
 const clients = ["terraform", "tofu"].flatMap((name) =>
   found.filter((client) => client.name === name).slice(0, 1),

@@ -6,14 +6,14 @@ import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import { runCommand } from "../scenes/provider-requests.ts";
 import { cases, host, onFullDisk, startWhyScene } from "../scenes/why-scene.ts";
 import {
-  findClients,
   hostConfig,
   init,
   networkMirrorConfig,
   type Client,
 } from "./clients.ts";
+import { findTestedClients } from "./tested-clients.ts";
 
-const clients = await findClients();
+const clients = await findTestedClients();
 
 const scene = await startWhyScene();
 

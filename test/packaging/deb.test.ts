@@ -2,11 +2,8 @@ import { existsSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import {
-  findClients,
-  readPrintedBlock,
-  writeConfiguration,
-} from "../acceptance/clients.ts";
+import { readPrintedBlock, writeConfiguration } from "../acceptance/clients.ts";
+import { findTestedClients } from "../acceptance/tested-clients.ts";
 import { scratch } from "../running-mirror.ts";
 import { listShellCommands, readDocument } from "../scenes/documents.ts";
 import {
@@ -20,7 +17,7 @@ import { has, isRoot, makeRelease, run } from "./release.ts";
 const canPack = has("dpkg-deb", "the Debian package");
 const canLint = has("lintian", "the Debian package with lintian");
 
-const clients = await findClients();
+const clients = await findTestedClients();
 const canInit = clients.some(({ name }) => name === "terraform");
 
 /** The README's commands from the one that begins so, where it has two as they are typed once it is installed. */
