@@ -39,12 +39,15 @@ function named<T>(parse: (text: string) => T, format: (one: T) => string) {
 const sha256 = named(parseSha256, String);
 const version = named(parseVersion, String);
 const content = z.strictObject({ sha256, size: z.int().nonnegative() });
+/** Characters of a document or a signature, and keys of a release: it is judged by no more, and an exempt one is by none. */
+const largestProof = 2 ** 20;
+const mostKeys = 16;
 /** The verification material of a release, as the origin published it. The verdict stays behind: the receiver verifies for itself. */
 const proof = z.codec(
   z.strictObject({
-    document: z.string(),
-    signature: z.base64().nullable(),
-    keys: z.array(z.string()),
+    document: z.string().max(largestProof),
+    signature: z.base64().max(largestProof).nullable(),
+    keys: z.array(z.string()).max(mostKeys),
   }),
   z.custom<ReleaseEvidence>(),
   {

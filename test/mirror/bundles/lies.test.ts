@@ -104,6 +104,11 @@ it.each<[string, Change | Buffer, RegExp]>([
       ([all[darwin], all[linux]] = [all[linux] ?? "", all[darwin] ?? ""]),
     /is refused \(expected SHA-256/,
   ],
+  [
+    "a document that is larger than is read",
+    ({ proof }) => (proof.document += "x".repeat(2 ** 20)),
+    form,
+  ],
   ["a size too small", ({ one }) => one.size--, member],
   [
     "an archive over the limits",
