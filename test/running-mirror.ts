@@ -194,13 +194,22 @@ function parseLog(line: string): Record<string, unknown> {
   }
 }
 
-/** The path goes out as it is written, without the tidying of a URL parser. */
 export async function fetchFrom(
+  ...asked: Parameters<typeof openAnswer>
+): Promise<Answer> {
+  return readAnswer(await openAnswer(...asked));
+}
+
+/**
+ * One request whose answer is still to be read, nothing followed or retried. The path goes out as it is written, without
+ * the tidying of a URL parser.
+ */
+export async function openAnswer(
   url: URL,
   agent: Agent | undefined,
-  { method = "GET", headers = {} }: GetOptions,
+  { method = "GET", headers = {} }: GetOptions = {},
   rawPath: string = url.pathname + url.search,
-): Promise<Answer> {
+): Promise<IncomingMessage> {
   const options = {
     host: url.hostname.replace(/^\[|\]$/g, ""),
     port: url.port,
@@ -210,8 +219,15 @@ export async function fetchFrom(
   };
   const sent =
     agent === undefined ? request(options) : requestTls({ ...options, agent });
+  // The response reports a connection that breaks after the head.
+  sent.on("error", () => undefined);
   sent.end();
   const [response] = (await once(sent, "response")) as [IncomingMessage];
+  return response;
+}
+
+/** The answer, as far as it came. */
+export async function readAnswer(response: IncomingMessage): Promise<Answer> {
   const chunks: Buffer[] = [];
   let complete = true;
   try {

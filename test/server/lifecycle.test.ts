@@ -4,9 +4,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { barrier } from "../fakes/barrier.ts";
-import { collect, openOnce } from "../fakes/fetching.ts";
 import { all, chunked, type Fault } from "../fakes/faults.ts";
-import { startMirror, type RunningMirror } from "../running-mirror.ts";
+import {
+  openAnswer,
+  readAnswer,
+  startMirror,
+  type RunningMirror,
+} from "../running-mirror.ts";
 import { awaitMessage } from "../scenes/log-lines.ts";
 import { openConnection } from "../scenes/raw-connection.ts";
 import { startOrigin } from "../scenes/world.ts";
@@ -30,9 +34,8 @@ async function startDownload(mirror: RunningMirror, fault: Fault = (r) => r) {
   registry.script("archive", all(gate.afterBytes(half), fault));
   const ca = readFileSync(mirror.caFile, "utf8");
   const agent = new Agent({ ca, keepAlive: true });
-  const url = new URL(archive, mirror.url).href;
-  const response = await openOnce(url, { ca, agent });
-  return { gate, answer: collect(response) };
+  const response = await openAnswer(new URL(archive, mirror.url), agent);
+  return { gate, answer: readAnswer(response) };
 }
 
 it.each(["", "blobs"])(
@@ -78,8 +81,8 @@ describe("SIGTERM", () => {
     expect(mirror.process.exitCode).toBeNull();
     gate.release();
 
-    const { body, whole } = await answer;
-    expect(whole).toBe(true);
+    const { body, complete } = await answer;
+    expect(complete).toBe(true);
     expect(body.equals(release.archive("linux_amd64").bytes)).toBe(true);
     // Well before limits.stop, which is longer than a test may take.
     expect(await stopped).toBe(0);
@@ -96,8 +99,8 @@ describe("SIGTERM", () => {
     expect(await mirror.stop()).toBe(0);
     expect(performance.now() - before).toBeLessThan(10_000);
 
-    const { body, whole } = await answer;
-    expect(whole).toBe(false);
+    const { body, complete } = await answer;
+    expect(complete).toBe(false);
     expect(body.length).toBeLessThanOrEqual(half);
   });
 });

@@ -1,13 +1,14 @@
 import { globSync, readdirSync, readFileSync } from "node:fs";
+import { Agent } from "node:https";
 import { basename, join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { heldWhole } from "../../../src/mirror/archives/download.ts";
 import { barrier } from "../../fakes/barrier.ts";
 import * as faults from "../../fakes/faults.ts";
 import type { Fault } from "../../fakes/faults.ts";
-import { collect, openOnce } from "../../fakes/fetching.ts";
 import type { Release } from "../../fakes/release.ts";
 import type { RequestKind } from "../../fakes/request-log.ts";
+import { openAnswer, readAnswer } from "../../running-mirror.ts";
 import {
   digest,
   expectRefusal,
@@ -209,12 +210,11 @@ it.each<[string, Fault, "is refused" | "is whole"]>([
     registry.script("archive", faults.all(fault, held.afterBytes(69_000)));
     const { filename } = release.archive("linux_amd64");
     const path = `/providers/registry.terraform.io/acme/${release.type}/${filename}`;
-    const answer = await openOnce(new URL(path, mirror.url).href, {
-      ca: readFileSync(mirror.caFile, "utf8"),
-    });
+    const agent = new Agent({ ca: readFileSync(mirror.caFile) });
+    const opened = await openAnswer(new URL(path, mirror.url), agent);
     held.release();
-    const { body, whole: complete } = await collect(answer);
-    expect([answer.statusCode, complete]).toEqual([200, false]);
+    const { status, body, complete } = await readAnswer(opened);
+    expect([status, complete]).toEqual([200, false]);
     expect(digest(body)).not.toBe(sha256Of(release));
     expect(origin.isStored(release)).toBe(false);
     if (then === "is refused") await expectRemembered(release);
