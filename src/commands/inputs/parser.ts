@@ -5,7 +5,7 @@ import { failure } from "../../errors/index.ts";
 import type { HclAnswer } from "./parser-worker.ts";
 
 /** Milliseconds for one file, the start of the thread included; a MiB that someone wrote takes two seconds, or more on a busy machine. */
-const patience = 60_000;
+const patience = 30_000;
 
 /** MiB. A file that someone wrote takes a few. */
 const heap = 256;
