@@ -62,6 +62,7 @@ const removed: Readonly<Record<string, string>> = {
   "config --explain": 'run "provender explain SPEC"',
   "status --mirror":
     'run "provender doctor --mirror URL", or ask /metrics of that mirror',
+  "status --ca": 'run "provender doctor --mirror URL --ca FILE"',
   "audit --verify":
     "have a log shipper carry the log of the daemon to where the mirror cannot write",
   "verify --bucket":
