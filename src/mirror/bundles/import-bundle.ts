@@ -12,6 +12,7 @@ import { receiveWhole, refuseForRoom, type Reserve } from "../archives/room.ts";
 import type { ModuleMirror } from "../modules/module-mirror.ts";
 import { formatModuleRelease, isArchive } from "../modules/release.ts";
 import {
+  judgeAgain,
   judgeEvidence,
   type StoredEvidence,
   prepareProof,
@@ -142,7 +143,7 @@ async function importRelease(
   const { catalog, settlements } = parts;
   // Those before it may have taken long.
   await entry.renew();
-  const next = takeBundled(await catalog.releases.peek(address), judged);
+  const next = await takeBundled(await catalog.releases.peek(address), judged);
   const contact = await entry.findContact(provider.type);
   if (contact === undefined) throw new Error("first contact was not written");
   // The bundle stands for the list that its sender had, before any list here.
@@ -203,7 +204,7 @@ async function settle(
   const { request, evidence, packages } = judged;
   const release = await settlements.settle(request, next, by);
   await catalog.releases.change(request.address, (known) => {
-    const { offered } = takeBundled(known, judged);
+    const offered = addOffered(known, judged);
     return known.offered?.size === offered?.size
       ? known
       : { ...known, offered };
@@ -265,22 +266,35 @@ async function judgeRelease(
   return { request, evidence, platforms: names, packages };
 }
 
-/** Adds a bundled release to what is known. The carried keys are not what the registry publishes now: they undo and restore nothing. */
-export function takeBundled(
+/**
+ * Adds a bundled release to what is known. The carried keys are not what the registry publishes: they undo and restore
+ * nothing, and those of its last answer count at once.
+ */
+export async function takeBundled(
   known: KnownRelease | undefined,
-  { evidence, platforms }: JudgedRelease,
-): KnownRelease {
+  judged: JudgedRelease,
+): Promise<KnownRelease> {
   const before = known ?? unknownRelease;
-  const { trust, offered } = before;
-  const isKnown = trust.evidence.some(({ id }) => id === evidence.id);
-  const names = known === undefined ? [] : offered;
-  return {
-    ...before,
-    trust: isKnown ? trust : addEvidence(trust, evidence, isKept(trust)),
-    // The registry's keys judge it at the next look-up, be they the same as before.
-    keys: isKnown ? before.keys : [],
-    offered: names && new Set([...names, ...platforms]),
-  };
+  const { trust, keys } = before;
+  const offered = addOffered(known, judged);
+  const { evidence, request } = judged;
+  if (trust.evidence.some(({ id }) => id === evidence.id))
+    return { ...before, offered };
+  const { address, origin } = request;
+  const own =
+    keys.length === 0
+      ? evidence
+      : await judgeAgain(evidence, address, keys, [], origin);
+  return { ...before, trust: addEvidence(trust, own, isKept(trust)), offered };
+}
+
+/** Undefined where the platforms that are offered are not known. */
+function addOffered(
+  known: KnownRelease | undefined,
+  { platforms }: JudgedRelease,
+): KnownRelease["offered"] {
+  const before = known === undefined ? [] : known.offered;
+  return before && new Set([...before, ...platforms]);
 }
 
 async function expectAtHand(

@@ -359,20 +359,26 @@ export function takeOffer(
   };
 }
 
-/** Adds what we know to what another one wrote first; what both know stays as that judged it. */
+/**
+ * Adds what we know to what another one wrote first; what both know stays as that judged it. What it judged by other
+ * keys than ours is judged again at the next look-up.
+ */
 export function joinReleases(
   other: KnownRelease,
   ours: KnownRelease,
 ): KnownRelease {
   const written = new Set(other.trust.evidence.map(({ id }) => id));
-  const trust = ours.trust.evidence
-    .filter(({ id }) => !written.has(id))
-    .reduce((all, one) => addEvidence(all, one, isKept(all)), other.trust);
+  const added = ours.trust.evidence.filter(({ id }) => !written.has(id));
+  const trust = added.reduce(
+    (all, one) => addEvidence(all, one, isKept(all)),
+    other.trust,
+  );
+  const isJudged = added.length === 0 || isSameList(other.keys, ours.keys);
   const offered =
     other.offered &&
     ours.offered &&
     new Set([...other.offered, ...ours.offered]);
-  return { ...other, trust, offered };
+  return { ...other, keys: isJudged ? other.keys : [], trust, offered };
 }
 
 /** Copies from an answer the facts beside the checksums. */
@@ -396,25 +402,35 @@ export async function rejudge(
   known: KnownRelease,
   address: ReleaseAddress,
   { signingKeys: keys, keyLabels }: OriginPackage,
-  { judge, clock, policy: { profile } }: ReleaseOrigin,
+  origin: ReleaseOrigin,
 ): Promise<KnownRelease> {
   if (keys.length === 0 || isSameList(keys, known.keys)) return known;
-  const now = clock.now();
-  const judged = known.trust.evidence.map(async (one) => {
-    if (one.proof.exemption !== undefined) return one;
-    const verifiedAt = laterOf(one.proof.verifiedAt, now);
-    const proof = { ...one.proof, keys, profile, verifiedAt };
-    try {
-      return await judgeEvidence(address, proof, keyLabels, judge, one.noted);
-    } catch (fault) {
-      if (!isFailure(fault, "signature-refused")) throw fault;
-      return takesAway.has(fault.reason)
-        ? faultyEvidence(address, proof, one, fault)
-        : one;
-    }
-  });
+  const judged = known.trust.evidence.map((one) =>
+    judgeAgain(one, address, keys, keyLabels, origin),
+  );
   const evidence = await Promise.all(judged);
   return { ...known, keys, trust: { ...known.trust, evidence } };
+}
+
+/** Judges evidence by keys of its registry; the same where they do not decide on it. */
+export async function judgeAgain(
+  one: StoredEvidence,
+  address: ReleaseAddress,
+  keys: readonly string[],
+  keyLabels: readonly KeyLabel[],
+  { judge, clock, policy: { profile } }: ReleaseOrigin,
+): Promise<StoredEvidence> {
+  if (one.proof.exemption !== undefined) return one;
+  const verifiedAt = laterOf(one.proof.verifiedAt, clock.now());
+  const proof = { ...one.proof, keys, profile, verifiedAt };
+  try {
+    return await judgeEvidence(address, proof, keyLabels, judge, one.noted);
+  } catch (fault) {
+    if (!isFailure(fault, "signature-refused")) throw fault;
+    return takesAway.has(fault.reason)
+      ? faultyEvidence(address, proof, one, fault)
+      : one;
+  }
 }
 
 function isSameList(a: readonly string[], b: readonly string[]): boolean {

@@ -97,25 +97,31 @@ it("a list after a bundle is no first contact: a back-dated release of another k
   ]);
 });
 
-it("a bundled signature is judged by the registry's keys, be they the same as before", async () => {
+it("a bundled signature is judged by the registry's keys: at once where they are known, and else at the next look-up", async () => {
   const scene = await MirrorScene.prepare();
   const { registry, clock } = scene;
   const mirror = scene.start();
   const K = await createCertifiedSigner("K");
   const keys = [(await K.revoked()).armoredPublicKey];
   const offered = { content: "linux=a", by: K };
-  registry.offer("1.0.0", offered);
+  for (const version of ["0.9.0", "1.0.0"]) registry.offer(version, offered);
   expect(await mirror.version("1.0.0")).toBe("linux=a");
-  registry.offer("1.0.0", { ...offered, keys });
+  for (const version of ["0.9.0", "1.0.0"])
+    registry.offer(version, { ...offered, keys });
   clock.pass(freshness);
   expect(await mirror.version("1.0.0")).toBe("signature-refused: revoked");
   const more = `${"0".repeat(64)}  manifest.json\n`;
-  const judged = await judge(mirror, "1.0.0", { by: K, more });
-  const { address } = judged.request;
-  await mirror.catalog.releases.change(address, (known) =>
-    takeBundled(known, judged),
-  );
-  registry.offer("1.0.0", { ...offered, more, keys });
-  clock.pass(freshness);
+  const take = async (version: string) => {
+    const judged = await judge(mirror, version, { by: K, more });
+    const { releases } = mirror.catalog;
+    const { address } = judged.request;
+    const taken = await takeBundled(await releases.peek(address), judged);
+    await releases.replace(address, taken, (ours) => Promise.resolve(ours));
+    return taken.trust.evidence.at(-1)?.isGood;
+  };
+  expect(await take("1.0.0")).toBe(false);
   expect(await mirror.version("1.0.0")).toBe("signature-refused: revoked");
+  expect(await take("0.9.0")).toBe(true);
+  clock.pass(freshness);
+  expect(await mirror.version("0.9.0")).toBe("signature-refused: revoked");
 });

@@ -4,6 +4,7 @@ import { parsePlatform } from "../../../src/address/platform.ts";
 import { failure, isFailure } from "../../../src/errors/index.ts";
 import {
   asRefusal,
+  joinReleases,
   type KnownRelease,
   matchesPolicy,
   prepareProof,
@@ -194,6 +195,24 @@ it("other keys keep the verdict that people heard of", async () => {
     [{ isGood: false, noted: "known" }],
     [{ isGood: true, noted: "known" }],
   ]);
+});
+
+it("what joins the record of another process is judged by the keys that this one got", async () => {
+  const publisher = await createCertifiedSigner("K");
+  const { armoredPublicKey } = await publisher.revoked();
+  const rotated = { by: L, keys: [L.armoredPublicKey, armoredPublicKey] };
+  const other = await know(rotated);
+  const ours = await know({ by: publisher });
+  const joined = joinReleases(other, ours);
+  expect(joined.trust.evidence.map(({ isGood }) => isGood)).toEqual([
+    ...[true, true],
+  ]);
+  const { found } = await ask(rotated);
+  const judged = await rejudge(joined, address, found, origin);
+  expect(judged.trust.evidence.map(({ isGood }) => isGood)).toEqual([
+    ...[true, false],
+  ]);
+  expect(joinReleases(other, other).keys).toBe(other.keys);
 });
 
 it("other keys say nothing while nothing can be decided", async () => {

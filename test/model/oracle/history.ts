@@ -20,23 +20,33 @@ export interface ShownText {
   isVerified: boolean;
   /** It was verified and acceptable at some time. */
   wasAcceptable: boolean;
+  /** It alone spoke for what was served, so the mirror keeps it: no bundle gives it back. */
+  isKept: boolean;
+  /** Which process was asked when, and found that the registry takes the signer back; undefined until then, and once it is good again. */
+  takenAway: { readonly by: number; readonly at: number } | undefined;
+}
+
+export function showText(signed: SignedText, isVerified: boolean): ShownText {
+  return {
+    ...{ signed, isVerified, wasAcceptable: false },
+    ...{ isKept: false, takenAway: undefined },
+  };
 }
 
 /** Everything that was ever shown of each release. */
 export class Shown {
   readonly #texts = new Map<string, Map<string, ShownText>>();
 
-  note(signed: SignedText, isVerified: boolean): void {
+  note(signed: SignedText, isVerified: boolean): ShownText {
     const texts = valueOf(
       this.#texts,
       nameOfRelease(signed),
       () => new Map<string, ShownText>(),
     );
     const id = `${signed.sha256sums} ${signed.signer} ${signed.signedAt}`;
-    const text = valueOf(texts, id, () => {
-      return { signed, isVerified, wasAcceptable: false };
-    });
+    const text = valueOf(texts, id, () => showText(signed, isVerified));
     text.isVerified ||= isVerified;
+    return text;
   }
 
   of(name: ReleaseName): readonly ShownText[] {
@@ -104,8 +114,6 @@ class PublishedSigner {
   since: number | undefined;
   /** It was no longer good at some time. */
   wasEver = false;
-  /** The mirror knows, until the signer is good again: what it signed can be admitted by no decision. */
-  isKnown = false;
 }
 
 /** Signers that a registry publishes as no longer good, by release. */
@@ -122,10 +130,7 @@ export class TakenBack {
   /** Notes that the release was confirmed otherwise: its signers count from now on. */
   confirm(name: ReleaseName, now: number): void {
     for (const one of this.#of(name).values())
-      if (one.since !== undefined) {
-        one.since = now;
-        one.isKnown = false;
-      }
+      if (one.since !== undefined) one.since = now;
   }
 
   #of(name: ReleaseName) {

@@ -27,8 +27,12 @@ import { Decided } from "./decided.ts";
 import { FirstServed, Shown, type ShownText, TakenBack } from "./history.ts";
 import { expectThat, Violation } from "./violation.ts";
 
-interface ServedArchive extends ReleaseName {
+interface Asked extends ReleaseName {
   readonly face: Face;
+  readonly process: number;
+}
+
+interface ServedArchive extends Asked {
   readonly platform: string;
   readonly sha256: string;
 }
@@ -57,7 +61,7 @@ export class Oracle {
   readonly firstSigners = new Map<string, KeyName>();
   /** Providers with a first signer before clients asked: answers of one burst come in any order. */
   readonly signedBefore = new Set<string>();
-  readonly #world: Pick<World, "registry" | "clock" | "alarms">;
+  readonly #world: Pick<World, "registry" | "clock" | "alarms" | "disk">;
   readonly #takenBack = new TakenBack();
   /** Versions that the registry listed last, by provider. */
   readonly #lists = new Map<string, readonly string[]>();
@@ -71,7 +75,7 @@ export class Oracle {
   hasCrashed = false;
 
   constructor(
-    world: Pick<World, "registry" | "clock" | "alarms">,
+    world: Pick<World, "registry" | "clock" | "alarms" | "disk">,
     settings: Settings,
   ) {
     this.#world = world;
@@ -111,7 +115,9 @@ export class Oracle {
     const now = clock.now();
     const shown = offers.map((offer) => showOffer(offer, this.settings, now));
     for (const { signed, isVerified } of shown) {
-      this.shown.note(signed, isVerified);
+      const text = this.shown.note(signed, isVerified);
+      // The keys of a bundle decide on what the mirror has not yet.
+      if (isVerified && !text.isKept) text.takenAway = undefined;
       // An import confirms a release as a look-up does.
       this.#takenBack.confirm(signed, clock.monotonic());
     }
@@ -134,30 +140,33 @@ export class Oracle {
     const { clock } = this.#world;
     const shown = this.look(name);
     if (shown !== undefined) this.shown.note(shown.signed, shown.isVerified);
-    for (const { signed } of this.shown.of(name)) {
+    for (const text of this.shown.of(name)) {
+      const { signed } = text;
       const signer = this.#takenBack.of(name, signed.signer);
       const isTakenBack = shown?.takenBack.includes(signed.signer) ?? false;
       const since = signer.since ?? clock.monotonic();
       signer.since = isTakenBack ? since : undefined;
       signer.wasEver ||= isTakenBack;
-      if (shown?.good.includes(signed.signer)) signer.isKnown = false;
+      if (shown?.good.includes(signed.signer)) text.takenAway = undefined;
     }
   }
 
   #noteAcceptable(name: ReleaseName): void {
     for (const text of this.shown.of(name))
       text.wasAcceptable ||=
-        findReason(this, text) !== undefined &&
-        !this.#takenBack.of(name, text.signed.signer).isKnown;
+        findReason(this, text) !== undefined && text.takenAway === undefined;
   }
 
   /** Notes that a mirror that asked for a release at `since` has answered: it knows what is taken back. */
-  noteAnswered(name: ReleaseName, since: number): void {
+  noteAnswered(asked: Asked, since: number): void {
     // A key that has expired is good again under another profile.
     if (isStrict(this.settings.profile)) return;
-    for (const text of this.shown.of(name))
+    // What cannot be written is known to one process, for as long as it runs.
+    if (this.#world.disk.isFull) return;
+    const { process: by } = asked;
+    for (const text of this.shown.of(asked))
       if (this.#isTakenBack(text, since))
-        this.#takenBack.of(name, text.signed.signer).isKnown = true;
+        text.takenAway ??= { by, at: this.#world.clock.monotonic() };
   }
 
   /** True where the registry publishes the signer as good now, or never took it back. */
@@ -194,18 +203,20 @@ export class Oracle {
       .of(served)
       .filter(({ signed }) => signed.digests[platform] === sha256);
     const isApproved = texts.some(
-      (text) => this.#isApproved(text) || this.#isOfApproved(text, platform),
+      (text) =>
+        this.#isApproved(text) || this.#isOfApproved(text, served, since),
     );
     if (isApproved) return;
     const first = this.first.of(served).digests.get(platform);
     const what = `${nameOfRelease(served)} ${platform} ${sha256.slice(0, 6)}`;
     const isFirst = first === undefined || first === sha256;
     expectThat(isFirst, 1, `${what} was first ${first?.slice(0, 6)}`);
-    const reasons = this.#findReasons(texts, served.face, since);
+    const reasons = this.#findReasons(texts, served, since);
     if (reasons.length === 0) throw this.#explain(texts, what, since);
     const signers = reasons.map(({ text }) => text.signed.signer);
     this.first.note(served, platform, sha256, signers);
     const [only] = reasons;
+    if (reasons.length === 1 && only !== undefined) only.text.isKept = true;
     const { signer } = only?.text.signed ?? {};
     if (reasons.length === 1 && only?.reason === "first-key" && signer)
       this.firstSigners.set(served.type, signer);
@@ -237,14 +248,19 @@ export class Oracle {
     }));
   }
 
-  #findReasons(texts: readonly ShownText[], face: Face, since: number) {
+  #findReasons(
+    texts: readonly ShownText[],
+    { face, process }: Pick<Asked, "face" | "process">,
+    since: number,
+  ) {
     const asksNow = face === "version" || face === "archive";
     return texts.flatMap((text) => {
       const reason = findReason(this, text);
-      const { signed } = text;
+      const { by, at } = text.takenAway ?? { by: process, at: Infinity };
+      // Other processes hear of it a moment later.
+      const heardAt = by === process ? at : at + modelTimes.decided;
       const holds =
-        !(asksNow && this.#isTakenBack(text, since)) &&
-        !this.#takenBack.of(signed, signed.signer).isKnown;
+        !(asksNow && this.#isTakenBack(text, since)) && since < heardAt;
       return reason && holds ? [{ reason, text }] : [];
     });
   }
@@ -272,9 +288,14 @@ export class Oracle {
   }
 
   /** True for another document over archives of an approved content alone, by a signer who has a reason of its own. */
-  #isOfApproved(text: ShownText, platform: string): boolean {
+  #isOfApproved(
+    text: ShownText,
+    { platform, process }: ServedArchive,
+    since: number,
+  ): boolean {
     const { signed } = text;
-    if (this.#findReasons([text], "index", 0).length === 0) return false;
+    const asked = { face: "index", process } as const;
+    if (this.#findReasons([text], asked, since).length === 0) return false;
     const approved = this.decided.listApproved(signed);
     return this.shown
       .of(signed)

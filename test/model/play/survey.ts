@@ -3,7 +3,7 @@ import {
   isKeptUnsigned,
   isSurelyAcceptable,
 } from "../oracle/acceptance.ts";
-import type { ShownText } from "../oracle/history.ts";
+import { showText, type ShownText } from "../oracle/history.ts";
 import { expectThat } from "../oracle/violation.ts";
 import { formatAnswer, isDecided, type Answer } from "../world/answers.ts";
 import {
@@ -224,7 +224,7 @@ function isHarmless({ registry, oracle, disk }: World, lie: OfferLie): boolean {
   if (shown === undefined || lie.keys !== "beside" || disk.isFull) return false;
   if (!registry.answers(lie.type)) return false;
   const { signed, isVerified, takenBack } = shown;
-  const text = { signed, isVerified, wasAcceptable: false };
+  const text = showText(signed, isVerified);
   return (
     isVerified &&
     takenBack.length === 0 &&

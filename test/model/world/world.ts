@@ -175,8 +175,9 @@ export class World {
     return all;
   }
 
-  #judge(asked: Ask, answer: Answer, since: number): Answer {
+  #judge(one: Ask, answer: Answer, since: number): Answer {
     const { oracle } = this;
+    const asked = { ...one, process: one.process % this.size };
     oracle.hasCrashed ||= answer.kind === "dead";
     if (answer.kind === "versions" && answer.versions.length > 0)
       oracle.contacts.settle(asked.type);
