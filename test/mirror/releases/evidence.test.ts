@@ -175,7 +175,7 @@ it("a release has the places of its pinned content alone, also when it is asked 
   expect(again?.places).toEqual(new Map());
 });
 
-it("other keys keep the verdict that people heard of", async () => {
+it("other keys keep the verdict that people heard of, and a clock that was set back keeps them from nothing", async () => {
   const publisher = await createCertifiedSigner("K");
   const known = await know({ by: publisher });
   const evidence = known.trust.evidence.map((one) => ({
@@ -183,7 +183,9 @@ it("other keys keep the verdict that people heard of", async () => {
   }));
   const judged = async (known: KnownRelease, key: string) => {
     const { found } = await ask({ by: publisher, keys: [key] });
-    return rejudge(known, address, found, origin);
+    const now = new Date("2000-01-01T00:00:00Z");
+    const clock = { ...origin.clock, now: () => now };
+    return rejudge(known, address, found, { ...origin, clock });
   };
   const noted = { ...known, trust: { ...known.trust, evidence } };
   const fallen = await judged(
@@ -213,6 +215,14 @@ it("what joins the record of another process is judged by the keys that this one
     ...[true, false],
   ]);
   expect(joinReleases(other, other).keys).toBe(other.keys);
+});
+
+it("keys that a registry adds say nothing of what nobody signed", async () => {
+  const { found, verify } = await ask({ by: K, keys: [] }, "when-published");
+  const known = takeOffer(undefined, await verify(), found, platforms);
+  const signed = await ask({ by: L, keys: [K.armoredPublicKey] });
+  const judged = await rejudge(known, address, signed.found, origin);
+  expect(judged.trust.evidence).toEqual(known.trust.evidence);
 });
 
 it("other keys say nothing while nothing can be decided", async () => {
