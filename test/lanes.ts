@@ -22,6 +22,7 @@ export const groups: Readonly<Record<string, Group>> = {
     files: [
       "test/acceptance/replicas.test.ts",
       "test/store/database/postgres.test.ts",
+      "test/model/postgres-model.test.ts",
     ],
   },
   packages: {

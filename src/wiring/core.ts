@@ -42,10 +42,7 @@ import { BlobStore } from "../store/blobs/blob-store.ts";
 import { Bucket } from "../store/bucket/bucket.ts";
 import { SharedArchives } from "../store/bucket/shared-archives.ts";
 import type { StoreLayout } from "../store/layout.ts";
-import {
-  DatabaseRecords,
-  type RecordStore,
-} from "../store/records/record-store.ts";
+import { RecordStore } from "../store/records/record-store.ts";
 import type { RecordTable } from "../store/database/schema.ts";
 import { parsePolicy } from "../trust/policy.ts";
 import {
@@ -78,11 +75,10 @@ export function wireCore(
   const { alarms, audit, database, logger, metrics } = telemetry;
 
   // What is known, and who hears that other processes may have changed it.
-  const known = wireRecords(telemetry);
-  const records: RecordStore = known;
+  const records = wireRecords(telemetry);
   const changes = new ProviderChanges(records);
   const trust = new TrustStore(records, changes);
-  known.listen((changed) => {
+  records.listen((changed) => {
     changes.noteRecords(changed);
     if (isAbout(changed, "namespaces", "first_contacts")) trust.forget();
   });
@@ -125,7 +121,7 @@ export function wireCore(
       onChange: (record) => changes.noteRecord(record),
     });
     metrics?.watchWaiters(() => made.waiting);
-    known.listen((changed) => made.forget(changed));
+    records.listen((changed) => made.forget(changed));
     return made;
   };
   const versions = cache(versionRecords(records, providerVersionNaming));
@@ -145,7 +141,7 @@ export function wireCore(
     measureRecords: () => records.measure(),
   });
   metrics?.watchStore(() => retention.readFigures());
-  known.listen(() => retention.forget());
+  records.listen(() => retention.forget());
   const reserve: Reserve = (...asked) => retention.reserve(...asked);
   const bucket =
     storage.s3 &&
@@ -178,7 +174,7 @@ export function wireCore(
     if (!hashing.isClosed)
       logger.error({ sha256, err }, "an archive could not be hashed");
   });
-  known.listen((changed) => {
+  records.listen((changed) => {
     if (isAbout(changed, "package_hashes")) hashes.forget();
   });
   const archives = new Archives(
@@ -241,7 +237,7 @@ export function wireCore(
   const refused = new RefusedVersions({
     ...{ records, clock, changes, onUnwritten },
   });
-  known.listen((changed) => {
+  records.listen((changed) => {
     if (isAbout(changed, "refused_versions")) refused.forget();
   });
   const standings = new Standings({
@@ -294,9 +290,9 @@ export function wireCore(
 /** Milliseconds between two lines on the same record. */
 const quiet = 60_000;
 
-function wireRecords({ database, logger, alarms }: Telemetry): DatabaseRecords {
+function wireRecords({ database, logger, alarms }: Telemetry): RecordStore {
   const reported = new LRUCache<string, true>({ max: 1_000, ttl: quiet });
-  return new DatabaseRecords(database, {
+  return new RecordStore(database, {
     onUnreadable: ({ file, problem, remedy }) =>
       alarms.raise("record-unreadable", { file, problem, remedy }),
     onPassedOver: (record, problem) => {

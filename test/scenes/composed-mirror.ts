@@ -32,18 +32,13 @@ import {
   providerVersionNaming,
   versionRecords,
 } from "../../src/mirror/versions/version-list.ts";
-import type {
-  DatabaseRecords,
-  RecordStore,
-} from "../../src/store/records/record-store.ts";
+import type { RecordStore } from "../../src/store/records/record-store.ts";
 
 export const hostname = "registry.terraform.io" as Hostname;
 export const namespace = "acme";
 
 /** Records that tell what other processes wrote, and the trust in them. */
-export function composeTrust(
-  records: RecordStore & Pick<DatabaseRecords, "listen">,
-) {
+export function composeTrust(records: RecordStore) {
   const changes = new ProviderChanges(records);
   const trust = new TrustStore(records, changes);
   records.listen(() => trust.forget());

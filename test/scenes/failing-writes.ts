@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { KeyedLimit } from "../../src/concurrency/keyed-limit.ts";
 import type { StoreLayout } from "../../src/store/layout.ts";
 import {
-  DatabaseRecords,
+  RecordStore,
   type ReadBody,
   type RecordKey,
 } from "../../src/store/records/record-store.ts";
@@ -84,7 +84,7 @@ class Waiting extends Error {
 const turnsOf = new Map<string, KeyedLimit>();
 
 /** Records whose writes may fail, the one or the other or all of a transaction. */
-export class FailingRecords extends DatabaseRecords {
+export class FailingRecords extends RecordStore {
   readonly database: Database;
   readonly #writes: Writes;
   readonly #turns: KeyedLimit;

@@ -1,5 +1,5 @@
 import {
-  DatabaseRecords,
+  RecordStore,
   type RecordKey,
 } from "../../src/store/records/record-store.ts";
 import {
@@ -23,8 +23,8 @@ export async function makeLayout(): Promise<StoreLayout> {
 }
 
 /** The records of a directory, as another process has them. */
-export function openRecords(layout: StoreLayout): DatabaseRecords {
-  return new DatabaseRecords(openDatabase(layout));
+export function openRecords(layout: StoreLayout): RecordStore {
+  return new RecordStore(openDatabase(layout));
 }
 
 /** What an audit log in a directory is made of; nothing may be lost. */

@@ -125,26 +125,7 @@ export function openDatabase(
     if (isEmpty(path) && hasArchives()) throw failure("database-missing", path);
     // SQLite would make it readable for others.
     if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
-    const file = openFile(path);
-    const dialect = new SqliteDialect({ database: adapt(file) });
-    const queries = new Kysely<Schema>({ dialect });
-    const transactions = new Transactions(queries, statements, isOutpaced);
-    return {
-      transactions,
-      findChanges: watchChanges(file, transactions),
-      measure: async () => {
-        const { rows } = await sql<{ readonly bytes: number }>`
-          SELECT (page_count - freelist_count) * page_size AS bytes
-          FROM pragma_page_count, pragma_freelist_count, pragma_page_size
-        `.execute(transactions.queries);
-        return rows[0]?.bytes ?? 0;
-      },
-      problem: undefined,
-      close: () => {
-        file.close();
-        return Promise.resolve();
-      },
-    };
+    return openSqlite(path);
   } catch (error) {
     if (error instanceof ProvenderError) throw error;
     const { message } = error as Error;
@@ -152,6 +133,30 @@ export function openDatabase(
       ? failure("database-damaged", path, message, { cause: error })
       : failure("store-unusable", directory, message, { cause: error });
   }
+}
+
+/** Opens a file of SQLite, or `:memory:`, and makes its tables where there are none. */
+export function openSqlite(path: string): Database {
+  const file = openFile(path);
+  const dialect = new SqliteDialect({ database: adapt(file) });
+  const queries = new Kysely<Schema>({ dialect });
+  const transactions = new Transactions(queries, statements, isOutpaced);
+  return {
+    transactions,
+    findChanges: watchChanges(file, transactions),
+    measure: async () => {
+      const { rows } = await sql<{ readonly bytes: number }>`
+        SELECT (page_count - freelist_count) * page_size AS bytes
+        FROM pragma_page_count, pragma_freelist_count, pragma_page_size
+      `.execute(transactions.queries);
+      return rows[0]?.bytes ?? 0;
+    },
+    problem: undefined,
+    close: () => {
+      file.close();
+      return Promise.resolve();
+    },
+  };
 }
 
 /**

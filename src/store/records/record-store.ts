@@ -20,9 +20,6 @@ export type RecordKey = readonly [table: RecordTable, ...parts: string[]];
 /** Parses a body; `revision` differs after each change of the record, and is never 0. */
 export type ReadBody<T> = (body: unknown, revision: number) => T;
 
-/** What tests put in the place of the database. */
-export type RecordStore = Omit<DatabaseRecords, "listen">;
-
 interface RecordEvents {
   /** A record cannot be used, and the request is refused. */
   readonly onUnreadable?: (error: Failure<"record-unreadable">) => void;
@@ -53,7 +50,7 @@ const pageSize = 1_000;
  * parsed. Absence is reported only where there is nothing. A damaged record
  * that can be rebuilt (`isRebuildable`) counts as absent.
  */
-export class DatabaseRecords {
+export class RecordStore {
   readonly #database: Database;
   readonly #events: RecordEvents;
   readonly #listeners: ChangeListener[] = [];
@@ -305,6 +302,6 @@ function isKeyPart(text: string): boolean {
 }
 
 /** True for records that can be made again: the hashes of archives, and the key of their URLs. All others are trust and decisions. */
-export function isRebuildable([table]: RecordKey): boolean {
+function isRebuildable([table]: RecordKey): boolean {
   return ["package_hashes", "wrong_archives", "secrets"].includes(table);
 }

@@ -1,5 +1,7 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
+import { openSqlite } from "../../../src/store/database/database.ts";
+import type { Database } from "../../../src/store/database/transactions.ts";
 import { invariants, Violation } from "../oracle/violation.ts";
 import { worldNames, type WorldName } from "../world/settings.ts";
 import { World } from "../world/world.ts";
@@ -106,13 +108,15 @@ async function shrink({ world, actions }: Sequence) {
   return shortest;
 }
 
-/** Plays a sequence from an empty store, up to the step that breaks an invariant; undefined where none does. */
+/** Plays a sequence over an empty database, up to the step that breaks an invariant; undefined where none does. */
 export async function play(
   name: WorldName,
   actions: readonly Action[],
   log?: (line: string) => void,
+  given?: Database,
 ) {
-  const world = new World(name);
+  const database = given ?? openSqlite(":memory:");
+  const world = new World(name, database);
   const { stackTraceLimit } = Error;
   // Traces are a tenth of the cost; what is shown has them.
   if (log === undefined) Error.stackTraceLimit = 0;
@@ -129,7 +133,8 @@ export async function play(
     }
     return undefined;
   } finally {
-    world.close();
+    await world.close();
+    if (given === undefined) await database.close();
     Error.stackTraceLimit = stackTraceLimit;
   }
 }

@@ -25,7 +25,7 @@ import {
   unreachable,
 } from "../../scenes/offered-origin.ts";
 import type { Answer, Ask } from "./answers.ts";
-import { Life, MemoryRecords } from "./records.ts";
+import { Life, ModelRecords } from "./records.ts";
 import type { FaultPlace, Offer, Registry } from "./registry.ts";
 import { modelTimes, rulesOf, type Settings } from "./settings.ts";
 import { toyJudge } from "./toy-keys.ts";
@@ -112,7 +112,7 @@ export function composeCommand(
   { clock, disk, alarms }: Omit<Machine, "registry">,
   life: Life,
 ) {
-  const records = new MemoryRecords(disk, life, clock);
+  const records = new ModelRecords(disk, life, clock);
   const record = async (
     _: unknown,
     { durable }: { readonly durable: boolean },
@@ -120,7 +120,7 @@ export function composeCommand(
     if (disk.isFull && durable)
       throw failure("store-unusable", "the store", "its disk is full");
     // What nothing waits for is kept in memory while the disk is full.
-    await (durable ? records.note() : life.write(() => undefined));
+    if (durable) await records.note();
   };
   const raise = (_: string, facts: Readonly<Record<string, unknown>>) => {
     if (!life.isDead) alarms.push(facts);

@@ -1,11 +1,10 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { failure } from "../../../src/errors/index.ts";
 import type { Clock } from "../../../src/mirror/cache/clock.ts";
+import type { Database } from "../../../src/store/database/transactions.ts";
 import {
-  isRebuildable,
+  RecordStore,
   type ReadBody,
   type RecordKey,
-  type RecordStore,
 } from "../../../src/store/records/record-store.ts";
 import { randomFrom } from "../random.ts";
 import { type Answer, readFailure } from "./answers.ts";
@@ -17,7 +16,11 @@ export interface CrashPoint {
   readonly when: "before" | "after";
 }
 
-const never = new Promise<void>(() => undefined);
+/** One for each who waits: a promise keeps them all. */
+const never = () => new Promise<void>(() => undefined);
+
+/** Ends what a process does that is dead: a transaction is taken back. */
+class Killed extends Error {}
 
 /** One run of a modelled process: everything that it waits for ends with it. */
 export class Life {
@@ -45,43 +48,58 @@ export class Life {
 
   /** Waits as long as storage or an origin takes; never ends for a dead process. */
   async wait(most: number): Promise<void> {
-    if (this.isDead) await never;
+    await this.untilKilled(() => this.pass(most));
+  }
+
+  /** The same in a transaction, which ends with the process. */
+  async pass(most: number): Promise<void> {
+    this.#expectAlive();
     const turns = this.#turns?.(most) ?? 0;
     for (let turn = 0; turn < turns; turn++) await Promise.resolve();
-    if (this.isDead) await never;
+    this.#expectAlive();
   }
 
-  /** Carries out a write, unless the process dies before it; never ends where it dies after it. */
-  async write(apply: () => void): Promise<void> {
+  /** Never ends where the process dies meanwhile. */
+  async untilKilled<T>(act: () => Promise<T>): Promise<T> {
+    try {
+      const result = await act();
+      this.#expectAlive();
+      return result;
+    } catch (error) {
+      if (error instanceof Killed) await never();
+      throw error;
+    }
+  }
+
+  /** Called before what was written counts, where the process may die; returns what is called once it does. */
+  write(): () => void {
     const { writes, when } = this.crash ?? { writes: Infinity, when: "after" };
     const isLast = writes <= 0;
-    if (!isLast || when === "after") apply();
-    if (isLast) {
-      this.end();
-      await never;
-    }
+    if (isLast && when === "before") this.end();
+    this.#expectAlive();
     if (this.crash !== undefined) this.crash = { writes: writes - 1, when };
+    return () => {
+      if (isLast) this.end();
+    };
+  }
+
+  #expectAlive(): void {
+    if (this.isDead) throw new Killed();
   }
 }
 
-interface StoredRecord {
-  readonly key: RecordKey;
-  readonly text: string;
-  readonly revision: number;
-}
-
-/** Records that outlive the processes of a sequence. */
-export class MemoryDisk {
-  readonly records = new Map<string, StoredRecord>();
+/** A database that outlives the processes of a sequence. */
+export class ModelDisk {
+  readonly database: Database;
+  /** The records as no process sees them: nothing in it fails or waits. */
+  readonly records: RecordStore;
   /** Writes of processes, in order; `at` is the time on the monotonic clock. */
   readonly changes: { record: string; by: object; at: number }[] = [];
-  revision = 0;
   isFull = false;
 
-  list(): readonly RecordKey[] {
-    return [...this.records]
-      .toSorted(([one], [other]) => (one < other ? -1 : 1))
-      .map(([, { key }]) => key);
+  constructor(database: Database) {
+    this.database = database;
+    this.records = new RecordStore(database);
   }
 }
 
@@ -91,197 +109,141 @@ const slowest = 4;
 /** Milliseconds until a process hears of another one's write. */
 const untold = 500;
 
-/** A transaction that is open. */
-class Draft {
-  /** Revisions of what was read. */
-  readonly seen = new Map<string, number | undefined>();
-  readonly written = new Map<string, StoredRecord | undefined>();
-  /** True where something is written, beside the records too. */
-  writes = false;
-  /** What is called behind it. */
-  readonly then: (() => void)[] = [];
+/** A transaction, and the names of what it has written. */
+interface Open {
+  readonly written: string[];
+  isOver: boolean;
 }
 
-/** The records of a disk as one process sees them. */
-export class MemoryRecords implements RecordStore {
-  readonly #disk: MemoryDisk;
+/** The records of a disk as one process sees them: other processes wait for its transactions, and hear of them a moment later. */
+export class ModelRecords extends RecordStore {
+  readonly #disk: ModelDisk;
   readonly #life: Life;
   readonly #clock: Clock;
-  readonly #listeners: ((changed: ReadonlySet<string>) => void)[] = [];
-  readonly #drafts = new AsyncLocalStorage<Draft>();
-  #told: number;
+  readonly #open = new AsyncLocalStorage<Open>();
 
-  constructor(disk: MemoryDisk, life: Life, clock: Clock) {
+  constructor(disk: ModelDisk, life: Life, clock: Clock) {
+    const { changes } = disk;
+    let told = changes.length;
+    const findChanges = () => {
+      const due = clock.monotonic() - untold;
+      const changed = new Set<string>();
+      for (; (changes[told]?.at ?? Infinity) <= due; told++) {
+        const { record, by } = changes[told] ?? {};
+        if (record !== undefined && by !== life) changed.add(record);
+      }
+      return Promise.resolve(changed);
+    };
+    super({ ...disk.database, findChanges });
     this.#disk = disk;
     this.#life = life;
     this.#clock = clock;
-    this.#told = disk.changes.length;
   }
 
-  listen(listener: (changed: ReadonlySet<string>) => void): void {
-    this.#listeners.push(listener);
-  }
-
-  /** Tells what other processes wrote, once they wrote it a while ago. */
-  look(): Promise<void> {
-    const { changes } = this.#disk;
-    const due = this.#clock.monotonic() - untold;
-    const changed = new Set<string>();
-    for (; (changes[this.#told]?.at ?? Infinity) <= due; this.#told++) {
-      const { record, by } = changes[this.#told] ?? {};
-      if (record !== undefined && by !== this.#life) changed.add(record);
-    }
-    if (changed.size > 0)
-      for (const listener of this.#listeners) listener(changed);
-    return Promise.resolve();
-  }
-
-  /**
-   * Carries out everything at once in the end, from the start where another process changed what was read. What `work`
-   * reads again is as it wrote it.
-   */
-  async transact<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#drafts.getStore() !== undefined) return work();
-    for (;;) {
-      const draft = new Draft();
-      const result = await this.#drafts.run(draft, work);
-      if (!draft.writes) return result;
-      await this.#life.wait(slowest);
-      const { records } = this.#disk;
-      const isOutdated = draft.seen
-        .entries()
-        .some(([name, at]) => records.get(name)?.revision !== at);
-      if (isOutdated) continue;
-      if (this.#disk.isFull)
-        throw Object.assign(new Error(), { code: "ENOSPC", syscall: "write" });
-      await this.#life.write(() => this.#commit(draft));
-      for (const then of draft.then) then();
+  override transact<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#current !== undefined) return super.transact(work);
+    let count: (() => void) | undefined;
+    const whole = async () => {
+      const open: Open = { written: [], isOver: false };
+      try {
+        const result = await this.#open.run(open, work);
+        if (open.written.length > 0) count = await this.#commit(open);
+        return result;
+      } finally {
+        open.isOver = true;
+      }
+    };
+    return this.#life.untilKilled(async () => {
+      const result = await super.transact(whole);
+      count?.();
       return result;
-    }
+    });
   }
 
-  /** It has records alone. */
-  ask<T>(): Promise<T> {
-    return Promise.resolve(undefined as T);
+  /** What happens to the process and to the disk at a commit; returns what is called once it counts. */
+  async #commit({ written }: Open): Promise<() => void> {
+    await this.#life.pass(slowest);
+    if (this.#disk.isFull)
+      throw Object.assign(new Error(), { code: "ENOSPC", syscall: "write" });
+    const end = this.#life.write();
+    return () => {
+      const at = this.#clock.monotonic();
+      const by = this.#life;
+      for (const record of written) this.#disk.changes.push({ record, by, at });
+      end();
+    };
   }
 
-  whenCommitted(then: () => void): void {
-    const draft = this.#drafts.getStore();
-    if (draft === undefined) then();
-    else draft.then.push(then);
+  get #current(): Open | undefined {
+    const open = this.#open.getStore();
+    // What a transaction started may outlive it.
+    return open?.isOver === false ? open : undefined;
   }
 
   /** Writes something beside the records, which nobody reads. */
   note(): Promise<void> {
-    return this.transact(() => {
-      const draft = this.#drafts.getStore();
-      if (draft !== undefined) draft.writes = true;
-      return Promise.resolve();
-    });
+    return this.transact(() => this.#pass("a note"));
   }
 
-  async read<T>(key: RecordKey, readBody: ReadBody<T>): Promise<T | undefined> {
-    await this.#life.wait(slowest);
-    return this.#open(key, readBody);
+  override async read<T>(
+    key: RecordKey,
+    readBody: ReadBody<T>,
+  ): Promise<T | undefined> {
+    await this.#pass();
+    return super.read(key, readBody);
   }
 
-  swap(
+  override swap(
     key: RecordKey,
     revision: number,
     body: unknown,
   ): Promise<number | undefined> {
     return this.transact(async () => {
-      await this.#life.wait(slowest);
-      const before = this.#find(key)?.revision ?? 0;
-      return before === revision ? this.#put(key, body) : undefined;
+      await this.#pass();
+      const written = await super.swap(key, revision, body);
+      if (written !== undefined) await this.#pass(key.join("/"));
+      return written;
     });
   }
 
-  change<T>(
+  override change<T>(
     key: RecordKey,
     readBody: ReadBody<T>,
     change: (before: T | undefined) => unknown,
   ): Promise<void> {
     return this.transact(async () => {
-      await this.#life.wait(slowest);
-      const before = this.#open(key, readBody);
-      const after = change(before);
-      if (after !== before) this.#put(key, after);
+      await this.#pass();
+      const known: unknown[] = [];
+      await super.change<T>(key, readBody, (before) => {
+        const after = change(before);
+        known.push(before, after);
+        return after;
+      });
+      const [after, before] = known.toReversed();
+      if (after !== before) await this.#pass(key.join("/"));
     });
   }
 
-  refuse(key: RecordKey, problem: string): never {
-    const record = `records/${key.join("/")}.json`;
-    throw failure("record-unreadable", record, problem);
-  }
-
-  async remove(key: RecordKey): Promise<void> {
-    await this.transact(async () => {
-      await this.#life.wait(slowest);
-      if (this.#find(key) !== undefined) this.#put(key, undefined);
+  override remove(key: RecordKey): Promise<void> {
+    return this.transact(async () => {
+      await super.remove(key);
+      await this.#pass(key.join("/"));
     });
   }
 
-  async *listAll(): AsyncGenerator<RecordKey> {
-    await this.#life.wait(slowest);
-    yield* this.#disk.list();
-  }
-
-  async measure(): Promise<number> {
-    await this.#life.wait(slowest);
-    return this.#disk.records.size;
-  }
-
-  async list(
+  override async list(
     prefix: RecordKey,
-    length = Infinity,
+    length?: number,
   ): Promise<readonly (readonly string[])[]> {
-    await this.#life.wait(slowest);
-    const found = this.#disk
-      .list()
-      .filter((key) => prefix.every((part, index) => key[index] === part))
-      .map((key) => key.slice(prefix.length, prefix.length + length));
-    return [...new Map(found.map((rest) => [rest.join("/"), rest])).values()];
+    await this.#pass();
+    return super.list(prefix, length);
   }
 
-  #find(key: RecordKey): StoredRecord | undefined {
-    const name = key.join("/");
-    const draft = this.#drafts.getStore();
-    if (draft?.written.has(name)) return draft.written.get(name);
-    const found = this.#disk.records.get(name);
-    draft?.seen.set(name, found?.revision);
-    return found;
-  }
-
-  /** Undefined removes it. Returns its new revision. */
-  #put(key: RecordKey, body: unknown): number {
-    const revision = ++this.#disk.revision;
-    const text = JSON.stringify(body) as string | undefined;
-    const record = text === undefined ? undefined : { key, text, revision };
-    const draft = this.#drafts.getStore();
-    if (draft !== undefined) draft.writes = true;
-    draft?.written.set(key.join("/"), record);
-    return revision;
-  }
-
-  #commit({ written }: Draft): void {
-    const { records, changes } = this.#disk;
-    const at = this.#clock.monotonic();
-    for (const [name, record] of written) {
-      if (record === undefined) records.delete(name);
-      else records.set(name, record);
-      changes.push({ record: name, by: this.#life, at });
-    }
-  }
-
-  #open<T>(key: RecordKey, readBody: ReadBody<T>): T | undefined {
-    const stored = this.#find(key);
-    if (stored === undefined) return undefined;
-    try {
-      return readBody(JSON.parse(stored.text), stored.revision);
-    } catch {
-      if (isRebuildable(key)) return undefined;
-      return this.refuse(key, "it is not what was written");
-    }
+  /** Takes as long as the disk does; `written` is what the open transaction has written. */
+  #pass(written?: string): Promise<void> {
+    const open = this.#current;
+    if (open === undefined) return this.#life.wait(slowest);
+    if (written !== undefined) open.written.push(written);
+    return this.#life.pass(slowest);
   }
 }

@@ -10,6 +10,7 @@ import {
 } from "../../../src/commands/trust/decide.ts";
 import { failure } from "../../../src/errors/index.ts";
 import { readPending } from "../../../src/mirror/trust/pending-decisions.ts";
+import type { Database } from "../../../src/store/database/transactions.ts";
 import type { RecordKey } from "../../../src/store/records/record-store.ts";
 import { parseFingerprint } from "../../../src/verification/fingerprints.ts";
 import { TestClock } from "../../fakes/clock.ts";
@@ -27,7 +28,7 @@ import {
   type MirrorProcess,
   startProcess,
 } from "./mirror-process.ts";
-import { type CrashPoint, Life, MemoryDisk } from "./records.ts";
+import { type CrashPoint, Life, ModelDisk } from "./records.ts";
 import { type Lie, type Offer, Publisher, Registry } from "./registry.ts";
 import {
   modelTimes,
@@ -37,10 +38,10 @@ import {
   type WorldName,
 } from "./settings.ts";
 
-/** What a sequence is played against: the real core and its rim in this process, over modelled storage, origins and clocks. */
+/** What a sequence is played against: the real core and its rim in this process, over a real database, and modelled origins and clocks. */
 export class World {
   readonly clock = new TestClock();
-  readonly disk = new MemoryDisk();
+  readonly disk: ModelDisk;
   /** Facts of alarms as they were raised. */
   readonly alarms: Readonly<Record<string, unknown>>[] = [];
   readonly registry: Registry;
@@ -52,7 +53,8 @@ export class World {
   #commandCrash: CrashPoint | undefined;
   settings: Settings;
 
-  constructor(name: WorldName) {
+  constructor(name: WorldName, database: Database) {
+    this.disk = new ModelDisk(database);
     const { signer, processes, ...settings } = plans[name];
     this.settings = settings;
     this.publisher = new Publisher(signer);
@@ -64,8 +66,11 @@ export class World {
     this.#processes = Array.from({ length: processes }, start);
   }
 
-  close(): void {
+  /** Ends its processes, and then what they ask, at the next turn. */
+  async close(): Promise<void> {
     performance.now = this.#realNow;
+    for (const { life } of this.#processes) life.end();
+    await new Promise((resolve) => setImmediate(resolve));
   }
 
   /** Number of processes that share the store. */
@@ -105,17 +110,17 @@ export class World {
   }
 
   /** Loses or damages a record, after which what depends on it may be refused. */
-  spoil(which: number, how: "lose" | "damage"): string {
-    const { disk } = this;
-    const keys = disk.list();
+  async spoil(which: number, how: "lose" | "damage"): Promise<string> {
+    const { records } = this.disk;
+    const keys = await Array.fromAsync(records.listAll());
     const key = keys[which % Math.max(1, keys.length)];
     if (key === undefined) return "nothing to spoil";
     const record = key.join("/");
     const isOfTrust = ["namespaces", "first_contacts", "candidates"];
     if (how === "lose" && isOfTrust.includes(key[0]))
       return "a row of trust, which is not lost alone";
-    if (how === "lose") disk.records.delete(record);
-    else disk.records.set(record, { key, text: "", revision: ++disk.revision });
+    await records.remove(key);
+    if (how === "damage") await records.swap(key, 0, "");
     this.#spoilt.push(key);
     const [table, , , type = "", version = ""] = key;
     if (table === "releases") this.oracle.first.forget({ type, version });
@@ -257,8 +262,8 @@ export class World {
   }
 }
 
-/** Turns of the event loop in which every answer comes: nothing in a sequence waits for time. */
-const patience = 200;
+/** Turns of the event loop in which every answer comes, also of a database beside this process: nothing waits for time. */
+const patience = 1_000_000;
 
 /** Waits for an answer and for what goes on after it. Throws Violation when it never comes. */
 async function settle<T>(answer: Promise<T>): Promise<T> {

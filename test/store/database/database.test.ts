@@ -11,7 +11,7 @@ import {
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openDatabase } from "../../../src/store/database/database.ts";
-import { DatabaseRecords } from "../../../src/store/records/record-store.ts";
+import { RecordStore } from "../../../src/store/records/record-store.ts";
 import { blobPath } from "../../../src/store/layout.ts";
 import type { Sha256 } from "../../../src/address/hash.ts";
 import { failing } from "../../scenes/failing.ts";
@@ -28,7 +28,7 @@ describe("a database", () => {
   async function fill() {
     const layout = await makeLayout();
     const database = openDatabase(layout);
-    const records = new DatabaseRecords(database);
+    const records = new RecordStore(database);
     for (let n = 0; n < 200; n++)
       await records.swap(["secrets", `r${n}`], 0, { text: "x".repeat(1_000) });
     await database.close();

@@ -1,5 +1,5 @@
 import type { Sha256 } from "../../../src/address/hash.ts";
-import { DatabaseRecords } from "../../../src/store/records/record-store.ts";
+import { RecordStore } from "../../../src/store/records/record-store.ts";
 import {
   afterAll,
   beforeAll,
@@ -26,7 +26,7 @@ async function open(url: string) {
   const onProblem = (problem: string | undefined) => problems.push(problem);
   const database = openDatabase(await makeLayout(), { url, onProblem });
   onTestFinished(() => database.close());
-  return { problems, database, records: new DatabaseRecords(database) };
+  return { problems, database, records: new RecordStore(database) };
 }
 
 describe("records in a PostgreSQL", () => {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type {
-  DatabaseRecords,
+  RecordStore,
   RecordKey,
 } from "../../../src/store/records/record-store.ts";
 
@@ -17,7 +17,7 @@ const asCount = (read: unknown) => read as { readonly n: number };
 
 /** What records are in every database: `make` has one of its own, and whoever opens it is another process. */
 export function testRecords(
-  make: () => Promise<() => Promise<DatabaseRecords>>,
+  make: () => Promise<() => Promise<RecordStore>>,
 ): void {
   it("are written where nothing or the named revision is, for all who read them", async () => {
     const open = await make();
@@ -51,7 +51,7 @@ export function testRecords(
       expect(await all[0].read(at, asItIs)).toEqual({ n: firsts[0] });
     }
     // One after the other in each: a crowd would wait for longer than a transaction may.
-    const count = async (records: DatabaseRecords) => {
+    const count = async (records: RecordStore) => {
       for (let n = 0; n < 20; n++)
         await records.change(key, asCount, (before) => ({
           n: (before?.n ?? 0) + 1,

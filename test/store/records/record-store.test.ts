@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { openDatabase } from "../../../src/store/database/database.ts";
 import {
-  DatabaseRecords,
+  RecordStore,
   type RecordKey,
 } from "../../../src/store/records/record-store.ts";
 import { failing } from "../../scenes/failing.ts";
@@ -21,7 +21,7 @@ describe("records in a file", () => {
   it("are unknown, never absent, when they are damaged or of another form, and say so", async () => {
     const layout = await makeLayout();
     const told: string[] = [];
-    const records = new DatabaseRecords(openDatabase(layout), {
+    const records = new RecordStore(openDatabase(layout), {
       onUnreadable: ({ message }) => told.push(message),
     });
     await records.swap(key, 0, { n: 1 });
@@ -44,7 +44,7 @@ describe("records in a file", () => {
   it("are made again when they can be", async () => {
     const layout = await makeLayout();
     const passed: string[] = [];
-    const records = new DatabaseRecords(openDatabase(layout), {
+    const records = new RecordStore(openDatabase(layout), {
       onPassedOver: (record) => passed.push(record),
     });
     await records.swap(hashes, 0, { n: 1 });
