@@ -29,12 +29,7 @@ import type { PublicAddress } from "./protocols/public-address.ts";
 import type { RecordRefusal } from "./requests/refusal-audit.ts";
 import { subjectOf } from "./requests/request-log.ts";
 import { answerDecisions } from "./web/decisions-page.ts";
-import {
-  answerHealth,
-  answerMetrics,
-  answerReadiness,
-  type Readiness,
-} from "./web/operations.ts";
+import { answerMetrics, type Readiness } from "./web/operations.ts";
 import type { SetUpPage } from "./web/set-up-page.ts";
 import { answerWhy } from "./web/why-page.ts";
 
@@ -244,7 +239,6 @@ export function makeRouter(parts: RoutedParts): Router<RequestState> {
   router.get(`${mirrored}/index.json`, (ctx) => providers.index(ctx));
   router.get(`${mirrored}/:version.json`, (ctx) => providers.version(ctx));
   router.get(`${mirrored}/:archive.zip`, (ctx) => providers.archive(ctx));
-  router.get(`${mirrored}/:document`, refuseDocument);
 
   router.get(published(`${provider}/versions`), (ctx) =>
     registry.versions(ctx),
@@ -285,17 +279,13 @@ export function makeRouter(parts: RoutedParts): Router<RequestState> {
   router.get("/browse", (ctx) => browse(ctx));
   router.get("/decisions", (ctx) => answerDecisions(ctx, parts.findPending));
   router.get(explained, (ctx) => answerWhy(ctx, parts.explain));
-  router.get("/healthz", (ctx) => answerHealth(ctx, readiness));
-  router.get("/readyz", (ctx) => answerReadiness(ctx, readiness));
+  const answerStatus = (ctx: RoutedContext, status: string) =>
+    answerJson(ctx, { status, degraded: readiness.findProblem() });
+  router.get("/healthz", (ctx) => answerStatus(ctx, "ok"));
+  router.get("/readyz", async (ctx) => {
+    await readiness.check();
+    answerStatus(ctx, "ready");
+  });
   router.get("/metrics", (ctx) => answerMetrics(ctx, metrics));
   return router;
-}
-
-function refuseDocument({ params }: RoutedContext): never {
-  throw failure(
-    "malformed-address",
-    "document of a provider",
-    params.document ?? "",
-    "index.json, VERSION.json or an archive's name",
-  );
 }

@@ -61,10 +61,11 @@ function pathsOf(...types: readonly string[]): readonly string[] {
           : host,
         ...{ namespace: "acme", type, name: type, system: "aws" },
         ...{ version: "1.0.0", os: "linux", arch: "amd64", format: "tar.gz" },
-        ...{ proof: "SHA256SUMS", document: "other.txt" },
+        proof: "SHA256SUMS",
         archive: `terraform-provider-${type}_1.0.0_linux_amd64`,
       }),
     ),
+    `/providers/${host}/acme/${type}/malformed.json`,
     `/browse?provider=${host}/acme/${type}`,
     `/browse?module=${moduleHost}/acme/${type}/aws`,
   ]);

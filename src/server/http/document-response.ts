@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Answer } from "../../mirror/cache/metadata-cache.ts";
-import type { RequestContext } from "./request-context.ts";
+import { noteAnswer, type RequestContext } from "./request-context.ts";
 
 /** A document as it is sent, with its strong ETag. */
 interface RenderedDocument {
@@ -42,7 +42,7 @@ export function rendersOnce<V extends object, R extends readonly unknown[]>(
   };
 }
 
-/** Sends a document. A stale answer states its age (RFC 9111, `Age`). */
+/** Sends a document, and notes how its answer came about. A stale one states its age (RFC 9111, `Age`). */
 export function sendDocument(
   ctx: RequestContext,
   document: RenderedDocument,
@@ -51,6 +51,7 @@ export function sendDocument(
   const { type, body, length, tag } = document;
   const { outcome, age } = answer;
   const { req, res } = ctx;
+  noteAnswer(ctx.state, answer);
   // Koa would measure the body again and look for what its type could be.
   ctx.respond = false;
   res.setHeader("ETag", tag);

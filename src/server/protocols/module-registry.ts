@@ -62,7 +62,6 @@ export function makeModuleRegistry(
   return {
     async versions(ctx: RoutedContext): Promise<void> {
       const answer = await mirror.listVersions(readModule(ctx), withinFor(ctx));
-      noteAnswer(ctx.state, answer);
       noteLeftOut(ctx.state, answer.value);
       sendDocument(ctx, renderVersionsOnce(answer.value.versions), answer);
     },
@@ -76,7 +75,6 @@ export function makeModuleRegistry(
       const { versions, list } = answer.value;
       if (!versions.includes(version))
         throw failure("not-found", formatModuleRelease(address));
-      noteAnswer(ctx.state, answer);
       const { namespace, name, system } = module;
       const published = list?.versions.get(version)?.published;
       const document = {

@@ -47,7 +47,6 @@ export function makeNetworkMirror(
     async index(ctx: RoutedContext): Promise<void> {
       const provider = readProvider(ctx.params);
       const answer = await mirror.listVersions(provider, withinFor(ctx));
-      noteAnswer(ctx.state, answer);
       noteLeftOut(ctx.state, answer.value);
       sendDocument(ctx, renderIndexOnce(answer.value.versions), answer);
     },
@@ -59,7 +58,6 @@ export function makeNetworkMirror(
       );
       const packages = await mirror.describePackages(answer.value);
       platforms.want(answer.value);
-      noteAnswer(ctx.state, answer);
       const { asker, path } = ctx.state;
       const folder = path.slice(0, path.lastIndexOf("/") + 1);
       // Signed URLs expire, so that a document with them is good for one answer.

@@ -31,11 +31,7 @@ import {
   rendersOnce,
   sendDocument,
 } from "../http/document-response.ts";
-import {
-  noteAnswer,
-  noteLeftOut,
-  type RoutedContext,
-} from "../http/request-context.ts";
+import { noteLeftOut, type RoutedContext } from "../http/request-context.ts";
 import {
   type ProtocolParts,
   readProvider,
@@ -93,7 +89,6 @@ export function makeProviderRegistry(
     async versions(ctx: RoutedContext): Promise<void> {
       const provider = readProvider(ctx.params);
       const answer = await mirror.listVersions(provider, withinFor(ctx));
-      noteAnswer(ctx.state, answer);
       const { versions, list, leftOut } = answer.value;
       noteLeftOut(ctx.state, answer.value);
       const document = renderVersionsOnce(versions, provider, list, leftOut);
@@ -104,7 +99,6 @@ export function makeProviderRegistry(
     async version(ctx: RoutedContext): Promise<void> {
       const address = readRelease(ctx.params);
       const answer = await mirror.findRelease(address, withinFor(ctx));
-      noteAnswer(ctx.state, answer);
       const { list } = answer.value;
       const document = renderDocument(renderVersion(address, list));
       sendDocument(ctx, document, answer);
@@ -119,7 +113,6 @@ export function makeProviderRegistry(
       const admitted = answer.value;
       const packages = await listSized(admitted);
       platforms.want(admitted);
-      noteAnswer(ctx.state, answer);
       const { asker, path } = ctx.state;
       const root = publicAddress.rootFor(ctx.req, path);
       const locate = (folder: string, filename: string) =>
@@ -139,7 +132,6 @@ export function makeProviderRegistry(
         mirror.findRelease(address, within),
       );
       const { document, signature } = answer.value.release.proof;
-      noteAnswer(ctx.state, answer);
       const rendered =
         filename === name
           ? renderBytes("text/plain", document)

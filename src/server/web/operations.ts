@@ -1,7 +1,6 @@
 import type { Context } from "koa";
 import { failure } from "../../errors/index.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
-import { answerJson } from "../http/request-context.ts";
 
 /** Readiness for `/readyz` and the service manager. */
 export class Readiness {
@@ -26,20 +25,6 @@ export class Readiness {
       throw failure("not-ready", reason);
     });
   }
-}
-
-/** `/healthz`: the process answers. */
-export function answerHealth(ctx: Context, readiness: Readiness): void {
-  answerJson(ctx, { status: "ok", degraded: readiness.findProblem() });
-}
-
-/** `/readyz`: requests can be served now. */
-export async function answerReadiness(
-  ctx: Context,
-  readiness: Readiness,
-): Promise<void> {
-  await readiness.check();
-  answerJson(ctx, { status: "ready", degraded: readiness.findProblem() });
 }
 
 /** `/metrics`, in the text format of Prometheus. */

@@ -84,11 +84,10 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     `${provider}/1.2.json`,
     `${provider}/INDEX.json`,
     `${provider}/terraform-provider-other_1.2.3_linux_amd64.zip`,
-    `${provider}/SHA256SUMS`,
   ],
   "404 no-such-page": [
     ...["/providers", provider, "/healthz/x", "/HEALTHZ", "/favicon.ico"],
-    ...["/nothing", "/v1/nothing.json", "/v2/x.zip"],
+    ...["/nothing", "/v1/nothing.json", "/v2/x.zip", `${provider}/x.txt`],
   ],
   "414 uri-too-long": [`${provider}/index.json?${"x".repeat(2048)}`],
   // A client takes 404 below a wrong `url` for a provider that is not mirrored.
@@ -182,9 +181,8 @@ it.each(
 );
 
 it.each([
-  // It does not read the body, and makes no tunnel.
+  // It does not read the body.
   "POST /healthz HTTP/1.1\r\nHost: mirror\r\nContent-Length: 999999999\r\n\r\n",
-  "CONNECT registry.terraform.io:443 HTTP/1.1\r\nHost: a\r\n\r\n",
   `${start.replace("GET", "PROPFIND")}\r\n`,
 ])(
   "there is no other method, and those there are are named: %j",
