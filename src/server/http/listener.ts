@@ -11,7 +11,7 @@ import {
   Server as HttpsServer,
 } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
-import { failure, type ProvenderError } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import { cut, formatErrorBody } from "./error-response.ts";
 
 /** Hears of what no code foresaw; it must not throw. */
@@ -55,7 +55,7 @@ const keepAlive = 65_000;
 export class Listener {
   readonly #server: Server | HttpsServer;
   readonly #onUnexpected: OnUnexpected;
-  /** All connections: Node lists none of those before their TLS handshake, and of tunnels. */
+  /** All connections: Node lists none of those before their TLS handshake. */
   readonly #sockets = new Set<Socket>();
   /** The answer under way on each connection, and the one that waits behind it. */
   readonly #due = new Map<Socket, ServerResponse[]>();
@@ -87,11 +87,6 @@ export class Listener {
     server.on("connection", (socket: Socket) => {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
-    });
-    server.on("connect", (_, socket: Socket) => {
-      // Node no longer listens on the connection of a tunnel, also while an answer before it is under way.
-      socket.on("error", () => socket.destroy());
-      if (!this.#endAfterAnswers(socket)) refuseTunnel(socket);
     });
     // Errors of accepting a connection come long after listening began; the
     // next connection may succeed.
@@ -222,25 +217,16 @@ function secureContext({ certificate, key }: TlsMaterial) {
   return { cert: certificate, key, minVersion: "TLSv1.2" } as const;
 }
 
+/** Answers in the form of docs/http.md. */
 function refuseUnread(error: NodeJS.ErrnoException, socket: Socket): void {
+  // It was refused already: each further chunk of such a connection fails, too.
+  if (socket.writableEnded) return;
   const statuses: Readonly<Record<string, string>> = {
     HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
     ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
   };
   const status = statuses[error.code ?? ""] ?? "400 Bad Request";
   const problem = failure("malformed-request", "could not be read", "HTTP/1.1");
-  refuse(socket, status, problem);
-}
-
-function refuseTunnel(socket: Socket): void {
-  const status = "405 Method Not Allowed\r\nAllow: GET, HEAD";
-  refuse(socket, status, failure("method-not-allowed", "CONNECT"));
-}
-
-/** Answers in the form of docs/http.md; `status` may be followed by header lines. */
-function refuse(socket: Socket, status: string, problem: ProvenderError): void {
-  // It was refused already: each further chunk of such a connection fails, too.
-  if (socket.writableEnded) return;
   const body = formatErrorBody(problem, crypto.randomUUID());
   giveUpLater(socket);
   socket.end(
