@@ -25,7 +25,8 @@ const rememberedFor = 5_000;
 /** Pages; each reads its records one after the other, so that clients always find a turn at theirs. */
 const madeAtOnce = 2;
 
-const pageSize = 50;
+/** Rows of a page; a search finds an address that has no room there, and no provider has so many versions. */
+const mostShown = 1_000;
 
 /**
  * Answers `/browse`: the addresses of what is held, and the versions of one, each with the page that says what
@@ -77,7 +78,7 @@ function sendFound(
         maxlength="200" /></label
     ><button>Search</button>
   </form>`;
-  const result = tableOf(ctx, "What is held", ["Address", "Kind"], rows);
+  const result = tableOf("What is held", ["Address", "Kind"], rows);
   const none = html`<p>Nothing that is held has such an address.</p>`;
   sendPage(ctx, "Browse", html`${search}${result ?? none}`);
 }
@@ -90,7 +91,7 @@ function sendVersions(
   const rows = newestFirst(versions).map((version) => [
     html`<a href="why/${name}/${version}">${version}</a>`,
   ]);
-  const result = tableOf(ctx, "Versions", ["What clients get"], rows);
+  const result = tableOf("Versions", ["What clients get"], rows);
   const none = html`<p>
     Nothing of it is held. <a href="why/${name}">Why?</a>
   </p>`;
@@ -98,27 +99,14 @@ function sendVersions(
   sendPage(ctx, name, html`${upwards}${result ?? none}`);
 }
 
-/** The page of rows whose number, from 1, the query has as `page`; undefined without rows. */
+/** Undefined without rows. */
 function tableOf(
-  { querystring }: RequestContext,
   title: string,
   heads: readonly string[],
-  all: readonly (readonly (Html | string)[])[],
+  rows: readonly (readonly (Html | string)[])[],
 ): Html | undefined {
-  if (all.length === 0) return undefined;
-  const query = new URLSearchParams(querystring);
-  const count = Math.ceil(all.length / pageSize);
-  const asked = Number.parseInt(query.get("page") ?? "1", 10) || 1;
-  const page = Math.min(count, Math.max(1, asked));
-  const link = (to: number, name: string) => {
-    if (to < 1 || to > count) return undefined;
-    query.set("page", String(to));
-    return html`<a href="browse?${query.toString()}">${name}</a> `;
-  };
-  const links = html`<p>
-    ${link(page - 1, "Previous page")}Page ${page} of ${count}.
-    ${link(page + 1, "Next page")}
-  </p>`;
-  const rows = all.slice((page - 1) * pageSize, page * pageSize);
-  return html`${table(title, heads, rows)}${count > 1 && links}`;
+  if (rows.length === 0) return undefined;
+  const more = rows.length - mostShown;
+  return html`${table(title, heads, rows.slice(0, mostShown))}
+  ${more > 0 && html`<p>${more} more are not shown.</p>`}`;
 }
