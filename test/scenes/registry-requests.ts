@@ -14,63 +14,36 @@ interface PackageDocument {
 }
 
 /** Requests of a client behind a `host` block for one provider. */
-export class RegistryRequests {
-  readonly base: string;
-  readonly #mirror: RunningMirror;
-  readonly #type: string;
-
-  constructor(
-    mirror: RunningMirror,
-    type: string,
-    hostname = "registry.terraform.io",
-    namespace = "acme",
-  ) {
-    this.#mirror = mirror;
-    this.#type = type;
-    this.base = `/v1/providers/${hostname}/${namespace}/${type}/`;
-  }
-
-  get(path: string): Promise<Answer> {
-    return this.#mirror.get(`${this.base}${path}`);
-  }
-
-  versions(): Promise<Answer> {
-    return this.get("versions");
-  }
-
-  package(version: string, platform = "linux_amd64"): Promise<Answer> {
-    return this.get(packagePath(version, platform));
-  }
-
-  async document(
-    version: string,
-    platform = "linux_amd64",
-  ): Promise<PackageDocument> {
-    const answer = await this.package(version, platform);
-    expect(answer.status, answer.body.toString()).toBe(200);
-    return answer.json() as PackageDocument;
-  }
-
-  /** A URL of a package document, resolved as clients do. */
-  follow(
-    reference: string,
-    version: string,
-    platform = "linux_amd64",
-  ): Promise<Answer> {
-    const asked = `${this.base}${packagePath(version, platform)}`;
-    const place = new URL(reference, new URL(asked, this.#mirror.url));
-    return this.#mirror.get(place.pathname);
-  }
-
-  /** Everything that speaks of one version, but for its archive. */
-  pathsOf(version: string): readonly string[] {
-    const sums = `${version}/terraform-provider-${this.#type}_${version}_SHA256SUMS`;
-    return [packagePath(version, "linux_amd64"), sums, `${sums}.sig`];
-  }
-}
-
-function packagePath(version: string, platform: string): string {
-  return `${version}/download/${platform.replace("_", "/")}`;
+export function registryRequestsFor(
+  mirror: Pick<RunningMirror, "get" | "url">,
+  type: string,
+  hostname = "registry.terraform.io",
+  namespace = "acme",
+) {
+  const base = `/v1/providers/${hostname}/${namespace}/${type}/`;
+  const pathTo = (version: string, platform = "linux_amd64") =>
+    `${version}/download/${platform.replace("_", "/")}`;
+  const get = (path: string) => mirror.get(`${base}${path}`);
+  type Asked = Parameters<typeof pathTo>;
+  const ofPackage = (...asked: Asked) => get(pathTo(...asked));
+  return {
+    ...{ get, package: ofPackage, versions: () => get("versions") },
+    document: async (...asked: Asked) => {
+      const answer = await ofPackage(...asked);
+      expect(answer.status, answer.body.toString()).toBe(200);
+      return answer.json() as PackageDocument;
+    },
+    /** A URL of a package document, resolved as clients do. */
+    follow: (reference: string, ...asked: Asked) => {
+      const document = new URL(`${base}${pathTo(...asked)}`, mirror.url);
+      return mirror.get(new URL(reference, document).pathname);
+    },
+    /** Everything that speaks of one version, but for its archive. */
+    pathsOf: (version: string) => {
+      const sums = `${version}/terraform-provider-${type}_${version}_SHA256SUMS`;
+      return [pathTo(version), sums, `${sums}.sig`];
+    },
+  };
 }
 
 /** Asks every face for a version, and both protocols for the list of its provider. */
@@ -81,7 +54,7 @@ export async function askEveryFace(
   namespace = "acme",
 ) {
   const ask = requestsFor(mirror, type, namespace);
-  const facade = new RegistryRequests(mirror, type, undefined, namespace);
+  const facade = registryRequestsFor(mirror, type, undefined, namespace);
   const [document, archive, head, range, ...proof] = await Promise.all([
     ask.version(version),
     ask.archive(version),

@@ -55,11 +55,6 @@ const causes: Readonly<Record<string, WhyCase>> = {
     code: "key-refused",
     says: /signing key [0-9A-F]{40} is not known for this provider/,
   },
-  "a key that was revoked": {
-    path: `${host}/left/demo/1.0.0`,
-    code: "key-refused",
-    says: /signing key [0-9A-F]{40} was revoked/,
-  },
   "re-created": {
     path: `${acme}/recreated/1.0.0`,
     says: /1\.0\.0 is offered as a candidate .*other content than the pinned checksums.*trust approve .*@1\.0\.0 [0-9a-f]{16}/,
@@ -68,12 +63,6 @@ const causes: Readonly<Record<string, WhyCase>> = {
     path: `${acme}/tampered/1.0.0`,
     code: "archive-digest",
     says: /terraform-provider-tampered_1\.0\.0_linux_amd64\.zip is refused \(expected SHA-256/,
-  },
-  "tampered and large": {
-    path: `${acme}/tampered-large/1.0.0`,
-    code: "archive-digest",
-    headline: /^This mirror refuses it$/,
-    says: /terraform-provider-tampered-large_1\.0\.0_linux_amd64\.zip is refused \(expected SHA-256/,
   },
   "a provider whose one archive is tampered": {
     path: `${acme}/tampered`,
@@ -200,14 +189,12 @@ export async function startWhyScene() {
 
 /** Has the mirror meet what its registry publishes, changes and loses. */
 async function prepare(mirror: RunningMirror, registry: Registry, own: Signer) {
-  const [other, left] = [await signer("other"), await signer("left")];
   const old = new Date("2024-01-01T00:00:00Z");
   const common = { version: "1.0.0", signer: own, signedAt: old };
   const away = ["darwin_arm64", "linux_amd64"];
   const published: Readonly<Record<string, Partial<PublishOptions>>> = {
     ...{ denied: {}, partly: {}, held: {}, withdrawn: {}, broken: {} },
-    tampered: { size: 1024 * 1024 },
-    "tampered-large": { size: 9 * 1024 * 1024 },
+    tampered: { size: 9 * 1024 * 1024 },
     young: { signedAt: new Date() },
     beta: { version: "1.0.0-rc1" },
     empty: {},
@@ -233,8 +220,6 @@ async function prepare(mirror: RunningMirror, registry: Registry, own: Signer) {
     ({ status }) => status === 200,
   );
   await publishAgain("recreated-early");
-  const foreign = { ...common, namespace: "left", type: "demo", signer: left };
-  await registry.publish(foreign);
   for (const type of ["partly", "held", "recreated", "withdrawn"])
     await requestsFor(mirror, type).version("1.0.0");
   await requestsFor(mirror, "partly-away").archive("1.0.0");
@@ -243,19 +228,16 @@ async function prepare(mirror: RunningMirror, registry: Registry, own: Signer) {
       mirror,
       `/providers/${acme}/${type}/terraform-provider-${type}_1.0.0_linux_amd64.zip`,
     );
-  await requestsFor(mirror, "demo", "left").version("1.0.0");
-  const key = ["--key", left.fingerprint, "--for", `${host}/left`];
-  await runCommand(mirror, "trust", "revoke", ...key);
   const content = ["acme/withdrawn@1.0.0", "--because", "it was wrong"];
   await runCommand(mirror, "trust", "revoke", ...content);
+  const other = await signer("other");
   const next = { ...common, version: "1.1.0", signer: other };
   await registry.publish({ ...next, type: "held" });
   await publishAgain("recreated");
   await requestsFor(mirror, "recreated").version("1.0.0");
   const tampers = onlyFor(/tampered/, alteredByte());
   registry.script("archive", all(tampers, unavailable));
-  for (const type of ["tampered", "tampered-large"])
-    await requestsFor(mirror, type).archive("1.0.0");
+  await requestsFor(mirror, "tampered").archive("1.0.0");
 }
 
 const rules = [

@@ -58,13 +58,3 @@ describe("certificate files", () => {
     expect(await certificateOf(mirror)).toBe(before);
   });
 });
-
-it("without TLS it serves plain HTTP, for a proxy in front, also after SIGHUP", async () => {
-  const mirror = await startMirror({
-    config: { listen: { port: 0, tls: "off" } },
-  });
-  expect(mirror.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/);
-  mirror.process.kill("SIGHUP");
-  await awaitMessage(mirror, "certificate loaded");
-  expect((await mirror.get("/readyz")).status).toBe(200);
-});

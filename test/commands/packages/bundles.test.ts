@@ -27,7 +27,7 @@ import {
   outcomeOf,
   requestsFor,
 } from "../../scenes/provider-requests.ts";
-import { RegistryRequests } from "../../scenes/registry-requests.ts";
+import { registryRequestsFor } from "../../scenes/registry-requests.ts";
 import { startOrigin } from "../../scenes/world.ts";
 
 const linux = "linux_amd64";
@@ -275,7 +275,7 @@ describe("import", () => {
     expect(outcomeOf(await ask.index())).toBe("404 not-found");
     expect(await run("import", bundle)).toMatchObject({ status: 0 });
     await expect.poll(() => ask.listed()).toEqual(["1.0.0"]);
-    const facade = new RegistryRequests(mirror, "widget");
+    const facade = registryRequestsFor(mirror, "widget");
     expect(listedIn(await facade.versions())).toEqual(["1.0.0"]);
     expect(await ask.delivery("1.0.0")).toBe("200");
     expect(await run("prune", "acme/widget")).toMatchObject({ status: 0 });

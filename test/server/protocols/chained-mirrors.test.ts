@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { issueToken } from "../../client-token.ts";
 import { tarGz } from "../../fakes/module-archive.ts";
 import { startMirror } from "../../running-mirror.ts";
@@ -37,39 +37,29 @@ const edge = await startMirror({
   env: { EDGE_TOKEN: token },
 });
 
-describe("a mirror whose origins are registries below a path of another mirror", () => {
-  it("serves what the publisher signed, after it has verified the signature for itself", async () => {
-    const named = { type: "signed", version: "1.0.0" };
-    const release = await registry.publish(named);
-    const ask = requestsFor(edge, "signed", "acme", host);
-    expect(await ask.listed()).toEqual(["1.0.0"]);
-    expect(digestsIn(await ask.version("1.0.0"))).toEqual(digestsOf(release));
-    const { body } = await ask.archive("1.0.0");
-    expect(body.equals(release.archive("linux_amd64").bytes)).toBe(true);
-    const seen = readAudit(edge).find(({ event }) => event === "first-seen");
-    expect(seen).toMatchObject({
-      provider: `${host}/acme/signed`,
-      fingerprint: release.signer.fingerprint.toUpperCase(),
-    });
-  });
+it("a mirror whose origins are registries below a path of another mirror serves what the publisher signed, which it verifies for itself, and modules", async () => {
+  const release = await registry.publish({ type: "signed", version: "1.0.0" });
+  const ask = requestsFor(edge, "signed", "acme", host);
+  expect(await ask.listed()).toEqual(["1.0.0"]);
+  expect(digestsIn(await ask.version("1.0.0"))).toEqual(digestsOf(release));
+  const { body } = await ask.archive("1.0.0");
+  expect(body.equals(release.archive("linux_amd64").bytes)).toBe(true);
+  const seen = readAudit(edge).find(({ event }) => event === "first-seen");
+  expect(seen?.fingerprint).toBe(release.signer.fingerprint.toUpperCase());
 
-  it("refuses what the other one takes without a signature", async () => {
-    const unsigned = { signingKeys: [], signature: "unlisted" } as const;
-    await registry.publish({ type: "unsigned", version: "1.0.0", ...unsigned });
-    const near = requestsFor(edge, "unsigned", "acme", host);
-    for (const ask of ["outcome", "delivery"] as const)
-      expect(await near[ask]("1.0.0")).toMatch(/^451 /);
-  });
+  // What the other one takes without a signature.
+  const unsigned = { signingKeys: [], signature: "unlisted" } as const;
+  await registry.publish({ type: "unsigned", version: "1.0.0", ...unsigned });
+  const near = requestsFor(edge, "unsigned", "acme", host);
+  for (const way of ["outcome", "delivery"] as const)
+    expect(await near[way]("1.0.0")).toMatch(/^451 /);
 
-  it("serves modules", async () => {
-    const bytes = await tarGz([["main.tf", "# a module"]]);
-    const url = modules.serve("/files/network.tgz", bytes);
-    modules.publish("acme/network/aws", "1.0.0", url);
-    const base = `/v1/modules/${moduleHost}/acme/network/aws/1.0.0`;
-    const { headers } = await edge.get(`${base}/download`);
-    const place = new URL(String(headers["x-terraform-get"]), edge.url);
-    expect(place.host).toBe(new URL(edge.url).host);
-    const archive = await edge.get(place.pathname);
-    expect(archive.body.equals(bytes)).toBe(true);
-  });
+  const bytes = await tarGz([["main.tf", "# a module"]]);
+  const url = modules.serve("/files/network.tgz", bytes);
+  modules.publish("acme/network/aws", "1.0.0", url);
+  const base = `/v1/modules/${moduleHost}/acme/network/aws/1.0.0`;
+  const { headers } = await edge.get(`${base}/download`);
+  const place = new URL(String(headers["x-terraform-get"]), edge.url);
+  expect(place.host).toBe(new URL(edge.url).host);
+  expect((await edge.get(place.pathname)).body.equals(bytes)).toBe(true);
 });

@@ -1,13 +1,13 @@
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { startMirror } from "../../running-mirror.ts";
 import {
   codeOf,
   eventually,
   listedIn,
   outcomeOf,
 } from "../../scenes/provider-requests.ts";
-import { RegistryRequests } from "../../scenes/registry-requests.ts";
+import { registryRequestsFor } from "../../scenes/registry-requests.ts";
 import { moduleHost, startOrigins } from "../../scenes/world.ts";
 
 const platforms = ["linux_amd64", "darwin_arm64", "windows_amd64"];
@@ -40,12 +40,11 @@ const config = {
     ],
   },
 };
-let mirror: RunningMirror = await startMirror({ config });
+const mirror = await startMirror({ config });
 
 describe("the provider registry façade", () => {
-  it("lists versions with the origin's protocols and platforms as exactly application/json", async () => {
-    const answer = await new RegistryRequests(mirror, "demo").versions();
-    expect(answer.headers["content-type"]).toBe("application/json");
+  it("lists versions with the origin's protocols and platforms", async () => {
+    const answer = await registryRequestsFor(mirror, "demo").versions();
     expect(answer.json()).toEqual({
       id: "acme/demo",
       versions: [
@@ -60,7 +59,7 @@ describe("the provider registry façade", () => {
   });
 
   it("gives a package with the publisher's key and the mirror's URLs, which lead to the origin's bytes", async () => {
-    const demo = new RegistryRequests(mirror, "demo");
+    const demo = registryRequestsFor(mirror, "demo");
     const { signer } = release;
     for (const { platform, os, arch, filename, ...one } of release.archives) {
       const found = await demo.document("1.2.3", platform);
@@ -91,14 +90,14 @@ describe("the provider registry façade", () => {
     ["1.2/download/linux/amd64", 400],
     ["1.2.3/download/linux_x/amd64", 400],
   ])("has no %s: %i", async (path, status) => {
-    const demo = new RegistryRequests(mirror, "demo");
+    const demo = registryRequestsFor(mirror, "demo");
     expect((await demo.get(path)).status).toBe(status);
   });
 
   it("leaves packages out until the size is known, then says h1, zh and size of what is stored", async () => {
     const type = "sized";
     const sized = await registry.publish({ type, version: "1.0.0", platforms });
-    const ask = new RegistryRequests(mirror, type);
+    const ask = registryRequestsFor(mirror, type);
     const before = await ask.document("1.0.0");
     expect(before.packages).toBeUndefined();
     const { h1, sha256, bytes } = sized.archive("linux_amd64");
@@ -117,10 +116,8 @@ describe("the provider registry façade", () => {
 
 describe("the document of one version, for programs", () => {
   it("says of a provider what is known", async () => {
-    const demo = new RegistryRequests(mirror, "demo");
-    const answer = await demo.get("1.2.3");
-    expect(answer.headers["content-type"]).toBe("application/json");
-    expect(answer.json()).toEqual({
+    const demo = registryRequestsFor(mirror, "demo");
+    expect((await demo.get("1.2.3")).json()).toEqual({
       ...{ id: "acme/demo/1.2.3", namespace: "acme", name: "demo" },
       ...{ version: "1.2.3", protocols: ["4.0", "5.2"] },
     });
@@ -174,13 +171,13 @@ describe("an unsigned release", () => {
   it("is given without keys where OpenTofu takes it so, and refused with the reason elsewhere", async () => {
     const type = "unsigned";
     await registry.publish({ type, version: "1.0.0", ...unsigned });
-    const exempt = new RegistryRequests(mirror, type, opentofu);
+    const exempt = registryRequestsFor(mirror, type, opentofu);
     const found = await exempt.document("1.0.0");
     expect(found.signing_keys.gpg_public_keys).toEqual([]);
     const signature = await exempt.follow(found.shasums_signature_url, "1.0.0");
     expect([signature.status, signature.body.length]).toEqual([200, 0]);
     for (const hostname of [lax, open]) {
-      const ask = new RegistryRequests(mirror, type, hostname);
+      const ask = registryRequestsFor(mirror, type, hostname);
       for (const path of ask.pathsOf("1.0.0")) {
         const answer = await ask.get(path);
         expect(outcomeOf(answer)).toBe("451 nothing-to-verify");
@@ -197,7 +194,7 @@ describe("an unsigned release", () => {
     await registry.publish({ type, version, ...unsigned });
     const freshness = { versions: "1s" };
     const own = await startMirror({ config: { ...config, freshness } });
-    const ask = new RegistryRequests(own, type, lax);
+    const ask = registryRequestsFor(own, type, lax);
     expect(codeOf(await ask.package(version))).toBe("nothing-to-verify");
     await registry.publish({ type, version });
     await setTimeout(1_001);
@@ -208,36 +205,32 @@ describe("an unsigned release", () => {
   it("is refused when it has keys and no signature; what has both is passed on to judge", async () => {
     const version = "1.0.0";
     await registry.publish({ type: "half", version, signature: "unlisted" });
-    const half = new RegistryRequests(mirror, "half", open);
+    const half = registryRequestsFor(mirror, "half", open);
     const refused = await half.package(version);
     expect(outcomeOf(refused)).toBe("451 nothing-to-verify");
     const signed = await registry.publish({ type: "whole", version });
-    const whole = new RegistryRequests(mirror, "whole", open);
+    const whole = registryRequestsFor(mirror, "whole", open);
     const found = await whole.document(version);
     const signature = await whole.follow(found.shasums_signature_url, version);
     expect(signature.body.equals(signed.signature)).toBe(true);
   });
 });
 
-describe("offline", () => {
-  it("lists what is stored, and gives it with its proof", async () => {
-    const type = "shelf";
-    for (const version of ["1.0.0", "2.0.0"])
-      await registry.publish({ type, version });
-    const ask = new RegistryRequests(mirror, type);
-    const found = await ask.document("1.0.0");
-    await ask.follow(found.download_url, "1.0.0");
-    await ask.document("2.0.0");
-    await mirror.stop();
-    const { directory } = mirror;
-    mirror = await startMirror({
-      config: { ...config, offline: true },
-      directory,
-    });
-    const alone = new RegistryRequests(mirror, type);
-    expect(listedIn(await alone.versions())).toEqual(["1.0.0"]);
-    const stored = await alone.document("1.0.0");
-    for (const name of urls)
-      expect((await alone.follow(stored[name], "1.0.0")).status).toBe(200);
-  });
+it("lists offline what is stored, and gives it with its proof", async () => {
+  const type = "shelf";
+  for (const version of ["1.0.0", "2.0.0"])
+    await registry.publish({ type, version });
+  const ask = registryRequestsFor(mirror, type);
+  const found = await ask.document("1.0.0");
+  await ask.follow(found.download_url, "1.0.0");
+  await ask.document("2.0.0");
+  await mirror.stop();
+  const { directory } = mirror;
+  const offline = { ...config, offline: true };
+  const alone = await startMirror({ config: offline, directory });
+  const still = registryRequestsFor(alone, type);
+  expect(listedIn(await still.versions())).toEqual(["1.0.0"]);
+  const stored = await still.document("1.0.0");
+  for (const name of urls)
+    expect((await still.follow(stored[name], "1.0.0")).status).toBe(200);
 });
