@@ -1,11 +1,9 @@
-import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { formatConfiguration } from "../../src/config/shown.ts";
 import { load, temporaryFolder, writeInto } from "./written.ts";
 
-/** A file with something of every kind, and what its environment says. */
-function written() {
+it("shows what reads back to the same configuration, with the line of each value or that it is a default, and never a secret", () => {
   const folder = temporaryFolder();
   writeInto(folder, "token file", "s3cret-in-file");
   const env = {
@@ -41,11 +39,7 @@ limits: { archive: 1500, connections: }
 `;
   const file = writeInto(folder, "provender.yaml", text);
   const from = { env, cwd: "/", home: "/home/someone" };
-  return { folder, env, text, shown: formatConfiguration(file, from) };
-}
-
-it("shows what reads back to the same configuration, and never a secret", () => {
-  const { folder, env, text, shown } = written();
+  const shown = formatConfiguration(file, from);
   expect(load(shown, env, folder)).toEqual(load(text, env, folder));
   expect(parse(shown)).toMatchObject({
     origins: { "c.example:8443": { token: { file: "token file" } } },
@@ -53,14 +47,10 @@ it("shows what reads back to the same configuration, and never a secret", () => 
     limits: { archive: 1500, connections: 4096 },
   });
   expect(shown).not.toContain("s3cret");
-});
-
-it("shows the line of each value that is in the file, and which are defaults", () => {
-  const { folder, shown } = written();
   const lines = shown.split("\n").map((line) => line.trim());
   expect(lines).toEqual(
     expect.arrayContaining([
-      `# ${join(folder, "provender.yaml")}`,
+      `# ${file}`,
       "# HTTPS_PROXY: http://p:1",
       "# NO_PROXY: a, b",
       "host: 127.0.0.1 # default",

@@ -106,8 +106,9 @@ describe("the audit log", () => {
     },
   );
 
-  it("has both digests of an archive that is not the one that was signed", async () => {
+  it("has both digests of an archive that is not the one that was signed, with an alarm", async () => {
     const first = await publish("twice");
+    const alarms = await countAlarms(mirror, "archive-tampered");
     const ask = requestsFor(mirror, "twice");
     expect(await ask.outcome("1.0.0")).toBe("200");
     const second = await registry.republish(first);
@@ -116,6 +117,9 @@ describe("the audit log", () => {
     const [refused] = await linesOf(answer, 1, /^refused$/);
     expect(refused?.sha256).toBe(second.archive("linux_amd64").sha256);
     expect(refused?.detail).toContain(first.archive("linux_amd64").sha256);
+    expect(await countAlarms(mirror, "archive-tampered")).toBe(alarms + 1);
+    // As often as it was refused above.
+    expect(await countAlarms(mirror, "signature-refused")).toBe(1);
   });
 });
 

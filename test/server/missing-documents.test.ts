@@ -74,16 +74,6 @@ it.each<[string, Partial<Record<RequestKind, Fault>>]>([
   },
 );
 
-it("a listed release whose registry fails for its documents stays listed", async () => {
-  await publish("failing");
-  const ask = requestsFor(await start(), "failing");
-  const before = await ask.listed();
-  expect(await ask.outcome("2.0.0")).toBe("200");
-  registry.script("package", onlyFor(/1\.1\.0/, status(500)));
-  expect(await ask.outcome("1.1.0")).toBe("502 origin-status");
-  expect(await ask.listed()).toEqual(before);
-});
-
 it("a version that came out this minute is found by whoever asks in person, and listed from then on", async () => {
   const mirror = await start({ freshness: { versions: "1h" } });
   const type = "minute-old";
@@ -110,24 +100,4 @@ it("a version that came out this minute is found by whoever asks in person, and 
     20_000,
   );
   expect(fetched.stderr).toContain("1 fetched");
-});
-
-it("a version that was verified here stays when its documents are gone, also after a restart and offline", async () => {
-  await publish("verified");
-  let mirror = await start({ freshness: { versions: "0" } });
-  const ask = requestsFor(mirror, "verified");
-  expect(await ask.delivery("2.0.0")).toBe("200");
-  for (const kind of ["package", "checksums", "signature"] as const)
-    registry.script(kind, onlyFor(/2\.0\.0/, status(404)));
-  expect(await ask.outcome("2.0.0")).toBe("200");
-  expect(await ask.listed()).toContain("2.0.0");
-  const held = await prefetch(mirror, "verified@2.0.0");
-  expect(held).toMatchObject({ status: 0 });
-  for (const offline of [false, true]) {
-    await mirror.stop();
-    mirror = await start({ offline }, mirror.directory);
-    const asked = requestsFor(mirror, "verified");
-    expect(await asked.listed()).toContain("2.0.0");
-    expect(await asked.delivery("2.0.0")).toBe("200");
-  }
 });
