@@ -7,7 +7,7 @@ import { metricsPage } from "../packaging/metrics-page.ts";
 import { root } from "../packaging/project.ts";
 import { prometheusRule } from "../packaging/prometheus-rule.ts";
 import { errorCodes, statusOfCode } from "../src/errors/index.ts";
-import { makeRouter, type RoutedParts } from "../src/server/app.ts";
+import { makeRouter, type AppParts } from "../src/server/app.ts";
 import { layOutStore } from "../src/store/layout.ts";
 import { auditEvents, auditFields } from "../src/telemetry/audit-entry.ts";
 
@@ -38,7 +38,7 @@ describe("docs/http.md", () => {
   const page = read("http.md");
 
   it("has every URL that is answered, and no other", () => {
-    const paths = makeRouter({} as RoutedParts).stack.map(({ path }) =>
+    const paths = makeRouter({} as AppParts).stack.map(({ path }) =>
       String(path),
     );
     const documented = firstCells(page).filter((cell) => cell.startsWith("/"));

@@ -33,13 +33,33 @@ import { answerMetrics, type Readiness } from "./web/operations.ts";
 import type { SetUpPage } from "./web/set-up-page.ts";
 import { answerWhy } from "./web/why-page.ts";
 
-interface AppParts extends RoutedParts {
+/** Services that this host offers to clients (Remote Service Discovery): URLs, or a service's own object. */
+export type Services = Readonly<Record<string, unknown>>;
+
+export interface AppParts {
   /** Its line in the log and its count are due from there on, however the request ends. */
   readonly recordWhenClosed: (ctx: RequestContext) => void;
   readonly recordRefusal: RecordRefusal;
   readonly clients: ClientAddresses;
   /** Hears of what was answered with 500, or not at all. */
   readonly onUnexpected: OnUnexpected;
+  readonly providers: NetworkMirror;
+  readonly registry: ProviderRegistry;
+  readonly modules: ModuleRegistry;
+  readonly authentication: Authentication;
+  readonly publicAddress: PublicAddress;
+  readonly setUp: SetUpPage;
+  readonly browse: (ctx: RequestContext) => Promise<void>;
+  readonly findPending: Parameters<typeof answerDecisions>[1];
+  readonly explain: (question: WhyQuestion) => Promise<Why>;
+  readonly readiness: Readiness;
+  readonly metrics: Metrics;
+  /** Services that this host offers now below the URL `root`; never rejects. */
+  readonly findServices: (root: string) => Promise<Services>;
+  /** The origin whose services those are. */
+  readonly ownOrigin: Hostname | undefined;
+  /** The same of one origin, as a registry of its own. */
+  readonly findRegistryServices: (hostname: Hostname, root: string) => Services;
 }
 
 /**
@@ -186,29 +206,6 @@ function answerErrors({
   };
 }
 
-/** Services that this host offers to clients (Remote Service Discovery): URLs, or a service's own object. */
-export type Services = Readonly<Record<string, unknown>>;
-
-export interface RoutedParts {
-  readonly providers: NetworkMirror;
-  readonly registry: ProviderRegistry;
-  readonly modules: ModuleRegistry;
-  readonly authentication: Authentication;
-  readonly publicAddress: PublicAddress;
-  readonly setUp: SetUpPage;
-  readonly browse: (ctx: RequestContext) => Promise<void>;
-  readonly findPending: Parameters<typeof answerDecisions>[1];
-  readonly explain: (question: WhyQuestion) => Promise<Why>;
-  readonly readiness: Readiness;
-  readonly metrics: Metrics;
-  /** Services that this host offers now below the URL `root`; never rejects. */
-  readonly findServices: (root: string) => Promise<Services>;
-  /** The origin whose services those are. */
-  readonly ownOrigin: Hostname | undefined;
-  /** The same of one origin, as a registry of its own. */
-  readonly findRegistryServices: (hostname: Hostname, root: string) => Services;
-}
-
 const mirrored = "/providers/:hostname/:namespace/:type";
 /** Rows of a registry protocol: of any origin, and below a path of each for programs that take one URL. */
 const registryRows = (room: "providers" | "modules") => (rest: string) => [
@@ -231,7 +228,7 @@ const explained = [
 ];
 
 /** Every URL of docs/http.md; of two rows that match, the first answers. GET stands for HEAD, too. */
-export function makeRouter(parts: RoutedParts): Router<RequestState> {
+export function makeRouter(parts: AppParts): Router<RequestState> {
   const { providers, registry, modules } = parts;
   const { setUp, browse, readiness, metrics } = parts;
   const router = new Router<RequestState>({ sensitive: true, strict: true });

@@ -1,14 +1,10 @@
 import { write, writeSync } from "node:fs";
-import { pino } from "pino";
+import { pino, type Level } from "pino";
 
 export type Logger = ReturnType<typeof pino<never>>;
 
-interface LogSettings {
-  readonly level: "trace" | "debug" | "info" | "warn" | "error" | "fatal";
-}
-
 /** Writes lines of JSON on standard error; standard output belongs to the commands. */
-export function makeLogger({ level }: LogSettings): Logger {
+export function makeLogger({ level }: { readonly level: Level }): Logger {
   const options = {
     level,
     base: null,

@@ -41,7 +41,7 @@ interface CountedRequest {
   readonly kind: RequestKind;
   readonly outcome: string;
   readonly status: number;
-  readonly milliseconds: number;
+  readonly ms: number;
   readonly bytes: number;
   /** Code of the error that was answered. */
   readonly code?: string | undefined;
@@ -230,11 +230,11 @@ export class Metrics {
   }
 
   countRequest(request: CountedRequest): void {
-    const { kind, outcome, status, milliseconds, bytes, code } = request;
+    const { kind, outcome, status, ms, bytes, code } = request;
     this.requests.inc({ outcome, status });
     this.sentBytes.inc({ outcome }, bytes);
     if (outcome === "stale" && status < 400) this.staleAnswers.inc();
-    this.requestSeconds.observe({ kind, outcome }, milliseconds / 1000);
+    this.requestSeconds.observe({ kind, outcome }, ms / 1000);
     if (code === undefined) return;
     if (outcome === "refused") this.refusals.inc({ code });
     if (outcome === "failed") this.failures.inc({ code });

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { expect, it } from "vitest";
-import { makeRouter, type RoutedParts } from "../../src/server/app.ts";
+import { makeRouter, type AppParts } from "../../src/server/app.ts";
 import { layOutStore } from "../../src/store/layout.ts";
 import { bearer, issueToken } from "../client-token.ts";
 import { alteredByte, onlyFor } from "../fakes/faults.ts";
@@ -52,7 +52,7 @@ const mirror = await startMirror({
 
 /** Paths of the router, for each type or name. */
 function pathsOf(...types: readonly string[]): readonly string[] {
-  const rows = makeRouter({} as RoutedParts).stack;
+  const rows = makeRouter({} as AppParts).stack;
   const paths = types.flatMap((type) => [
     ...rows.map((row) =>
       row.url({

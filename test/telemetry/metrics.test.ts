@@ -44,7 +44,7 @@ it("counts refusals and failures apart, by codes that are there from the start",
     ["not-found", 404, "not-found"],
   ] as const)
     metrics.countRequest({
-      ...{ kind: "index", milliseconds: 1, bytes: 1 },
+      ...{ kind: "index", ms: 1, bytes: 1 },
       ...{ outcome, status, code },
     });
   const { text } = await metrics.render();

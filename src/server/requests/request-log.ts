@@ -30,10 +30,8 @@ export function recordWhenClosed(
         error instanceof ProvenderError
           ? { code: error.code, error: error.message }
           : { code: error === undefined ? undefined : "internal", err: error };
-      const kind = requestKind(path);
-      const code = failure.code;
-      const counted = { kind, outcome, status, milliseconds: ms, bytes, code };
-      metrics.countRequest(counted);
+      const [kind, { code }] = [requestKind(path), failure];
+      metrics.countRequest({ kind, outcome, status, ms, bytes, code });
       const { requestId, client, token } = asker;
       const line = {
         ...{ requestId, client, bytes, ms, originMs: Math.round(originTime) },
@@ -48,24 +46,22 @@ export function recordWhenClosed(
   };
 }
 
-/**
- * Classifies a path by one of a few words, for any path that a client sends and
- * whether or not anything is there.
- */
+const kinds: readonly (readonly [RegExp, RequestKind])[] = [
+  [/^\/providers\/.*\/index\.json$/, "index"],
+  [/^\/providers\/.*\.json$/, "version"],
+  [/^\/providers\/.*\.zip$/, "archive"],
+  [/^\/v1\/providers\/.*\/versions$/, "index"],
+  [/^\/v1\/providers\//, "version"],
+  [/^\/v1\/modules\//, "module"],
+  [/^\/\.well-known\//, "discovery"],
+  [/^\/(?:healthz|readyz|metrics)$/, "operation"],
+  [/^\/(?:$|ca\.pem$|browse$|decisions$|why\/)/, "page"],
+];
+
+/** One of a few words for any path that a client sends, whether or not anything is there; the first that matches. */
 export function requestKind(asked: string): RequestKind {
   const path = asked.replace(/^\/registry\/[^/]+(?=\/)/, "");
-  if (path.startsWith("/providers/")) {
-    if (path.endsWith("/index.json")) return "index";
-    if (path.endsWith(".json")) return "version";
-    return path.endsWith(".zip") ? "archive" : "other";
-  }
-  if (path.startsWith("/v1/providers/"))
-    return path.endsWith("/versions") ? "index" : "version";
-  if (path.startsWith("/v1/modules/")) return "module";
-  if (path.startsWith("/.well-known/")) return "discovery";
-  if (/^\/(?:healthz|readyz|metrics)$/.test(path)) return "operation";
-  const isPage = /^\/(?:$|ca\.pem$|browse$|decisions$|why\/)/.test(path);
-  return isPage ? "page" : "other";
+  return kinds.find(([pattern]) => pattern.test(path))?.[1] ?? "other";
 }
 
 /** The names in the path that was asked, as the table of URLs has them. */

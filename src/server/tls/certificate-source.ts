@@ -13,6 +13,7 @@ import { failure, ProvenderError } from "../../errors/index.ts";
 import { writeDurably } from "../../store/durable-file.ts";
 import type { StoreLayout } from "../../store/layout.ts";
 import {
+  type CertificateAndKey,
   loadCertificateFiles,
   refuseKeyOfEverybody,
   type ServerCertificate,
@@ -21,11 +22,7 @@ import {
 export type TlsChoice =
   | { readonly kind: "self-signed" }
   | { readonly kind: "off" }
-  | {
-      readonly kind: "files";
-      readonly certificate: string;
-      readonly key: string;
-    };
+  | ({ readonly kind: "files" } & CertificateAndKey);
 
 export type CertificateSource = ReturnType<typeof makeCertificateSource>;
 
@@ -132,12 +129,6 @@ async function readIfPresent(path: string): Promise<string | undefined> {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
   }
-}
-
-/** A certificate and its private key (PKCS #8), both as PEM; or their paths. */
-interface CertificateAndKey {
-  readonly certificate: string;
-  readonly key: string;
 }
 
 const algorithm = { name: "ECDSA", namedCurve: "P-256" };

@@ -3,10 +3,14 @@ import { readFile, stat } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
 import { failure } from "../../errors/index.ts";
 
-/** Certificate and key of a TLS server, as PEM; `expires` is the end of the first certificate. */
-export interface ServerCertificate {
+/** A certificate and its private key (PKCS #8), both as PEM; or their paths. */
+export interface CertificateAndKey {
   readonly certificate: string;
   readonly key: string;
+}
+
+/** Those of a TLS server, and the end of the first certificate. */
+export interface ServerCertificate extends CertificateAndKey {
   readonly expires: Date;
 }
 
@@ -15,7 +19,7 @@ export interface ServerCertificate {
  * is not encrypted.
  */
 export async function loadCertificateFiles(
-  paths: { readonly certificate: string; readonly key: string },
+  paths: CertificateAndKey,
   now: Date,
 ): Promise<ServerCertificate> {
   await refuseKeyOfEverybody(paths.key);
