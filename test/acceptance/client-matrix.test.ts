@@ -8,7 +8,7 @@ import { expect, it } from "vitest";
 import { lockFileName } from "../../src/commands/inputs/dependency-lock-file.ts";
 import { endingWithTests } from "../child-process.ts";
 import { tarGz } from "../fakes/module-archive.ts";
-import { Issuer } from "../fakes/issuer.ts";
+import { startIssuer } from "../fakes/issuer.ts";
 import { fetchFrom, scratch, startMirror } from "../running-mirror.ts";
 import { calling } from "../scenes/module-calls.ts";
 import { moduleHost, startOrigins } from "../scenes/world.ts";
@@ -50,7 +50,7 @@ const config = {
     })),
   },
 };
-const { url: issuer } = await Issuer.start(authority);
+const { url: issuer } = await startIssuer(authority);
 const oidc = { issuer, audience: "provender", clientId: "terraform-cli", ca };
 /** With a login, and without. */
 const guarded = await startMirror({ config: { ...config, auth: { oidc } } });

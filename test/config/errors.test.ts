@@ -92,7 +92,6 @@ describe("a bad value", () => {
 
   it.each([
     "auth: { tokens: [{ name: ci, sha256: hunter2 }] }",
-    "origins: { a.example: { token: hunter2 } }",
     "origins: { a.example: { token: { env: hunter2! } } }",
     "origins: { a.example: { url: 'https://me:hunter2@a.example/' } }",
     "origins: { a.example: { url: 'https://a.example/?token=hunter2' } }",

@@ -10,7 +10,7 @@ import { hash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import type { Authority } from "./authority.ts";
-import { startListener, type Listener } from "./listener.ts";
+import { startListener } from "./listener.ts";
 
 interface TokenOptions {
   readonly claims?: JWTPayload;
@@ -30,61 +30,44 @@ export async function createIssuerKey(kid: string, alg = "ES256") {
   return { kid, alg, privateKey, publicJwk, publicPem };
 }
 
+export type Issuer = Awaited<ReturnType<typeof startIssuer>>;
+
 /** An OpenID provider over HTTPS: its documents, the tokens that it signs, and a login that asks nobody anything. */
-export class Issuer {
-  readonly url: string;
-  /** Published keys; may be changed. */
-  keys: readonly IssuerKey[];
-  /** Members that replace those of the discovery document. */
-  overrides: Readonly<Record<string, unknown>> = {};
-  /** Paths, in the order of arrival. */
-  requests: readonly string[] = [];
-  readonly #listener: Listener;
+export async function startIssuer(authority: Authority) {
+  const certificate = await authority.issue(["127.0.0.1"]);
+  const { port, stop, restart } = await startListener(
+    certificate,
+    (...asked) => void answer(...asked),
+  );
+  const url = `https://127.0.0.1:${port}/realm`;
+  const issuer = {
+    ...{ url, stop, restart },
+    /** Published keys; may be changed. */
+    keys: [await createIssuerKey("first")],
+    /** Members that replace those of the discovery document; may be changed. */
+    overrides: {} as Readonly<Record<string, unknown>>,
+    /** Paths, in the order of arrival. */
+    requests: [] as string[],
+    /** A good access token for the audience "provender", apart from what is asked to be otherwise. */
+    sign: (options: TokenOptions = {}): Promise<string> => {
+      const key = options.key ?? issuer.keys[0];
+      if (key === undefined) throw new Error("no key");
+      const now = Math.floor(Date.now() / 1000);
+      const claims = {
+        ...{ iss: url, aud: "provender", sub: "someone" },
+        ...{ exp: now + 300, iat: now },
+        ...options.claims,
+      };
+      const { alg, kid } = key;
+      return new SignJWT(claims)
+        .setProtectedHeader({ alg, kid, typ: "at+jwt", ...options.header })
+        .sign(key.privateKey);
+    },
+  };
 
-  private constructor(listener: Listener, keys: readonly IssuerKey[]) {
-    this.url = `https://127.0.0.1:${listener.port}/realm`;
-    this.keys = keys;
-    this.#listener = listener;
-  }
-
-  static async start(authority: Authority): Promise<Issuer> {
-    const key = await createIssuerKey("first");
-    const certificate = await authority.issue(["127.0.0.1"]);
-    const listener = await startListener(
-      certificate,
-      (...asked) => void issuer.#answer(...asked),
-    );
-    const issuer = new Issuer(listener, [key]);
-    return issuer;
-  }
-
-  /** A good access token for the audience "provender", apart from what is asked to be otherwise. */
-  sign(options: TokenOptions = {}): Promise<string> {
-    const key = options.key ?? this.keys[0];
-    if (key === undefined) throw new Error("no key");
-    const now = Math.floor(Date.now() / 1000);
-    const claims = {
-      ...{ iss: this.url, aud: "provender", sub: "someone" },
-      ...{ exp: now + 300, iat: now },
-      ...options.claims,
-    };
-    const { alg, kid } = key;
-    return new SignJWT(claims)
-      .setProtectedHeader({ alg, kid, typ: "at+jwt", ...options.header })
-      .sign(key.privateKey);
-  }
-
-  stop(): Promise<void> {
-    return this.#listener.stop();
-  }
-
-  restart(): Promise<void> {
-    return this.#listener.restart();
-  }
-
-  async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const { pathname, searchParams } = new URL(req.url ?? "", this.url);
-    this.requests = [...this.requests, req.url ?? ""];
+  async function answer(req: IncomingMessage, res: ServerResponse) {
+    const { pathname, searchParams } = new URL(req.url ?? "", url);
+    issuer.requests.push(req.url ?? "");
     if (pathname === "/realm/authorize") {
       // The code is the challenge (RFC 7636), so that nothing has to be kept.
       const location = new URL(searchParams.get("redirect_uri") ?? "");
@@ -94,31 +77,33 @@ export class Issuer {
       res.writeHead(302, { location: location.href }).end();
       return;
     }
-    const document = await this.#document(pathname, req);
+    const document = await find(pathname, req);
     const headers = { "content-type": "application/json" };
     res.writeHead(document === undefined ? 404 : 200, headers);
     res.end(JSON.stringify(document ?? {}));
   }
 
-  async #document(path: string, req: IncomingMessage): Promise<unknown> {
+  async function find(path: string, req: IncomingMessage): Promise<unknown> {
     switch (path) {
       case "/realm/token": {
         const form = new URLSearchParams(await text(req));
         const verifier = form.get("code_verifier") ?? "";
         if (hash("sha256", verifier, "base64url") !== form.get("code")) return;
-        return { access_token: await this.sign(), token_type: "Bearer" };
+        return { access_token: await issuer.sign(), token_type: "Bearer" };
       }
       case "/realm/keys":
-        return { keys: this.keys.map(({ publicJwk }) => publicJwk) };
+        return { keys: issuer.keys.map(({ publicJwk }) => publicJwk) };
       case "/realm/.well-known/openid-configuration":
         return {
-          issuer: this.url,
-          authorization_endpoint: `${this.url}/authorize`,
-          token_endpoint: `${this.url}/token`,
-          jwks_uri: `${this.url}/keys`,
-          ...this.overrides,
+          issuer: url,
+          authorization_endpoint: `${url}/authorize`,
+          token_endpoint: `${url}/token`,
+          jwks_uri: `${url}/keys`,
+          ...issuer.overrides,
         };
     }
     return undefined;
   }
+
+  return issuer;
 }

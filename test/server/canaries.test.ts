@@ -4,7 +4,7 @@ import { makeRouter, type AppParts } from "../../src/server/app.ts";
 import { layOutStore } from "../../src/store/layout.ts";
 import { bearer, issueToken } from "../client-token.ts";
 import { alteredByte, onlyFor } from "../fakes/faults.ts";
-import { Issuer } from "../fakes/issuer.ts";
+import { startIssuer } from "../fakes/issuer.ts";
 import { startLooseBucket } from "../fakes/loose-bucket.ts";
 import { tarGz } from "../fakes/module-archive.ts";
 import { scratch, startMirror, type Answer } from "../running-mirror.ts";
@@ -27,7 +27,7 @@ const given = [...Object.values(env), accessKeyId];
 
 const { authority, registry, modules, ca } = await startOrigins();
 const bucket = await startLooseBucket();
-const issuer = await Issuer.start(authority);
+const issuer = await startIssuer(authority);
 const directory = scratch("canary-store");
 const secretAccessKey = { env: "BUCKET_SECRET" };
 const oidc = { issuer: issuer.url, audience: "x", clientId: "y", ca };

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { bearer, issueToken } from "../../client-token.ts";
 import { createAuthority } from "../../fakes/authority.ts";
-import { Issuer } from "../../fakes/issuer.ts";
+import { startIssuer, type Issuer } from "../../fakes/issuer.ts";
 import { scratch, startMirror } from "../../running-mirror.ts";
 import { reload } from "../../scenes/authentication-scene.ts";
 import { awaitLineOf } from "../../scenes/log-lines.ts";
@@ -20,7 +20,7 @@ const accept = ({ url }: Issuer, audience: string) => ({
   tokens: [ci.configured],
   oidc: { issuer: url, audience, clientId: "terraform-cli", ca },
 });
-const issuer = await Issuer.start(authority);
+const issuer = await startIssuer(authority);
 const mirror = await startMirror({
   config: { auth: accept(issuer, "provender") },
 });
@@ -56,7 +56,7 @@ describe("access tokens of an OpenID provider", () => {
   it("are taken from another issuer, and then from none, after SIGHUP", async () => {
     const first = await issuer.sign();
     expect(await outcome(first)).toBe("200");
-    const other = await Issuer.start(authority);
+    const other = await startIssuer(authority);
     await use(accept(other, "other"));
     const second = await other.sign({ claims: { aud: "other" } });
     expect(await outcome(second)).toBe("200");
@@ -83,7 +83,7 @@ describe("access tokens of an OpenID provider", () => {
   });
 
   it("are undecided without the issuer's keys: that is no 401", async () => {
-    const down = await Issuer.start(authority);
+    const down = await startIssuer(authority);
     await down.stop();
     await use(accept(down, "provender"));
     const answer = await ask(await down.sign());

@@ -8,7 +8,12 @@ import {
   OpenIdIssuer,
 } from "../../../src/server/access/openid-issuer.ts";
 import { createAuthority } from "../../fakes/authority.ts";
-import { createIssuerKey, Issuer, type IssuerKey } from "../../fakes/issuer.ts";
+import {
+  createIssuerKey,
+  startIssuer,
+  type Issuer,
+  type IssuerKey,
+} from "../../fakes/issuer.ts";
 import { makeClient } from "../../origin/clients.ts";
 
 const second = 1000;
@@ -27,7 +32,7 @@ const impostor = await createIssuerKey("first", "RS256");
 const other = await createIssuerKey("second");
 
 beforeEach(async () => {
-  published = await Issuer.start(authority);
+  published = await startIssuer(authority);
   published.keys = [key];
   http = makeClient(published.url, authority.caPem);
   vi.useFakeTimers({ toFake: ["Date"], now: start });

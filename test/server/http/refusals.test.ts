@@ -69,7 +69,6 @@ const refused: Readonly<Record<string, readonly string[]>> = {
   "451 origin-not-served": [
     "/providers/registry.example.com/a/b/index.json",
     "/providers/registry.terraform.io:8443/a/b/index.json",
-    "/providers/10.0.0.1/a/b/index.json",
   ],
   "404 not-found": [
     `${host}/acme/none/index.json`,
@@ -79,10 +78,8 @@ const refused: Readonly<Record<string, readonly string[]>> = {
   ],
   "400 malformed-address": [
     "/providers/Registry.Terraform.io/acme/demo/index.json",
-    "/providers/registry.example.com/Acme/demo/index.json",
     `${host}/acme/${"a".repeat(65)}/index.json`,
     `${provider}/1.2.json`,
-    `${provider}/INDEX.json`,
     `${provider}/terraform-provider-other_1.2.3_linux_amd64.zip`,
   ],
   "404 no-such-page": [

@@ -1,7 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
 import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createSecureContext } from "node:tls";
 import { beforeEach, expect, it } from "vitest";
 import { scratch } from "../../running-mirror.ts";
 import { failing } from "../../scenes/failing.ts";
@@ -43,7 +42,6 @@ it("reads a chain and its key as they are", async () => {
   const loaded = await loadCertificateFiles(paths, now);
   expect(loaded.certificate).toBe(issued.certificate + authority.certificate);
   expect(loaded.expires).toEqual(new Date(now.getTime() + 396 * day));
-  createSecureContext({ cert: loaded.certificate, key: loaded.key });
 });
 
 const { privateKey: locked } = generateKeyPairSync("ec", {
