@@ -83,7 +83,6 @@ export class Daemon {
     this.#tending = setInterval(() => void this.#tend(), hour);
     void this.#tend();
     void notification.ready(`Serving on ${url}`);
-    notification.startWatchdog();
     logger.info({ url, hostnames }, "serving");
     return { url, clients };
   }
@@ -154,7 +153,6 @@ export class Daemon {
     readiness.state = "stopping";
     clearInterval(this.#renewal);
     clearInterval(this.#tending);
-    notification.stopWatchdog();
     await notification.stopping();
     logger.info("stopping");
     await this.#listener?.close(limits.stop);

@@ -26,7 +26,12 @@ export class ServiceNotification {
     this.#settings = settings;
   }
 
+  /** From the first time on it gives a sign of life twice in every watchdog interval: an event loop that hangs gives none. */
   ready(status: string): Promise<void> {
+    const { watchdogMs } = this.#settings;
+    const tell = () => void this.#send("WATCHDOG=1");
+    if (watchdogMs !== undefined)
+      this.#watchdog ??= setInterval(tell, watchdogMs / 2).unref();
     return this.#send("READY=1", `STATUS=${status.replaceAll(/\s+/g, " ")}`);
   }
 
@@ -36,19 +41,8 @@ export class ServiceNotification {
   }
 
   stopping(): Promise<void> {
-    return this.#send("STOPPING=1");
-  }
-
-  /** Gives a sign of life twice in every watchdog interval: an event loop that hangs gives none. */
-  startWatchdog(): void {
-    const { watchdogMs } = this.#settings;
-    if (watchdogMs === undefined) return;
-    const tell = () => void this.#send("WATCHDOG=1");
-    this.#watchdog = setInterval(tell, watchdogMs / 2).unref();
-  }
-
-  stopWatchdog(): void {
     clearInterval(this.#watchdog);
+    return this.#send("STOPPING=1");
   }
 
   /** One program at a time, so that messages arrive in the order in which they were sent. */
