@@ -54,12 +54,10 @@ export interface AppParts {
   readonly explain: (question: WhyQuestion) => Promise<Why>;
   readonly readiness: Readiness;
   readonly metrics: Metrics;
-  /** Services that this host offers now below the URL `root`; never rejects. */
-  readonly findServices: (root: string) => Promise<Services>;
-  /** The origin whose services those are. */
+  /** The origin whose services this host offers as its own. */
   readonly ownOrigin: Hostname | undefined;
-  /** The same of one origin, as a registry of its own. */
-  readonly findRegistryServices: (hostname: Hostname, root: string) => Services;
+  /** Adds that of a login, where there is one; never rejects. */
+  readonly addLogin: (services: Services) => Promise<Services>;
 }
 
 /**
@@ -261,14 +259,25 @@ export function makeRouter(parts: AppParts): Router<RequestState> {
   );
   router.get(modular(`${module}/:version`), (ctx) => modules.version(ctx));
 
-  const rootFor = ({ req, state }: RoutedContext) =>
-    parts.publicAddress.rootFor(req, state.path);
-  router.get("/.well-known/terraform.json", async (ctx) =>
-    answerJson(ctx, await parts.findServices(rootFor(ctx)), "no-cache"),
-  );
+  const servicesBelow = (
+    { req, state }: RoutedContext,
+    v1: string,
+    of = "",
+  ) => {
+    const root = parts.publicAddress.rootFor(req, state.path);
+    return {
+      "providers.v1": `${root}${v1}/providers/${of}`,
+      "modules.v1": `${root}${v1}/modules/${of}`,
+    };
+  };
+  router.get("/.well-known/terraform.json", async (ctx) => {
+    const { ownOrigin: own } = parts;
+    const services = own ? servicesBelow(ctx, "v1", `${own}/`) : {};
+    answerJson(ctx, await parts.addLogin(services), "no-cache");
+  });
   router.get("/registry/:hostname/.well-known/terraform.json", (ctx) => {
     const hostname = parseHostname(ctx.params.hostname ?? "");
-    const services = parts.findRegistryServices(hostname, rootFor(ctx));
+    const services = servicesBelow(ctx, `registry/${hostname}/v1`);
     answerJson(ctx, services, "no-cache");
   });
   router.get("/", (ctx) => setUp.answer(ctx));

@@ -9,7 +9,7 @@ import { PlatformArchives } from "../mirror/providers/ensured-archive.ts";
 import { watchPending } from "../mirror/trust/pending-decisions.ts";
 import { findUndone } from "../mirror/trust/undone-decisions.ts";
 import { explain } from "../mirror/why/why.ts";
-import { makeApp, type Services } from "../server/app.ts";
+import { makeApp } from "../server/app.ts";
 import { Daemon } from "../server/daemon.ts";
 import { ClientAddresses } from "../server/http/client-address.ts";
 import { answeredCodes } from "../server/http/error-response.ts";
@@ -208,31 +208,16 @@ function wireApp(
   const [ownOrigin] = origins.keys();
   const app = makeApp({
     ...{ clients, publicAddress, authentication, readiness, metrics },
-    ...{ setUp, findPending, ownOrigin },
+    ...{ setUp, findPending, ownOrigin, addLogin },
     browse: makeBrowsePage(releases, core.records),
     explain: (question) => explain(core, question),
     providers: makeNetworkMirror(providers, platforms, common),
     registry: makeProviderRegistry(providers, platforms, common),
     modules: makeModuleRegistry(modules, common),
-    findServices: (root) =>
-      addLogin(
-        ownOrigin === undefined
-          ? {}
-          : nameServices((room) => `${root}v1/${room}/${ownOrigin}/`),
-      ),
-    findRegistryServices: (hostname, root) =>
-      nameServices((room) => `${root}registry/${hostname}/v1/${room}/`),
     recordRefusal: recordRefusals(audit, alarms),
     onUnexpected: (err, where) =>
       alarms.raise("unexpected-error", { where, err }),
     recordWhenClosed: recordWhenClosed(logger, metrics),
   });
   return { app, setUp, readiness, platforms };
-}
-
-function nameServices(locate: (room: string) => string): Services {
-  return {
-    "providers.v1": locate("providers"),
-    "modules.v1": locate("modules"),
-  };
 }
