@@ -37,10 +37,7 @@ export async function makeModuleCalls() {
     await registry.publish({ type, version: "3.1.0", platforms });
   await publish(modules, others);
   const origins = { ...config.origins, [otherHost]: { url: others.url, ca } };
-  return {
-    ...{ authority, providers: registry, modules, others },
-    config: { origins },
-  };
+  return { providers: registry, modules, config: { origins } };
 }
 
 async function publish(

@@ -164,7 +164,6 @@ describe("the configuration of a directory", () => {
   });
 
   it.each([
-    ["a.tf", requirements("aws = {"), /^a\.tf:\d: /],
     ["a.tf.json", '{\n "a": 1,\n}', /^a\.tf\.json:3: it is not JSON/],
     ["a.tf", `a = ${"[".repeat(20_000)}\n`, /^a\.tf: it cannot be parsed/],
     [

@@ -9,7 +9,6 @@ import {
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { startRegistry } from "../../fakes/registry.ts";
-import { createSigner } from "../../fakes/signing.ts";
 import {
   connectedSite,
   digestOf,
@@ -244,26 +243,6 @@ describe("import", () => {
     expect(alone.status).toBe(1);
     await site.run("import", bundle);
     expect((await site.run("import", small)).status).toBe(0);
-  });
-
-  it("takes every key of the first bundle of a namespace, and later ones only when approved", async () => {
-    const publish = async (version: string) => {
-      const signer = await createSigner({ name: version });
-      await registry.publish({ namespace: "keys", version, signer });
-    };
-    for (const version of ["1.0.0", "2.0.0"]) await publish(version);
-    const first = await exportBundle(here, "keys/widget@all");
-    await publish("3.0.0");
-    const from = connectedSite(authority, registry);
-    const later = await exportBundle(from, "keys/widget@3.0.0");
-    const site = offlineSite();
-    expect((await site.run("import", first)).stderr).toContain("2 archives");
-    const refused = await site.run("import", later);
-    expect(refused.stderr).toMatch(/keys\/widget 3\.0\.0: .*held back because/);
-    expect([refused.status, site.blobs().length]).toEqual([1, 2]);
-    const config = ["--config", site.configFile];
-    await runHere(["trust", "approve", ...config, "keys/widget@3.0.0"]);
-    expect((await site.run("import", later)).status).toBe(0);
   });
 
   it("has a daemon list a provider that its origin does not have, until nothing of it is stored", async () => {

@@ -89,28 +89,6 @@ describe("prefetch by lock file", () => {
     expect(registry.requests.count("archive")).toBe(0);
     expect(run.status).toBe(1);
   });
-
-  it("searches directories for lock files and for what is only required", async () => {
-    const h1 = release.archive("linux_amd64").h1;
-    const directory = makeDirectory({
-      "a/.terraform.lock.hcl": `provider "registry.terraform.io/acme/gadget" {\n  version = "1.2.3"\n  hashes = ["${h1}"]\n}\n`,
-      "a/main.tf":
-        'terraform {\n  required_providers {\n    gadget = { source = "acme/gadget" }\n    widget = { source = "acme/widget", version = "~> 1.0" }\n  }\n}\n',
-      "b/main.tf": "terraform {\n",
-      "c/main.tf":
-        'terraform {\n  required_providers {\n    widget = { source = "acme/widget", version = "> 9" }\n  }\n}\n',
-    });
-    const run = await prefetch([...linux, "--directory", directory]);
-    expect(run.outcomes).toEqual([
-      "gadget 1.2.3 linux_amd64 fetched",
-      "widget 1.1.0 linux_amd64 fetched",
-    ]);
-    expect(run.stderr).toMatch(/b\/main\.tf:\d: /);
-    expect(run.stderr).toMatch(
-      /No version of registry\.terraform\.io\/acme\/widget matches "> 9\.0\.0" \(.*c\/main\.tf:3\)/,
-    );
-    expect(run.status).toBe(1);
-  });
 });
 
 describe("prefetch when something is wrong", () => {
