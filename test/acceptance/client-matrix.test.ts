@@ -99,51 +99,39 @@ async function withModule(client: Client): Promise<string> {
   return "yes";
 }
 
-/** A client's home below the directory, where `login` leaves the token that `init` sends. */
-function moveIn(
+/** `login HOST` with "yes" on standard input, and somebody who opens the URL that it prints. */
+async function login(
   client: Client,
-  { directory, cliConfig, caFile }: ClientOptions,
-) {
+  { directory, caFile }: ClientOptions,
+): Promise<string> {
   const home = join(directory, ".home");
-  mkdirSync(join(home, ".terraform.d"), { recursive: true });
-  for (const name of [".terraformrc", ".tofurc"])
-    writeFileSync(join(home, name), cliConfig);
-  return {
-    init: () =>
-      runClient(client, ["init", "-no-color"], {
-        ...{ directory, caFile, cliConfig: "" },
-        env: { TF_CLI_CONFIG_FILE: "" },
-      }),
-    /** `login HOST` with "yes" on standard input, and somebody who opens the URL that it prints. */
-    login: async (mirrorUrl: string, ca: string): Promise<string> => {
-      const args = ["login", "-no-color", new URL(mirrorUrl).host];
-      const child = spawn(...endingWithTests(client.binary, args), {
-        cwd: home,
-        env: {
-          ...{ PATH: "/nowhere", HOME: home, CHECKPOINT_DISABLE: "1" },
-          ...{ SSL_CERT_FILE: caFile, SSL_CERT_DIR: home },
-        },
-      });
-      const exit = once(child, "exit");
-      let output = "";
-      let visit: Promise<unknown> | undefined;
-      const read = (text: string) => {
-        output += text;
-        const [, url] = /^\s*(https:\S+\/authorize\?\S+)\n/m.exec(output) ?? [];
-        if (url !== undefined) visit ??= logIn(new URL(url), ca);
-      };
-      child.stdout.setEncoding("utf8").on("data", read);
-      child.stderr.setEncoding("utf8").on("data", read);
-      child.stdin.end("yes\n");
-      await exit;
-      await visit;
-      return output;
+  const args = ["login", "-no-color", new URL(guarded.url).host];
+  const child = spawn(...endingWithTests(client.binary, args), {
+    cwd: home,
+    env: {
+      ...{ PATH: "/nowhere", HOME: home, CHECKPOINT_DISABLE: "1" },
+      ...{ SSL_CERT_FILE: caFile, SSL_CERT_DIR: home },
     },
+  });
+  const exit = once(child, "exit");
+  let output = "";
+  let visit: Promise<unknown> | undefined;
+  const read = (text: string) => {
+    output += text;
+    const [, url] = /^\s*(https:\S+\/authorize\?\S+)\n/m.exec(output) ?? [];
+    if (url !== undefined) visit ??= logIn(new URL(url));
   };
+  child.stdout.setEncoding("utf8").on("data", read);
+  child.stderr.setEncoding("utf8").on("data", read);
+  child.stdin.end("yes\n");
+  await exit;
+  await visit;
+  return output;
 }
 
-async function logIn(url: URL, ca: string): Promise<void> {
-  const { headers } = await fetchFrom(url, new Agent({ ca }), {});
+async function logIn(url: URL): Promise<void> {
+  const agent = new Agent({ ca: authority.caPem });
+  const { headers } = await fetchFrom(url, agent, {});
   // Clients close their server as soon as they have the code, often before they have answered.
   const sent = get(String(headers.location), (answer) => answer.resume());
   await once(sent, "close").catch((error: unknown) => {
@@ -156,15 +144,23 @@ async function afterLogin(client: Client): Promise<string> {
   const caFile = join(scratch("ca"), "both.pem");
   const own = readFileSync(guarded.caFile, "utf8");
   writeFileSync(caFile, `${own}\n${authority.caPem}`);
-  const cliConfig = networkMirrorConfig(`${guarded.url}providers/`);
   const directory = scratch("init");
   const widget = { source: addressOf(client), version: "1.2.3" };
   await writeConfiguration(directory, { widget });
-  const home = moveIn(client, { directory, cliConfig, caFile });
-  expect((await home.init()).status).toBe(1);
-  const output = await home.login(guarded.url, authority.caPem);
-  expect(output).toContain("Success!");
-  expect((await home.init()).output).toContain("successfully initialized");
+  const home = join(directory, ".home");
+  mkdirSync(join(home, ".terraform.d"), { recursive: true });
+  for (const name of [".terraformrc", ".tofurc"])
+    writeFileSync(
+      join(home, name),
+      networkMirrorConfig(`${guarded.url}providers/`),
+    );
+  // Its home has the token that it sends.
+  const env = { TF_CLI_CONFIG_FILE: "" };
+  const options = { directory, caFile, cliConfig: "", env };
+  const again = () => runClient(client, ["init", "-no-color"], options);
+  expect((await again()).status).toBe(1);
+  expect(await login(client, options)).toContain("Success!");
+  expect((await again()).output).toContain("successfully initialized");
   return "yes";
 }
 
