@@ -18,13 +18,10 @@ import { anyHostOf, type Flags, onStore } from "../command.ts";
 import { print } from "../output/report.ts";
 
 interface AuditFlags extends Flags {
-  /** `[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT]`, or `[HOSTNAME/]NAMESPACE/NAME/SYSTEM[@CONSTRAINT]`. */
   readonly spec?: string;
-  /** The first moment. */
   readonly since?: string;
   /** How many of the newest. */
   readonly n?: string;
-  /** To go on with what happens, until the command is ended. */
   readonly follow?: boolean;
 }
 
@@ -63,8 +60,8 @@ export function audit(flags: AuditFlags): Promise<number> {
       let entries = page.filter(isMeant);
       if (newest !== undefined && most !== undefined) {
         newest = [...newest, ...entries].slice(-most);
-        entries = page.length === 0 ? newest : [];
-        if (page.length === 0) newest = undefined;
+        if (page.length > 0) continue;
+        [entries, newest] = [newest, undefined];
       }
       let text = "";
       for (const entry of entries) {

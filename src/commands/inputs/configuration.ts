@@ -104,7 +104,7 @@ export async function findRoots(path: string, open: OpenModule) {
   return { roots, problems };
 }
 
-/** Reads a directory; each is read once. */
+/** Each is read once. */
 async function openDirectory(
   directory: string,
   modules: Map<string, Promise<Module>>,
@@ -155,10 +155,7 @@ type InstalledCall = z.infer<typeof modulesJson>["Modules"][number] & {
   readonly folder: string;
 };
 
-/**
- * Modules that an `init` in a root directory installed. Only that file
- * resolves a source that is an expression.
- */
+/** Modules that an `init` in a root directory installed: only that resolves a source that is an expression. */
 async function readInstalled(
   root: string,
   problems: ProvenderError[],

@@ -22,7 +22,6 @@ export interface ProviderDeclaration {
 export interface ModuleCall {
   /** The label of the block. */
   readonly name: string;
-  /** Source as written. */
   readonly source: string;
   /** Empty when any version is allowed. */
   readonly constraint: VersionConstraint;

@@ -15,7 +15,6 @@ import { lineFinder } from "./declarations.ts";
 import { noteProblem, readInputFile } from "./input-file.ts";
 import { parseHcl } from "./parser.ts";
 
-/** The name that clients give to the file. */
 export const lockFileName = ".terraform.lock.hcl";
 
 /** A `provider` block. */
@@ -31,7 +30,6 @@ export interface ProviderLock {
   readonly where: string;
 }
 
-/** A dependency lock file as it is written and as it is understood. */
 export interface DependencyLockFile {
   readonly text: string;
   readonly locks: readonly ProviderLock[];

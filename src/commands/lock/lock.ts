@@ -27,7 +27,6 @@ interface LockFlags extends MirrorFlags {
   readonly dir: readonly string[];
   /** Whose h1 is requested; `zh:` is for all. */
   readonly platform?: readonly string[];
-  /** Writes nothing. */
   readonly check?: boolean;
 }
 

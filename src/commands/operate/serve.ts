@@ -39,10 +39,8 @@ function collectOnceIdle(): void {
 }
 
 /**
- * Runs until SIGTERM or SIGINT, prints what clients need on standard output once
- * it serves, and reloads on SIGHUP. After an error that was not caught, nothing
- * in the process can be relied on: it raises the alarm, finishes what it answers
- * and ends with status 1, so that the service manager starts it again.
+ * Runs until SIGTERM or SIGINT, and reloads on SIGHUP. After an error that was not caught, nothing in the process can be
+ * relied on: it raises the alarm, finishes what it answers and ends with status 1, so that it is started again.
  */
 export async function run(daemon: Daemon): Promise<number> {
   const ended = Promise.withResolvers<number>();

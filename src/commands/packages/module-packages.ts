@@ -47,7 +47,6 @@ export interface GatheredModule {
   readonly asked: ReadonlySet<string>;
 }
 
-/** A line for standard error. */
 export function formatNotCarried({
   where,
   source,

@@ -45,10 +45,7 @@ export interface WantedPackage {
   readonly provider: ProviderAddress;
   readonly version: Version;
   readonly platform: Platform;
-  /**
-   * Hashes from each lock file that requests it; at least one of each has to
-   * match.
-   */
+  /** Of each lock file that requests it; at least one hash of each has to match. */
   readonly locks: readonly Pick<ProviderLock, "where" | "hashes">[];
   /** SPECs and FILE:LINEs that requested it. */
   readonly asked: readonly string[];
@@ -62,10 +59,7 @@ export interface Selection {
   readonly modules: readonly GatheredModule[];
   /** Modules that clients have to fetch themselves. */
   readonly notCarried: readonly NotCarried[];
-  /**
-   * Problems of requests that were invalid or unknown; the rest is in
-   * `packages`.
-   */
+  /** Of requests that were invalid or unknown. */
   readonly problems: readonly ProvenderError[];
 }
 

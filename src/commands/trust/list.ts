@@ -126,17 +126,11 @@ function formatNamespace({
   const ofAll = ["namespace", "-", "-"];
   const keys = [
     ["KEY", "STATE", "FOR", "SINCE", "BY", "BECAUSE"],
-    ...(knownKey === null
-      ? []
-      : [[knownKey, "known", ...ofAll, "this program knows it"]]),
-    ...(firstKey === null
-      ? []
-      : [
-          [
-            ...[firstKey.fingerprint ?? "none", "first key", ...ofAll],
-            `first contact with ${firstKey.type}`,
-          ],
-        ]),
+    knownKey && [knownKey, "known", ...ofAll, "this program knows it"],
+    firstKey && [
+      ...[firstKey.fingerprint ?? "none", "first key", ...ofAll],
+      `first contact with ${firstKey.type}`,
+    ],
     ...found.providerKeys.map(({ fingerprint, type }) => [
       ...[fingerprint, "first signer", type, "-", "-"],
       "the first contact was unsigned",
@@ -145,7 +139,7 @@ function formatNamespace({
       ...[fingerprint, decision, nameScope(type, version), dayOf(made.at)],
       ...[made.by ?? "-", made.why ?? "-"],
     ]),
-  ];
+  ].filter((row) => Array.isArray(row));
   const contacts = [
     ["FIRST CONTACT", "KEY", "SINCE", "BY", "NEWEST"],
     ...found.contacts.map(({ type, key, at, by, newest }) => [
