@@ -217,13 +217,9 @@ describe("the h1 of an archive", () => {
 
   const zh = ({ sha256 }: Release["archives"][number]) => `zh:${sha256}`;
 
-  it.each<
-    [
-      string,
-      RegExp,
-      (one: Release["archives"][number], of: Release) => string[],
-    ]
-  >([
+  type Listed = (one: Release["archives"][number], of: Release) => string[];
+
+  it.each<[string, RegExp, Listed]>([
     [
       "a false h1: beside its zh:",
       /hashes added/,
