@@ -20,7 +20,6 @@ export const defaultHosts = {
 
 const names = ["terraform", "tofu"] as const;
 
-/** A real client on this machine. */
 export interface Client {
   readonly name: (typeof names)[number];
   readonly binary: string;
@@ -39,7 +38,6 @@ export interface ClientRun {
 export interface ClientOptions {
   /** The configuration directory, which also holds the client's home. */
   readonly directory: string;
-  /** The text of the CLI configuration. */
   readonly cliConfig: string;
   /** The authorities to trust, PEM. */
   readonly caFile: string;
@@ -70,7 +68,6 @@ export async function findClients(): Promise<readonly Client[]> {
   return Promise.all(clients);
 }
 
-/** Whether it is of that version 1.MINOR or later. */
 export function isSince({ version }: Client, minor: number): boolean {
   return Number(/^1\.(\d+)\./.exec(version)?.[1]) >= minor;
 }
@@ -146,12 +143,11 @@ export async function init(
   return { ...ran, directory };
 }
 
-/** The required providers of a configuration by local name. */
+/** By local name. */
 export type RequiredProviders = Readonly<
   Record<string, { readonly source: string; readonly version?: string }>
 >;
 
-/** Writes `main.tf` into an existing directory. */
 export async function writeConfiguration(
   directory: string,
   providers: RequiredProviders,

@@ -8,7 +8,6 @@ import {
   networkMirrorConfig,
   runClient,
   writeConfiguration,
-  type Client,
   type RequiredProviders,
 } from "./clients.ts";
 import { findTestedClients } from "./tested-clients.ts";
@@ -18,11 +17,9 @@ const clients = await findTestedClients();
 
 const platforms = ["linux_amd64", "darwin_arm64", "windows_amd64"];
 const flags = platforms.flatMap((name) => ["--platform", name]);
-const providersLock = [
-  "providers",
-  "lock",
-  ...platforms.map((name) => `-platform=${name}`),
-];
+const providersLock = ["providers", "lock"].concat(
+  platforms.map((name) => `-platform=${name}`),
+);
 const types = ["alpha", "beta", "gamma"];
 const providers: RequiredProviders = Object.fromEntries(
   types.map((type) => [
@@ -46,24 +43,6 @@ for (const type of types)
         `${text}${"ab".repeat(32)}  terraform-provider-${type}_${version}_manifest.json\n${"cd".repeat(32)}  LICENSE.txt\n`,
     });
 
-/** The client with the registry itself. */
-function direct(client: Client, directory: string, ...args: string[]) {
-  const cliConfig = directConfig(registry.providersUrl);
-  return runClient(client, args, { directory, caFile: ca, cliConfig });
-}
-
-async function initReadonly(client: Client, directory: string) {
-  const cliConfig = networkMirrorConfig(`${mirror.url}providers/`);
-  const options = { directory, caFile: mirror.caFile, cliConfig };
-  return runClient(client, ["init", "-lockfile=readonly"], options);
-}
-
-async function makeRoot(): Promise<{ directory: string; file: string }> {
-  const directory = scratch("root");
-  await writeConfiguration(directory, providers);
-  return { directory, file: join(directory, ".terraform.lock.hcl") };
-}
-
 function lock(...args: string[]) {
   const from = ["--mirror", mirror.url, "--ca", mirror.caFile];
   return runCommand(["lock", ...from, ...flags, ...args]);
@@ -71,27 +50,35 @@ function lock(...args: string[]) {
 
 describe.each(clients)("lock for $name $version", (client) => {
   it("completes a file of one platform exactly as providers lock does", async () => {
-    const { directory, file } = await makeRoot();
-    const init = await direct(client, directory, "init");
-    expect(init.output).toContain("successfully initialized");
-    const before = readFileSync(file, "utf8");
+    const directory = scratch("root");
+    await writeConfiguration(directory, providers);
+    const read = () =>
+      readFileSync(join(directory, ".terraform.lock.hcl"), "utf8");
+    const direct = (...args: string[]) => {
+      const cliConfig = directConfig(registry.providersUrl);
+      return runClient(client, args, { directory, caFile: ca, cliConfig });
+    };
+    expect((await direct("init")).output).toContain("successfully initialized");
+    const before = read();
 
     const check = await lock("--check", directory);
     expect(check.status).toBe(1);
     expect(check.stderr).toMatch(/acme\/alpha 1\.3\.0 lacks 2 hashes: h1:/);
-    expect(readFileSync(file, "utf8")).toBe(before);
+    expect(read()).toBe(before);
 
-    const run = await lock(directory);
-    expect(run.status).toBe(0);
-    const ours = readFileSync(file, "utf8");
+    expect((await lock(directory)).status).toBe(0);
+    const ours = read();
     expect(ours).not.toBe(before);
     expect((await lock("--check", directory)).status).toBe(0);
 
-    const again = await direct(client, directory, ...providersLock);
+    const again = await direct(...providersLock);
     expect(again.output).toContain("found no need for changes");
-    expect(readFileSync(file, "utf8")).toBe(ours);
+    expect(read()).toBe(ours);
 
-    const readonly = await initReadonly(client, directory);
+    const cliConfig = networkMirrorConfig(`${mirror.url}providers/`);
+    const options = { directory, caFile: mirror.caFile, cliConfig };
+    const args = ["init", "-lockfile=readonly"];
+    const readonly = await runClient(client, args, options);
     expect(readonly.output).toContain("successfully initialized");
   });
 });
