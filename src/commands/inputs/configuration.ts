@@ -42,13 +42,21 @@ const mostDirectories = 50_000;
 export async function findRoots(path: string, open: OpenModule) {
   const problems: ProvenderError[] = [];
   const modules = new Map<string, Promise<Module>>();
-  const found: {
-    readonly directory: string;
-    readonly module: Module;
-    readonly isLocked: boolean;
-    readonly installed: readonly InstalledCall[];
-  }[] = [];
   const pending = [path];
+  const look = async (directory: string) => {
+    const entries = await readdir(directory, { withFileTypes: true });
+    const below = entries
+      .filter((one) => one.isDirectory() && !one.name.startsWith("."))
+      .map(({ name }) => join(directory, name));
+    pending.push(...below.toSorted());
+    const isLocked = entries.some(
+      (one) => one.name === lockFileName && !one.isDirectory(),
+    );
+    const module = await openDirectory(directory, modules);
+    const installed = await readInstalled(directory, problems);
+    return { directory, module, isLocked, installed };
+  };
+  const found: Awaited<ReturnType<typeof look>>[] = [];
   for (const directory of pending) {
     const many = `it has more than ${mostDirectories} directories below it`;
     if (pending.length > mostDirectories) {
@@ -56,17 +64,7 @@ export async function findRoots(path: string, open: OpenModule) {
       break;
     }
     try {
-      const entries = await readdir(directory, { withFileTypes: true });
-      const isLocked = entries.some(
-        (one) => one.name === lockFileName && !one.isDirectory(),
-      );
-      const module = await openDirectory(directory, modules);
-      const installed = await readInstalled(directory, problems);
-      found.push({ directory, module, isLocked, installed });
-      const below = entries
-        .filter((one) => one.isDirectory() && !one.name.startsWith("."))
-        .map(({ name }) => join(directory, name));
-      pending.push(...below.toSorted());
+      found.push(await look(directory));
     } catch (error) {
       problems.push(unreadable(directory, error));
     }

@@ -26,7 +26,7 @@ import {
   nameMirror,
   wantToken,
 } from "../named-mirror.ts";
-import { formatDocument } from "../output/report.ts";
+import { formatDocument, print } from "../output/report.ts";
 import { formatAmount } from "../output/table.ts";
 import { describeShared, listServed } from "./config.ts";
 
@@ -56,10 +56,9 @@ export async function doctor(flags: MirrorFlags): Promise<number> {
   });
   const isJson = flags.json === true;
   const text = isJson ? formatDocument({ ok, checks }) : lines.join("");
-  process.exitCode = ok ? 0 : 1;
+  await print(text);
   // Looking a name up can neither be given up nor left behind otherwise.
-  process.stdout.write(text, () => process.exit());
-  return process.exitCode;
+  process.exit(ok ? 0 : 1);
 }
 
 async function examine(

@@ -46,12 +46,8 @@ export async function importFile({
         done.releases++;
         done.added += added;
         done.present += present;
-        const there = `${present} ${added === 0 ? "archives " : ""}already there`;
-        const told = [
-          ...(added > 0 ? [`${added} archives imported`] : []),
-          ...(present > 0 || added === 0 ? [there] : []),
-        ];
-        stderr(`${name}: ${told.join(", ")}\n`);
+        const told = `${added} archives imported, ${present} already there`;
+        stderr(`${name}: ${told}\n`);
       }
     } catch (error) {
       if (!(error instanceof Error && "syscall" in error)) throw error;

@@ -179,7 +179,7 @@ describe("import", () => {
     const before = site.snapshot();
     const given = ["--sha256", digest.toUpperCase()];
     const again = await site.run("import", ...given, file);
-    expect(again.stderr).toContain(`${widget} 1.0.0: 2 archives already there`);
+    expect(again.stderr).toContain(`${widget} 1.0.0: 0 archives imported, 2`);
     expect(again.status).toBe(0);
     expect(site.snapshot()).toEqual(before);
   });
