@@ -31,7 +31,7 @@ export function nameMirror({
 }: MirrorFlags): NamedMirror | undefined {
   if (mirror !== undefined) {
     const base = parseMirrorUrl(mirror);
-    const authority = ca === undefined ? undefined : readAuthority(ca);
+    const authority = ca === undefined ? undefined : readAuthority("--ca", ca);
     return { base, ca: authority, token: findHostToken(base) };
   }
   if (ca === undefined) return undefined;
@@ -55,7 +55,7 @@ export function readLocalAuthority({
     case "off":
       return undefined;
     case "files":
-      return readAuthority(tls.certificate);
+      return readAuthority("listen.tls", tls.certificate);
     case "self-signed":
       return readOwnAuthority(layOutStore(storage.directory));
   }
@@ -144,17 +144,13 @@ function parseMirrorUrl(text: string): URL {
   return new URL(`${url.pathname.replace(/\/?$/, "/")}${path}`, url);
 }
 
-function readAuthority(path: string): string {
+function readAuthority(where: string, path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
     const { code = "unknown" } = error as NodeJS.ErrnoException;
-    throw failure(
-      "configuration",
-      "--ca",
-      `${path} cannot be read (${code})`,
-      "check the path and its permissions",
-      { cause: error },
-    );
+    const problem = `${path} cannot be read (${code})`;
+    const remedy = "check the path and its permissions";
+    throw failure("configuration", where, problem, remedy, { cause: error });
   }
 }

@@ -48,6 +48,10 @@ it.each([
   ["client-config", {}, 1, /ca\.pem is not a CA .*start the daemon/],
   ["client-config", { port: 0, tls: "off" }, 2, /listen\.port.*any free one/],
   ["client-config --pem", { tls: "off" }, 2, /listen\.tls.*no CA of its own/],
+  [
+    ...["lock", { tls: { certificate: "/none", key: "/none" } }, 2],
+    /listen\.tls: \/none cannot be read \(ENOENT\)/,
+  ],
   ...["*.example.com", "a b", "https://mirror.example.com/"].map(
     (name) =>
       [
