@@ -7,7 +7,11 @@ import { makeStorage } from "../commands/storage.ts";
 import { runCommand, type CommandOptions } from "../running-command.ts";
 import { scratch } from "../running-mirror.ts";
 import { canBeOthers, source, user } from "../scenes/other-user.ts";
-import { signer, TrustScene } from "../scenes/trust-scene.ts";
+import {
+  signer,
+  startTrustScene,
+  type TrustScene,
+} from "../scenes/trust-scene.ts";
 
 describe.runIf(canBeOthers)("commands beside a daemon of another user", () => {
   const linux = ["--platform", "linux_amd64"];
@@ -17,7 +21,7 @@ describe.runIf(canBeOthers)("commands beside a daemon of another user", () => {
   let file: string;
 
   beforeAll(async () => {
-    scene = await TrustScene.start({ user });
+    scene = await startTrustScene({ user });
     const { directory } = scene.mirror;
     // Members of its group can name what is in it.
     chmodSync(directory, 0o710);

@@ -1,23 +1,16 @@
 import { expect } from "vitest";
-import type { PublishOptions, Registry } from "../fakes/registry.ts";
-import type { Release } from "../fakes/release.ts";
+import type { PublishOptions } from "../fakes/registry.ts";
 import { createSigner, type Signer } from "../fakes/signing.ts";
-import {
-  startMirror,
-  type MirrorOptions,
-  type RunningMirror,
-} from "../running-mirror.ts";
+import { startMirror, type MirrorOptions } from "../running-mirror.ts";
 import {
   eventually,
   outcomeOf,
   requestsFor,
   runCommand,
-  type ProviderRequests,
 } from "./provider-requests.ts";
 import { startOrigin } from "./world.ts";
 
 type Settings = Readonly<Record<string, unknown>>;
-type As = Pick<MirrorOptions, "user">;
 
 /** Namespace as `trust list --json` shows it. */
 export interface ListedTrust {
@@ -40,109 +33,88 @@ export function signer(name: string): Promise<Signer> {
   return createSigner({ name, algorithm: "ed25519" });
 }
 
+export type TrustScene = Awaited<ReturnType<typeof startTrustScene>>;
+
 /** Provider `thing` in as many namespaces as are wanted, and a mirror that asks its registry at every request. */
-export class TrustScene {
-  readonly registry: Registry;
-  readonly config: Settings;
-  mirror: RunningMirror;
-  readonly #options: As;
-
-  private constructor(
-    registry: Registry,
-    config: Settings,
-    mirror: RunningMirror,
-    options: As,
-  ) {
-    this.#options = options;
-    this.registry = registry;
-    this.config = config;
-    this.mirror = mirror;
-  }
-
-  static async start(options: As = {}): Promise<TrustScene> {
-    const { registry, config: origin } = await startOrigin();
-    const config = { ...origin, freshness: { versions: "0" } };
-    const mirror = await startMirror({ config, ...options });
-    return new TrustScene(registry, config, mirror, options);
-  }
-
-  /** The mirror dies and comes back on its store, with these settings beside its own, after `meanwhile`. */
-  async revive(
-    settings: Settings = {},
-    meanwhile: () => void = () => undefined,
-  ): Promise<void> {
-    await this.mirror.kill();
-    meanwhile();
-    const { directory } = this.mirror;
-    const config = { ...this.config, ...settings };
-    const options = { config, directory, ...this.#options };
-    this.mirror = await startMirror(options);
-  }
-
+export async function startTrustScene(
+  options: Pick<MirrorOptions, "user"> = {},
+) {
+  const { registry, config: origin } = await startOrigin();
+  const config = { ...origin, freshness: { versions: "0" } };
   /** Another mirror, with these settings beside the scene's. */
-  startMirror(settings: Settings): Promise<RunningMirror> {
-    return startMirror({ config: { ...this.config, ...settings } });
-  }
+  const startOther = (settings: Settings) =>
+    startMirror({ config: { ...config, ...settings } });
+  let mirror = await startMirror({ config, ...options });
 
-  publish(
+  // Equal archives would be stored once for all namespaces.
+  const publish = (
     namespace: string,
     version: string,
     by: Signer,
-    options: Partial<PublishOptions> = {},
-  ): Promise<Release> {
-    // Equal archives would be stored once for all namespaces.
-    const release = { namespace, type: "thing", version, seed: namespace };
-    return this.registry.publish({ ...release, signer: by, ...options });
-  }
+    release: Partial<PublishOptions> = {},
+  ) =>
+    registry.publish({
+      ...{ namespace, type: "thing", version, seed: namespace, signer: by },
+      ...release,
+    });
 
-  ask(namespace: string, of = this.mirror): ProviderRequests {
-    return requestsFor(of, "thing", namespace);
-  }
+  const ask = (namespace: string, of = mirror) =>
+    requestsFor(of, "thing", namespace);
 
   /** The first contact with a namespace, whose key is known from then on. */
-  async contact(namespace: string, by: Signer): Promise<Release> {
-    const first = await this.publish(namespace, "1.0.0", by);
-    expect((await this.ask(namespace).version("1.0.0")).status).toBe(200);
+  const contact = async (namespace: string, by: Signer) => {
+    const first = await publish(namespace, "1.0.0", by);
+    expect((await ask(namespace).version("1.0.0")).status).toBe(200);
     return first;
-  }
+  };
 
   /** `provender trust` beside the daemon; what it prints. */
-  async trust(...args: readonly string[]): Promise<string> {
-    const run = await runCommand(this.mirror, "trust", ...args);
+  const trust = async (...args: readonly string[]) => {
+    const run = await runCommand(mirror, "trust", ...args);
     expect([run.status, run.stderr]).toEqual([0, ""]);
     return run.stdout;
-  }
-
-  /** Candidates of a namespace that need a decision. */
-  async candidatesOf(namespace: string): Promise<ListedTrust["candidates"]> {
-    const text = await this.trust("list", "--json");
-    const name = `registry.terraform.io/${namespace}`;
-    const { namespaces } = JSON.parse(text) as {
-      readonly namespaces: readonly ListedTrust[];
-    };
-    const listed = namespaces.find((one) => one.namespace === name);
-    return listed?.candidates ?? [];
-  }
+  };
 
   /** Asks for VERSION.json until the outcome is as expected, for as long as a decision takes. */
-  async expectOutcome(
+  const expectOutcome = async (
     namespace: string,
     version: string,
     expected: string,
-  ): Promise<void> {
-    await eventually(
-      async () => outcomeOf(await this.ask(namespace).version(version)),
-      (outcome) => outcome === expected,
-      soon,
-    );
-  }
+  ) => {
+    const asked = async () => outcomeOf(await ask(namespace).version(version));
+    await eventually(asked, (outcome) => outcome === expected, soon);
+  };
 
-  /** Makes first contact with a namespace, and publishes its 1.1.0 under a key that is not known. */
-  async refuseNext(namespace: string) {
-    const [known, stranger] = [await signer("Known"), await signer("Stranger")];
-    await this.contact(namespace, known);
-    await this.publish(namespace, "1.1.0", stranger);
-    await this.expectOutcome(namespace, "1.1.0", "451 key-refused");
-    return { known, stranger };
-  }
+  return {
+    ...{ registry, config, publish, ask, contact, trust, expectOutcome },
+    startMirror: startOther,
+    get mirror() {
+      return mirror;
+    },
+    /** The mirror dies and comes back on its store after `meanwhile`. */
+    revive: async (meanwhile: () => void = () => undefined) => {
+      await mirror.kill();
+      meanwhile();
+      const { directory } = mirror;
+      mirror = await startMirror({ config, directory, ...options });
+    },
+    /** Candidates of a namespace that need a decision. */
+    candidatesOf: async (namespace: string) => {
+      const { namespaces } = JSON.parse(await trust("list", "--json")) as {
+        readonly namespaces: readonly ListedTrust[];
+      };
+      const name = `registry.terraform.io/${namespace}`;
+      const listed = namespaces.find((one) => one.namespace === name);
+      return listed?.candidates ?? [];
+    },
+    /** Makes first contact with a namespace, and publishes its 1.1.0 under a key that is not known. */
+    refuseNext: async (namespace: string) => {
+      const known = await signer("Known");
+      const stranger = await signer("Stranger");
+      await contact(namespace, known);
+      await publish(namespace, "1.1.0", stranger);
+      await expectOutcome(namespace, "1.1.0", "451 key-refused");
+      return { known, stranger };
+    },
+  };
 }

@@ -10,7 +10,7 @@ import { getArchive, makeModuleScene } from "../../scenes/module-scene.ts";
 import { canBeOthers, user } from "../../scenes/other-user.ts";
 import { plantRecords } from "../../scenes/planted-records.ts";
 import { runCommand } from "../../scenes/provider-requests.ts";
-import { signer, TrustScene } from "../../scenes/trust-scene.ts";
+import { signer, startTrustScene } from "../../scenes/trust-scene.ts";
 import { startOrigin } from "../../scenes/world.ts";
 import { loseRecord } from "../../store/stores.ts";
 import { expectDocument } from "../documents.ts";
@@ -19,7 +19,7 @@ const platforms = ["darwin_arm64", "linux_amd64"];
 
 const known = await signer("Known");
 // Commands of root act as the owner of the store.
-const scene = await TrustScene.start(canBeOthers ? { user } : {});
+const scene = await startTrustScene(canBeOthers ? { user } : {});
 
 /** Two versions for two platforms, of which one archive is stored. */
 async function fill(namespace: string): Promise<Release> {

@@ -6,13 +6,13 @@ import {
   listedIn,
   runCommand,
 } from "../../scenes/provider-requests.ts";
-import { signer, soon, TrustScene } from "../../scenes/trust-scene.ts";
+import { signer, soon, startTrustScene } from "../../scenes/trust-scene.ts";
 
 const host = "registry.terraform.io";
 const nothing = { command: "nothing", sha256sums: "nothing" };
 const stolen = "A".repeat(40);
 
-const scene = await TrustScene.start();
+const scene = await startTrustScene();
 
 const run = (...args: readonly string[]) =>
   runCommand(scene.mirror, "trust", ...args);

@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
 import { namespaceOf, plantRecords } from "../../scenes/planted-records.ts";
 import { runCommand } from "../../scenes/provider-requests.ts";
-import { TrustScene } from "../../scenes/trust-scene.ts";
+import { startTrustScene } from "../../scenes/trust-scene.ts";
 import { expectDocument } from "../documents.ts";
 import { makeStorage } from "../storage.ts";
 
 const hostname = "registry.terraform.io";
 const key = "A".repeat(40);
-const scene = await TrustScene.start();
+const scene = await startTrustScene();
 
 it("trust list has what needs a decision with its commands, and with --all keys and first contacts", async () => {
   const { known, stranger } = await scene.refuseNext("tabled");

@@ -8,9 +8,9 @@ import {
   outcomeOf,
   runCommand,
 } from "../../scenes/provider-requests.ts";
-import { signer, TrustScene } from "../../scenes/trust-scene.ts";
+import { signer, startTrustScene } from "../../scenes/trust-scene.ts";
 
-const scene = await TrustScene.start();
+const scene = await startTrustScene();
 const { registry } = scene;
 const [K, E] = [await signer("Known"), await signer("Stranger")];
 afterEach(() => registry.heal());

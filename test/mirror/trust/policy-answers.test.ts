@@ -17,11 +17,11 @@ import {
   requestsFor,
 } from "../../scenes/provider-requests.ts";
 import { address } from "../../scenes/release-sketches.ts";
-import { signer, TrustScene } from "../../scenes/trust-scene.ts";
+import { signer, startTrustScene } from "../../scenes/trust-scene.ts";
 
 const host = "registry.terraform.io";
 const [own, other] = await Promise.all([signer("own"), signer("other")]);
-const scene = await TrustScene.start();
+const scene = await startTrustScene();
 const start = (policy: object) => scene.startMirror({ policy });
 
 async function publish(

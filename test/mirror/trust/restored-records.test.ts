@@ -12,11 +12,11 @@ import {
   prepareMet,
 } from "../../scenes/mirror-in-process.ts";
 import { runCommand } from "../../scenes/provider-requests.ts";
-import { signer, TrustScene } from "../../scenes/trust-scene.ts";
+import { signer, startTrustScene } from "../../scenes/trust-scene.ts";
 import { restoreBackup } from "../../store/stores.ts";
 
 it("decisions that an older backup takes back are told at the start, with the commands that make them again", async () => {
-  const scene = await TrustScene.start();
+  const scene = await startTrustScene();
   const run = (...args: readonly string[]) => runCommand(scene.mirror, ...args);
   /** The alarms of the start, whose lines are all before the one of serving. */
   const alarms = async () => {
@@ -41,7 +41,7 @@ it("decisions that an older backup takes back are told at the start, with the co
   expect(await alarms()).toEqual([]);
 
   const { directory } = scene.mirror;
-  await scene.revive({}, () => restoreBackup(directory, backup));
+  await scene.revive(() => restoreBackup(directory, backup));
   expect(await scene.ask("stolen").outcome("1.0.0")).toBe("200");
   const subject = "registry.terraform.io/stolen";
   const repeat = `provender trust revoke --key ${key} --for ${subject}`;
