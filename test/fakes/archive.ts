@@ -27,7 +27,7 @@ export async function makeArchive(options: ArchiveOptions) {
   const bytes = await zip(name, executable, options);
   return {
     bytes,
-    sha256: sha256(bytes),
+    sha256: digestOf(bytes),
     /** As in dependency lock files, computed from the executable. */
     h1: hashOf([[name, executable]]),
   };
@@ -37,7 +37,7 @@ export async function makeArchive(options: ArchiveOptions) {
 export function hashOf(files: readonly (readonly [string, Buffer])[]): string {
   const lines = files
     .toSorted(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
-    .map(([name, content]) => `${sha256(content)}  ${name}\n`);
+    .map(([name, content]) => `${digestOf(content)}  ${name}\n`);
   return `h1:${hash("sha256", lines.join(""), "base64")}`;
 }
 
@@ -88,4 +88,4 @@ function halved(random: Buffer): Buffer {
   return random;
 }
 
-const sha256 = (bytes: Buffer) => hash("sha256", bytes);
+export const digestOf = (bytes: Uint8Array) => hash("sha256", bytes);

@@ -25,6 +25,10 @@ export interface ReleaseOptions extends Pick<
 export type ReleaseArchive = Awaited<ReturnType<typeof releaseArchive>>;
 export type Release = Awaited<ReturnType<typeof makeRelease>>;
 
+/** Of the archive for linux_amd64. */
+export const sha256Of = (release: Release): string =>
+  release.archive("linux_amd64").sha256;
+
 /** Everything a publisher makes for one version, signed. */
 export async function makeRelease(options: ReleaseOptions) {
   const { namespace = "acme", type = "widget", version } = options;

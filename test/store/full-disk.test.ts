@@ -2,14 +2,14 @@ import { spawnSync } from "node:child_process";
 import { existsSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { Release } from "../fakes/release.ts";
+import { digestOf } from "../fakes/archive.ts";
+import { type Release, sha256Of } from "../fakes/release.ts";
 import {
   blobOf,
   scratch,
   startMirror,
   type RunningMirror,
 } from "../running-mirror.ts";
-import { digest, sha256Of } from "../scenes/failing-origin.ts";
 import { requestsFor } from "../scenes/provider-requests.ts";
 import { startOrigin } from "../scenes/world.ts";
 
@@ -61,7 +61,7 @@ async function ask(mirror: RunningMirror, release: Release): Promise<string> {
   const start = performance.now();
   const answer = await requestsFor(mirror, release.type).archive("1.0.0");
   if (answer.status === 200 && answer.complete) {
-    expect(digest(answer.body)).toBe(sha256Of(release));
+    expect(digestOf(answer.body)).toBe(sha256Of(release));
     return "right";
   }
   expect([answer.status, answer.complete]).toEqual([503, true]);

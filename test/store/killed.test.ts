@@ -4,10 +4,10 @@ import { dirname } from "node:path";
 import { expect, it } from "vitest";
 import { openDatabase } from "../../src/store/database/database.ts";
 import { layOutStore } from "../../src/store/layout.ts";
+import { digestOf } from "../fakes/archive.ts";
 import { arrivals } from "../fakes/barrier.ts";
-import type { Release } from "../fakes/release.ts";
+import { type Release, sha256Of } from "../fakes/release.ts";
 import { blobOf, scratch, startMirror } from "../running-mirror.ts";
-import { digest, sha256Of } from "../scenes/failing-origin.ts";
 import { requestsFor, runCommand } from "../scenes/provider-requests.ts";
 import { startOrigin } from "../scenes/world.ts";
 
@@ -55,7 +55,7 @@ it(
         const answer = await archive("1.0.0").catch(() => undefined);
         answers.arrive();
         if (answer?.status !== 200 || !answer.complete) total.cut += 1;
-        else if (digest(answer.body) === sha256Of(release)) total.right += 1;
+        else if (digestOf(answer.body) === sha256Of(release)) total.right += 1;
         else total.wrong += 1;
       });
       // After as many answers as the turn says, and somewhere within the next ones.

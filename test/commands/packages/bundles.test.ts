@@ -8,10 +8,10 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { digestOf } from "../../fakes/archive.ts";
 import { startRegistry } from "../../fakes/registry.ts";
 import {
   connectedSite,
-  digestOf,
   exportBundle,
   offlineSite,
   putTogether,

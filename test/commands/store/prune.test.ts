@@ -2,7 +2,7 @@ import { existsSync, utimesSync, writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { layOutStore } from "../../../src/store/layout.ts";
 import { blobOf } from "../../running-mirror.ts";
-import { sha256Of } from "../../scenes/failing-origin.ts";
+import { sha256Of } from "../../fakes/release.ts";
 import { startFilledSites, plantOrphan } from "../../scenes/filled-sites.ts";
 import { askDatabase } from "../../store/stores.ts";
 

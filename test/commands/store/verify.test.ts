@@ -12,7 +12,7 @@ import { describe, expect, it } from "vitest";
 import { layOutStore } from "../../../src/store/layout.ts";
 import type { Site } from "../../mirror/bundles/bundles.ts";
 import { blobOf } from "../../running-mirror.ts";
-import { sha256Of } from "../../scenes/failing-origin.ts";
+import { sha256Of } from "../../fakes/release.ts";
 import { startFilledSites, plantOrphan } from "../../scenes/filled-sites.ts";
 import { openRecords } from "../../store/stores.ts";
 import { expectDocument } from "../documents.ts";

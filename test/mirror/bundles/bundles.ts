@@ -1,7 +1,7 @@
-import { hash } from "node:crypto";
 import { globSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeStorage } from "../../commands/storage.ts";
+import { digestOf } from "../../fakes/archive.ts";
 import type { Authority } from "../../fakes/authority.ts";
 import type { Registry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
@@ -122,10 +122,6 @@ export function sealHeader(header: Buffer): Buffer {
   const sum = header.reduce((total, byte) => total + byte, 0);
   header.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
   return header;
-}
-
-export function digestOf(bytes: Uint8Array): string {
-  return hash("sha256", bytes);
 }
 
 /** The path of a new bundle of these SPECs and flags; throws with what was said when something could not be had. */

@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { digestOf } from "../../fakes/archive.ts";
 import { scratch } from "../../running-mirror.ts";
 import { startOrigin } from "../../scenes/world.ts";
-import { connectedSite, digestOf } from "./bundles.ts";
+import { connectedSite } from "./bundles.ts";
 
 const platforms = ["darwin_arm64", "linux_amd64"];
 const flags = platforms.flatMap((platform) => ["--platform", platform]);

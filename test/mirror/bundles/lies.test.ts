@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
+import { digestOf } from "../../fakes/archive.ts";
 import { createSigner } from "../../fakes/signing.ts";
 import { startOrigin } from "../../scenes/world.ts";
 import { readRecord } from "../../store/stores.ts";
 import {
   connectedSite,
-  digestOf,
   exportBundle,
   putTogether,
   sealHeader,

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
+import { digestOf } from "../../fakes/archive.ts";
 import { tarGz, zip } from "../../fakes/module-archive.ts";
 import {
   makeModuleCalls,
@@ -7,7 +8,6 @@ import {
   otherHost,
 } from "../../scenes/module-calls.ts";
 import {
-  digestOf,
   exportBundle,
   putTogether,
   siteOf,

@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
+import { digestOf } from "../../fakes/archive.ts";
 import { tarGz, zip } from "../../fakes/module-archive.ts";
 import {
   blobOf,
@@ -8,7 +9,6 @@ import {
   startMirror,
   type RunningMirror,
 } from "../../running-mirror.ts";
-import { digestOf } from "../bundles/bundles.ts";
 import {
   countFiles,
   getArchive,

@@ -1,33 +1,114 @@
-import { globSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
 import { Agent } from "node:https";
 import { basename, join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { heldWhole } from "../../../src/mirror/archives/download.ts";
+import { digestOf } from "../../fakes/archive.ts";
 import { barrier } from "../../fakes/barrier.ts";
 import * as faults from "../../fakes/faults.ts";
 import type { Fault } from "../../fakes/faults.ts";
-import type { Release } from "../../fakes/release.ts";
+import { startRegistry } from "../../fakes/registry.ts";
+import { type Release, sha256Of } from "../../fakes/release.ts";
 import type { RequestKind } from "../../fakes/request-log.ts";
-import { openAnswer, readAnswer } from "../../running-mirror.ts";
+import { originsOf } from "../../origins.ts";
 import {
-  digest,
-  expectRefusal,
-  type Question,
-  secret,
-  sha256Of,
-  signedUrls,
-  startFailingOrigin,
-} from "../../scenes/failing-origin.ts";
+  type Answer,
+  blobOf,
+  openAnswer,
+  readAnswer,
+  startMirror,
+} from "../../running-mirror.ts";
+import { awaitHit } from "../../scenes/log-lines.ts";
 import { requestsFor } from "../../scenes/provider-requests.ts";
+import { startOrigin } from "../../scenes/world.ts";
 
-const origin = await startFailingOrigin();
-const { registry, mirror } = origin;
+/** The token of the origin, and what is signed into its URLs. */
+const secret = "not-for-anybody-else";
+
+const { authority, registry } = await startOrigin();
+/** Nobody is to ask it. */
+const canary = await startRegistry({ authority });
+const mirror = await startMirror({
+  config: {
+    ...originsOf(authority, registry, { token: { env: "ORIGIN_TOKEN" } }),
+    freshness: { versions: "0" },
+    limits: { archive: "10MiB" },
+  },
+  // Small, so that tests are fast, but long enough for a machine that is busy.
+  limits: { firstByte: 2_000, answer: 3_000 },
+  env: { ORIGIN_TOKEN: secret },
+});
+
+type Question = "index" | "version" | "archive";
+
+function pathOf({ type }: Release, question: Question): string {
+  const document = {
+    index: "index.json",
+    version: "1.0.0.json",
+    archive: `terraform-provider-${type}_1.0.0_linux_amd64.zip`,
+  }[question];
+  return `/providers/registry.terraform.io/acme/${type}/${document}`;
+}
+
+const ask = (release: Release, question: Question) =>
+  mirror.get(pathOf(release, question));
+
+let names = 0;
+/** Publishes a release that no client has requested, so that it is unknown. */
+const publish = (size = 300_000): Promise<Release> =>
+  registry.publish({ type: `demo${(names += 1)}`, version: "1.0.0", size });
+
+const isStored = (release: Release) =>
+  existsSync(blobOf(mirror, sha256Of(release)));
+
+// Code that runs for the first time may take longer than this answer may.
+await awaitHit(mirror, pathOf(await publish(), "archive"));
+registry.requests.clear();
+
+/** The contract's error body and headers, and nothing of what was secret. */
+function expectRefusal(answer: Answer, status: number, code: string): void {
+  expect([answer.status, answer.json()]).toEqual([
+    status,
+    {
+      errors: [expect.stringMatching(/^[^\n]+\.$/) as string],
+      remedy: expect.stringMatching(/^[a-z]/) as string,
+      code,
+      requestId: expect.stringMatching(/^[\da-f-]{36}$/) as string,
+    },
+  ]);
+  expect(answer.complete).toBe(true);
+  expect(answer.headers["content-type"]).toBe("application/json");
+  expect(answer.headers["cache-control"]).toBe("no-store");
+  expect(answer.body.toString()).not.toMatch(/\?|not-for-anybody-else/);
+  const retryAfter = Number(answer.headers["retry-after"]);
+  if (status > 500) expect([1, 2, 3, 4, 5]).toContain(retryAfter);
+  else expect(answer.headers["retry-after"]).toBeUndefined();
+}
+
+async function expectHealed(release: Release, question: Question) {
+  registry.heal();
+  const answer = await ask(release, question);
+  expect([answer.status, answer.complete]).toEqual([200, true]);
+  if (question === "index")
+    expect(answer.json()).toEqual({ versions: { "1.0.0": {} } });
+  if (question === "version")
+    expect(answer.body.toString()).toContain(`zh:${sha256Of(release)}`);
+  if (question === "archive")
+    expect(digestOf(answer.body)).toBe(sha256Of(release));
+}
+
+/** Every URL in a package document carries a signature, as those of object stores do. */
+const signedUrls: Fault = faults.json((document) => ({
+  ...document,
+  download_url: `${String(document.download_url)}?signature=${secret}`,
+  shasums_url: `${String(document.shasums_url)}?signature=${secret}`,
+}));
 
 afterEach(() => registry.heal());
 
 const toCanary = (scheme: string) =>
   faults.redirect(
-    `${scheme}://127.0.0.1:${new URL(origin.canary.url).port}/?signature=${secret}`,
+    `${scheme}://127.0.0.1:${new URL(canary.url).port}/?signature=${secret}`,
   );
 
 /** A fault and the outcome, by default `502 origin-answer`. */
@@ -131,21 +212,21 @@ describe.each<[RequestKind, Question, Faults]>([
     "%s: the contract's status, nothing stored, healed at once",
     async (_, [fault, outcome = "502 origin-answer"]) => {
       const [status = "", code = ""] = outcome.split(" ");
-      const release = await origin.publish();
+      const release = await publish();
       if (kind !== "package") registry.script("package", signedUrls);
       registry.script(kind, fault);
-      const answer = await origin.ask(release, question);
+      const answer = await ask(release, question);
       expectRefusal(answer, Number(status), code);
-      expect(origin.isStored(release)).toBe(false);
-      if (status !== "404") await origin.expectHealed(release, question);
+      expect(isStored(release)).toBe(false);
+      if (status !== "404") await expectHealed(release, question);
     },
   );
 });
 
 it("while the list of versions cannot be had, the known one is served with its age, and what it has not is asked for, and absent only when the origin says so", async () => {
-  const release = await origin.publish();
-  await origin.ask(release, "index");
-  await origin.ask(release, "version");
+  const release = await publish();
+  await ask(release, "index");
+  await ask(release, "version");
   const { type } = release;
   for (const version of ["2.0.0", "3.0.0"])
     await registry.publish({ type, version });
@@ -168,23 +249,23 @@ it("while the list of versions cannot be had, the known one is served with its a
 async function expectRemembered(release: Release): Promise<void> {
   registry.heal();
   registry.requests.clear();
-  expectRefusal(await origin.ask(release, "archive"), 451, "archive-digest");
+  expectRefusal(await ask(release, "archive"), 451, "archive-digest");
   expect(registry.requests.count("archive")).toBe(0);
 }
 
 it("an archive that is cut on its way is whole with one more request, and never where that goes on with other bytes", async () => {
-  const release = await origin.publish();
+  const release = await publish();
   registry.script("archive", [faults.cut(200_000)]);
   registry.requests.clear();
-  const { complete, body } = await origin.ask(release, "archive");
-  expect([complete, digest(body)]).toEqual([true, sha256Of(release)]);
+  const { complete, body } = await ask(release, "archive");
+  expect([complete, digestOf(body)]).toEqual([true, sha256Of(release)]);
   expect(registry.requests.count("archive")).toBe(2);
   // Clients need not wait for the disk.
-  await expect.poll(() => origin.isStored(release)).toBe(true);
-  const other = await origin.publish();
+  await expect.poll(() => isStored(release)).toBe(true);
+  const other = await publish();
   registry.script("archive", [faults.cut(200_000), faults.alteredByte(-1)]);
-  expectRefusal(await origin.ask(other, "archive"), 451, "archive-digest");
-  expect(origin.isStored(other)).toBe(false);
+  expectRefusal(await ask(other, "archive"), 451, "archive-digest");
+  expect(isStored(other)).toBe(false);
   await expectRemembered(other);
 });
 
@@ -204,28 +285,27 @@ it.each<[string, Fault, "is refused" | "is whole"]>([
 ])(
   "an archive larger than 8 MiB that comes %s is a cut transfer, and the next one %s",
   async (_, fault, then) => {
-    const release = await origin.publish(heldWhole + 300_000);
+    const release = await publish(heldWhole + 300_000);
     const held = barrier();
     // The answer has begun before the transfer goes wrong.
     registry.script("archive", faults.all(fault, held.afterBytes(69_000)));
-    const { filename } = release.archive("linux_amd64");
-    const path = `/providers/registry.terraform.io/acme/${release.type}/${filename}`;
     const agent = new Agent({ ca: readFileSync(mirror.caFile) });
-    const opened = await openAnswer(new URL(path, mirror.url), agent);
+    const url = new URL(pathOf(release, "archive"), mirror.url);
+    const opened = await openAnswer(url, agent);
     held.release();
     const { status, body, complete } = await readAnswer(opened);
     expect([status, complete]).toEqual([200, false]);
-    expect(digest(body)).not.toBe(sha256Of(release));
-    expect(origin.isStored(release)).toBe(false);
+    expect(digestOf(body)).not.toBe(sha256Of(release));
+    expect(isStored(release)).toBe(false);
     if (then === "is refused") await expectRemembered(release);
-    else await origin.expectHealed(release, "archive");
+    else await expectHealed(release, "archive");
   },
 );
 
 it("after all of this the mirror has logged no secret and asked no address that was refused, and the store has what its names say alone", async () => {
   expect(mirror.log.length).toBeGreaterThan(50);
   expect(JSON.stringify(mirror.log)).not.toContain(secret);
-  expect(origin.canary.connections).toBe(0);
+  expect(canary.connections).toBe(0);
   for (const { headers } of registry.requests)
     expect(headers.authorization).toBe(`Bearer ${secret}`);
   await mirror.stop();
@@ -233,6 +313,6 @@ it("after all of this the mirror has logged no secret and asked no address that 
   const files = globSync("blobs/v1/sha256/*/*", { cwd: directory });
   expect(files.length).toBeGreaterThan(5);
   for (const file of files)
-    expect(digest(readFileSync(join(directory, file)))).toBe(basename(file));
+    expect(digestOf(readFileSync(join(directory, file)))).toBe(basename(file));
   expect(readdirSync(join(directory, "staging"))).toEqual([]);
 });

@@ -6,10 +6,11 @@ import {
   status,
   type Fault,
 } from "../../fakes/faults.ts";
+import { digestOf } from "../../fakes/archive.ts";
 import { startRegistry } from "../../fakes/registry.ts";
+import { sha256Of } from "../../fakes/release.ts";
 import { originsOf } from "../../origins.ts";
 import { startMirror } from "../../running-mirror.ts";
-import { digest, sha256Of } from "../../scenes/failing-origin.ts";
 import { outcomeOf, requestsFor } from "../../scenes/provider-requests.ts";
 import { startOrigin } from "../../scenes/world.ts";
 
@@ -40,7 +41,7 @@ async function describeRelease() {
   registry.requests.clear();
   files.requests.clear();
   const expectWhole = async () =>
-    expect(digest((await ask.archive("1.0.0")).body)).toBe(sha256Of(release));
+    expect(digestOf((await ask.archive("1.0.0")).body)).toBe(sha256Of(release));
   return { release, expectWhole, archive: () => ask.archive("1.0.0") };
 }
 

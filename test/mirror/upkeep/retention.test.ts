@@ -11,9 +11,9 @@ import type { Sha256 } from "../../../src/address/hash.ts";
 import { receiveWhole } from "../../../src/mirror/archives/room.ts";
 import { Retention } from "../../../src/mirror/upkeep/retention.ts";
 import { layOutStore } from "../../../src/store/layout.ts";
-import type { Release } from "../../fakes/release.ts";
+import { digestOf } from "../../fakes/archive.ts";
+import { type Release, sha256Of } from "../../fakes/release.ts";
 import { blobOf, scratch, startMirror } from "../../running-mirror.ts";
-import { digest, sha256Of } from "../../scenes/failing-origin.ts";
 import { failing } from "../../scenes/failing.ts";
 import { namespaceOf, plantRecords } from "../../scenes/planted-records.ts";
 import {
@@ -153,7 +153,7 @@ it("a daemon keeps to storage.maxSize over a kill, evicts for its records, and p
   const ask = ({ type }: Release) => requestsFor(mirror, type);
   const take = async (release: Release) => {
     const { complete, body } = await ask(release).archive("1.0.0");
-    expect([complete, digest(body)]).toEqual([true, sha256Of(release)]);
+    expect([complete, digestOf(body)]).toEqual([true, sha256Of(release)]);
   };
   const isStored = (release: Release) =>
     existsSync(blobOf(mirror, sha256Of(release)));
