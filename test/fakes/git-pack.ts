@@ -14,29 +14,13 @@ export interface PackObject {
 
 const types = { commit: 1, tree: 2, blob: 3, change: 6 } as const;
 
-export function gitId({ type, body }: PackObject): string {
+function gitId({ type, body }: PackObject): string {
   const head = Buffer.from(`${type} ${body.length}\0`);
   return hash("sha1", Buffer.concat([head, body]));
 }
 
-/** Entries are `MODE NAME` with what they name, in the order given. */
-export function treeOf(
-  entries: readonly (readonly [named: string, id: string])[],
-): PackObject {
-  const parts = entries.map(([named, id]) =>
-    Buffer.concat([Buffer.from(`${named}\0`), Buffer.from(id, "hex")]),
-  );
-  return { type: "tree", body: Buffer.concat(parts) };
-}
-
 export function blobOf(text: string | Buffer): PackObject {
   return { type: "blob", body: Buffer.from(text) };
-}
-
-export function commitOf(tree: PackObject): PackObject {
-  const who = "Test <test@example.com> 0 +0000";
-  const text = `tree ${gitId(tree)}\nauthor ${who}\ncommitter ${who}\n\nx\n`;
-  return { type: "commit", body: Buffer.from(text) };
 }
 
 /** Makes `times` copies of a beginning of `size` bytes out of `from` bytes (gitformat-pack, "Deltified representation"). */
@@ -48,7 +32,7 @@ export function copies(from: number, size: number, times: number): PackObject {
 }
 
 /** A pack as servers send it (gitformat-pack). */
-export function packOf(objects: readonly PackObject[]): Buffer {
+function packOf(objects: readonly PackObject[]): Buffer {
   const head = Buffer.from("PACK\0\0\0\x02\0\0\0\0", "latin1");
   head.writeUInt32BE(objects.length, 8);
   const parts = [head];
@@ -64,8 +48,19 @@ export function packOf(objects: readonly PackObject[]): Buffer {
   return Buffer.concat([pack, hash("sha1", pack, "buffer")]);
 }
 
-/** A server of one commit, which sends this pack to everybody. */
-export function packBackend(commit: PackObject, pack: Buffer): GitBackend {
+/** A server of a repository of one file, whose pack, which it sends to everybody, has these objects, too. */
+export function sends(
+  others: readonly PackObject[] = [],
+  content: string | Buffer = "# module",
+): GitBackend {
+  const file = blobOf(content);
+  const named = Buffer.from("100644 main.tf\0");
+  const body = Buffer.concat([named, Buffer.from(gitId(file), "hex")]);
+  const tree: PackObject = { type: "tree", body };
+  const who = "Test <test@example.com> 0 +0000";
+  const text = `tree ${gitId(tree)}\nauthor ${who}\ncommitter ${who}\n\nx\n`;
+  const commit: PackObject = { type: "commit", body: Buffer.from(text) };
+  const pack = packOf([commit, tree, file, ...others]);
   const id = gitId(commit);
   const can = "shallow allow-reachable-sha1-in-want ofs-delta";
   return async (request, response) => {

@@ -1,14 +1,25 @@
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { existsSync, globSync, readlinkSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { beforeEach, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
+import {
+  blobOf,
+  copies,
+  sends,
+  type PackObject,
+} from "../../fakes/git-pack.ts";
 import { unpack } from "../../fakes/module-archive.ts";
+import type { GitBackend } from "../../fakes/registry.ts";
 import {
   scratch,
   startMirror,
   type RunningMirror,
 } from "../../running-mirror.ts";
 import {
+  countFiles,
   getArchive,
   locate,
   makeModuleScene,
@@ -17,16 +28,20 @@ import {
 } from "../../scenes/module-scene.ts";
 import { outcomeOf, readMetric } from "../../scenes/provider-requests.ts";
 
-/** The status with which every repository asks for a login. */
-let closed: number | undefined;
-beforeEach(() => (closed = undefined));
-
 const root = scratch("git");
-const backend = gitBackend(root);
-const scene = await makeModuleScene(async (request, response) => {
-  if (closed === undefined) return backend(request, response);
-  response.writeHead(closed, { "WWW-Authenticate": "Basic" }).end();
-});
+const repositories = gitBackend(root);
+let backend = repositories;
+beforeEach(() => void (backend = repositories));
+
+/** Every repository asks for a login. */
+const asksForLogin = (status: number): GitBackend => {
+  return async (_, response) => {
+    response.writeHead(status, { "WWW-Authenticate": "Basic" }).end();
+    await once(response, "close");
+  };
+};
+
+const scene = await makeModuleScene((req, res) => backend(req, res));
 const mirror = await startMirror({ config: scene.configOf() });
 const asksAlways = scene.configOf({ freshness: { versions: "0s" } });
 
@@ -150,15 +165,15 @@ it("a repository that asks for a login is passed through to clients, who may hav
   const refs = ["?ref=v1", `?ref=${first}`, ""];
   const places = [...refs.map((ref) => gitUrl("private", ref)), archive];
   for (const [index, place] of places.entries()) {
-    closed = index % 2 === 0 ? 401 : 403;
+    backend = asksForLogin(index % 2 === 0 ? 401 : 403);
     publish(`login${index}`, place);
     expect(await placeFor(`login${index}`)).toBe(place);
   }
-  closed = undefined;
+  backend = repositories;
   for (const opened of ["login0", "login1"])
     expect(await placeFor(opened)).toBe(ownPlace(opened));
   // Once the content is pinned, nobody gets another one past the mirror.
-  closed = 401;
+  backend = asksForLogin(401);
   expect(await placeFor("login1")).toBe(ownPlace("login1"));
   await removeBlobs(mirror);
   const answer = await locate(mirror, "login1");
@@ -204,3 +219,146 @@ it("a repository with submodules changes nothing where that of the pinned commit
   expect((await locate(other, "kept")).status).toBe(204);
   expect(await bodyOf(other, "kept")).toEqual(body);
 });
+
+describe("a hostile place", async () => {
+  const guarded = await startMirror({ config: scene.configOf() });
+  const mark = join(scratch("mark"), "mark");
+  const place = `git::${scene.origin.url}git/repository`;
+  let published = 0;
+
+  /** The answer, after it is certain that nothing was kept of what is refused, and that nothing runs any longer. */
+  async function ask(location = place, asked = guarded) {
+    const module = `hostile${published++}`;
+    publish(module, location);
+    const before = await countFiles(asked, "blobs");
+    const answer = await locate(asked, module);
+    if (answer.status !== 204)
+      expect(await countFiles(asked, "blobs")).toBe(before);
+    expect(await readdir(join(asked.directory, "staging"))).toEqual([]);
+    expect(processesBelow(asked.directory)).toEqual([]);
+    return answer;
+  }
+
+  // What else is refused: test/address/module-source.test.ts.
+  it("that is refused is refused before git hears of it", async () => {
+    const asked = scene.origin.count("/git/");
+    const location = `${place}?ref=--upload-pack=touch%20${mark}`;
+    expect(outcomeOf(await ask(location))).toBe("451 module-source-refused");
+    expect(scene.origin.count("/git/")).toBe(asked);
+    expect(existsSync(mark)).toBe(false);
+  });
+
+  it.each([
+    "git::https://127.0.0.1:1/x",
+    "git::https://localhost/x",
+    `git::${scene.origin.url}moved`,
+  ])("that is not public is not asked: %s", async (location) => {
+    scene.origin.redirect("/moved/info/refs", "https://10.0.0.1/x/info/refs");
+    expect((await ask(location)).status).toBe(502);
+  });
+
+  it("runs no filters and hooks of its own", async () => {
+    const { repository } = await makeRepository("attributes");
+    const filter = `[filter "x"]\n  smudge = touch ${mark}\n`;
+    await repository.commit(
+      {
+        ".gitattributes": "* filter=x diff=x merge=x\n",
+        ".gitconfig": `${filter}[core]\n  fsmonitor = touch ${mark}\n`,
+      },
+      "v1",
+    );
+    expect((await ask(gitUrl("attributes"))).status).toBe(204);
+    expect(existsSync(mark)).toBe(false);
+  });
+
+  const small = 2 ** 16;
+  const large = 2 ** 23;
+
+  it.each<[string, readonly PackObject[]]>([
+    [
+      "changes unfold to more than the memory",
+      [
+        blobOf(Buffer.alloc(small)),
+        copies(small, small, 128),
+        copies(large, large, 128),
+        copies(large * 128, large, 200),
+      ],
+    ],
+    [
+      "tree says it has 2^34 bytes",
+      [{ type: "tree", body: Buffer.alloc(0), size: 2 ** 34 }],
+    ],
+    [
+      "change is of an object that is larger than the memory",
+      [blobOf("x"), { ...copies(1, 1, 1), size: 2 ** 36 }],
+    ],
+  ])(
+    "with a pack whose %s is refused, and one without is not",
+    async (_, objects) => {
+      backend = sends(objects);
+      const { status, body } = await ask();
+      expect(status).toBe(502);
+      expect(body.toString()).toMatch(/git needs more memory|fatal: pack/);
+      backend = sends();
+      expect((await ask()).status).toBe(204);
+    },
+  );
+
+  it.each([{ maxSize: 2 ** 21, minFree: 0 }, { minFree: 2 ** 50 }])(
+    "with a pack that has no room is refused, with %j",
+    async (bounds) => {
+      backend = sends([], randomBytes(2 ** 22));
+      const directory = scratch("store");
+      const config = scene.configOf({ storage: { directory, ...bounds } });
+      const other = await startMirror({ directory, config });
+      expect(outcomeOf(await ask(place, other))).toBe("503 store-full");
+    },
+  );
+
+  it.each(["text/plain", "application/x-git-receive-pack-advertisement"])(
+    "whose server says %s is left before git is started",
+    async (type) => {
+      backend = async (_, response) => {
+        response
+          .setHeader("Content-Type", type)
+          .end(`${"1".repeat(40)}\trefs/heads/main\n`);
+        await once(response, "close");
+      };
+      const asked = scene.origin.count("/git/");
+      const { status, body } = await ask();
+      expect(status).toBe(502);
+      expect(body.toString()).toContain("smart protocol");
+      expect(scene.origin.count("/git/")).toBe(asked + 1);
+    },
+  );
+});
+
+/** The processes that work below a folder; none is known of other systems than Linux. */
+function processesBelow(folder: string): readonly string[] {
+  return globSync("/proc/[0-9]*/cwd").filter((place) => {
+    try {
+      return readlinkSync(place).startsWith(`${folder}/`);
+    } catch {
+      return false;
+    }
+  });
+}
+
+it.skipIf(process.platform !== "linux")(
+  "git ends with a daemon that is killed",
+  async () => {
+    const asked = Promise.withResolvers<void>();
+    backend = async (request, response) => {
+      if (request.method === "GET") return sends()(request, response);
+      asked.resolve();
+      await once(response, "close");
+    };
+    const other = await startMirror({ config: scene.configOf() });
+    publish("killed", gitUrl("repository", ""));
+    locate(other, "killed").catch(() => undefined);
+    await asked.promise;
+    expect(processesBelow(other.directory).length).toBeGreaterThan(1);
+    await other.kill();
+    await expect.poll(() => processesBelow(other.directory)).toEqual([]);
+  },
+);
