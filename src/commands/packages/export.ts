@@ -1,7 +1,7 @@
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { failure } from "../../errors/index.ts";
-import { BundleFile } from "../../mirror/bundles/bundle-file.ts";
+import { openBundle } from "../../mirror/bundles/bundle-file.ts";
 import { planBundle, writeBundle } from "../../mirror/bundles/export-bundle.ts";
 import { writeOciLayouts } from "../../mirror/bundles/export-oci.ts";
 import {
@@ -97,7 +97,7 @@ export async function exportPackages({
 /** Reads what a bundle lists. Throws bundle-refused. */
 async function readBundled({ config }: Flags, path: string) {
   const { limits } = loadConfiguration({ file: config });
-  const bundle = await BundleFile.open(path, limits.archive);
+  const bundle = await openBundle(path, limits.archive);
   await bundle.close();
   return bundle.manifest;
 }

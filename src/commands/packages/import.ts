@@ -1,7 +1,7 @@
 import { isSha256 } from "../../address/hash.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { failure } from "../../errors/index.ts";
-import { BundleFile } from "../../mirror/bundles/bundle-file.ts";
+import { openBundle } from "../../mirror/bundles/bundle-file.ts";
 import { importBundle } from "../../mirror/bundles/import-bundle.ts";
 import { type Flags, onStore } from "../command.ts";
 import { stderr } from "../output/report.ts";
@@ -26,7 +26,7 @@ export async function importFile({
     );
   const { limits } = loadConfiguration({ file: flags.config });
   // As the user of the command: opening the store takes its owner's.
-  const bundle = await BundleFile.open(file, limits.archive, digest);
+  const bundle = await openBundle(file, limits.archive, digest);
   // Publishers sign digests, not the names that a manifest gives them.
   if (digest === undefined)
     stderr(

@@ -16,7 +16,7 @@ import {
   parseProviderAddress,
 } from "../../address/provider-address.ts";
 import { parseVersion } from "../../address/version.ts";
-import { failure, type Failure } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import { formatModuleRelease } from "../modules/release.ts";
 import type { ReleaseEvidence } from "../releases/evidence.ts";
 import { formatRelease } from "../releases/release.ts";
@@ -150,138 +150,93 @@ interface Place extends BundleContent {
 const block = 512;
 const readSize = 1024 * 1024;
 
+export type BundleFile = Awaited<ReturnType<typeof openBundle>>;
+
 /**
- * Bundle on disk. Its manifest determines where each member begins, and the
- * one header before it has to be that of this regular file. No name in it is
- * ever used as a path.
+ * Opens a bundle. Its manifest, which names the digest of everything else, determines where each member begins and how long
+ * the file is; the one header before a member has to be that of this regular file. No name in it is ever used as a path.
+ * `sha256` is the manifest's, where it is known. Throws bundle-refused.
  */
-export class BundleFile {
-  readonly manifest: BundleManifest;
-  readonly #path: string;
-  readonly #handle: FileHandle;
-  readonly #places: ReadonlyMap<string, Place>;
-
-  private constructor(
-    path: string,
-    handle: FileHandle,
-    manifest: BundleManifest,
-    places: readonly Place[],
-  ) {
-    this.#path = path;
-    this.#handle = handle;
-    this.manifest = manifest;
-    this.#places = new Map(places.map((place) => [place.sha256, place]));
+export async function openBundle(
+  path: string,
+  largestArchive: number,
+  sha256?: string,
+) {
+  const refuse = (problem: string, cause?: unknown) =>
+    failure("bundle-refused", path, problem, { cause });
+  await using held = new AsyncDisposableStack();
+  // Not waiting for the writer of a pipe.
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK;
+  const opened = await open(path, flags).catch((error: unknown) => {
+    const { code = "unknown" } = error as NodeJS.ErrnoException;
+    throw refuse(`it cannot be read, ${code}`);
+  });
+  const handle = held.use(opened);
+  const stats = await handle.stat();
+  if (!stats.isFile()) throw refuse("it is not a file");
+  const header = await readHeader(handle, 0);
+  if (header?.name !== manifestName)
+    throw refuse(`it does not begin with ${manifestName}`);
+  const { size } = header;
+  if (!(size <= largestManifest))
+    throw refuse(`its manifest has more than ${largestManifest} bytes`);
+  const bytes = await readWhole(handle, block, size);
+  if (bytes.length < size) throw refuse("its manifest is cut short");
+  const got = hash("sha256", bytes);
+  if (sha256 !== undefined && got !== sha256)
+    throw refuse(`the SHA-256 of its manifest is ${got}, expected ${sha256}`);
+  let manifest: BundleManifest;
+  try {
+    manifest = parseManifest(bytes);
+  } catch (error) {
+    const isNone = error instanceof RangeError;
+    const unknown = "its manifest is not in a form that is known";
+    throw refuse(isNone ? error.message : unknown, error);
   }
-
-  /**
-   * Reads the manifest, which names the digest of everything else, and checks
-   * the length of the file. `sha256` is the manifest's, where it is known.
-   * Throws bundle-refused.
-   */
-  static async open(
-    path: string,
-    largestArchive: number,
-    sha256?: string,
-  ): Promise<BundleFile> {
-    // Not waiting for the writer of a pipe.
-    const flags = constants.O_RDONLY | constants.O_NONBLOCK;
-    const handle = await open(path, flags).catch((error: unknown) => {
-      const { code = "unknown" } = error as NodeJS.ErrnoException;
-      throw refuse(path, `it cannot be read, ${code}`);
-    });
-    try {
-      const stats = await handle.stat();
-      if (!stats.isFile()) throw refuse(path, "it is not a file");
-      const header = await readHeader(handle, 0);
-      if (header?.name !== manifestName)
-        throw refuse(path, `it does not begin with ${manifestName}`);
-      const { size } = header;
-      if (!(size <= largestManifest))
-        throw refuse(
-          path,
-          `its manifest has more than ${largestManifest} bytes`,
-        );
-      const bytes = await readWhole(handle, block, size);
-      if (bytes.length < size) throw refuse(path, "its manifest is cut short");
-      const got = hash("sha256", bytes);
-      if (sha256 !== undefined && got !== sha256)
-        throw refuse(
-          path,
-          `the SHA-256 of its manifest is ${got}, expected ${sha256}`,
-        );
-      let manifest: BundleManifest;
-      try {
-        manifest = parseManifest(bytes);
-      } catch (error) {
-        const isNone = error instanceof RangeError;
-        const unknown = "its manifest is not in a form that is known";
-        throw refuse(path, isNone ? error.message : unknown, error);
-      }
-      let end = block + fillUp(size);
-      const places = manifest.contents.map((content) => {
-        if (content.size > largestArchive)
-          throw refuse(path, "a member is over the limits");
-        const start = end + block;
-        end = start + fillUp(content.size);
-        return { ...content, start };
-      });
-      const expected = end + 2 * block;
-      if (stats.size !== expected)
-        throw refuse(
-          path,
-          `expected ${expected} bytes by its manifest, got ${stats.size}`,
-        );
-      return new BundleFile(path, handle, manifest, places);
-    } catch (error) {
-      await handle.close();
-      throw error;
-    }
+  const places = new Map<string, Place>();
+  let end = block + fillUp(size);
+  for (const content of manifest.contents) {
+    if (content.size > largestArchive)
+      throw refuse("a member is over the limits");
+    const start = end + block;
+    end = start + fillUp(content.size);
+    places.set(content.sha256, { ...content, start });
   }
-
-  /** Bytes; undefined for what is not carried. */
-  sizeOf(sha256: Sha256): number | undefined {
-    return this.#places.get(sha256)?.size;
-  }
-
-  /** Compares every header, and every content that is not `skipped`; throws bundle-refused. */
-  async verify(
-    skipped: (content: BundleContent) => Promise<boolean>,
-  ): Promise<void> {
-    for (const place of this.#places.values()) {
-      const { size, start, sha256 } = place;
-      const header = await readHeader(this.#handle, start - block);
-      if (header?.name !== memberName(sha256) || header.size !== size)
-        throw refuse(
-          this.#path,
-          `at byte ${start - block} is not a member that its manifest asks for`,
-        );
-      if (await skipped(place)) continue;
-      const sum = createHash("sha256");
-      for await (const piece of this.read(sha256)) sum.update(piece);
-      const got = sum.digest("hex");
-      if (got !== sha256)
-        throw refuse(this.#path, `expected SHA-256 ${sha256}, got ${got}`);
-    }
-  }
+  const expected = end + 2 * block;
+  if (stats.size !== expected)
+    throw refuse(
+      `expected ${expected} bytes by its manifest, got ${stats.size}`,
+    );
 
   /** The content as it lies there; the reader compares the digest. */
-  read(sha256: Sha256): AsyncIterable<Uint8Array> {
-    const place = this.#places.get(sha256);
-    if (place === undefined) throw refuse(this.#path, `it has no ${sha256}`);
-    return readAt(this.#handle, place.start, place.size);
-  }
-
-  async close(): Promise<void> {
-    await this.#handle.close();
-  }
-}
-
-function refuse(
-  path: string,
-  problem: string,
-  cause?: unknown,
-): Failure<"bundle-refused"> {
-  return failure("bundle-refused", path, problem, { cause });
+  const read = (sha256: Sha256): AsyncIterable<Uint8Array> => {
+    const place = places.get(sha256);
+    if (place === undefined) throw refuse(`it has no ${sha256}`);
+    return readAt(handle, place.start, place.size);
+  };
+  const kept = held.move();
+  return {
+    ...{ manifest, read, close: () => kept.disposeAsync() },
+    /** Bytes; undefined for what is not carried. */
+    sizeOf: (sha256: Sha256): number | undefined => places.get(sha256)?.size,
+    /** Compares every header, and every content that is not `skipped`; throws bundle-refused. */
+    verify: async (skipped: (content: BundleContent) => Promise<boolean>) => {
+      for (const place of places.values()) {
+        const { size, start, sha256 } = place;
+        const header = await readHeader(handle, start - block);
+        if (header?.name !== memberName(sha256) || header.size !== size)
+          throw refuse(
+            `at byte ${start - block} is not a member that its manifest asks for`,
+          );
+        if (await skipped(place)) continue;
+        const sum = createHash("sha256");
+        for await (const piece of read(sha256)) sum.update(piece);
+        const got = sum.digest("hex");
+        if (got !== sha256)
+          throw refuse(`expected SHA-256 ${sha256}, got ${got}`);
+      }
+    },
+  };
 }
 
 /** The regular file that one block describes alone: without long names, attributes and holes, which take blocks of their own. */
