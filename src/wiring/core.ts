@@ -15,7 +15,7 @@ import {
 } from "../mirror/cache/metadata-cache.ts";
 import { ProviderChanges } from "../mirror/cache/provider-changes.ts";
 import { ModuleMirror } from "../mirror/modules/module-mirror.ts";
-import { ModulePins } from "../mirror/modules/pins.ts";
+import { makeModulePins } from "../mirror/modules/pins.ts";
 import {
   moduleReleaseRecords,
   moduleVersionNaming,
@@ -257,7 +257,7 @@ export function wireCore(
     origins: asked.modules,
     stored: archives,
     records,
-    pins: new ModulePins(records, trust, events, clock),
+    pins: makeModulePins(records, trust, events, clock),
     versions: cache(versionRecords(records, moduleVersionNaming)),
     releases: cache(moduleReleaseRecords(records)),
     limits: { ...downloadLimits, ...limits },

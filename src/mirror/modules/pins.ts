@@ -19,90 +19,76 @@ import {
 
 /** Contents that are kept of one release (docs/trust.md, rule 2). */
 const mostContents = 8;
+
+export type ModulePins = ReturnType<typeof makeModulePins>;
+
 /** The one place where modules are admitted: it settles what is known and offered, writes, and answers with what clients get. */
-export class ModulePins {
-  readonly #records: RecordStore;
-  readonly #trust: TrustStore;
-  readonly #events: TrustEvents;
-  readonly #clock: Clock;
-
-  constructor(
-    records: RecordStore,
-    trust: TrustStore,
-    events: TrustEvents,
-    clock: Clock,
-  ) {
-    this.#records = records;
-    this.#trust = trust;
-    this.#events = events;
-    this.#clock = clock;
-  }
-
+export function makeModulePins(
+  records: RecordStore,
+  trust: TrustStore,
+  events: TrustEvents,
+  clock: Clock,
+) {
   /** Finds what clients get, with `offered` beside what is known; undefined while nothing was admitted. */
-  async settle(
+  const settle = async (
     address: ModuleReleaseAddress,
     offered?: ModuleOffer,
-  ): Promise<ModuleOffer | undefined> {
-    const entry = await this.#trust.open(address.module);
+  ): Promise<ModuleOffer | undefined> => {
+    const entry = await trust.open(address.module);
     const decide = (known: ModuleTrust) => {
       const asked = offered === undefined ? known : addOffer(known, offered);
-      const now = this.#clock.now();
-      const settled = settleBy(address, entry.trust.decisions, asked, now);
+      const { decisions } = entry.trust;
+      const settled = settleBy(address, decisions, asked, clock.now());
       // As they are written.
       const isSame = JSON.stringify(settled.release) === JSON.stringify(known);
       return { ...settled, release: isSame ? known : settled.release };
     };
     const key = pinKey(asDecided(address));
-    const known =
-      (await this.#records.read(key, readModuleTrust)) ?? unknownModule;
+    const known = (await records.read(key, readModuleTrust)) ?? unknownModule;
     let settled = decide(known);
     if (settled.release === known) return settled.served;
     try {
       // The decision together with what people hear of it; another one may have been first.
-      await this.#records.transact(async () => {
-        await this.#records.change(key, readModuleTrust, (before) => {
+      await records.transact(async () => {
+        await records.change(key, readModuleTrust, (before) => {
           settled = decide(before ?? unknownModule);
           const { pinned, contents: evidence } = settled.release;
           return settled.release === before ? before : { pinned, evidence };
         });
         for (const event of settled.events)
-          await this.#events.note(asDecided(address), inWords(event));
+          await events.note(asDecided(address), inWords(event));
       });
     } catch (error) {
       throw asStoreFull(formatModuleRelease(address), error);
     }
     return settled.served;
-  }
-
-  /** The same, but an offer pins nothing. */
-  async compare(
-    address: ModuleReleaseAddress,
-    offered: ModuleOffer,
-  ): Promise<ModuleOffer | undefined> {
-    const served = await this.settle(address);
-    return served && this.settle(address, offered);
-  }
+  };
 
   /** Pins an offer that is the first; throws module-replaced where clients get other content. */
-  async admit(
+  const admit = async (
     address: ModuleReleaseAddress,
     offered: ModuleOffer,
-  ): Promise<ModuleOffer> {
-    const served = (await this.settle(address, offered)) ?? offered;
+  ): Promise<ModuleOffer> => {
+    const served = (await settle(address, offered)) ?? offered;
     if (isSame(served, offered)) return served;
     const [expected, got] = [served.digest, offered.digest];
     throw failure("module-replaced", asDecided(address), expected, got);
-  }
+  };
 
-  /** The same, but an offer pins nothing; false where nothing is known. */
-  async expectSame(
-    address: ModuleReleaseAddress,
-    offered: ModuleOffer,
-  ): Promise<boolean> {
-    const isKnown = (await this.settle(address)) !== undefined;
-    if (isKnown) await this.admit(address, offered);
-    return isKnown;
-  }
+  return {
+    settle,
+    admit,
+    /** Settles, but an offer pins nothing. */
+    compare: async (address: ModuleReleaseAddress, offered: ModuleOffer) => {
+      if ((await settle(address)) !== undefined) await settle(address, offered);
+    },
+    /** Admits, but an offer pins nothing; false where nothing is known. */
+    expectSame: async (address: ModuleReleaseAddress, offered: ModuleOffer) => {
+      const isKnown = (await settle(address)) !== undefined;
+      if (isKnown) await admit(address, offered);
+      return isKnown;
+    },
+  };
 }
 
 /** Finds what clients get by what is recorded, and changes nothing. */
