@@ -12,13 +12,13 @@ import type {
   SignatureJudge,
   SignaturePolicy,
 } from "../mirror/releases/evidence.ts";
-import { FolderModules } from "../origin/folder/folder-modules.ts";
-import { FolderProviders } from "../origin/folder/folder-providers.ts";
+import { makeFolderModules } from "../origin/folder/folder-modules.ts";
+import { makeFolderProviders } from "../origin/folder/folder-providers.ts";
 import { OriginFolder } from "../origin/folder/origin-folder.ts";
 import { GitRepositories } from "../origin/git/repository.ts";
 import { originLimits } from "../origin/guard/origin-settings.ts";
-import { ModuleRegistry } from "../origin/registries/module-registry.ts";
-import { ProviderRegistry } from "../origin/registries/provider-registry.ts";
+import { makeModuleRegistry } from "../origin/registries/module-registry.ts";
+import { makeProviderRegistry } from "../origin/registries/provider-registry.ts";
 import { ServiceDiscovery } from "../origin/registries/service-discovery.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { settingsOf, type wireClients } from "./clients.ts";
@@ -50,20 +50,17 @@ export function wireOrigins(
       const reported = new LRUCache<string, string>({ max: mostReported });
       // Asking it costs nothing.
       const freshFor = 1_000;
-      const registry = new FolderProviders({
-        ...{ folder, limits, signed: signatures === "required" },
-        onUnfit: (path, reason) => {
-          if (reported.get(path) === reason) return;
-          reported.set(path, reason);
-          logger.warn(
-            { folder: path, reason },
-            "a folder is not taken for a release",
-          );
-        },
-      });
+      const signed = signatures === "required";
+      const report = (path: string, reason: string) => {
+        if (reported.get(path) === reason) return;
+        reported.set(path, reason);
+        const facts = { folder: path, reason };
+        logger.warn(facts, "a folder is not taken for a release");
+      };
+      const registry = makeFolderProviders(folder, limits, signed, report);
       providers.set(hostname, { ...common, registry, freshFor });
       modules.set(hostname, {
-        ...{ registry: new FolderModules(folder, limits), freshFor },
+        ...{ registry: makeFolderModules(folder, limits), freshFor },
         openArchive: (...asked) => registry.openArchive(...asked),
       });
       continue;
@@ -72,7 +69,7 @@ export function wireOrigins(
     const now = () => clock.monotonic();
     const { versions } = freshness;
     const discovery = new ServiceDiscovery(client, url, versions, now);
-    const registry = new ProviderRegistry(client, discovery, limits);
+    const registry = makeProviderRegistry(client, discovery, limits);
     providers.set(hostname, { ...common, registry });
     // For places that answers name elsewhere: it never gets the token.
     const stranger = clients.make(origin, undefined);
@@ -86,7 +83,7 @@ export function wireOrigins(
     });
     const documents = documentsOf(hostname, url);
     modules.set(hostname, {
-      registry: new ModuleRegistry(client, discovery, limits, documents),
+      registry: makeModuleRegistry(client, discovery, limits, documents),
       openArchive: (...asked) => stranger.openArchive(...asked),
       git,
     });

@@ -12,50 +12,47 @@ import type { OriginFolder } from "./origin-folder.ts";
 const endings = [".tar.gz", ".zip"];
 
 /** Modules of a folder, each as modules/NAMESPACE/NAME/SYSTEM/VERSION.tar.gz or VERSION.zip. */
-export class FolderModules implements Pick<
-  ModuleRegistry,
-  "listVersions" | "findLocation"
-> {
-  readonly #folder: OriginFolder;
-  readonly #limits: OriginLimits;
-
-  constructor(folder: OriginFolder, limits: OriginLimits) {
-    this.#folder = folder;
-    this.#limits = limits;
-  }
-
-  /** Newest first, without those that findLocation does not find. */
-  async listVersions(address: ModuleAddress): Promise<readonly Version[]> {
-    const { names, parts } = await this.#find(address);
-    const named = Map.groupBy(names, versionOf);
-    const versions = [...named].flatMap(([version, forms]) =>
-      version === undefined || forms.length > 1 ? [] : [version],
-    );
-    const url = this.#folder.urlOf(parts);
-    checkCount(url, versions.length, this.#limits.versions, "versions");
-    return newestFirst(versions);
-  }
-
-  async findLocation(address: ModuleAddress, version: Version) {
-    const { names, parts } = await this.#find(address);
-    const [name, ...others] = names.filter((one) => versionOf(one) === version);
-    if (name === undefined || others.length > 0)
-      throw failure("not-found", `${formatModuleAddress(address)} ${version}`);
-    const base = this.#folder.urlOf([...parts, name]);
-    return { location: base.href, base };
-  }
-
+export function makeFolderModules(
+  folder: OriginFolder,
+  limits: OriginLimits,
+): Pick<ModuleRegistry, "listVersions" | "findLocation"> {
   /** Like registries, in lower case, and else as the client wrote it. */
-  async #find({ namespace, name, system, spelling }: ModuleAddress) {
+  const find = async (address: ModuleAddress) => {
+    const { namespace, name, system, spelling } = address;
     for (const spelled of new Set([`${namespace}/${name}`, spelling])) {
       const parts = ["modules", ...spelled.split("/"), system];
-      const entries = await this.#folder.list(parts);
+      const entries = await folder.list(parts);
       if (entries === undefined) continue;
       const files = entries.filter(({ kind }) => kind !== "other");
       return { parts, names: files.map((entry) => entry.name) };
     }
     throw failure("not-found", `${spelling}/${system}`);
-  }
+  };
+  return {
+    /** Newest first, without those that findLocation does not find. */
+    async listVersions(address) {
+      const { names, parts } = await find(address);
+      const named = Map.groupBy(names, versionOf);
+      const versions = [...named].flatMap(([version, forms]) =>
+        version === undefined || forms.length > 1 ? [] : [version],
+      );
+      const url = folder.urlOf(parts);
+      checkCount(url, versions.length, limits.versions, "versions");
+      return newestFirst(versions);
+    },
+
+    async findLocation(address, version) {
+      const { names, parts } = await find(address);
+      const [name, ...others] = names.filter(
+        (one) => versionOf(one) === version,
+      );
+      const subject = `${formatModuleAddress(address)} ${version}`;
+      if (name === undefined || others.length > 0)
+        throw failure("not-found", subject);
+      const base = folder.urlOf([...parts, name]);
+      return { location: base.href, base };
+    },
+  };
 }
 
 function versionOf(name: string): Version | undefined {

@@ -15,17 +15,9 @@ import {
 import { isVersion, newestFirst, type Version } from "../../address/version.ts";
 import { failure, isFailure } from "../../errors/index.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
-import type { OriginArchive } from "../http/http-client.ts";
 import { checkCount } from "../registries/answer-shape.ts";
-import type {
-  OriginChecksums,
-  ProviderOrigin,
-} from "../registries/provider-origin.ts";
-import {
-  type OriginPackage,
-  type OriginVersion,
-  type OriginVersions,
-} from "../registries/registry-answers.ts";
+import type { ProviderOrigin } from "../registries/provider-origin.ts";
+import type { OriginVersion } from "../registries/registry-answers.ts";
 import type { OriginFolder } from "./origin-folder.ts";
 
 /** Release as described by a folder, not verified yet. */
@@ -54,15 +46,6 @@ const manifestShape = z.object({
 /** Protocols that clients assume where none are given. */
 const defaultProtocols = ["5.0"];
 
-interface FolderProvidersParts {
-  readonly folder: OriginFolder;
-  readonly limits: OriginLimits;
-  /** True when a release needs a signature. */
-  readonly signed: boolean;
-  /** Hears of a folder that looks like a release and is unfit. */
-  readonly onUnfit: (path: string, reason: string) => void;
-}
-
 /** Folders that are read at once. */
 const atOnce = 16;
 
@@ -71,120 +54,28 @@ const mostLists = 1_000;
 
 /**
  * Providers in a folder: NAMESPACE/TYPE/VERSION/ with goreleaser's files, NAMESPACE/keys/*.asc with the permitted
- * signers. They are verified like a registry's answers.
+ * signers. They are verified like a registry's answers. `onUnfit` hears of a folder that looks like a release and is
+ * unfit, such as for want of a signature where they have to be `signed`.
  */
-export class FolderProviders implements ProviderOrigin {
-  readonly #parts: FolderProvidersParts;
+export function makeFolderProviders(
+  folder: OriginFolder,
+  limits: OriginLimits,
+  signed: boolean,
+  onUnfit: (path: string, reason: string) => void,
+): ProviderOrigin {
   /** Complete releases, which are not read again for a list. */
-  readonly #complete = new LRUCache<
-    string,
-    ReadonlyMap<Version, OriginVersion>
-  >({ max: mostLists });
-
-  constructor(parts: FolderProvidersParts) {
-    this.#parts = parts;
-  }
-
-  async listVersions(
-    provider: ProviderAddress,
-    signal: AbortSignal,
-  ): Promise<OriginVersions> {
-    const { folder, limits } = this.#parts;
-    const name = formatProviderAddress(provider);
-    const parts = [provider.namespace, provider.type];
-    const entries = await folder.list(parts);
-    if (entries === undefined) throw failure("not-found", name);
-    const url = folder.urlOf(parts);
-    const named = newestFirst(entries.map((one) => one.name).filter(isVersion));
-    checkCount(url, named.length, limits.versions, "versions");
-    const found = new Map(this.#complete.get(name));
-    const unknown = named.filter((version) => !found.has(version));
-    await pLimit(atOnce).map(unknown, async (version) => {
-      if (signal.aborted) return;
-      const release = await this.#read(provider, version);
-      if (release === undefined) return;
-      const { protocols, packages } = release;
-      const platforms = [...packages.values()].map((one) => one.platform);
-      found.set(version, { version, protocols, platforms });
-    });
-    const versions = named.flatMap((version) => found.get(version) ?? []);
-    this.#complete.set(
-      name,
-      new Map(versions.map((one) => [one.version, one])),
-    );
-    if (signal.aborted)
-      throw failure(
-        "origin-timeout",
-        url.href,
-        "it has many new releases to read",
-      );
-    return { versions, warnings: [] };
-  }
-
-  async findPackage(
-    provider: ProviderAddress,
-    version: Version,
-    platforms: readonly Platform[] | undefined,
-  ): Promise<OriginPackage> {
-    const { folder, limits } = this.#parts;
-    const { namespace, type } = provider;
-    const release = await this.#read(provider, version);
-    const name = `${formatProviderAddress(provider)} ${version}`;
-    if (release === undefined) throw failure("not-found", name);
-    const { checksums, signature, protocols, packages } = release;
-    const names = platforms?.map(formatPlatform) ?? [...packages.keys()];
-    const [found] = names.flatMap((one) => packages.get(one) ?? []);
-    if (found === undefined)
-      throw failure("not-found", `${name} for ${names.join()}`);
-    const urlOf = (file: string) =>
-      folder.urlOf([namespace, type, version, file]);
-    const signingKeys = await readNamespaceKeys(folder, namespace, limits);
-    const places = packages
-      .values()
-      .map((one) => [one.sha256, urlOf(one.filename)] as const);
-    return {
-      filename: found.filename,
-      downloadUrl: urlOf(found.filename),
-      shasum: found.sha256,
-      places: new Map(places),
-      checksums: {
-        url: urlOf(checksums),
-        signatureUrl: signature === undefined ? undefined : urlOf(signature),
-      },
-      signingKeys,
-      keyLabels: signingKeys.map(() => ({})),
-      protocols,
-    };
-  }
-
-  async fetchChecksums({ checksums }: OriginPackage): Promise<OriginChecksums> {
-    const { url, signatureUrl } = checksums;
-    const { folder, limits } = this.#parts;
-    const read = async (from: URL, most: number) => {
-      const bytes = await folder.read(folder.partsOf(from), most);
-      if (bytes === undefined) throw failure("not-found", from.href);
-      return bytes;
-    };
-    return {
-      document: await read(url, limits.checksums),
-      signature: signatureUrl && (await read(signatureUrl, limits.signature)),
-    };
-  }
-
-  openArchive(url: URL, signal: AbortSignal): Promise<OriginArchive> {
-    const { folder, limits } = this.#parts;
-    return folder.archive(url, limits.archive, signal);
-  }
+  const complete = new LRUCache<string, ReadonlyMap<Version, OriginVersion>>({
+    max: mostLists,
+  });
 
   /**
    * Reads what goreleaser makes of a release: complete only when each archive that its SHA256SUMS lists is there, and
    * the manifest where it does. Undefined where there is no such folder, and for an unfit one, which is reported.
    */
-  async #read(
+  const readRelease = async (
     provider: ProviderAddress,
     version: Version,
-  ): Promise<FolderRelease | undefined> {
-    const { folder, limits, signed, onUnfit } = this.#parts;
+  ): Promise<FolderRelease | undefined> => {
     const parts = [provider.namespace, provider.type, version];
     const unfit = (reason: string): FolderRelease | undefined => {
       onUnfit(folder.show(parts), reason);
@@ -197,10 +88,8 @@ export class FolderProviders implements ProviderOrigin {
       const entries = await folder.list(parts);
       if (entries === undefined) return undefined;
       const names = new Map(entries.map((entry) => [entry.name, entry]));
-      const document = await folder.read(
-        [...parts, checksums],
-        limits.checksums,
-      );
+      const place = [...parts, checksums];
+      const document = await folder.read(place, limits.checksums);
       if (document === undefined) return unfit(`it has no ${checksums}`);
       if (signed && !names.has(signature))
         return unfit(`it has no ${signature}`);
@@ -235,7 +124,81 @@ export class FolderProviders implements ProviderOrigin {
       if (!isFailure(error, "origin-answer")) throw error;
       return unfit(`${error.url}: ${error.reason}`);
     }
-  }
+  };
+
+  return {
+    async listVersions(provider, signal) {
+      const name = formatProviderAddress(provider);
+      const parts = [provider.namespace, provider.type];
+      const entries = await folder.list(parts);
+      if (entries === undefined) throw failure("not-found", name);
+      const url = folder.urlOf(parts);
+      const named = newestFirst(
+        entries.map((one) => one.name).filter(isVersion),
+      );
+      checkCount(url, named.length, limits.versions, "versions");
+      const found = new Map(complete.get(name));
+      const unknown = named.filter((version) => !found.has(version));
+      await pLimit(atOnce).map(unknown, async (version) => {
+        if (signal.aborted) return;
+        const release = await readRelease(provider, version);
+        if (release === undefined) return;
+        const { protocols, packages } = release;
+        const platforms = [...packages.values()].map((one) => one.platform);
+        found.set(version, { version, protocols, platforms });
+      });
+      const versions = named.flatMap((version) => found.get(version) ?? []);
+      complete.set(name, new Map(versions.map((one) => [one.version, one])));
+      const late = "it has many new releases to read";
+      if (signal.aborted) throw failure("origin-timeout", url.href, late);
+      return { versions, warnings: [] };
+    },
+
+    async findPackage(provider, version, platforms) {
+      const { namespace, type } = provider;
+      const release = await readRelease(provider, version);
+      const name = `${formatProviderAddress(provider)} ${version}`;
+      if (release === undefined) throw failure("not-found", name);
+      const { checksums, signature, protocols, packages } = release;
+      const names = platforms?.map(formatPlatform) ?? [...packages.keys()];
+      const [found] = names.flatMap((one) => packages.get(one) ?? []);
+      if (found === undefined)
+        throw failure("not-found", `${name} for ${names.join()}`);
+      const urlOf = (file: string) =>
+        folder.urlOf([namespace, type, version, file]);
+      const signingKeys = await readNamespaceKeys(folder, namespace, limits);
+      const places = packages
+        .values()
+        .map((one) => [one.sha256, urlOf(one.filename)] as const);
+      return {
+        filename: found.filename,
+        downloadUrl: urlOf(found.filename),
+        shasum: found.sha256,
+        places: new Map(places),
+        checksums: {
+          url: urlOf(checksums),
+          signatureUrl: signature === undefined ? undefined : urlOf(signature),
+        },
+        signingKeys,
+        keyLabels: signingKeys.map(() => ({})),
+        protocols,
+      };
+    },
+
+    async fetchChecksums({ checksums: { url, signatureUrl } }) {
+      const read = async (from: URL, most: number) => {
+        const bytes = await folder.read(folder.partsOf(from), most);
+        if (bytes === undefined) throw failure("not-found", from.href);
+        return bytes;
+      };
+      return {
+        document: await read(url, limits.checksums),
+        signature: signatureUrl && (await read(signatureUrl, limits.signature)),
+      };
+    },
+
+    openArchive: (url, signal) => folder.archive(url, limits.archive, signal),
+  };
 }
 
 /** Digests by file name, as its lines look; verification reads them strictly. */

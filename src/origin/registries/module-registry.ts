@@ -29,68 +29,57 @@ const locationAnswer = z.object({ location: z.string().nullish() });
 /** More is no location. */
 const locationBytes = 64 * 1024;
 
-/** An origin that speaks the module registry protocol. */
-export class ModuleRegistry {
-  readonly #http: HttpClient;
-  readonly #discovery: ServiceDiscovery;
-  readonly #limits: OriginLimits;
-  readonly #documents: URL | undefined;
+export type ModuleRegistry = ReturnType<typeof makeModuleRegistry>;
 
-  /** `documents` is where OpenTofu's registry has its documents. */
-  constructor(
-    http: HttpClient,
-    discovery: ServiceDiscovery,
-    limits: OriginLimits,
-    documents?: URL,
-  ) {
-    this.#http = http;
-    this.#discovery = discovery;
-    this.#limits = limits;
-    this.#documents = documents;
-  }
-
+/** An origin that speaks the module registry protocol; `documents` is where OpenTofu's registry has its documents. */
+export function makeModuleRegistry(
+  http: HttpClient,
+  discovery: ServiceDiscovery,
+  limits: OriginLimits,
+  documents?: URL,
+) {
   /** "List Available Versions for a Specific Module", in normal form; what clients read as no version is left out. */
-  async listVersions(
+  async function listVersions(
     address: ModuleAddress,
     signal: AbortSignal,
   ): Promise<readonly Version[]> {
-    const spelled = await this.#listSpelled(address, signal);
+    const spelled = await listSpelled(address, signal);
     return newestFirst(
       new Set(spelled.flatMap((text) => normalVersion(text) ?? [])),
     );
   }
 
-  async #listSpelled(
+  async function listSpelled(
     address: ModuleAddress,
     signal: AbortSignal,
   ): Promise<readonly string[]> {
     const subject = formatModuleAddress(address);
-    const { url, value } = await this.#ask(address, "versions", signal, (url) =>
-      this.#http.fetchJson(url, signal).catch(absentOn404(subject)),
+    const { url, value } = await askFor(address, "versions", signal, (url) =>
+      http.fetchJson(url, signal).catch(absentOn404(subject)),
     );
     const parsed = versionsAnswer.safeParse(value);
     if (!parsed.success)
       throw unusable(url, "it is no list of a module's versions");
     // The first module is the one that was asked for.
     const versions = parsed.data.modules[0]?.versions ?? [];
-    checkCount(url, versions.length, this.#limits.versions, "versions");
+    checkCount(url, versions.length, limits.versions, "versions");
     return versions.map((entry) => versionEntry.parse(entry).version);
   }
 
   /** When each version was published, as registry.terraform.io and registry.opentofu.org say beside their protocol. */
-  async listDates(
+  async function listDates(
     module: ModuleAddress,
     signal: AbortSignal,
   ): Promise<ReadonlyMap<Version, Date>> {
     const { namespace, name, system } = module;
     const subject = formatModuleAddress(module);
     const path = `${namespace}/${name}/${system}`;
-    const base = await this.#discovery.findService("modules.v1", signal);
+    const base = await discovery.findService("modules.v1", signal);
     const url =
-      this.#documents === undefined
+      documents === undefined
         ? new URL(`/v2/modules/${path}?include=module-versions`, base)
-        : new URL(`registry/docs/modules/${path}/index.json`, this.#documents);
-    const { value } = await this.#http
+        : new URL(`registry/docs/modules/${path}/index.json`, documents);
+    const { value } = await http
       .fetchJson(url, signal)
       .catch(absentOn404(subject));
     return parseModuleDates(value);
@@ -101,27 +90,31 @@ export class ModuleRegistry {
    * that does not know the version in normal form is asked for it as it lists it. The location is as the registry gave
    * it, not parsed yet; a relative one is resolved from `base`.
    */
-  async findLocation(
+  async function findLocation(
     address: ModuleAddress,
     version: Version,
     signal: AbortSignal,
   ) {
     try {
-      return await this.#locate(address, version, signal);
+      return await locate(address, version, signal);
     } catch (error) {
       if (!isFailure(error, "not-found")) throw error;
-      const listed = await this.#listSpelled(address, signal);
+      const listed = await listSpelled(address, signal);
       const spelled = listed.find((text) => normalVersion(text) === version);
       if (spelled === undefined || spelled === version) throw error;
-      return this.#locate(address, spelled, signal);
+      return locate(address, spelled, signal);
     }
   }
 
-  async #locate(address: ModuleAddress, version: string, signal: AbortSignal) {
+  async function locate(
+    address: ModuleAddress,
+    version: string,
+    signal: AbortSignal,
+  ) {
     const module = formatModuleAddress(address);
     const rest = `${version}/download`;
-    const answer = await this.#ask(address, rest, signal, (url) =>
-      this.#http
+    const answer = await askFor(address, rest, signal, (url) =>
+      http
         .fetchAnswer(url, locationBytes, signal)
         .catch(absentOn404(`${module} ${version}`)),
     );
@@ -135,13 +128,13 @@ export class ModuleRegistry {
   }
 
   /** A registry that does not know the module in lower case is asked for it as the client wrote it. */
-  async #ask<T>(
+  async function askFor<T>(
     { namespace, name, system, spelling }: ModuleAddress,
     rest: string,
     signal: AbortSignal,
     ask: (url: URL) => Promise<T>,
   ): Promise<T> {
-    const base = await this.#discovery.findService("modules.v1", signal);
+    const base = await discovery.findService("modules.v1", signal);
     const path = `${namespace}/${name}`;
     const urlOf = (spelled: string) =>
       new URL(`${spelled}/${system}/${rest}`, base);
@@ -150,6 +143,8 @@ export class ModuleRegistry {
       return ask(urlOf(spelling));
     });
   }
+
+  return { listVersions, listDates, findLocation };
 }
 
 function readBody({ bytes }: OriginAnswer): string {

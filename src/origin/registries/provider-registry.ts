@@ -1,24 +1,11 @@
-import {
-  formatPlatform,
-  parsePlatform,
-  type Platform,
-} from "../../address/platform.ts";
-import {
-  formatProviderAddress,
-  type ProviderAddress,
-} from "../../address/provider-address.ts";
-import type { Version } from "../../address/version.ts";
+import { formatPlatform, parsePlatform } from "../../address/platform.ts";
+import { formatProviderAddress } from "../../address/provider-address.ts";
 import { failure, isAbsence, isFailure } from "../../errors/index.ts";
-import type { HttpClient, OriginArchive } from "../http/http-client.ts";
+import type { HttpClient } from "../http/http-client.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
 import { formatPublicUrl } from "../guard/address-guard.ts";
-import type { OriginChecksums, ProviderOrigin } from "./provider-origin.ts";
-import {
-  parsePackage,
-  parseVersions,
-  type OriginPackage,
-  type OriginVersions,
-} from "./registry-answers.ts";
+import type { ProviderOrigin } from "./provider-origin.ts";
+import { parsePackage, parseVersions } from "./registry-answers.ts";
 import type { ServiceDiscovery } from "./service-discovery.ts";
 
 /** Platforms to try, in this order, when the registry lists none. */
@@ -29,83 +16,61 @@ const commonPlatforms = [
 ];
 
 /** An origin that speaks the provider registry protocol. */
-export class ProviderRegistry implements ProviderOrigin {
-  readonly #http: HttpClient;
-  readonly #discovery: ServiceDiscovery;
-  readonly #limits: OriginLimits;
+export function makeProviderRegistry(
+  http: HttpClient,
+  discovery: ServiceDiscovery,
+  limits: OriginLimits,
+): ProviderOrigin {
+  return {
+    /** "List Available Versions". */
+    async listVersions(address, signal) {
+      const base = await discovery.findService("providers.v1", signal);
+      const path = `${address.namespace}/${address.type}/versions`;
+      const subject = formatProviderAddress(address);
+      const { url, value } = await http
+        .fetchJson(new URL(path, base), signal)
+        .catch(absentOn404(subject));
+      return parseVersions(url, value, limits.versions);
+    },
 
-  constructor(
-    http: HttpClient,
-    discovery: ServiceDiscovery,
-    limits: OriginLimits,
-  ) {
-    this.#http = http;
-    this.#discovery = discovery;
-    this.#limits = limits;
-  }
+    /** "Find a Provider Package", the common platforms first. */
+    async findPackage(address, version, platforms, signal) {
+      const base = await discovery.findService("providers.v1", signal);
+      const release = `${formatProviderAddress(address)} ${version}`;
+      const names = platforms?.map(formatPlatform) ?? commonPlatforms;
+      const common = commonPlatforms.filter((name) => names.includes(name));
+      const candidates = new Set([...common, ...names]);
+      let absence: unknown = failure("not-found", release);
+      for (const name of [...candidates].slice(0, commonPlatforms.length))
+        try {
+          const platform = parsePlatform(name);
+          const path = `${address.namespace}/${address.type}/${version}/download/${platform.os}/${platform.arch}`;
+          const { url, value } = await http
+            .fetchJson(new URL(path, base), signal)
+            .catch(absentOn404(`${release} for ${name}`));
+          return parsePackage(url, value, address, version, platform);
+        } catch (error) {
+          if (!isAbsence(error)) throw error;
+          if (names.length === 1) absence = error;
+        }
+      throw absence;
+    },
 
-  /** "List Available Versions". */
-  async listVersions(
-    address: ProviderAddress,
-    signal: AbortSignal,
-  ): Promise<OriginVersions> {
-    const base = await this.#discovery.findService("providers.v1", signal);
-    const path = `${address.namespace}/${address.type}/versions`;
-    const subject = formatProviderAddress(address);
-    const { url, value } = await this.#http
-      .fetchJson(new URL(path, base), signal)
-      .catch(absentOn404(subject));
-    return parseVersions(url, value, this.#limits.versions);
-  }
+    /** SHA256SUMS and its signature, at the same time. */
+    async fetchChecksums({ checksums: { url, signatureUrl } }, signal) {
+      const fetch = (from: URL, most: number) =>
+        http
+          .fetchDocument(from, most, signal)
+          .catch(absentOn404(formatPublicUrl(from)));
+      const [document, signature] = await Promise.all([
+        fetch(url, limits.checksums),
+        signatureUrl && fetch(signatureUrl, limits.signature),
+      ]);
+      return { document: document.bytes, signature: signature?.bytes };
+    },
 
-  /** "Find a Provider Package", the common platforms first. */
-  async findPackage(
-    address: ProviderAddress,
-    version: Version,
-    platforms: readonly Platform[] | undefined,
-    signal: AbortSignal,
-  ): Promise<OriginPackage> {
-    const base = await this.#discovery.findService("providers.v1", signal);
-    const release = `${formatProviderAddress(address)} ${version}`;
-    const names = platforms?.map(formatPlatform) ?? commonPlatforms;
-    const common = commonPlatforms.filter((name) => names.includes(name));
-    const candidates = new Set([...common, ...names]);
-    let absence: unknown = failure("not-found", release);
-    for (const name of [...candidates].slice(0, commonPlatforms.length))
-      try {
-        const platform = parsePlatform(name);
-        const path = `${address.namespace}/${address.type}/${version}/download/${platform.os}/${platform.arch}`;
-        const { url, value } = await this.#http
-          .fetchJson(new URL(path, base), signal)
-          .catch(absentOn404(`${release} for ${name}`));
-        return parsePackage(url, value, address, version, platform);
-      } catch (error) {
-        if (!isAbsence(error)) throw error;
-        if (names.length === 1) absence = error;
-      }
-    throw absence;
-  }
-
-  /** SHA256SUMS and its signature, at the same time. */
-  async fetchChecksums(
-    { checksums }: OriginPackage,
-    signal: AbortSignal,
-  ): Promise<OriginChecksums> {
-    const { url, signatureUrl } = checksums;
-    const fetch = (from: URL, most: number) =>
-      this.#http
-        .fetchDocument(from, most, signal)
-        .catch(absentOn404(formatPublicUrl(from)));
-    const [document, signature] = await Promise.all([
-      fetch(url, this.#limits.checksums),
-      signatureUrl && fetch(signatureUrl, this.#limits.signature),
-    ]);
-    return { document: document.bytes, signature: signature?.bytes };
-  }
-
-  openArchive(url: URL, signal: AbortSignal): Promise<OriginArchive> {
-    return this.#http.openArchive(url, signal);
-  }
+    openArchive: (url, signal) => http.openArchive(url, signal),
+  };
 }
 
 /** Takes 404 and 410 on the thing itself for its absence; elsewhere, as in discovery, they are an origin's failure. */

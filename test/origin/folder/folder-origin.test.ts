@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { parseHostname } from "../../../src/address/hostname.ts";
 import { providerAddress } from "../../../src/address/provider-address.ts";
 import {
-  FolderProviders,
+  makeFolderProviders,
   readNamespaceKeys,
 } from "../../../src/origin/folder/folder-providers.ts";
 import { OriginFolder } from "../../../src/origin/folder/origin-folder.ts";
@@ -184,9 +184,7 @@ it("a folder that takes too long is said to, and it goes on with what is not rea
       return super.read(parts, most);
     }
   })(root, parseHostname(folderHost));
-  const onUnfit = () => undefined;
-  const parts = { folder, limits, signed: true, onUnfit };
-  const providers = new FolderProviders(parts);
+  const providers = makeFolderProviders(folder, limits, true, () => undefined);
   const many = providerAddress(parseHostname(folderHost), "acme", "many");
   const listing = providers.listVersions(many, stop.signal);
   await expect(listing).rejects.toThrow(failing("origin-timeout"));
