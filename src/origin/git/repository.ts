@@ -1,6 +1,8 @@
+import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import {
   isCommit,
   isShortCommit,
@@ -13,8 +15,8 @@ import {
   type AddressAllowance,
   checkUrl,
   hostAndPort,
+  guardedLookup,
   isConfigured,
-  isPublicAddress,
 } from "../guard/address-guard.ts";
 import type { OriginLimits, OriginSettings } from "../guard/origin-settings.ts";
 import type { HttpClient } from "../http/http-client.ts";
@@ -192,22 +194,18 @@ export class GitRepositories {
     const asked = new URL(url);
     asked.pathname = `${url.pathname.replace(/\/$/, "")}/info/refs`;
     asked.search = "?service=git-upload-pack";
-    const {
-      url: end,
-      contentType,
-      body,
-    } = await this.#parts.http.openArchive(asked, signal);
-    for await (const chunk of body) if (chunk.length > 0) break;
+    const answer = await this.#parts.http.openArchive(asked, signal);
+    for await (const chunk of answer.body) if (chunk.length > 0) break;
+    const end = new URL(answer.url);
     if (!end.pathname.endsWith("/info/refs"))
       throw new GitFailed("it redirects to what is no repository");
     if (end.username !== "" || end.password !== "")
       throw new GitFailed("it redirects to a place with a login");
-    if (contentType !== advertisement)
+    if (answer.contentType !== advertisement)
       throw new GitFailed("its server does not speak git's smart protocol");
-    const repository = new URL(end);
-    repository.pathname = end.pathname.slice(0, -"/info/refs".length);
-    repository.search = "";
-    return repository;
+    end.pathname = end.pathname.slice(0, -"/info/refs".length);
+    end.search = "";
+    return end;
   }
 }
 
@@ -279,24 +277,18 @@ async function pinAddresses(
   allowance: AddressAllowance,
 ): Promise<string> {
   const host = url.hostname.replace(/^\[|\]$/g, "");
+  const isFree =
+    allowance.allowPrivateAddresses || isConfigured(url, allowance);
+  const resolve = isFree ? lookup : promisify(guardedLookup);
   // Of an address it gives that address.
-  const addresses = await lookup(host, { all: true }).catch(
-    (cause: unknown) => {
-      const { code = "" } = cause as NodeJS.ErrnoException;
-      throw failure("origin-unreachable", formatPublicUrl(url), code, {
-        cause,
-      });
-    },
+  const found = await resolve(host, { all: true }).catch((cause: unknown) => {
+    if (cause instanceof ProvenderError) throw cause;
+    const { code = "" } = cause as NodeJS.ErrnoException;
+    throw failure("origin-unreachable", formatPublicUrl(url), code, { cause });
+  });
+  const list = (found as readonly LookupAddress[]).map(({ address }) =>
+    address.includes(":") ? `[${address}]` : address,
   );
-  const found = addresses.map(({ address }) => address);
-  const free = allowance.allowPrivateAddresses || isConfigured(url, allowance);
-  if (!free && !found.every(isPublicAddress))
-    throw failure(
-      "origin-address-refused",
-      formatPublicUrl(url),
-      "its name leads to an address that is not public",
-    );
-  const list = found.map((one) => (one.includes(":") ? `[${one}]` : one));
   return `http.curloptResolve=${hostAndPort(url)}:${list.join(",")}`;
 }
 

@@ -57,7 +57,7 @@ export const guardedLookup: LookupFunction = (hostname, options, callback) => {
  * True for global unicast only: loopback, private, shared, link-local, unique
  * local, multicast, mapped, translated, tunnelled and documentation ranges are not.
  */
-export function isPublicAddress(text: string): boolean {
+function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false;
   const address = ipaddr.parse(text);
   if (address.range() !== "unicast") return false;
