@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { makeStorage } from "../../commands/storage.ts";
 import { digestOf } from "../../fakes/archive.ts";
 import type { Authority } from "../../fakes/authority.ts";
+import { tarEntry } from "../../fakes/module-archive.ts";
 import type { Registry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
 import type { CommandRun } from "../../running-command.ts";
@@ -100,28 +101,8 @@ export function takeApart(bundle: Buffer): BundleParts {
 export function putTogether({ manifest, members }: BundleParts): Buffer {
   const text = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
   const all: Member[] = [["manifest.json", text], ...members];
-  return Buffer.concat([...all.map(tarEntry), Buffer.alloc(1024)]);
-}
-
-export function tarEntry([name, bytes]: Member): Buffer {
-  const header = Buffer.alloc(512);
-  header.write(name);
-  header.write("0000644\0", 100);
-  header.write(`${bytes.length.toString(8).padStart(11, "0")}\0`, 124);
-  header.write("0", 156);
-  header.write("ustar\x0000", 257);
-  const padding = Buffer.alloc(Math.ceil(bytes.length / 512) * 512);
-  return Buffer.concat([
-    ...[sealHeader(header), bytes, padding.subarray(bytes.length)],
-  ]);
-}
-
-/** A header that was changed and has the right checksum again. */
-export function sealHeader(header: Buffer): Buffer {
-  header.write(" ".repeat(8), 148);
-  const sum = header.reduce((total, byte) => total + byte, 0);
-  header.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
-  return header;
+  const entries = all.map(([name, content]) => tarEntry({ name, content }));
+  return Buffer.concat([...entries, Buffer.alloc(1024)]);
 }
 
 /** The path of a new bundle of these SPECs and flags; throws with what was said when something could not be had. */

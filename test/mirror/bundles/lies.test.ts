@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { digestOf } from "../../fakes/archive.ts";
+import { sealHeader, tarEntry } from "../../fakes/module-archive.ts";
 import { createSigner } from "../../fakes/signing.ts";
 import { startOrigin } from "../../scenes/world.ts";
 import { readRecord } from "../../store/stores.ts";
@@ -8,10 +9,8 @@ import {
   connectedSite,
   exportBundle,
   putTogether,
-  sealHeader,
   takeApart,
   takingSite,
-  tarEntry,
 } from "./bundles.ts";
 
 const [linux, darwin] = ["linux_amd64", "darwin_arm64"] as const;
@@ -170,7 +169,7 @@ it.each<[string, Change | Buffer, RegExp]>([
   ["bytes after its end", Buffer.concat([good, bytes]), size],
   [
     "a member before its manifest",
-    Buffer.concat([tarEntry(evil), good]),
+    Buffer.concat([tarEntry({ name: evil[0], content: bytes }), good]),
     begin,
   ],
   ["nothing in it", Buffer.alloc(0), begin],

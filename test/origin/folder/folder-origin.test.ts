@@ -9,23 +9,29 @@ import {
   readNamespaceKeys,
 } from "../../../src/origin/folder/folder-providers.ts";
 import { OriginFolder } from "../../../src/origin/folder/origin-folder.ts";
+import { digestOf } from "../../fakes/archive.ts";
 import { tarGz, zip } from "../../fakes/module-archive.ts";
+import { makeRelease, type ReleaseOptions } from "../../fakes/release.ts";
 import { createSigner, defaultSigner } from "../../fakes/signing.ts";
 import { scratch, startMirror } from "../../running-mirror.ts";
 import { failing } from "../../scenes/failing.ts";
 import { awaitLine } from "../../scenes/log-lines.ts";
-import {
-  folderHost,
-  makeDist,
-  makeOriginFolder,
-  putRelease,
-  writeFiles,
-  type Files,
-} from "../../scenes/origin-folder.ts";
 import { limits, never } from "../clients.ts";
 
+type Files = Record<string, Uint8Array | string>;
+
+function writeFiles(folder: string, files: Readonly<Files>): string {
+  mkdirSync(folder, { recursive: true });
+  for (const [name, content] of Object.entries(files))
+    writeFileSync(join(folder, name), content);
+  return folder;
+}
+
 /** A folder that stands for a registry, with the keys of `acme`. */
-const root = makeOriginFolder(await defaultSigner());
+const root = scratch("providers");
+const { keyId, armoredPublicKey } = await defaultSigner();
+writeFiles(join(root, "acme", "keys"), { [`${keyId}.asc`]: armoredPublicKey });
+const folderHost = "registry.example.com";
 const mirror = await startMirror({
   config: { origins: { [folderHost]: { directory: root } } },
 });
@@ -40,14 +46,39 @@ async function versionsOf(type: string): Promise<readonly string[]> {
   return Object.keys((answer.json() as { versions: object }).versions);
 }
 
+/** Changes the files of a release, which begin with `name`. */
 type Edit = (files: Files, name: string) => Promise<void> | void;
 
-/** Version 1.0.0 of a provider as it was made, and 2.0.0 as it is after `edit`, which gets how its files begin. */
-async function putBoth(type: string, edit: Edit = () => undefined) {
-  await putRelease(root, await makeDist({ type, version: "1.0.0", platforms }));
-  const release = await makeDist({ type, version: "2.0.0", platforms });
-  const name = `terraform-provider-${type}_2.0.0`;
-  return putRelease(root, release, (files) => edit(files, name));
+const manifest = '{"version":1,"metadata":{"protocol_versions":["6.0"]}}\n';
+
+/** Makes a release as goreleaser does, with a line for its manifest, and puts it in its place by rename. Returns its folder. */
+async function putRelease(
+  options: ReleaseOptions,
+  edit: Edit = () => undefined,
+): Promise<string> {
+  const { type = "widget", version } = options;
+  const name = `terraform-provider-${type}_${version}`;
+  const line = `${digestOf(Buffer.from(manifest))}  ${name}_manifest.json\n`;
+  const editChecksums = (text: string) => text + line;
+  const release = await makeRelease({ ...options, editChecksums });
+  const files: Files = {
+    [`${name}_SHA256SUMS`]: release.checksums,
+    [`${name}_SHA256SUMS.sig`]: release.signature,
+    [`${name}_manifest.json`]: manifest,
+  };
+  for (const { filename, bytes } of release.archives) files[filename] = bytes;
+  await edit(files, name);
+  const made = writeFiles(join(scratch("dist"), "made"), files);
+  mkdirSync(join(root, "acme", type), { recursive: true });
+  const folder = join(root, "acme", type, version);
+  renameSync(made, folder);
+  return folder;
+}
+
+/** Version 1.0.0 of a provider as it was made, and 2.0.0 as it is after `edit`. */
+async function putBoth(type: string, edit?: Edit) {
+  await putRelease({ type, version: "1.0.0", platforms });
+  return putRelease({ type, version: "2.0.0", platforms }, edit);
 }
 
 const lose =
@@ -119,9 +150,9 @@ it("a release without a signature by an allowed key is refused", async () => {
 });
 
 it("a release that appears is listed without a restart, on both protocols", async () => {
-  await putRelease(root, await makeDist({ version: "1.0.0" }));
+  await putRelease({ version: "1.0.0" });
   expect(await versionsOf("widget")).toEqual(["1.0.0"]);
-  await putRelease(root, await makeDist({ version: "1.1.0" }));
+  await putRelease({ version: "1.1.0" });
   await expect.poll(() => versionsOf("widget")).toEqual(["1.1.0", "1.0.0"]);
   const facade = await mirror.get(`v1/${providersUrl}/widget/versions`);
   const linux = [{ os: "linux", arch: "amd64" }];
@@ -171,10 +202,7 @@ it("modules are of both kinds, and what is cut, ambiguous or leads out is none",
 it("a folder that takes too long is said to, and it goes on with what is not read yet when it is asked again", async () => {
   const count = 40;
   for (let patch = 0; patch < count; patch++)
-    await putRelease(
-      root,
-      await makeDist({ type: "many", version: `1.0.${patch}` }),
-    );
+    await putRelease({ type: "many", version: `1.0.${patch}` });
   const stop = new AbortController();
   const read: string[] = [];
   const folder = new (class extends OriginFolder {

@@ -3,37 +3,12 @@ import { expect, it } from "vitest";
 import type { ArchiveFormat } from "../../../src/address/module-archive-name.ts";
 import answer from "../../../src/verification/archives/archive-worker.ts";
 import { readMembers } from "../../../src/verification/archives/module-archive.ts";
+import { tarEntry, type TarPart } from "../../fakes/module-archive.ts";
 import { limits, withArchive } from "./own-reading.ts";
 import { zipBytes, type ZipPart } from "./zip-bytes.ts";
 
-/** A header and its content; every field but the name may lie. */
-interface TarPart {
-  readonly name: string;
-  readonly content?: string | Buffer;
-  readonly type?: string;
-  readonly link?: string;
-  /** `ustar\0` and `00` by default. */
-  readonly magic?: string;
-}
-
-/** A tar made block by block, so that hostile shapes can be made too. */
-function tarBytes(parts: readonly TarPart[]): Buffer {
-  const blocks = parts.flatMap((part) => {
-    const content = Buffer.from(part.content ?? "");
-    const header = Buffer.alloc(512);
-    header.write(part.name, 0, 100);
-    header.write("0000644\0", 100);
-    header.write(`${content.length.toString(8).padStart(11, "0")}\0`, 124);
-    header.write(part.type ?? "0", 156);
-    header.write(part.link ?? "", 157, 100);
-    header.write(part.magic ?? "ustar\x0000", 257);
-    const sum = header.fill(" ", 148, 156).reduce((all, byte) => all + byte, 0);
-    header.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
-    return [header, content, Buffer.alloc(-content.length & 511)];
-  });
-  return Buffer.concat([...blocks, Buffer.alloc(1024)]);
-}
-
+const tarBytes = (parts: readonly TarPart[]) =>
+  Buffer.concat([...parts.map(tarEntry), Buffer.alloc(1024)]);
 const tarGz = (parts: readonly TarPart[]) => gzipSync(tarBytes(parts));
 
 /** A pax header with one record; `g` for all members. */
