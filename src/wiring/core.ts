@@ -6,7 +6,7 @@ import { failure, isFailure } from "../errors/index.ts";
 import { Archives } from "../mirror/archives/archives.ts";
 import { downloadLimits } from "../mirror/archives/places.ts";
 import type { Reserve } from "../mirror/archives/room.ts";
-import { WrongArchives } from "../mirror/archives/wrong-archives.ts";
+import { makeWrongArchives } from "../mirror/archives/wrong-archives.ts";
 import { type Clock, systemClock } from "../mirror/cache/clock.ts";
 import {
   MetadataCache,
@@ -249,7 +249,7 @@ export function wireCore(
   const providers = new ProviderMirror({
     ...{ catalog, standings, admission, archives, hashes, releases, clock },
     ...{ changes, alarms, offline, freshness: freshness.versions },
-    wrong: new WrongArchives(records, clock),
+    wrong: makeWrongArchives(records, clock),
   });
   const moduleThreads = new ArchiveThreads(moduleLimits);
   const modules = new ModuleMirror({

@@ -5,7 +5,7 @@ import {
 } from "../../src/address/provider-address.ts";
 import { parseVersion } from "../../src/address/version.ts";
 import type { Archives } from "../../src/mirror/archives/archives.ts";
-import { WrongArchives } from "../../src/mirror/archives/wrong-archives.ts";
+import { makeWrongArchives } from "../../src/mirror/archives/wrong-archives.ts";
 import {
   MetadataCache,
   type MetadataRecords,
@@ -109,7 +109,7 @@ export function composeProviders(parts: MirrorParts) {
   const providers = new ProviderMirror({
     ...{ catalog, admission, standings, archives, offline, alarms },
     ...{ changes, clock, releases, freshness: freshness.versions },
-    wrong: new WrongArchives(records, clock),
+    wrong: makeWrongArchives(records, clock),
     hashes: noHashes as unknown as PackageHashes,
   });
   return {

@@ -6,7 +6,7 @@ import {
   heldWhole,
   readSize,
 } from "../../../src/mirror/archives/download.ts";
-import { WrongArchives } from "../../../src/mirror/archives/wrong-archives.ts";
+import { makeWrongArchives } from "../../../src/mirror/archives/wrong-archives.ts";
 import type { OriginArchive } from "../../../src/origin/http/http-client.ts";
 import { BlobStore } from "../../../src/store/blobs/blob-store.ts";
 import { openDatabase } from "../../../src/store/database/database.ts";
@@ -337,7 +337,7 @@ describe("one digest", () => {
 
 it("what came wrong is refused at once for five minutes, and known until it comes right", async () => {
   const clock = new TestClock();
-  const wrong = new WrongArchives(openRecords(await makeLayout()), clock);
+  const wrong = makeWrongArchives(openRecords(await makeLayout()), clock);
   const { digest } = randomArchive(1);
   const one = [address.provider, digest] as const;
   const got = "another digest";
