@@ -71,10 +71,5 @@ export function hops(end: string): Fault {
 
 export const never = new AbortController().signal;
 
-export async function readAll(
-  body: AsyncIterable<Uint8Array>,
-): Promise<Buffer> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of body) pieces.push(piece);
-  return Buffer.concat(pieces);
-}
+export const readAll = async (body: AsyncIterable<Uint8Array>) =>
+  Buffer.concat(await Array.fromAsync(body));

@@ -7,8 +7,6 @@ import type { GitBackend } from "../fakes/registry.ts";
 import { originsOf } from "../origins.ts";
 import type { Answer, RunningMirror } from "../running-mirror.ts";
 
-export { codeOf } from "./provider-requests.ts";
-
 export const moduleBase = "/v1/modules/registry.terraform.io/acme";
 
 type Settings = Readonly<Record<string, unknown>>;
@@ -74,17 +72,6 @@ export function getArchive(
   format = "tar.gz",
 ): Promise<Answer> {
   return mirror.get(`${moduleBase}/${module}/aws/1.0.0/archive.${format}`);
-}
-
-export async function countFiles(
-  { directory }: RunningMirror,
-  part: "blobs" | "staging",
-): Promise<number> {
-  const found = await readdir(join(directory, part), {
-    recursive: true,
-    withFileTypes: true,
-  });
-  return found.filter((entry) => entry.isFile()).length;
 }
 
 export async function removeBlobs({ directory }: RunningMirror): Promise<void> {

@@ -8,13 +8,12 @@ import {
   type RunningMirror,
 } from "../../running-mirror.ts";
 import {
-  codeOf,
   getArchive,
   locate,
   makeModuleScene,
   removeBlobs,
 } from "../../scenes/module-scene.ts";
-import { runCommand } from "../../scenes/provider-requests.ts";
+import { codeOf, runCommand } from "../../scenes/provider-requests.ts";
 import type { ListedTrust } from "../../scenes/trust-scene.ts";
 
 const acme = "registry.terraform.io/acme";

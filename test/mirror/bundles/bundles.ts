@@ -6,26 +6,16 @@ import type { Authority } from "../../fakes/authority.ts";
 import { tarEntry } from "../../fakes/module-archive.ts";
 import type { Registry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
-import type { CommandRun } from "../../running-command.ts";
 import { runHere } from "../../running-here.ts";
 import { scratch } from "../../running-mirror.ts";
 import { listRecords } from "../../store/stores.ts";
 
 type Config = Readonly<Record<string, unknown>>;
 
-/** A store, its configuration, and `provender` working on it. */
-export interface Site {
-  readonly directory: string;
-  readonly configFile: string;
-  readonly config: Config;
-  run(command: string, ...args: readonly string[]): Promise<CommandRun>;
-  /** Every file of blobs and staging by path, with the digest of its content and its time, and every record. */
-  snapshot(): ReadonlyMap<string, string>;
-  /** Names of the stored archives. */
-  blobs(): readonly string[];
-}
+export type Site = ReturnType<typeof siteOf>;
 
-export function siteOf(config: Config): Site {
+/** A store, its configuration, and `provender` working on it. */
+export function siteOf(config: Config) {
   const { directory, configFile } = makeStorage(config);
   const list = (pattern: string) =>
     globSync(pattern, { cwd: directory })
@@ -37,15 +27,17 @@ export function siteOf(config: Config): Site {
   };
   return {
     ...{ directory, configFile, config },
-    run: (command, ...args) =>
+    run: (command: string, ...args: readonly string[]) =>
       runHere([command, "--config", configFile, ...args]),
-    snapshot: () =>
+    /** Every file of blobs and staging by path, with the digest of its content and its time, and every record. */
+    snapshot: (): ReadonlyMap<string, string> =>
       new Map([
         ...list("{blobs,staging}/**").map(describe),
         ...listRecords(directory).map(
           ([name, body]) => [`records/${name}`, body] as const,
         ),
       ]),
+    /** Names of the stored archives. */
     blobs: () => list("blobs/**").map((path) => path.replace(/^.*\//, "")),
   };
 }
@@ -65,23 +57,21 @@ export function offlineSite(config: Config = {}): Site {
   return siteOf({ offline: true, origins, ...config });
 }
 
-/** A bundle taken apart, to be put together otherwise; `members` are behind the manifest. */
-export interface BundleParts {
-  readonly manifest: ManifestDocument;
-  readonly members: Member[];
-}
-
 type Member = readonly [name: string, content: Buffer];
 
-export interface ManifestDocument {
-  releases: {
-    provider: string;
-    proof: { document: string; signature: string | null; keys: string[] };
-    platforms: string[];
-    archives: Record<string, string>;
-  }[];
-  modules: { sha256: string }[];
-  contents: { sha256: string; size: number }[];
+/** A bundle taken apart, to be put together otherwise; `members` are behind the manifest. */
+export interface BundleParts {
+  readonly manifest: {
+    releases: {
+      provider: string;
+      proof: { document: string; signature: string | null; keys: string[] };
+      platforms: string[];
+      archives: Record<string, string>;
+    }[];
+    modules: { sha256: string }[];
+    contents: { sha256: string; size: number }[];
+  };
+  readonly members: Member[];
 }
 
 export function takeApart(bundle: Buffer): BundleParts {
@@ -93,7 +83,7 @@ export function takeApart(bundle: Buffer): BundleParts {
     at += 512 + Math.ceil(size / 512) * 512;
   }
   const [[, text] = [], ...members] = all;
-  const manifest = JSON.parse(String(text)) as ManifestDocument;
+  const manifest = JSON.parse(String(text)) as BundleParts["manifest"];
   return { manifest, members };
 }
 
