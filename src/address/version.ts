@@ -16,12 +16,7 @@ export function parseVersion(text: string): Version {
 }
 
 export function isVersion(text: string): text is Version {
-  return (
-    text.length <= 128 &&
-    /^[0-9]/.test(text) &&
-    semver.valid(text) !== null &&
-    !/\s/.test(text)
-  );
+  return parse(text) !== null;
 }
 
 /**
@@ -40,28 +35,24 @@ export function normalVersion(spelled: string): Version | undefined {
 
 /** Semantic precedence, oldest first; build metadata and then the text (`+1`, "+01") decide last, so that the order is total. */
 export function compareVersions(a: Version, b: Version): number {
-  return compareParsed(parseOnce(a), parseOnce(b));
+  return compareParsed(new semver.SemVer(a), new semver.SemVer(b));
 }
 
-/** Each is parsed once, which takes longer than the sorting. */
-export function newestFirst(versions: Iterable<Version>): readonly Version[] {
-  return Array.from(versions, parseOnce)
+/** Without what is no version. Each is parsed once, which takes longer than the sorting. */
+export function newestFirst(texts: Iterable<string>): readonly Version[] {
+  return Array.from(texts, parse)
+    .filter((parsed) => parsed !== null)
     .sort((a, b) => compareParsed(b, a))
-    .map(({ version }) => version);
+    .map(({ raw }) => raw as Version);
 }
 
-interface ParsedVersion {
-  readonly version: Version;
-  readonly parsed: semver.SemVer;
+function parse(text: string): semver.SemVer | null {
+  return text.length <= 128 && /^[0-9]\S*$/.test(text)
+    ? semver.parse(text)
+    : null;
 }
 
-function parseOnce(version: Version): ParsedVersion {
-  return { version, parsed: new semver.SemVer(version) };
-}
-
-function compareParsed(a: ParsedVersion, b: ParsedVersion): number {
-  const { version: one } = a;
-  const { version: other } = b;
-  const order = a.parsed.compare(b.parsed) || a.parsed.compareBuild(b.parsed);
-  return order || (one < other ? -1 : Number(one > other));
+function compareParsed(a: semver.SemVer, b: semver.SemVer): number {
+  const order = a.compare(b) || a.compareBuild(b);
+  return order || (a.raw < b.raw ? -1 : Number(a.raw > b.raw));
 }

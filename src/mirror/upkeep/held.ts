@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import type { Sha256 } from "../../address/hash.ts";
 import { formatArchiveName } from "../../address/archive-name.ts";
 import {
@@ -6,10 +7,10 @@ import {
 } from "../../address/module-address.ts";
 import { parsePlatform, type Platform } from "../../address/platform.ts";
 import {
-  providerAddress,
+  parseProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
-import { isVersion, newestFirst, type Version } from "../../address/version.ts";
+import { newestFirst, type Version } from "../../address/version.ts";
 import { type Failure, ifAddress, isFailure } from "../../errors/index.ts";
 import type { BlobStore, UsedBlob } from "../../store/blobs/blob-store.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
@@ -64,10 +65,13 @@ export interface HeldQuestion {
 
 /** Lists packages and modules by address, the newest version first, with the errors of unreadable records. */
 export async function listHeld(parts: HeldParts, question: HeldQuestion) {
-  const stored = await mapStored(parts.blobs);
+  const stored = await parts.blobs.listUsed();
   const { providers, problems } = await findProviders(parts, question);
   const rows = await listPackages(parts.records, question.provider);
-  const byRelease = Map.groupBy(rows, nameRelease);
+  const byRelease = Map.groupBy(
+    rows,
+    ({ name, version }) => `${name}/${version}`,
+  );
   const packages = providers.flatMap(({ provider, name, versions }) =>
     [...versions.keys()].flatMap((version) =>
       (byRelease.get(`${name}/${version}`) ?? [])
@@ -93,22 +97,19 @@ export async function listHeld(parts: HeldParts, question: HeldQuestion) {
 
 /** The same, by provider and by module; no package is looked at that is not stored. */
 export async function countHeld(parts: HeldParts, question: HeldQuestion) {
-  const stored = await mapStored(parts.blobs);
+  const stored = await parts.blobs.listUsed();
   const { providers, problems } = await findProviders(parts, question);
   const kept = Map.groupBy(
-    await findStored(parts.records, [...stored.keys()]),
-    nameRelease,
+    await findStored(parts.records, stored),
+    ({ name }) => name,
   );
-  const ofProviders = providers.map(({ name, versions }): HeldName => {
-    const found = [...versions.keys()].flatMap(
-      (version) => kept.get(`${name}/${version}`) ?? [],
-    );
-    return {
-      ...{ name, versions: [...versions.keys()] },
-      count: [...versions.values()].reduce((sum, one) => sum + one, 0),
-      stored: found.flatMap(({ sha256 }) => stored.get(sha256) ?? []),
-    };
-  });
+  const ofProviders = providers.map(({ name, versions }): HeldName => ({
+    ...{ name, versions: [...versions.keys()] },
+    count: versions.values().reduce((sum, one) => sum + one, 0),
+    stored: (kept.get(name) ?? []).flatMap(({ version, sha256 }) =>
+      versions.has(version as Version) ? (stored.get(sha256) ?? []) : [],
+    ),
+  }));
   const modules = await listHeldModules(parts, question, stored);
   const byName = Map.groupBy(modules.found, ({ module }) =>
     formatModuleAddress(module),
@@ -124,24 +125,9 @@ export async function countHeld(parts: HeldParts, question: HeldQuestion) {
   };
 }
 
-async function mapStored(
-  blobs: BlobStore,
-): Promise<ReadonlyMap<Sha256, UsedBlob>> {
-  return new Map((await blobs.listUsed()).map((one) => [one.sha256, one]));
-}
-
-interface ReleaseColumns {
-  readonly hostname: string;
-  readonly namespace: string;
-  readonly type: string;
-  readonly version: string;
-}
-
-const nameProvider = ({ hostname, namespace, type }: ReleaseColumns) =>
-  `${hostname}/${namespace}/${type}`;
-
-const nameRelease = (row: ReleaseColumns) =>
-  `${nameProvider(row)}/${row.version}`;
+/** HOSTNAME/NAMESPACE/TYPE of a row. */
+const providerName =
+  sql<string>`hostname || '/' || namespace || '/' || type`.as("name");
 
 /** The providers that are meant, by name, with the number of packages of each version. */
 async function findProviders(
@@ -151,15 +137,12 @@ async function findProviders(
   const rows = module === undefined ? await countPackages(records, only) : [];
   const problems: Failure<"record-unreadable">[] = [];
   const providers = [];
-  for (const [name, own] of Map.groupBy(rows, nameProvider)) {
-    const { hostname, namespace, type } = own[0] as ReleaseColumns;
+  for (const [name, own] of Map.groupBy(rows, (row) => row.name)) {
     // A row of another program has no address.
-    const provider = ifAddress(() =>
-      providerAddress(hostname, namespace, type),
-    );
+    const provider = ifAddress(() => parseProviderAddress(name));
     if (provider === undefined) continue;
     const counts = new Map(own.map((row) => [row.version, Number(row.count)]));
-    const known = newestFirst([...counts.keys()].filter(isVersion));
+    const known = newestFirst(counts.keys());
     const versions = new Map<Version, number>();
     for (const version of choose(known)) {
       const count = counts.get(version) ?? 0;
@@ -181,25 +164,21 @@ async function findProviders(
 
 /** The versions of all that are met, or of one provider, with the number of their packages. */
 function countPackages(records: RecordStore, provider?: ProviderAddress) {
-  const own = provider && {
-    "r.hostname": provider.hostname,
-    "r.namespace": provider.namespace,
-    "r.type": provider.type,
-  };
   return records.ask((database) =>
     database
-      .selectFrom("releases as r")
-      .leftJoin("packages as p", (on) =>
-        on
-          .onRef("p.hostname", "=", "r.hostname")
-          .onRef("p.namespace", "=", "r.namespace")
-          .onRef("p.type", "=", "r.type")
-          .onRef("p.version", "=", "r.version"),
+      .selectFrom("releases")
+      .where((where) => where.and({ ...provider }))
+      .select([providerName, "version"])
+      .select((row) =>
+        row
+          .selectFrom("packages as p")
+          .whereRef("p.hostname", "=", "releases.hostname")
+          .whereRef("p.namespace", "=", "releases.namespace")
+          .whereRef("p.type", "=", "releases.type")
+          .whereRef("p.version", "=", "releases.version")
+          .select(({ fn }) => fn.countAll().as("count"))
+          .as("count"),
       )
-      .where((where) => where.and({ ...own }))
-      .groupBy(["r.hostname", "r.namespace", "r.type", "r.version"])
-      .select(["r.hostname", "r.namespace", "r.type", "r.version"])
-      .select(({ fn }) => fn.count("p.platform").as("count"))
       .execute(),
   );
 }
@@ -209,6 +188,7 @@ function listPackages(records: RecordStore, provider?: ProviderAddress) {
     database
       .selectFrom("packages")
       .selectAll()
+      .select(providerName)
       .where((where) => where.and({ ...provider }))
       .execute(),
   );
@@ -216,19 +196,25 @@ function listPackages(records: RecordStore, provider?: ProviderAddress) {
 
 const atOnce = 1_000;
 
-async function findStored(records: RecordStore, digests: readonly Sha256[]) {
-  const found = [];
-  for (let start = 0; start < digests.length; start += atOnce)
-    found.push(
-      ...(await records.ask((database) =>
-        database
-          .selectFrom("packages")
-          .select(["hostname", "namespace", "type", "version", "sha256"])
-          .where("sha256", "in", digests.slice(start, start + atOnce))
-          .execute(),
-      )),
-    );
-  return found;
+/** The packages of archives whose use is noted, which are most, by one query; those of the others by their digests. */
+async function findStored(
+  records: RecordStore,
+  stored: ReadonlyMap<Sha256, UsedBlob>,
+) {
+  return records.ask(async (database) => {
+    const packages = database
+      .selectFrom("packages")
+      .select([providerName, "version", "sha256"]);
+    const used = database.selectFrom("uses").select("sha256");
+    const found = await packages.where("sha256", "in", used).execute();
+    const known = new Set(found.map(({ sha256 }) => sha256));
+    const others = [...stored.keys()].filter((one) => !known.has(one));
+    for (let start = 0; start < others.length; start += atOnce) {
+      const some = others.slice(start, start + atOnce);
+      found.push(...(await packages.where("sha256", "in", some).execute()));
+    }
+    return found;
+  });
 }
 
 async function listHeldModules(

@@ -128,9 +128,9 @@ export async function orderByUse(
   blobs: BlobStore,
   irreplaceable: ReadonlySet<Sha256>,
 ): Promise<readonly UsedBlob[]> {
-  return (await blobs.listUsed())
+  return [...(await blobs.listUsed()).values()]
     .filter(
       ({ sha256 }) => !irreplaceable.has(sha256) && !blobs.usage.isOpen(sha256),
     )
-    .toSorted((a, b) => a.usedAt - b.usedAt);
+    .sort((a, b) => a.usedAt - b.usedAt);
 }

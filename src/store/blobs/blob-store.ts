@@ -243,22 +243,22 @@ export class BlobStore {
   }
 
   /** Every archive; only those whose size is not noted are looked at. */
-  async listUsed(): Promise<readonly UsedBlob[]> {
+  async listUsed(): Promise<ReadonlyMap<Sha256, UsedBlob>> {
     const uses = await this.usage.read();
     const { blobs } = this.#layout;
-    const found: UsedBlob[] = [];
+    const found = new Map<Sha256, UsedBlob>();
     const listFolder = async (folder: string) => {
       const path = join(blobs, folder);
       const names = (await readdir(path).catch(unlessMissing)) ?? [];
-      for (const sha256 of names.filter(isSha256)) {
-        if (!sha256.startsWith(folder)) continue;
+      for (const sha256 of names) {
+        if (!isSha256(sha256) || !sha256.startsWith(folder)) continue;
         const { at = 0, size } = uses.get(sha256) ?? {};
-        if (size != null) found.push({ sha256, size, usedAt: at });
+        if (size != null) found.set(sha256, { sha256, size, usedAt: at });
         else {
           const file = await lstat(join(path, sha256)).catch(unlessMissing);
           if (file === undefined) continue;
           const usedAt = Math.max(Math.trunc(file.mtimeMs), at);
-          found.push({ sha256, size: file.size, usedAt });
+          found.set(sha256, { sha256, size: file.size, usedAt });
         }
       }
     };

@@ -58,7 +58,8 @@ export class BlobUsage {
       .selectFrom("uses")
       .selectAll()
       .execute();
-    const uses = new Map<Sha256, Use>(rows.map((row) => [row.sha256, row]));
+    const uses = new Map<Sha256, Use>();
+    for (const row of rows) uses.set(row.sha256, row);
     for (const [sha256, { at, size }] of this.#pending)
       uses.set(sha256, { at, size: size ?? uses.get(sha256)?.size ?? null });
     return uses;

@@ -7,7 +7,13 @@ import {
 } from "node:fs";
 import { backup, DatabaseSync, type StatementSync } from "node:sqlite";
 import { join } from "node:path";
-import { Kysely, sql, SqliteDialect } from "kysely";
+import {
+  Kysely,
+  sql,
+  type SqliteDatabase,
+  SqliteDialect,
+  type SqliteStatement,
+} from "kysely";
 import { LRUCache } from "lru-cache";
 import { failure, ProvenderError } from "../../errors/index.ts";
 import { isDamage, lacksRoom } from "../file-failure.ts";
@@ -251,19 +257,33 @@ function isEmpty(path: string): boolean {
 const mostPrepared = 200;
 
 /** What Kysely expects of a driver, over Node's own. */
-function adapt(file: DatabaseSync) {
-  const prepared = new LRUCache<string, StatementSync>({ max: mostPrepared });
-  const prepare = (text: string) => {
-    const statement = prepared.get(text) ?? file.prepare(text);
-    prepared.set(text, statement);
-    type Values = Parameters<StatementSync["all"]>;
-    return {
-      reader: statement.columns().length > 0,
-      all: (values: readonly unknown[]) => statement.all(...(values as Values)),
-      run: (values: readonly unknown[]) => statement.run(...(values as Values)),
-      iterate: (values: readonly unknown[]) =>
-        statement.iterate(...(values as Values)),
-    };
+function adapt(file: DatabaseSync): SqliteDatabase {
+  const prepared = new LRUCache<string, SqliteStatement>({
+    max: mostPrepared,
+    memoMethod: (text) => adaptStatement(file.prepare(text)),
+  });
+  return {
+    prepare: (text) => prepared.memo(text),
+    close: () => file.close(),
   };
-  return { prepare, close: () => file.close() };
+}
+
+/** Rows come as arrays, and get their names here: Node's own objects are slow to make and to read. */
+function adaptStatement(statement: StatementSync): SqliteStatement {
+  const columns = statement.columns().map(({ name }) => name);
+  statement.setReturnArrays(true);
+  type Values = Parameters<StatementSync["all"]>;
+  const nameCells = (cells: unknown) => {
+    const row: Record<string, unknown> = {};
+    let at = 0;
+    for (const column of columns) row[column] = (cells as unknown[])[at++];
+    return row;
+  };
+  return {
+    reader: columns.length > 0,
+    all: (values) => statement.all(...(values as Values)).map(nameCells),
+    run: (values) => statement.run(...(values as Values)),
+    iterate: (values) =>
+      statement.iterate(...(values as Values)).map(nameCells),
+  };
 }
