@@ -38,17 +38,13 @@ type Row = Pick<RecordRow, "revision" | "body">;
 /** First revisions are below this, so that a record can be changed a billion times. */
 const mostFirst = 2 ** 30;
 
-/** Keys of one page of the list of all. */
-const pageSize = 1_000;
-
 /**
  * Small JSON documents by key, as rows, for all processes that work on a store at once. Each change is a transaction, or
  * a part of the one that is open.
  *
- * Trust is never read from a damaged record. Every operation throws
- * record-unreadable for a record that exists and cannot be read or
- * parsed. Absence is reported only where there is nothing. A damaged record
- * that can be rebuilt (`isRebuildable`) counts as absent.
+ * Trust is never read from a damaged record. Every operation throws record-unreadable for a record that exists and cannot
+ * be read or parsed. Absence is reported only where there is nothing. A damaged record that can be rebuilt
+ * (`isRebuildable`) counts as absent.
  */
 export class RecordStore {
   readonly #database: Database;
@@ -139,31 +135,8 @@ export class RecordStore {
 
   /** The key of every record, also of those that cannot be read. */
   async *listAll(): AsyncGenerator<RecordKey> {
-    for (const table of tableNames) {
-      const columns = recordTables[table];
-      let after: readonly string[] = columns.map(() => "");
-      for (;;) {
-        const page = await this.#reading([table], () =>
-          this.#queries
-            .selectFrom(table)
-            .select(columns)
-            .where((where) =>
-              where.eb(
-                sql`(${together(columns)})`,
-                ">",
-                sql`(${sql.join(after)})`,
-              ),
-            )
-            .orderBy(together(columns))
-            .limit(pageSize)
-            .execute(),
-        );
-        const keys = page.map((row) => columns.map((column) => row[column]));
-        for (const parts of keys) yield [table, ...parts];
-        after = keys.at(-1) ?? after;
-        if (page.length < pageSize) break;
-      }
-    }
+    for (const table of tableNames)
+      for (const parts of await this.list([table])) yield [table, ...parts];
   }
 
   /** Bytes of storage that all records take. */
