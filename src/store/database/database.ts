@@ -190,9 +190,11 @@ function watchChanges(
   transactions: Transactions,
 ): Database["findChanges"] {
   const data = file.prepare("PRAGMA data_version");
-  let seen = { version: -1, change: 0 };
+  const readVersion = () => Number(data.get()?.data_version);
+  const last = file.prepare("SELECT max(number) AS number FROM changes").get();
+  let seen = { version: readVersion(), change: Number(last?.number) };
   return async () => {
-    const version = Number(data.get()?.data_version);
+    const version = readVersion();
     if (version === seen.version) return nothing;
     const since = seen.change;
     const found = await transactions.queries

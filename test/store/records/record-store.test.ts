@@ -5,7 +5,12 @@ import {
   type RecordKey,
 } from "../../../src/store/records/record-store.ts";
 import { failing } from "../../scenes/failing.ts";
-import { damageRecord, makeLayout, openRecords } from "../stores.ts";
+import {
+  askDatabase,
+  damageRecord,
+  makeLayout,
+  openRecords,
+} from "../stores.ts";
 import { testRecords } from "./contract.ts";
 
 const key = ["namespaces", "a.example", "acme"] as const;
@@ -39,6 +44,23 @@ describe("records in a file", () => {
     expect(told).toHaveLength(4);
     expect(told[0]).toContain(key.join("/"));
     expect(told[0]).toContain("restore provender.db from a backup");
+  });
+
+  it("that other processes changed are told by name from the opening on, and may be any where it is not known", async () => {
+    const layout = await makeLayout();
+    const other = openRecords(layout);
+    await other.swap(hashes, 0, {});
+    const records = openRecords(layout);
+    const heard: unknown[] = [];
+    records.listen((changed) => heard.push(changed));
+    await other.swap(key, 0, {});
+    await records.look();
+    await records.look();
+    expect(heard).toEqual([new Set([key.join("/")])]);
+    await other.remove(hashes);
+    askDatabase(layout, "DELETE FROM changes");
+    await records.look();
+    expect(heard.slice(1)).toEqual([undefined]);
   });
 
   it("are made again when they can be", async () => {
