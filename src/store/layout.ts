@@ -1,37 +1,22 @@
 import { join } from "node:path";
 import type { Sha256 } from "../address/hash.ts";
 
-/** Paths in a storage directory. A version in a path changes with its format. */
-export interface StoreLayout {
-  readonly directory: string;
-  readonly blobs: string;
-  /** Everything that the mirror knows; archives are files beside it. */
-  readonly database: string;
-  readonly staging: string;
-  /** Where commands of this machine find the daemon. */
-  readonly daemon: string;
-  /** What operators decided, one line each, beside the database. */
-  readonly decisions: string;
-  /** The names of archives that are to be brought into the bucket. */
-  readonly outbox: string;
-  readonly tls: {
-    readonly directory: string;
-    readonly authority: string;
-    readonly authorityKey: string;
-    readonly certificate: string;
-    readonly key: string;
-  };
-}
+export type StoreLayout = ReturnType<typeof layOutStore>;
 
-export function layOutStore(directory: string): StoreLayout {
+/** Paths in a storage directory. A version in a path changes with its format. */
+export function layOutStore(directory: string) {
   const tls = join(directory, "tls", "v1");
   return {
     directory,
     blobs: join(directory, "blobs", "v1", "sha256"),
+    /** Everything that the mirror knows; archives are files beside it. */
     database: join(directory, "provender.db"),
     staging: join(directory, "staging"),
+    /** Where commands of this machine find the daemon. */
     daemon: join(directory, "daemon.json"),
+    /** What operators decided, one line each, beside the database. */
     decisions: join(directory, "audit", "decisions.jsonl"),
+    /** The names of archives that are to be brought into the bucket. */
     outbox: join(directory, "outbox", "v1"),
     tls: {
       directory: tls,
@@ -40,7 +25,7 @@ export function layOutStore(directory: string): StoreLayout {
       certificate: join(tls, "certificate.pem"),
       key: join(tls, "key.pem"),
     },
-  };
+  } as const;
 }
 
 export function blobPath(layout: StoreLayout, sha256: Sha256): string {

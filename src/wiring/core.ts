@@ -127,7 +127,8 @@ export function wireCore(
   const versions = cache(versionRecords(records, providerVersionNaming));
 
   // Archives on the disk, and in a bucket that many daemons may share.
-  const blobs = new BlobStore(layout, database, {
+  const blobs = new BlobStore(layout, database);
+  blobs.listen({
     onDamaged: (sha256, problem) =>
       alarms.raise("archive-damaged", { sha256, problem }),
   });

@@ -55,11 +55,8 @@ export function readAuditOf(
 export type AuditLine = Readonly<Record<string, string | undefined>>;
 
 /** The archives of a directory. */
-export function openBlobs(
-  layout: StoreLayout,
-  events: ConstructorParameters<typeof BlobStore>[2] = {},
-): BlobStore {
-  return new BlobStore(layout, openDatabase(layout), events);
+export function openBlobs(layout: StoreLayout): BlobStore {
+  return new BlobStore(layout, openDatabase(layout));
 }
 
 /** Asks the database of a directory as another program would. */

@@ -21,6 +21,7 @@ import {
   leaveOutRefused,
   leaveOutYoung,
   type LeftOut,
+  type Listed,
   nothingAdmitted,
 } from "../trust/left-out.ts";
 import {
@@ -31,11 +32,8 @@ import {
 import { listedIn, type VersionList } from "../versions/version-list.ts";
 
 /** Versions of a provider that clients may have, newest first, and the others. */
-export interface Listing extends Lasting {
+export interface Listing extends Lasting, Listed {
   readonly versions: readonly Version[];
-  readonly leftOut: readonly LeftOut[];
-  /** Versions that a policy would leave out, were it not only to report. */
-  readonly reported: readonly LeftOut[];
 }
 
 /** For how long a list stays as it is while nothing changes. */

@@ -74,27 +74,19 @@ interface BlobEvents {
 export class BlobStore {
   readonly usage: BlobUsage;
   readonly #layout: StoreLayout;
-  readonly #listeners: BlobEvents[];
+  readonly #listeners: BlobEvents[] = [];
   readonly #verified = new VerifiedBlobs();
 
-  constructor(
-    layout: StoreLayout,
-    database: Database,
-    events: BlobEvents = {},
-  ) {
+  constructor(layout: StoreLayout, database: Database) {
     this.usage = new BlobUsage(database);
     this.#layout = layout;
-    this.#listeners = [events];
   }
 
   listen(listener: BlobEvents): void {
     this.#listeners.push(listener);
   }
 
-  /**
-   * Opens a blob; undefined when there is none. An entry that cannot be a blob
-   * is dropped.
-   */
+  /** Opens a blob; undefined when there is none. An entry that cannot be a blob is dropped. */
   async open(sha256: Sha256): Promise<StoredBlob | undefined> {
     const handle = await this.#openFile(sha256);
     if (handle === undefined) return undefined;
@@ -172,10 +164,8 @@ export class BlobStore {
   }
 
   /**
-   * Gives a blob another name on this machine, which must be free and is
-   * readable by all users: a hard link where possible, else a copy. The name is
-   * read-only, because the bytes are the store's. Returns false when there is
-   * no such blob.
+   * Gives a blob another name on this machine, which must be free and is readable by all users: a hard link where possible,
+   * else a copy. The name is read-only, because the bytes are the store's. Returns false when there is no such blob.
    */
   async giveOut(sha256: Sha256, path: string): Promise<boolean> {
     const blob = blobPath(this.#layout, sha256);
@@ -196,10 +186,7 @@ export class BlobStore {
     await rm(blobPath(this.#layout, sha256), { force: true, recursive: true });
   }
 
-  /**
-   * Hashes a blob even if it was verified before, and leaves it; `onPiece`
-   * hears of hashed bytes.
-   */
+  /** Hashes a blob even if it was verified before, and leaves it; `onPiece` hears of hashed bytes. */
   async inspect(
     sha256: Sha256,
     onPiece: (length: number) => void,
@@ -283,10 +270,7 @@ export class BlobStore {
     return { bytes: bavail * bsize, files: files > 0 ? ffree : undefined };
   }
 
-  /**
-   * Throws unless the store can be read and written now; the message may be
-   * shown to clients.
-   */
+  /** Throws unless the store can be read and written now; the message may be shown to clients. */
   async probe(): Promise<void> {
     const allowed = constants.R_OK | constants.W_OK | constants.X_OK;
     try {

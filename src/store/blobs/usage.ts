@@ -1,4 +1,5 @@
 import type { Sha256 } from "../../address/hash.ts";
+import type { UseRow } from "../database/schema.ts";
 import type { Database } from "../database/transactions.ts";
 
 /** Milliseconds between two writes, for any number of used archives. */
@@ -10,13 +11,7 @@ const atOnce = 1_000;
 /** Milliseconds after which a use is forgotten; the time that the archive was stored counts then. */
 const keptFor = 366 * 24 * 60 * 60 * 1000;
 
-/** Of an archive, by what is noted. */
-interface Use {
-  /** Milliseconds since 1970. */
-  readonly at: number;
-  /** Bytes, once it was stored. */
-  readonly size: number | null;
-}
+type Use = Omit<UseRow, "sha256">;
 
 /** Last uses of archives, over restarts. */
 export class BlobUsage {

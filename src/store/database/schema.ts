@@ -90,7 +90,7 @@ interface PackageRow {
 }
 
 /** When an archive was last used. */
-interface UseRow {
+export interface UseRow {
   readonly sha256: Sha256;
   /** Milliseconds since 1970. */
   readonly at: number;

@@ -17,9 +17,8 @@ const readers = () => 100_000;
 async function prepare(length = size) {
   const layout = await makeLayout();
   const damaged: string[] = [];
-  const blobs = openBlobs(layout, {
-    onDamaged: (_, problem) => damaged.push(problem),
-  });
+  const blobs = openBlobs(layout);
+  blobs.listen({ onDamaged: (_, problem) => damaged.push(problem) });
   const { bytes, digest } = randomArchive(length);
   const store = async () => {
     const spool = await blobs.createSpool();
