@@ -38,11 +38,9 @@ export async function prepareStorageDirectory(
 }
 
 /**
- * Makes this process act as the owner of a store, so that a daemon can use every
- * file that it leaves there: started as root, it takes the owner's user and group
- * for good, without other groups and without capabilities. Nothing happens where
- * there is no store yet, nor where users have no numbers. Throws
- * store-owned-by-another for any other user but the owner.
+ * Makes this process act as the owner of a store, so that a daemon can use every file that it leaves there: started as root,
+ * it takes the owner's user and group for good, without other groups and without capabilities. Nothing happens where there
+ * is no store yet, nor where users have no numbers. Throws store-owned-by-another for any other user but the owner.
  */
 export function actAsOwner(layout: StoreLayout): void {
   const user = process.geteuid?.();

@@ -158,7 +158,7 @@ export class BlobStore {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     await rename(spool.path, path);
     await this.#verified.remember({ sha256, handle });
-    this.usage.noteStored(sha256, spool.written);
+    this.usage.note(sha256, spool.written);
     if (before === undefined)
       for (const one of this.#listeners) one.onStored?.(spool.written, sha256);
   }

@@ -3,9 +3,8 @@ import { type FileHandle, open, rm } from "node:fs/promises";
 import type { Sha256 } from "../../address/hash.ts";
 
 /**
- * File that is being received. One writer appends and hashes; any number of
- * readers follow through the same handle, which stays valid after the file is
- * renamed or removed, and closes with its last holder.
+ * File that is being received. One writer appends and hashes; any number of readers follow through the same handle, which
+ * stays valid after the file is renamed or removed, and closes with its last holder.
  */
 export class Spool {
   readonly path: string;

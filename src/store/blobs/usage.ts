@@ -28,23 +28,27 @@ export class BlobUsage {
   /** The archive is in use until the returned function is called. */
   begin(sha256: Sha256): () => void {
     this.#open.set(sha256, (this.#open.get(sha256) ?? 0) + 1);
-    this.#note(sha256);
+    this.note(sha256);
     return () => {
       const others = (this.#open.get(sha256) ?? 1) - 1;
       if (others > 0) this.#open.set(sha256, others);
       else this.#open.delete(sha256);
-      this.#note(sha256);
+      this.note(sha256);
     };
-  }
-
-  /** It was stored now, with so many bytes. */
-  noteStored(sha256: Sha256, size: number): void {
-    this.#note(sha256, size);
   }
 
   /** True for an archive that this process has open. */
   isOpen(sha256: Sha256): boolean {
     return this.#open.has(sha256);
+  }
+
+  /** It is used now, or `stored` with so many bytes. */
+  note(sha256: Sha256, stored?: number): void {
+    const before = this.#pending.get(sha256);
+    const size = stored ?? before?.size ?? null;
+    if (this.#pending.size < mostPending || before !== undefined)
+      this.#pending.set(sha256, { at: Date.now(), size });
+    this.#timer ??= setTimeout(() => void this.flush(), interval).unref();
   }
 
   async read(): Promise<ReadonlyMap<Sha256, Use>> {
@@ -77,14 +81,6 @@ export class BlobUsage {
         .where("at", "<", Date.now() - keptFor)
         .execute();
     await transactions.run(trim, "soon");
-  }
-
-  #note(sha256: Sha256, stored?: number): void {
-    const before = this.#pending.get(sha256);
-    const size = stored ?? before?.size ?? null;
-    if (this.#pending.size < mostPending || before !== undefined)
-      this.#pending.set(sha256, { at: Date.now(), size });
-    this.#timer ??= setTimeout(() => void this.flush(), interval).unref();
   }
 
   async #write(): Promise<void> {

@@ -18,10 +18,8 @@ interface OpenFile {
 }
 
 /**
- * Files whose content this process has verified against their names. A file is
- * hashed once while nothing writes to it, for any number of requests.
- * Verdicts of an earlier process do not count, as the disk may have changed a
- * file since.
+ * Files whose content this process has verified against their names. A file is hashed once while nothing writes to it, for
+ * any number of requests. Verdicts of an earlier process do not count, as the disk may have changed a file since.
  */
 export class VerifiedBlobs {
   /** Unlike with `max`, memory is taken for what is remembered alone. */

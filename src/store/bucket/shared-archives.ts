@@ -20,9 +20,8 @@ interface Waiting {
 }
 
 /**
- * The archives of the bucket for one daemon, and what it brings there: each has a
- * file in the outbox until it is there, so that a daemon that was killed goes on.
- * While they wait they do not leave the disk.
+ * The archives of the bucket for one daemon, and what it brings there: each has a file in the outbox until it is there, so
+ * that a daemon that was killed goes on. While they wait they do not leave the disk.
  */
 export class SharedArchives {
   readonly #folder: string;

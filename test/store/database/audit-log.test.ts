@@ -72,13 +72,6 @@ describe("what nothing waits for", () => {
   const refused = { event: "refused", verdict: "refused" } as const;
   const served = { event: "served", verdict: "accepted", provider } as const;
 
-  it("is written a moment later, without anybody's doing", async () => {
-    await log.record(refused, batched);
-    await expect
-      .poll(() => readAuditOf(layout), { timeout: 60_000 })
-      .toEqual([expect.objectContaining(refused)]);
-  });
-
   it("is counted in one line where a client got the same archive that day, across batches", async () => {
     const gets = (sha256: string, client: string) => ({
       ...{ ...served, sha256, client, version: "1.0.0" },

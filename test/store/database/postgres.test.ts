@@ -46,11 +46,8 @@ describe("records in a PostgreSQL", () => {
     const url = await postgres.createDatabase();
     const logOf = async () => {
       const { database } = await open(url);
-      const log = new AuditLog({
-        ...auditParts(await makeLayout()),
-        database,
-      });
-      return { database, log };
+      const parts = auditParts(await makeLayout());
+      return { database, log: new AuditLog({ ...parts, database }) };
     };
     const [slow, fast] = [await logOf(), await logOf()];
     const pages = fast.log.read({});
