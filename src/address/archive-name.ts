@@ -63,17 +63,13 @@ const behindVersion = new RegExp(
 const beforeVersion = new RegExp(`^${otherPlatform}[-_.]v?`);
 const otherPrefix = /^(?:(?:terraform|opentofu|tofu)[-_.])?(?:provider[-_.])?/;
 
-const goNames: readonly (readonly [RegExp, string])[] = [
-  [/^(?:macos|osx)$/, "darwin"],
-  [/^(?:x86[-_]64|x64)$/, "amd64"],
-  [/^aarch64$/, "arm64"],
-  [/^arm(?:hf|v[5-7])$/, "arm"],
-  [/^(?:i[36]86|x86)$/, "386"],
-];
-
-function goName(word = ""): string {
-  return goNames.find(([written]) => written.test(word))?.[1] ?? word;
-}
+/** Go's words for what these names have in others. */
+const goNames: Readonly<Record<string, string>> = {
+  ...{ macos: "darwin", osx: "darwin" },
+  ...{ "x86-64": "amd64", x86_64: "amd64", x64: "amd64", aarch64: "arm64" },
+  ...{ armhf: "arm", armv5: "arm", armv6: "arm", armv7: "arm" },
+  ...{ i386: "386", i686: "386", x86: "386" },
+};
 
 /**
  * The platform of an archive of this provider and version; undefined for any other name. Publishers write a `v` before
@@ -89,22 +85,20 @@ export function findArchivePlatform(
   const stem = name.slice(0, -".zip".length);
   const lower = stem.toLowerCase();
   const [start = ""] = otherPrefix.exec(lower) ?? [];
-  const match = lower.startsWith(address.type, start.length)
-    ? matchPlatform(lower.slice(start.length + address.type.length), version)
-    : undefined;
-  if (match) return findPlatform(`${goName(match[1])}_${goName(match[2])}`);
+  if (lower.startsWith(address.type, start.length)) {
+    const text = lower.slice(start.length + address.type.length);
+    const own = version.toLowerCase();
+    const [sign = ""] = /^[-_.]v?/.exec(text) ?? [];
+    const isBehind = sign !== "" && text.startsWith(own, sign.length);
+    const match = isBehind
+      ? behindVersion.exec(text.slice(sign.length + own.length))
+      : beforeVersion.exec(text);
+    const [all = "", os = "", arch = ""] = match ?? [];
+    if (match !== null && (isBehind || text.slice(all.length) === own))
+      return findPlatform(`${goNames[os] ?? os}_${goNames[arch] ?? arch}`);
+  }
   const prefix = formatReleasePrefix(address, version);
   return stem.startsWith(prefix)
     ? findPlatform(stem.slice(prefix.length))
     : undefined;
-}
-
-/** OS and ARCH behind the version, or before it. */
-function matchPlatform(text: string, version: Version) {
-  const own = version.toLowerCase();
-  const [sign = ""] = /^[-_.]v?/.exec(text) ?? [];
-  if (sign !== "" && text.startsWith(own, sign.length))
-    return behindVersion.exec(text.slice(sign.length + own.length));
-  const match = beforeVersion.exec(text);
-  return match && text.slice(match[0].length) === own ? match : undefined;
 }

@@ -5,18 +5,17 @@ import { isIP } from "node:net";
 /** A registry's hostname in ASCII form, lower case, with `:port` unless that is 443. */
 export type Hostname = string & { readonly __brand: "hostname" };
 
-const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const labels =
+  /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/;
 
 /** Lower-case labels and an optional port; `:443` is dropped (Remote Service Discovery, "hostnames"). */
 export function parseHostname(text: string): Hostname {
   const colon = text.indexOf(":");
   const name = colon < 0 ? text : text.slice(0, colon);
   const port = colon < 0 ? undefined : text.slice(colon + 1);
-  const named =
-    name.length <= 253 && name.split(".").every((part) => label.test(part));
   const isPort =
     /^[1-9][0-9]{0,4}$/.test(port ?? "1") && Number(port ?? 1) <= 65535;
-  if (!named || !isPort)
+  if (!labels.test(name) || !isPort)
     throw failure(
       "malformed-address",
       "hostname",
