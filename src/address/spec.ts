@@ -14,12 +14,16 @@ import {
 } from "./provider-address.ts";
 import {
   isAllowed,
-  isPrerelease,
   parseModuleConstraint,
   parseVersionConstraint,
   type VersionConstraint,
 } from "./version-constraint.ts";
-import { newestFirst, parseVersion, type Version } from "./version.ts";
+import {
+  isPrerelease,
+  newestFirst,
+  parseVersion,
+  type Version,
+} from "./version.ts";
 
 /** Hostnames that a SPEC may name. */
 export interface SpecHosts {

@@ -1,6 +1,11 @@
 import semver from "semver";
 import { failure } from "../errors/index.ts";
-import { compareVersions, isVersion, type Version } from "./version.ts";
+import {
+  compareVersions,
+  isPrerelease,
+  isVersion,
+  type Version,
+} from "./version.ts";
 
 const operators = [">", ">=", "=", "~>", "<=", "<", "!="] as const;
 
@@ -110,10 +115,6 @@ export function isAllowed(
     constraint.every((term) => holds(term, version)) &&
     (!isPrerelease(version) || constraint.some((t) => t.operator === "="))
   );
-}
-
-export function isPrerelease(version: Version): boolean {
-  return /^[^+]*-/.test(version);
 }
 
 /** Build metadata counts only where one version is named: `1.2.3` is not `1.2.3+build`, but `>= 1.2.3` allows it. */

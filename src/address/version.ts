@@ -19,6 +19,10 @@ export function isVersion(text: string): text is Version {
   return parse(text) !== null;
 }
 
+export function isPrerelease(version: Version): boolean {
+  return /^[^+]*-/.test(version);
+}
+
 /**
  * The version that clients mean by a spelling of a module registry, such as
  * `v1.2.0`, `1.2` or `1.2.0.0` (go-version, "NewVersion"); undefined for what is none, or has a fourth number.

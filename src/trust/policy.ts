@@ -8,10 +8,9 @@ import {
 import type { ProviderAddress } from "../address/provider-address.ts";
 import {
   isAllowed,
-  isPrerelease,
   type VersionConstraint,
 } from "../address/version-constraint.ts";
-import type { Version } from "../address/version.ts";
+import { isPrerelease, type Version } from "../address/version.ts";
 
 /** `policy` of the configuration; ages in milliseconds, `minimumAge` of providers. */
 export interface PolicySettings {

@@ -1,8 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { formatProviderAddress } from "../../address/provider-address.ts";
-import { isPrerelease } from "../../address/version-constraint.ts";
-import { newestFirst, type Version } from "../../address/version.ts";
+import {
+  isPrerelease,
+  newestFirst,
+  type Version,
+} from "../../address/version.ts";
 import { inTime } from "../../concurrency/in-time.ts";
 import { SingleFlight } from "../../concurrency/single-flight.ts";
 import { failure, isFailure, ProvenderError } from "../../errors/index.ts";

@@ -1,5 +1,8 @@
-import { newestFirst, parseVersion } from "../../../src/address/version.ts";
-import { isPrerelease } from "../../../src/address/version-constraint.ts";
+import {
+  isPrerelease,
+  newestFirst,
+  parseVersion,
+} from "../../../src/address/version.ts";
 import type { Offer, Registry } from "../world/registry.ts";
 import type { Settings } from "../world/settings.ts";
 import {
