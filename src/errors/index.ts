@@ -62,7 +62,8 @@ export function failure<C extends ErrorCode>(
 ): Failure<C> {
   const values: readonly unknown[] = given;
   const names = factsOf(code);
-  const facts = Object.fromEntries(names.map((name, at) => [name, values[at]]));
+  const facts: Record<string, unknown> = {};
+  for (const [at, name] of names.entries()) facts[name] = values[at];
   const options = values[names.length] as ErrorOptions | undefined;
   return new ProvenderError(code, facts, options) as Failure<C>;
 }
@@ -71,9 +72,8 @@ export function isFailure<C extends ErrorCode>(
   error: unknown,
   ...codes: readonly C[]
 ): error is Failure<C> {
-  return (
-    error instanceof ProvenderError && codes.some((code) => code === error.code)
-  );
+  const known: readonly ErrorCode[] = codes;
+  return error instanceof ProvenderError && known.includes(error.code);
 }
 
 export const errorCodes = Object.keys(table) as readonly ErrorCode[];

@@ -40,7 +40,7 @@ export function makeProviderRegistry(
       const names = platforms?.map(formatPlatform) ?? commonPlatforms;
       const common = commonPlatforms.filter((name) => names.includes(name));
       const candidates = new Set([...common, ...names]);
-      let absence: unknown = failure("not-found", release);
+      let absence: Error | undefined;
       for (const name of [...candidates].slice(0, commonPlatforms.length))
         try {
           const platform = parsePlatform(name);
@@ -53,7 +53,7 @@ export function makeProviderRegistry(
           if (!isAbsence(error)) throw error;
           if (names.length === 1) absence = error;
         }
-      throw absence;
+      throw absence ?? failure("not-found", release);
     },
 
     /** SHA256SUMS and its signature, at the same time. */
