@@ -3,7 +3,7 @@ import Koa from "koa";
 import { type Hostname, parseHostname } from "../address/hostname.ts";
 import { failure, isFailure, ProvenderError } from "../errors/index.ts";
 import type { Why, WhyQuestion } from "../mirror/why/why.ts";
-import { onBehalfOf } from "../telemetry/asker.ts";
+import { askers } from "../telemetry/asker.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { parseSignedPath } from "./access/archive-ticket.ts";
 import type { Authentication } from "./access/authentication.ts";
@@ -111,7 +111,7 @@ function begin({ clients, recordWhenClosed }: AppParts): RequestMiddleware {
     };
     res.setHeader("X-Request-Id", asker.requestId);
     recordWhenClosed(ctx);
-    return onBehalfOf(asker, next);
+    return askers.run(asker, next);
   };
 }
 

@@ -8,14 +8,5 @@ export interface Asker {
   token?: string | undefined;
 }
 
-const askers = new AsyncLocalStorage<Asker>();
-
-/** Everything that `work` starts is done on behalf of `asker`, also what goes on after it. */
-export function onBehalfOf<T>(asker: Asker, work: () => T): T {
-  return askers.run(asker, work);
-}
-
-/** Undefined for what the mirror does by itself. */
-export function currentAsker(): Asker | undefined {
-  return askers.getStore();
-}
+/** On whose behalf something is done, also what goes on after the answer; none for what the mirror does by itself. */
+export const askers = new AsyncLocalStorage<Asker>();

@@ -84,14 +84,13 @@ export function formatAuditEntry(
   entry: Omit<WrittenEntry, "at">,
   at: Date,
 ): string {
-  const values = auditFields.map((name) => {
+  const values: Record<string, unknown> = { at: at.toISOString() };
+  for (const name of auditFields) {
     const value = entry[name];
     const isText = typeof value === "string";
-    return [name, isText ? value.slice(0, longestValue) : value];
-  });
-  const json = redactTickets(
-    JSON.stringify({ at: at.toISOString(), ...Object.fromEntries(values) }),
-  );
+    values[name] = isText ? value.slice(0, longestValue) : value;
+  }
+  const json = redactTickets(JSON.stringify(values));
   return json.replaceAll(/[\u007f-\uffff]/g, escapeUnit);
 }
 

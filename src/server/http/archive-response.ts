@@ -3,7 +3,7 @@ import { inTime } from "../../concurrency/in-time.ts";
 import { failure, isFailure } from "../../errors/index.ts";
 import type { OpenArchive } from "../../mirror/archives/archives.ts";
 import type { AuditLog } from "../../store/database/audit-log.ts";
-import { currentAsker } from "../../telemetry/asker.ts";
+import { askers } from "../../telemetry/asker.ts";
 import type { AuditEntry } from "../../telemetry/audit-entry.ts";
 import { cut } from "./error-response.ts";
 import { type RequestContext, setHeaders } from "./request-context.ts";
@@ -179,7 +179,7 @@ export function recordDelivery(
   answer: ServerResponse,
   archive: Omit<AuditEntry, "event" | "verdict">,
 ): void {
-  const asker = currentAsker();
+  const asker = askers.getStore();
   answer.once("close", () => {
     const { headersSent, statusCode, writableFinished } = answer;
     if (!headersSent || statusCode >= 300 || refusedMidway.has(answer)) return;

@@ -1,7 +1,7 @@
 import { appendFile, readFile } from "node:fs/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { failure } from "../../errors/index.ts";
-import { currentAsker } from "../../telemetry/asker.ts";
+import { askers } from "../../telemetry/asker.ts";
 import {
   type AuditEntry,
   type AuditEvent,
@@ -75,7 +75,7 @@ export class AuditLog {
     if (!this.#hasRoom(entry)) return;
     const { database, decisions, logger, onLost } = this.#parts;
     const { transactions } = database;
-    const asked = { ...currentAsker(), ...entry };
+    const asked = { ...askers.getStore(), ...entry };
     const json = formatAuditEntry(asked, new Date());
     const written = JSON.parse(json) as WrittenEntry;
     // Each request has a line of its own.
