@@ -37,31 +37,30 @@ const publicKey = 6;
 export function listFingerprints(
   blocks: readonly string[],
 ): readonly Fingerprint[] {
-  return blocks.flatMap((block) => {
+  const found: Fingerprint[] = [];
+  for (const block of blocks) {
     const lines = block.split("\n", mostLines + 1).length;
-    if (block.length > longestBlock || lines > mostLines) return [];
-    return listPackets(unarmor(block))
-      .take(mostPackets)
-      .filter(({ tag }) => tag === publicKey)
-      .take(mostKeys)
-      .map(({ body }) => fingerprintOf(body))
-      .filter((one) => one !== undefined)
-      .toArray();
-  });
+    if (block.length > longestBlock || lines > mostLines) continue;
+    const [, data = ""] = firstKeyBlock.exec(block) ?? [];
+    let keys = 0;
+    for (const packet of listPackets(Buffer.from(data, "base64"))) {
+      if (packet.tag !== publicKey) continue;
+      const fingerprint = fingerprintOf(packet.body);
+      if (fingerprint !== undefined) found.push(fingerprint);
+      if (++keys === mostKeys) break;
+    }
+  }
+  return found;
 }
 
-/** The data of the first key block (RFC 9580, 6.2), up to its checksum or end. */
-function unarmor(block: string): Buffer {
-  const [, data = ""] =
-    /-----BEGIN PGP PUBLIC KEY BLOCK-----[^]*?\n[ \t\r]*\n([^=-]*)/.exec(
-      block,
-    ) ?? [];
-  return Buffer.from(data, "base64");
-}
+/** RFC 9580, 6.2; its data, up to the checksum or the end. */
+const firstKeyBlock =
+  /-----BEGIN PGP PUBLIC KEY BLOCK-----[^]*?\n[ \t\r]*\n([^=-]*)/;
 
-/** RFC 9580, 4.2; ends at what is cut, in parts or no packet at all. */
+/** RFC 9580, 4.2, as many as are read; ends at what is cut, in parts or no packet at all. */
 function* listPackets(octets: Buffer) {
-  for (let at = 0; at + 6 <= octets.length;) {
+  let at = 0;
+  for (let count = 0; count < mostPackets && at + 6 <= octets.length; count++) {
     const first = octets.readUInt8(at);
     const size = octets.readUInt8(at + 1);
     let [header, length] = [2, size];

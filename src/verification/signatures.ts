@@ -77,7 +77,8 @@ export class SignatureThreads {
    */
   async decide(question: SignatureQuestion): Promise<SignatureDecision> {
     const { keys, signature, document } = question;
-    const keyText = keys.reduce((sum, { length }) => sum + length, 0);
+    let keyText = 0;
+    for (const { length } of keys) keyText += length;
     const isLarge =
       keys.length > 16 ||
       keyText > 256 * 1024 ||
