@@ -8,11 +8,9 @@ import {
 export function trustedCertificates(
   extra: string | undefined,
 ): readonly string[] {
-  const machine = (["default", "system"] as const).flatMap((list) =>
-    getCACertificates(list),
-  );
-  const own = extra === undefined ? [] : [extra];
-  return [...new Set([...machine, ...own])];
+  const all = [...getCACertificates("default"), ...getCACertificates("system")];
+  if (extra !== undefined) all.push(extra);
+  return [...new Set(all)];
 }
 
 /**

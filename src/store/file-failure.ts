@@ -108,5 +108,6 @@ function firstOf(error: unknown): unknown {
 
 /** Undefined for what is not there. */
 export function unlessMissing(error: unknown): undefined {
-  if (classifyFileFailure(error) !== "missing") throw error;
+  const { code = "" } = error as NodeJS.ErrnoException;
+  if (failures[code] !== "missing") throw error;
 }
