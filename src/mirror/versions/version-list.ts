@@ -160,9 +160,10 @@ export function versionRecords<A>(
     read: (address) => records.read(key(address), readRecord),
     write: async (address, { value, confirmedAt }) => {
       const body = { confirmedAt, ...writeList(value) };
-      const write = () => records.swap(key(address), value.revision, body);
       // The origin says it again.
-      const revision = await records.transact(write, "soon");
+      const revision = await records.swap(
+        ...([key(address), value.revision, body, "soon"] as const),
+      );
       return revision === undefined
         ? undefined
         : { confirmedAt, value: { ...value, revision } };

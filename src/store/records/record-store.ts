@@ -62,8 +62,8 @@ export class RecordStore {
 
   /** Notices what other processes wrote, and tells those who remember it. */
   async look(): Promise<void> {
-    const { findChanges } = this.#database;
-    const changed = await this.#reading("changes", findChanges);
+    const asked = this.#database.findChanges();
+    const changed = await this.#reading("changes", asked);
     // Other tables have changes, too.
     if (changed?.size === 0) return;
     for (const listener of this.#listeners) listener(changed);
@@ -89,14 +89,15 @@ export class RecordStore {
 
   /**
    * Writes a record that is of this revision still, 0 where there is none. Returns its new revision; undefined, and
-   * nothing is written, where another one was first. Durable on return.
+   * nothing is written, where another one was first.
    */
   swap(
     key: RecordKey,
     revision: number,
     body: unknown,
+    durability: Durability = "durable",
   ): Promise<number | undefined> {
-    return this.transact(() => this.#write(key, revision, body));
+    return this.transact(() => this.#write(key, revision, body), durability);
   }
 
   /**
@@ -119,14 +120,15 @@ export class RecordStore {
   }
 
   /** Asks the table of packages, in the open transaction where there is one. */
-  ask<T>(question: (queries: Kysely<Schema>) => Promise<T>): Promise<T> {
-    return this.#reading("packages", () => question(this.#queries));
+  async ask<T>(question: (queries: Kysely<Schema>) => Promise<T>): Promise<T> {
+    const { queries } = this.#database.transactions;
+    return this.#reading("packages", question(queries));
   }
 
   /** Succeeds also when there is none. */
   async remove(key: RecordKey): Promise<void> {
     await this.transact(() =>
-      this.#queries
+      this.#database.transactions.queries
         .deleteFrom(key[0])
         .where((where) => where.and(valuesOf(key)))
         .execute(),
@@ -152,8 +154,9 @@ export class RecordStore {
     const columns = recordTables[table].slice(
       ...([prefix.length, prefix.length + length] as const),
     );
-    const rows = await this.#reading([table, ...prefix], () =>
-      this.#queries
+    const rows = await this.#reading(
+      [table, ...prefix],
+      this.#database.transactions.queries
         .selectFrom(table)
         .select(columns)
         .distinct()
@@ -164,13 +167,10 @@ export class RecordStore {
     return rows.map((row) => columns.map((column) => row[column]));
   }
 
-  get #queries() {
-    return this.#database.transactions.queries;
-  }
-
   #find(key: RecordKey): Promise<Row | undefined> {
-    return this.#reading(key, () =>
-      this.#queries
+    return this.#reading(
+      key,
+      this.#database.transactions.queries
         .selectFrom(key[0])
         .select(["revision", "body"])
         .where((where) => where.and(wholeOf(key)))
@@ -188,9 +188,10 @@ export class RecordStore {
     const body = JSON.stringify(value);
     // A record that was removed and made again is not the one before.
     const revision = before === 0 ? randomInt(1, mostFirst) : before + 1;
+    const { queries } = this.#database.transactions;
     const written =
       before === 0
-        ? await this.#queries
+        ? await queries
             .insertInto(table)
             .values({ ...own, revision, body } as RecordRow)
             .onConflict((conflict) =>
@@ -198,7 +199,7 @@ export class RecordStore {
             )
             .returning("revision")
             .executeTakeFirst()
-        : await this.#queries
+        : await queries
             .updateTable(table)
             .set({ revision, body })
             .where((where) => where.and({ ...own, revision: before }))
@@ -232,18 +233,17 @@ export class RecordStore {
   }
 
   /** What cannot be read is unknown, not absent; a passing shortage says nothing of it. */
-  async #reading<T>(
-    key: RecordKey | Derived,
-    ask: () => Promise<T>,
-  ): Promise<T> {
+  async #reading<T>(key: RecordKey | Derived, asked: Promise<T>): Promise<T> {
     try {
-      return await ask();
+      return await asked;
     } catch (error) {
       if (classifyFileFailure(error) !== "broken") throw error;
       return this.#refuse(key, describeFailure(error), error);
     }
   }
 }
+
+const keyPart = /^[A-Za-z0-9][A-Za-z0-9._:+/-]*$/;
 
 const tableNames = Object.keys(recordTables) as readonly RecordTable[];
 
@@ -253,14 +253,14 @@ function together(columns: readonly string[]) {
 
 /** Columns of a key, or of its first parts. Throws RangeError for what is no part of one. */
 function valuesOf([table, ...parts]: RecordKey): Partial<RecordRow> {
-  const columns = recordTables[table];
-  const entries = parts.map((part, at) => {
-    const column = columns[at];
-    if (column === undefined || !isKeyPart(part))
+  const values: Partial<Record<string, string>> = {};
+  for (const [at, part] of parts.entries()) {
+    const column = recordTables[table][at];
+    if (column === undefined || !keyPart.test(part))
       throw new RangeError(`not a part of a key of ${table}: ${part}`);
-    return [column, part] as const;
-  });
-  return Object.fromEntries(entries);
+    values[column] = part;
+  }
+  return values;
 }
 
 function wholeOf(key: RecordKey): Partial<RecordRow> {
@@ -268,10 +268,6 @@ function wholeOf(key: RecordKey): Partial<RecordRow> {
   if (parts.length !== recordTables[table].length)
     throw new RangeError(`not a key of ${table}: ${parts.join("/")}`);
   return valuesOf(key);
-}
-
-function isKeyPart(text: string): boolean {
-  return /^[A-Za-z0-9][A-Za-z0-9._:+/-]*$/.test(text);
 }
 
 /** True for records that can be made again: the hashes of archives, and the key of their URLs. All others are trust and decisions. */
