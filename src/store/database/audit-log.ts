@@ -1,5 +1,6 @@
 import { appendFile, readFile } from "node:fs/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { sql } from "kysely";
 import { failure } from "../../errors/index.ts";
 import { askers } from "../../telemetry/asker.ts";
 import {
@@ -205,12 +206,12 @@ export class AuditLog {
       .insertInto("events")
       .values(rows)
       .onConflict((conflict) =>
-        conflict.column("counted").doUpdateSet((set) => ({
+        conflict.column("counted").doUpdateSet({
           // Who follows the log sees it again.
-          id: set.ref("excluded.id"),
-          at: set.ref("excluded.at"),
-          times: set("events.times", "+", set.ref("excluded.times")),
-        })),
+          id: sql.ref("excluded.id"),
+          at: sql.ref("excluded.at"),
+          times: sql`events.times + excluded.times`,
+        }),
       )
       .execute();
   }
