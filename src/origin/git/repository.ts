@@ -16,7 +16,7 @@ import {
   checkUrl,
   hostAndPort,
   guardedLookup,
-  isConfigured,
+  isFree,
 } from "../guard/address-guard.ts";
 import type { OriginLimits, OriginSettings } from "../guard/origin-settings.ts";
 import type { HttpClient } from "../http/http-client.ts";
@@ -277,9 +277,7 @@ async function pinAddresses(
   allowance: AddressAllowance,
 ): Promise<string> {
   const host = url.hostname.replace(/^\[|\]$/g, "");
-  const isFree =
-    allowance.allowPrivateAddresses || isConfigured(url, allowance);
-  const resolve = isFree ? lookup : promisify(guardedLookup);
+  const resolve = isFree(url, allowance) ? lookup : promisify(guardedLookup);
   // Of an address it gives that address.
   const found = await resolve(host, { all: true }).catch((cause: unknown) => {
     if (cause instanceof ProvenderError) throw cause;

@@ -15,9 +15,10 @@ export function hostAndPort(url: URL): string {
   return `${url.hostname}:${url.port === "" ? "443" : url.port}`;
 }
 
-/** True when the operator named this host and port, so that no rule of the guard applies. */
-export function isConfigured(url: URL, allowance: AddressAllowance): boolean {
-  return allowance.configured.has(hostAndPort(url));
+/** True when the operator named this host and port, or allows any, so that no rule of the guard applies. */
+export function isFree(url: URL, allowance: AddressAllowance): boolean {
+  const { allowPrivateAddresses, configured } = allowance;
+  return allowPrivateAddresses || configured.has(hostAndPort(url));
 }
 
 /**
@@ -29,7 +30,7 @@ export function checkUrl(url: URL, allowance: AddressAllowance): void {
     throw failure("origin-address-refused", formatPublicUrl(url), reason);
   };
   if (url.protocol !== "https:") refuse("it is not https");
-  if (isConfigured(url, allowance) || allowance.allowPrivateAddresses) return;
+  if (isFree(url, allowance)) return;
   if (url.port !== "") refuse(`port ${url.port} is not 443`);
   const literal = url.hostname.replace(/^\[|\]$/g, "");
   if (ipaddr.isValid(literal) && !isPublicAddress(literal))

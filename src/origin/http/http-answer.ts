@@ -79,13 +79,12 @@ const coding = /^(?:(?:x-)?gzip|compress|deflate|br|zstd)$/;
  * framed (`aws-chunked`), which is no coding and changes nothing.
  */
 function contentCodings({ headers }: Answer): readonly string[] {
-  return [headers["content-encoding"] ?? []]
-    .flat()
-    .join()
-    .toLowerCase()
-    .split(",")
-    .map((name) => name.trim())
-    .filter((name) => coding.test(name));
+  // undici has several fields of one name as a list.
+  const written = [headers["content-encoding"] ?? []].flat().join();
+  const codings: string[] = [];
+  for (const name of written.toLowerCase().split(","))
+    if (coding.test(name.trim())) codings.push(name.trim());
+  return codings;
 }
 
 /** True for an archive in a coding. Some servers say `x-gzip` or `br` of one that is as it was, which clients take. */

@@ -10,11 +10,7 @@ import {
 import { isCut, isFailure } from "../../errors/index.ts";
 import { makeTrust } from "../../network/trusted-certificates.ts";
 import type { OriginResult } from "../../telemetry/definitions.ts";
-import {
-  checkUrl,
-  guardedLookup,
-  isConfigured,
-} from "../guard/address-guard.ts";
+import { checkUrl, guardedLookup, isFree } from "../guard/address-guard.ts";
 import type { OriginLimits, OriginSettings } from "../guard/origin-settings.ts";
 import { receiveArchive } from "./archive-body.ts";
 import {
@@ -352,17 +348,16 @@ function makeDispatcher(
   const connection = { secureContext, timeout: limits.connect, allowH2: false };
   const anywhere = buildConnector(connection);
   const guarded = buildConnector({ ...connection, lookup: guardedLookup });
-  const isFree = (host: string) =>
-    settings.allowPrivateAddresses ||
-    isConfigured(new URL(`https://${host}`), settings);
   const options: Agent.Options = {
     headersTimeout: limits.firstByte,
     bodyTimeout: limits.idle,
     maxHeaderSize: 64 * 1024,
     allowH2: false,
     connections: mostConnections,
-    connect: (target, callback) =>
-      (isFree(target.host ?? "") ? anywhere : guarded)(target, callback),
+    connect: (target, callback) => {
+      const url = new URL(`https://${target.host}`);
+      (isFree(url, settings) ? anywhere : guarded)(target, callback);
+    },
   };
   const { https, no = "" } = settings.proxy;
   if (https === undefined) return new Agent(options);

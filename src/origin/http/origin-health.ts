@@ -40,7 +40,7 @@ interface Pause {
  * Retry-After). Once its time is over one request at a time probes, and the first answer ends the suspension.
  */
 export class OriginHealth {
-  readonly #hosts: LRUCache<string, Host>;
+  readonly #hosts = new LRUCache<string, Host>({ max: mostHosts });
   readonly #now: () => number;
   readonly #events: HealthEvents;
   readonly #longest: number;
@@ -54,10 +54,6 @@ export class OriginHealth {
     this.#now = now;
     this.#events = events;
     this.#longest = longest;
-    this.#hosts = new LRUCache<string, Host>({
-      max: mostHosts,
-      memoMethod: (name) => ({ name, failures: 0, pause: undefined }),
-    });
   }
 
   /**
@@ -65,13 +61,16 @@ export class OriginHealth {
    * begun or never will.
    */
   admit(url: URL) {
-    const host = this.#hosts.memo(hostAndPort(url));
+    const name = hostAndPort(url);
+    const unknown: Host = { name, failures: 0, pause: undefined };
+    const host = this.#hosts.get(name) ?? unknown;
+    this.#hosts.set(name, host);
     const probed = host.pause;
     if (probed !== undefined) {
       const { until, isProbed, because } = probed;
       const left = Math.max(isProbed ? 1_000 : 0, until - this.#now());
       const seconds = Math.ceil(left / 1000);
-      const shown = `https://${host.name}/`;
+      const shown = `https://${name}/`;
       if (seconds > 0)
         throw isFailure(because, "origin-busy")
           ? failure("origin-busy", shown, seconds)

@@ -146,8 +146,12 @@ export function parseVersions(
   let malformed = 0;
   const readEach = <T>(shape: z.ZodType<T>, values: unknown): readonly T[] => {
     const each = Array.isArray(values) ? (values as readonly unknown[]) : [];
-    const read = each.flatMap((one) => shape.safeParse(one).data ?? []);
-    malformed += each.length - read.length;
+    const read: T[] = [];
+    for (const one of each) {
+      const { data } = shape.safeParse(one);
+      if (data === undefined) malformed += 1;
+      else read.push(data);
+    }
     if ((values ?? each) !== each) malformed += 1;
     return read;
   };
@@ -165,7 +169,11 @@ export function parseVersions(
     if (shared === undefined) {
       names += spoken.length + built.length;
       checkCount(url, names, mostNames, "protocols and platforms that differ");
-      const readable = built.flatMap((name) => findPlatform(name) ?? []);
+      const readable: Platform[] = [];
+      for (const name of built) {
+        const platform = findPlatform(name);
+        if (platform !== undefined) readable.push(platform);
+      }
       shared = {
         protocols: spoken,
         platforms: readable.length === 0 ? undefined : readable,
@@ -174,12 +182,12 @@ export function parseVersions(
     }
     versions.set(version, { version, ...shared });
   }
-  const sorted = newestFirst(versions.keys());
-  return {
-    versions: sorted.flatMap((version) => versions.get(version) ?? []),
-    warnings,
-    malformed,
-  };
+  const sorted: OriginVersion[] = [];
+  for (const version of newestFirst(versions.keys())) {
+    const entry = versions.get(version);
+    if (entry !== undefined) sorted.push(entry);
+  }
+  return { versions: sorted, warnings, malformed };
 }
 
 /**
@@ -197,6 +205,12 @@ export function parsePackage(
   const listed = answer.signing_keys?.gpg_public_keys ?? [];
   checkCount(url, listed.length, mostKeys, "keys");
   const keys = checkShape(url, z.array(signingKey), listed);
+  const signingKeys: string[] = [];
+  const keyLabels: KeyLabel[] = [];
+  for (const { ascii_armor, ...keyLabel } of keys) {
+    signingKeys.push(ascii_armor);
+    keyLabels.push(keyLabel);
+  }
   const { filename } = answer;
   const name = formatPlatform(platform);
   expectSame(url, "platform", name, formatPlatform(answer));
@@ -219,8 +233,8 @@ export function parsePackage(
         ? resolve(url, answer.shasums_signature_url)
         : undefined,
     },
-    signingKeys: keys.map((key) => key.ascii_armor),
-    keyLabels: listed.map((one) => keyLabel.parse(one)),
+    signingKeys,
+    keyLabels,
     protocols: answer.protocols ?? [],
   };
 }

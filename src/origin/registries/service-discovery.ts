@@ -60,9 +60,7 @@ export class ServiceDiscovery {
     // A suspended host gets one probe at a time: the request itself shall be it, not discovery.
     const isSpared = known !== undefined && this.#http.isSuspended(this.#start);
     if (isFresh || isSpared) return known;
-    this.#asking ??= this.#ask().finally(() => {
-      this.#asking = undefined;
-    });
+    this.#asking ??= this.#ask();
     return untilAborted(this.#asking, signal).catch((error: unknown) => {
       throw describeFailure(this.#start, error, "request");
     });
@@ -70,16 +68,18 @@ export class ServiceDiscovery {
 
   async #ask(): Promise<Discovered> {
     const detached = new AbortController().signal;
-    const answer = await this.#http.fetchJson(
-      this.#start,
-      detached,
-      longestDocument,
-    );
-    const parsed = document.safeParse(answer.value);
-    if (!parsed.success)
-      throw unusable(answer.url, "it is not a service discovery document");
-    const until = this.#now() + this.#freshFor;
-    this.#known = { url: answer.url, services: parsed.data, until };
-    return this.#known;
+    try {
+      const { url, value } = await this.#http.fetchJson(
+        ...([this.#start, detached, longestDocument] as const),
+      );
+      const parsed = document.safeParse(value);
+      if (!parsed.success)
+        throw unusable(url, "it is not a service discovery document");
+      const until = this.#now() + this.#freshFor;
+      this.#known = { url, services: parsed.data, until };
+      return this.#known;
+    } finally {
+      this.#asking = undefined;
+    }
   }
 }
