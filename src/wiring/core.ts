@@ -74,14 +74,10 @@ export function wireCore(
   const { freshness, limits, offline, origins, storage } = configuration;
   const { alarms, audit, database, logger, metrics } = telemetry;
 
-  // What is known, and who hears that other processes may have changed it.
+  // What is known, and what of it is remembered.
   const records = wireRecords(telemetry);
   const changes = new ProviderChanges(records);
   const trust = new TrustStore(records, changes);
-  records.listen((changed) => {
-    changes.noteRecords(changed);
-    if (isAbout(changed, "namespaces", "first_contacts")) trust.forget();
-  });
   const signatures = new SignatureThreads({
     threads: 2,
     deadlineMs: signatureDeadline,
@@ -104,12 +100,13 @@ export function wireCore(
   const onUnwritten = (record: string, err: unknown) =>
     // A good answer is given all the same.
     logger.error({ record, err }, "a record was not written");
+  const caches: Pick<MetadataCache<object, Revised>, "forget">[] = [];
   const cache = <K extends object, V extends Revised>(
     of: MetadataRecords<K, V>,
   ) => {
     const made = new MetadataCache(of, {
       limits: { ...downloadLimits, ...limits, ...freshness, notFound },
-      ...{ clock, offline, onUnwritten },
+      ...{ clock, offline, onUnwritten, changes },
       onStale: (record, age, error) =>
         logger.warn(
           {
@@ -118,10 +115,9 @@ export function wireCore(
           },
           "serving stale metadata while the origin fails",
         ),
-      onChange: (record) => changes.noteRecord(record),
     });
     metrics?.watchWaiters(() => made.waiting);
-    records.listen((changed) => made.forget(changed));
+    caches.push(made);
     return made;
   };
   const versions = cache(versionRecords(records, providerVersionNaming));
@@ -142,7 +138,6 @@ export function wireCore(
     measureRecords: () => records.measure(),
   });
   metrics?.watchStore(() => retention.readFigures());
-  records.listen(() => retention.forget());
   const reserve: Reserve = (...asked) => retention.reserve(...asked);
   const bucket =
     storage.s3 &&
@@ -174,9 +169,6 @@ export function wireCore(
   const hashes = new PackageHashes(blobs, records, hashing, (sha256, err) => {
     if (!hashing.isClosed)
       logger.error({ sha256, err }, "an archive could not be hashed");
-  });
-  records.listen((changed) => {
-    if (isAbout(changed, "package_hashes")) hashes.forget();
   });
   const archives = new Archives(
     { blobs, reserve },
@@ -238,9 +230,6 @@ export function wireCore(
   const refused = new RefusedVersions({
     ...{ records, clock, changes, onUnwritten },
   });
-  records.listen((changed) => {
-    if (isAbout(changed, "refused_versions")) refused.forget();
-  });
   const standings = new Standings({
     ...{ catalog, settlements, events, refused, clock, offline },
     patience: limits.answer,
@@ -265,6 +254,16 @@ export function wireCore(
     patience: limits.answer,
     threads: moduleThreads,
     ...{ alarms, logger, metrics },
+  });
+
+  // Other processes may have changed any of what is remembered.
+  records.listen((changed) => {
+    changes.noteRecords(changed);
+    retention.forget();
+    for (const made of caches) made.forget(changed);
+    if (isAbout(changed, "namespaces", "first_contacts")) trust.forget();
+    if (isAbout(changed, "package_hashes")) hashes.forget();
+    if (isAbout(changed, "refused_versions")) refused.forget();
   });
 
   /** Ends the downloads under way and refuses new ones; what is stored can still be read. */

@@ -71,9 +71,8 @@ export function composeProviders(parts: MirrorParts) {
   ) => {
     const cache = new MetadataCache<K, V>(of, {
       limits: { ...freshness, answer: 60_000, waiters: 1_000 },
-      ...{ clock, offline, onUnwritten },
+      ...{ clock, offline, onUnwritten, changes },
       onStale: () => undefined,
-      onChange: (record) => changes.noteRecord(record),
     });
     records.listen((changed) => cache.forget(changed));
     return cache;

@@ -3,6 +3,7 @@ import type { Clock } from "./clock.ts";
 import { getHeapStatistics } from "node:v8";
 import type { RecordKey } from "../../store/records/record-store.ts";
 import { LRUCache } from "lru-cache";
+import type { ProviderChanges } from "./provider-changes.ts";
 
 /** Bytes for each kind of metadata; the kinds together take at most half of a small heap. */
 const memoryBytes = Math.min(
@@ -28,8 +29,8 @@ interface MetadataSettings {
   readonly onUnwritten: (key: string, error: unknown) => void;
   /** The origin failed, and a value of `age` milliseconds is served instead; never waited for. */
   readonly onStale: (key: string, age: number, error: unknown) => void;
-  /** Another answer is given of this record from now on. */
-  readonly onChange?: (record: string) => void;
+  /** Hear of records of which another answer is given from now on. */
+  readonly changes?: ProviderChanges;
 }
 
 /** Milliseconds since the origin said so for which an answer is good enough for one asker. */
@@ -344,7 +345,7 @@ export class MetadataCache<K extends object, V extends Revised> {
       before?.value === value &&
       before.isRefused === isRefused &&
       before.spareUntil === spareUntil;
-    if (!isSame) this.#settings.onChange?.(key);
+    if (!isSame) this.#settings.changes?.noteRecord(key);
     const size = Math.max(1, this.#records.weigh(value));
     this.#values.set(key, remembered, { size });
     return remembered;
