@@ -92,22 +92,20 @@ export class Transactions {
     const then: Open["then"] = [];
     const result = await this.#queries.connection().execute(async (queries) => {
       const open = { queries, then, isOver: false };
-      const ask = async (...statements: readonly string[]) => {
-        for (const text of statements) await sql.raw(text).execute(queries);
-      };
       try {
-        await ask(...begin[durability]);
+        for (const text of begin[durability])
+          await sql.raw(text).execute(queries);
         const result = await this.#open.run(open, work);
         open.isOver = true;
-        await ask("COMMIT");
+        await sql`COMMIT`.execute(queries);
         return result;
       } catch (error) {
         open.isOver = true;
         // A commit that failed may have taken it back already.
-        await ask("ROLLBACK").catch(() => undefined);
+        await sql`ROLLBACK`.execute(queries).catch(() => undefined);
         throw error;
       } finally {
-        await ask(...end);
+        for (const text of end) await sql.raw(text).execute(queries);
       }
     });
     for (const one of then) one();
