@@ -33,7 +33,8 @@ function remembering<T extends object>(
 ): (names: Names) => T {
   const known = new LRUCache<string, T>({ max: 1_000 });
   return (names) => {
-    const text = keys.map((key) => names[key]).join("/");
+    let text = "";
+    for (const key of keys) text += `/${names[key]}`;
     const found = known.get(text) ?? parse(names);
     known.set(text, found);
     return found;

@@ -31,8 +31,8 @@ import {
 } from "./asked.ts";
 
 const renderIndexOnce = rendersOnce(renderIndex);
-const renderVersionOnce = rendersOnce((packages: readonly MirroredPackage[]) =>
-  renderVersion(packages),
+const renderVersionOnce = rendersOnce<readonly MirroredPackage[], []>(
+  renderVersion,
 );
 
 export type NetworkMirror = ReturnType<typeof makeNetworkMirror>;
