@@ -264,8 +264,7 @@ export class HttpClient {
   ): Promise<Dispatcher.ResponseData> {
     const passage = this.#health.admit(url);
     const began = performance.now();
-    const tell = (failure?: unknown) =>
-      this.#events.onAsked?.(originResult(failure), performance.now() - began);
+    const { onAsked } = this.#events;
     try {
       const response = await request(url, {
         dispatcher: (this.#dispatcher ??= makeDispatcher(
@@ -284,7 +283,7 @@ export class HttpClient {
       const { statusCode: status, headers } = response;
       const failure =
         status < 400 ? undefined : describeStatus(url, status, headers);
-      tell(failure);
+      onAsked?.(originResult(failure), performance.now() - began);
       const isWell = status < 500 && status !== 429;
       passage.settle(isWell ? undefined : failure, isRepeated);
       return response;
@@ -292,7 +291,7 @@ export class HttpClient {
       const failure = describeFailure(url, error, "request");
       if (asker.aborted) passage.abandon();
       else {
-        tell(failure);
+        onAsked?.(originResult(failure), performance.now() - began);
         passage.settle(failure, isRepeated);
       }
       throw failure;

@@ -38,8 +38,10 @@ export function makeProviderRegistry(
       const base = await discovery.findService("providers.v1", signal);
       const release = `${formatProviderAddress(address)} ${version}`;
       const names = platforms?.map(formatPlatform) ?? commonPlatforms;
-      const common = commonPlatforms.filter((name) => names.includes(name));
-      const candidates = new Set([...common, ...names]);
+      const candidates = new Set<string>();
+      for (const name of commonPlatforms)
+        if (names.includes(name)) candidates.add(name);
+      for (const name of names) candidates.add(name);
       let absence: Error | undefined;
       for (const name of [...candidates].slice(0, commonPlatforms.length))
         try {
