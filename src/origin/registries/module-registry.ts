@@ -5,7 +5,6 @@ import {
 } from "../../address/module-address.ts";
 import {
   isVersion,
-  newestFirst,
   normalVersion,
   type Version,
 } from "../../address/version.ts";
@@ -44,9 +43,7 @@ export function makeModuleRegistry(
     signal: AbortSignal,
   ): Promise<readonly Version[]> {
     const spelled = await listSpelled(address, signal);
-    return newestFirst(
-      new Set(spelled.flatMap((text) => normalVersion(text) ?? [])),
-    );
+    return [...new Set(spelled.flatMap((text) => normalVersion(text) ?? []))];
   }
 
   async function listSpelled(

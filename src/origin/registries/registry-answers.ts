@@ -10,7 +10,7 @@ import {
   type Platform,
 } from "../../address/platform.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
-import { isVersion, newestFirst, type Version } from "../../address/version.ts";
+import { isVersion, type Version } from "../../address/version.ts";
 import { unusable } from "../http/http-failure.ts";
 import { checkCount, checkShape, resolve } from "./answer-shape.ts";
 
@@ -122,7 +122,7 @@ const mostWarnings = 100;
 const mostWarningLetters = 64 * 1024;
 
 /**
- * Newest first. Versions that are not semantic versions are left out, as clients do; a repeated one counts once. What is
+ * In the registry's order. Versions that are not semantic versions are left out, as clients do; a repeated one counts once. What is
  * malformed is left out for itself, and takes nothing else away.
  */
 export function parseVersions(
@@ -182,12 +182,7 @@ export function parseVersions(
     }
     versions.set(version, { version, ...shared });
   }
-  const sorted: OriginVersion[] = [];
-  for (const version of newestFirst(versions.keys())) {
-    const entry = versions.get(version);
-    if (entry !== undefined) sorted.push(entry);
-  }
-  return { versions: sorted, warnings, malformed };
+  return { versions: [...versions.values()], warnings, malformed };
 }
 
 /**
