@@ -122,9 +122,10 @@ export async function refreshVersions(
   );
   if (isAlarming(vanished.length, before.length)) onVanished(vanished);
   // A folder's list is read every few seconds, and written only when it changed.
-  const isSame = () =>
+  const isSame =
+    freshFor !== undefined &&
     JSON.stringify(writeList(list)) === JSON.stringify(writeList(known));
-  return freshFor !== undefined && isSame() ? known : list;
+  return isSame ? known : list;
 }
 
 /** Some versions are withdrawn now and then; more than five or a tenth at once is an accident or an attack. */

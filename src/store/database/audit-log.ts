@@ -73,14 +73,20 @@ export class AuditLog {
     entry: AuditEntry,
     { durable }: { readonly durable: boolean },
   ): Promise<void> {
-    if (!this.#hasRoom(entry)) return;
+    const { event, verdict, provider, module, version } = entry;
+    // What an origin offers again and again is bounded; content that becomes trusted always has its row.
+    if (verdict !== "accepted" && ofOffers.has(event)) {
+      const group = provider ?? module ?? "";
+      const key = JSON.stringify([event, group, version]);
+      if (this.#offers.take(key, group) !== "line") return;
+    }
     const { database, decisions, logger, onLost } = this.#parts;
     const { transactions } = database;
     const asked = { ...askers.getStore(), ...entry };
     const json = formatAuditEntry(asked, new Date());
     const written = JSON.parse(json) as WrittenEntry;
     // Each request has a line of its own.
-    if (!deliveries.has(entry.event))
+    if (!deliveries.has(event))
       transactions.whenCommitted(() => logger.info(written, "audit"));
     const row = rowOf(written);
     if (!durable) {
@@ -88,7 +94,7 @@ export class AuditLog {
       return;
     }
     try {
-      if (ofOperators.has(entry.event))
+      if (ofOperators.has(event))
         await appendFile(decisions, `${json}\n`, { mode: 0o600, flush: true });
       await transactions.run(() => this.#insert([row]));
     } catch (error) {
@@ -180,14 +186,6 @@ export class AuditLog {
       }
     });
     await this.#writing;
-  }
-
-  /** False for what an origin offers again and again; content that becomes trusted always has its row. */
-  #hasRoom({ event, verdict, provider, module, version }: AuditEntry) {
-    if (verdict === "accepted" || !ofOffers.has(event)) return true;
-    const group = provider ?? module ?? "";
-    const key = JSON.stringify([event, group, version]);
-    return this.#offers.take(key, group) === "line";
   }
 
   #wait(row: EventRow): void {
