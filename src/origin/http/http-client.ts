@@ -117,8 +117,9 @@ export class HttpClient {
     url: URL,
     maxBytes: number,
     asker: AbortSignal,
+    more: Partial<Question> = {},
   ): Promise<OriginAnswer> {
-    const question = { accept: "*/*", asker };
+    const question = { accept: "*/*", asker, ...more };
     const answer = await this.#fetchWhole(url, maxBytes, question);
     if (isPage(answer, answer.bytes)) throw unusable(answer.url, aPage);
     return answer;
@@ -130,14 +131,11 @@ export class HttpClient {
     asker: AbortSignal,
     maxBytes: number = this.#limits.originJson,
   ): Promise<{ readonly url: URL; readonly value: unknown }> {
-    const question = {
+    const answer = await this.fetchDocument(url, maxBytes, asker, {
       accept: "application/json",
-      asker,
       // A cache on the way, or another mirror, may have what is out of date.
       headers: { "cache-control": "no-cache" },
-    };
-    const answer = await this.#fetchWhole(url, maxBytes, question);
-    if (isPage(answer, answer.bytes)) throw unusable(answer.url, aPage);
+    });
     return { url: answer.url, value: parseJsonText(answer.url, answer.bytes) };
   }
 
