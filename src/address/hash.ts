@@ -32,8 +32,3 @@ export function parsePackageHash(text: string): PackageHash {
     );
   return text as PackageHash;
 }
-
-/** The `zh:` form that clients write into dependency lock files: the archive's own SHA-256. */
-export function formatArchiveHash(sha256: Sha256): string {
-  return `zh:${sha256}`;
-}

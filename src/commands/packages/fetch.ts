@@ -1,5 +1,4 @@
 import pLimit from "p-limit";
-import { formatArchiveHash } from "../../address/hash.ts";
 import { formatPlatform } from "../../address/platform.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import { untilAborted } from "../../concurrency/in-time.ts";
@@ -124,7 +123,7 @@ async function fetchPackage(
     const address = { provider, version };
     const admitted = await mirror.providers.recallPackage(address, platform);
     const { filename, sha256 } = admitted.found;
-    const zh = formatArchiveHash(sha256);
+    const zh = `zh:${sha256}`;
     /** Requires a hash of each lock file to fit. */
     const expectLocked = (
       known: readonly string[],

@@ -1,5 +1,4 @@
 import { LRUCache } from "lru-cache";
-import { formatArchiveHash } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import {
   formatProviderAddress,
@@ -67,7 +66,7 @@ export interface AdmittedPackage extends AdmittedRelease {
 export interface MirroredPackage {
   readonly platform: Platform;
   readonly filename: string;
-  /** Its `zh:`, and its `h1:` once the mirror itself has computed it from the archive, which it had verified. */
+  /** Its `zh:`, which is its own SHA-256, and its `h1:` once the mirror itself has computed it from the archive, which it had verified. */
   readonly hashes: readonly [zh: string, h1?: string];
 }
 
@@ -183,7 +182,7 @@ export class ProviderMirror {
       .toSorted((a, b) => (a.filename < b.filename ? -1 : 1))
       .map(async ({ platform, filename, sha256 }): Promise<MirroredPackage> => {
         const h1 = await hashes.find(sha256);
-        const zh = formatArchiveHash(sha256);
+        const zh = `zh:${sha256}`;
         // Terraform up to 1.11 and OpenTofu up to 1.6 check the first that they can; for an h1 they unpack and hash every file.
         return { platform, filename, hashes: h1 ? [zh, h1] : [zh] };
       });
