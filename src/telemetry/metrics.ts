@@ -254,14 +254,17 @@ export class Metrics {
     this.originLastSuccess.set({ origin }, 0);
   }
 
-  countOriginRequest(
-    origin: string,
-    result: OriginResult,
-    milliseconds: number,
-  ): void {
-    this.originRequests.inc({ origin, result });
-    this.originSeconds.observe({ origin }, milliseconds / 1000);
-    if (result === "ok") this.originLastSuccess.setToCurrentTime({ origin });
+  /** What a client of an origin tells. */
+  ofOrigin(origin: string) {
+    return {
+      onAsked: (result: OriginResult, milliseconds: number) => {
+        this.originRequests.inc({ origin, result });
+        this.originSeconds.observe({ origin }, milliseconds / 1000);
+        if (result === "ok")
+          this.originLastSuccess.setToCurrentTime({ origin });
+      },
+      onReceived: (bytes: number) => this.originBytes.inc({ origin }, bytes),
+    };
   }
 
   /** Adds to `provender_waiters`; asked at each exposition. */

@@ -38,17 +38,11 @@ export function wireClients(
   const limits = originLimits(configuration.limits);
   const made: HttpClient[] = [];
   const make = (origin: OriginConfiguration, token: string | undefined) => {
-    const { hostname } = origin;
     const client = new HttpClient(
       settingsOf(origin, token, proxy),
       limits,
       health,
-      metrics && {
-        onAsked: (result, ms) =>
-          metrics.countOriginRequest(hostname, result, ms),
-        onReceived: (bytes) =>
-          metrics.originBytes.inc({ origin: hostname }, bytes),
-      },
+      metrics?.ofOrigin(origin.hostname),
     );
     made.push(client);
     return client;
