@@ -77,15 +77,14 @@ export class OriginHealth {
           : failure("origin-suspended", shown, seconds, because);
       probed.isProbed = true;
     }
-    const abandon = () => {
-      if (probed !== undefined) probed.isProbed = false;
-    };
     return {
       /** Nobody waits for it any longer, which proves nothing about the host. */
-      abandon,
+      abandon: () => {
+        if (probed !== undefined) probed.isProbed = false;
+      },
       /** `failure` is undefined for an answer; with `isRepeated` an earlier try of the request counted already. */
       settle: (failure: unknown, isRepeated = false) => {
-        abandon();
+        if (probed !== undefined) probed.isProbed = false;
         if (isFailure(failure, "origin-busy"))
           this.#suspend(host, failure, failure.retryAfterSeconds);
         // Whether a suspended host is well again only its probe tells: others were sent before.
