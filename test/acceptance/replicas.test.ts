@@ -13,7 +13,6 @@ import {
   readMetric,
   requestsFor,
   runCommand,
-  type ProviderRequests,
 } from "../scenes/provider-requests.ts";
 import { startReplicaScene } from "../scenes/replica-scene.ts";
 import { moduleHost } from "../scenes/world.ts";
@@ -36,21 +35,7 @@ const publish = (type: string, more: Partial<PublishOptions> = {}) =>
 
 /** Until so many archives have yet to be brought into the bucket. */
 const untilWaiting = (mirror: RunningMirror, count: number) =>
-  eventually(
-    () => readMetric(mirror, "provender_bucket_outbox"),
-    (waiting) => waiting === count,
-  );
-
-const untilOutcome = (
-  { outcome }: ProviderRequests,
-  wanted: string,
-  milliseconds?: number,
-) =>
-  eventually(
-    () => outcome("1.0.0"),
-    (now) => now === wanted,
-    milliseconds,
-  );
+  expect.poll(() => readMetric(mirror, "provender_bucket_outbox")).toBe(count);
 
 describe("replicas on one PostgreSQL", () => {
   it("have from the bucket what another one fetched, also when the origin is gone and offers another content", async () => {
@@ -86,7 +71,9 @@ describe("replicas on one PostgreSQL", () => {
       const key = ["--key", fingerprint, ...scope];
       const run = await runCommand(one, "trust", decision, ...key);
       expect(run).toMatchObject({ status: 0 });
-      await untilOutcome(ask, outcome, 2_000);
+      await expect
+        .poll(() => ask.outcome("1.0.0"), { timeout: 2_000 })
+        .toBe(outcome);
     }
   });
 
@@ -186,7 +173,7 @@ describe("replicas on one PostgreSQL", () => {
     expect(await known.outcome("1.0.0")).toBe("200");
     await scene.postgres.stop();
     const health = async () => (await one.get("/readyz")).body.toString();
-    await eventually(health, (text) => text.includes("The database "));
+    await expect.poll(health).toContain("The database ");
     expect(await known.outcome("1.0.0")).toBe("200");
     expect(await known.delivery("1.0.0")).toBe("200");
     const refused = await unknown.version("1.0.0");
@@ -198,9 +185,9 @@ describe("replicas on one PostgreSQL", () => {
     const log = JSON.stringify(one.log);
     expect(log).not.toContain("secret");
     await scene.postgres.start();
-    await eventually(health, (text) => !text.includes("degraded"));
+    await expect.poll(health).not.toContain("degraded");
     for (const ask of [known, unknown, requestsFor(other, "known")])
-      await untilOutcome(ask, "200");
+      await expect.poll(() => ask.outcome("1.0.0")).toBe("200");
   });
 
   it.each<[string, (asked: string) => Promise<void> | number | void]>([
@@ -218,10 +205,7 @@ describe("replicas on one PostgreSQL", () => {
       const late = await requestsFor(one, type).archive("1.0.0");
       expect([late.status, late.complete]).toEqual([200, true]);
       await untilWaiting(one, 1);
-      await eventually(
-        () => countAlarms(one, "bucket-failing"),
-        (alarms) => alarms === 1,
-      );
+      await expect.poll(() => countAlarms(one, "bucket-failing")).toBe(1);
       const readiness = await one.get("/readyz");
       expect(readiness.status).toBe(200);
       expect(readiness.body.toString()).toContain("degraded");
@@ -234,10 +218,9 @@ describe("replicas on one PostgreSQL", () => {
         ({ status }) => status === 200,
       );
       expect(brought.body.equals(late.body)).toBe(true);
-      await eventually(
-        async () => (await one.get("/readyz")).body.toString(),
-        (text) => !text.includes("degraded"),
-      );
+      await expect
+        .poll(async () => (await one.get("/readyz")).body.toString())
+        .not.toContain("degraded");
       expect(requests.count("archive")).toBeLessThanOrEqual(asked + 1);
     },
   );
