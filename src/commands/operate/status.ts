@@ -66,14 +66,15 @@ export async function status({ config, json = false }: Flags): Promise<number> {
     stdout(json ? formatDocument(found) : formatStatus(found));
     return found.ready && found.needs.length === 0 ? 0 : 1;
   };
-  const showNone = (reason: string) =>
-    show({
+  const showNone = (reason: string) => {
+    if (problem !== undefined) throw problem;
+    return show({
       ...{ running: false, ready: false, problems: [reason], needs: [] },
       ...{ url: null, pid: null, directory, policyMode, ...readFigures([]) },
     });
+  };
   const absent = `No daemon works on ${directory}: start it with "provender serve" or its service.`;
   const found = parse(announced, () => readFileSync(layout.daemon, "utf8"));
-  if (found === undefined && problem !== undefined) throw problem;
   if (found === undefined) return showNone(absent);
   const { url, pid } = found;
   const ask = (path: string) => askDaemon(configuration, found, path);
@@ -84,14 +85,12 @@ export async function status({ config, json = false }: Flags): Promise<number> {
       parse(readinessAnswer, () => readiness) ?? {};
     const ready = status === "ready";
     const problems = ready ? [] : errors;
-    const isFileWrong = problem !== undefined;
-    const needs = findNeeds(samples, minFree, new Date(), isFileWrong);
+    const needs = findNeeds(samples, minFree, new Date(), !!problem);
     return show({
       ...{ running: true, ready, problems, needs },
       ...{ url, pid, directory, policyMode, ...readFigures(samples) },
     });
   } catch (error) {
-    if (problem !== undefined) throw problem;
     const { code, message } = error as NodeJS.ErrnoException;
     // A daemon that was killed leaves its announcement.
     return showNone(
