@@ -12,7 +12,6 @@ export {
   formatApproval,
   formatKeyApproval,
   isModuleType,
-  isPackageHash,
   nameContent,
   type ProviderRelease,
 } from "./table.ts";

@@ -301,16 +301,13 @@ const verificationErrors = {
       "{archive} is refused (expected SHA-256 {expected}, {where} says {got})",
     remedy: "tell its publisher",
   }),
-  /** A package hash is expected where `lock` reads a mirror that names no digest. */
   "archive-digest": row(["archive", "expected", "got"], {
     status: 451,
     phrase: "Refused, the origin sent other bytes than were signed",
-    sentence: ({ archive, expected, got }) =>
-      `${archive} is refused (expected ${isPackageHash(expected) ? "" : "SHA-256 "}${expected}, the origin sent ${got})`,
-    remedy: ({ expected }) =>
-      isPackageHash(expected)
-        ? "tell the operator of that mirror"
-        : "try again in five minutes, when it is fetched again, since nothing was kept",
+    sentence:
+      "{archive} is refused (expected SHA-256 {expected}, the origin sent {got})",
+    remedy:
+      "try again in five minutes, when it is fetched again, since nothing was kept",
   }),
   /** Clients could not compute a reliable h1 of the zip. */
   "archive-unhashable": row(["archive", "reason"], {
@@ -318,11 +315,6 @@ const verificationErrors = {
     remedy: "put only its zh: into a lock file",
   }),
 };
-
-/** True for a digest with its form before a colon, such as `h1:…`. */
-export function isPackageHash(digest: string): boolean {
-  return digest.includes(":");
-}
 
 /** Why the trust policy does not take a signing key, or a release without one. */
 const refusals = {

@@ -1,8 +1,4 @@
-import {
-  isFailure,
-  isPackageHash,
-  type ProvenderError,
-} from "../../errors/index.ts";
+import { isFailure, type ProvenderError } from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
 import type { Asker } from "../../telemetry/asker.ts";
 import type { AuditLog } from "../../store/database/audit-log.ts";
@@ -32,10 +28,8 @@ export function recordRefusals(audit: AuditLog, alarms: Alarms) {
 /** A download raises its own alarm for an archive that differs from the signed one. */
 function findAlarm(error: ProvenderError) {
   if (isFailure(error, "signature-refused")) return "signature-refused";
-  const isTampered =
-    isFailure(error, "checksum-conflict") ||
-    (isFailure(error, "archive-digest") && isPackageHash(error.expected));
-  return isTampered ? "archive-tampered" : undefined;
+  if (isFailure(error, "checksum-conflict")) return "archive-tampered";
+  return undefined;
 }
 
 function describe(names: PathNames, error: ProvenderError): AuditEntry {
