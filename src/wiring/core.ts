@@ -7,7 +7,7 @@ import { Archives } from "../mirror/archives/archives.ts";
 import { downloadLimits } from "../mirror/archives/places.ts";
 import type { Reserve } from "../mirror/archives/room.ts";
 import { makeWrongArchives } from "../mirror/archives/wrong-archives.ts";
-import { type Clock, systemClock } from "../mirror/cache/clock.ts";
+import { systemClock as clock } from "../mirror/cache/clock.ts";
 import {
   MetadataCache,
   type MetadataRecords,
@@ -64,12 +64,11 @@ export type Core = ReturnType<typeof wireCore>;
 /** Milliseconds to decide about one signature. */
 const signatureDeadline = 2_000;
 
-/** Connects all that decides what clients get, from what is stored up to the two mirrors; tests choose their clock. */
+/** Connects all that decides what clients get, from what is stored up to the two mirrors. */
 export function wireCore(
   configuration: Configuration,
   layout: StoreLayout,
   telemetry: Telemetry,
-  clock: Clock = systemClock,
 ) {
   const { freshness, limits, offline, origins, storage } = configuration;
   const { alarms, audit, database, logger, metrics } = telemetry;
