@@ -592,9 +592,9 @@ const commandErrors = {
     remedy:
       "start the daemon, which makes one, or give the daemon's configuration with --config",
   }),
-  "nothing-asked": row(["command", "ways"], {
-    sentence: "There is nothing to {command}",
-    remedy: "give {ways}",
+  "nothing-asked": row([], {
+    sentence: "There is nothing to fetch",
+    remedy: "give SPECs, --lock-file or --directory, or modules with --module",
   }),
   "nothing-held": row(["spec"], {
     sentence:

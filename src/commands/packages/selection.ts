@@ -131,12 +131,7 @@ async function readRequests(
   modules: ModulePackages,
 ) {
   const ways = [specs, lockFiles, directory, moduleSpecs];
-  if (ways.every((way) => way.length === 0))
-    throw failure(
-      "nothing-asked",
-      "fetch",
-      "SPECs, --lock-file or --directory, or modules with --module",
-    );
+  if (ways.every((way) => way.length === 0)) throw failure("nothing-asked");
   const hosts = hostsOf(configuration);
   const named = specs.map((where): PackageRequest => {
     const { address: provider, selection } = parseProviderSpec(where, hosts);
@@ -171,7 +166,8 @@ async function readRequests(
       const selection = { kind: "constraint", constraint } as const;
       return { provider, selection, where, hashes };
     });
-  const required = [...followed.flat(), ...roots]
+  const projects = [...followed.flat(), ...roots];
+  const required = projects
     .flatMap(({ requirements }) => requirements)
     .map(({ provider, constraint, where }): PackageRequest => {
       const selection = { kind: "constraint", constraint } as const;
@@ -182,6 +178,6 @@ async function readRequests(
     problems: [...lockFiles, ...followed.flat(), ...searched].flatMap(
       ({ problems }): readonly ProvenderError[] => problems,
     ),
-    notCarried: [...followed.flat(), ...roots].flatMap((one) => one.notCarried),
+    notCarried: projects.flatMap((one) => one.notCarried),
   };
 }
