@@ -257,18 +257,22 @@ export function isKept({
     (pinned !== undefined && isInAgreement(pinned, one));
 }
 
-/** The release as clients see it; its digests come from verified checksums alone. */
+/** The release as clients see it; its digests come from verified checksums alone. `listed` is what its origin offers now. */
 export function viewOf(
   { offered, places }: KnownRelease,
   { evidence, packages, age }: Served<StoredEvidence>,
+  listed: readonly Platform[] | undefined,
 ): Release | undefined {
   const { checksums, proof, keyLabels } = evidence;
   if (checksums === undefined) return undefined;
   const bound = new Map<string, ReleasePackage>();
   for (const [name, { evidence: own }] of packages) {
     const found = own.packages.get(name);
-    if (found !== undefined && (offered?.has(name) ?? true))
-      bound.set(name, found);
+    const isOffered =
+      offered === undefined ||
+      offered.has(name) ||
+      listed?.some((one) => formatPlatform(one) === name);
+    if (found !== undefined && isOffered === true) bound.set(name, found);
   }
   return { checksums, proof, packages: bound, places, keyLabels, age };
 }

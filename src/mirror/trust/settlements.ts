@@ -75,7 +75,8 @@ export class Settlements {
         );
         continue;
       }
-      if (settled.release === now.trust) return answer(request, now, settled);
+      if (settled.release === now.trust)
+        return answer(request, now, settled, by);
       const before = now;
       const written = await this.#writing.run(name, () =>
         this.#write(request, before, settled).catch((error: unknown) => {
@@ -150,11 +151,13 @@ function answer(
   request: ReleaseRequest,
   known: KnownRelease,
   { standing }: Settled<StoredEvidence>,
+  { list }: SettledBy,
 ): Release {
   const { address } = request;
   if (standing.kind === "refused") throw refusalOf(request, known, standing);
+  const listed = list?.versions.get(address.version)?.platforms;
   const release =
-    standing.kind === "served" ? viewOf(known, standing) : undefined;
+    standing.kind === "served" ? viewOf(known, standing, listed) : undefined;
   if (standing.kind === "empty" || release === undefined)
     throw failure("not-found", formatRelease(address));
   return release;

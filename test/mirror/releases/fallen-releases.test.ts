@@ -80,6 +80,21 @@ it("a release gains the platforms that its registry adds, and keeps those that i
   expect(await ask({ content: "darwin=b" }, scene.start())).toBe(both);
 });
 
+it("a platform that is signed is served once it is listed, be the keys of that answer readable or not", async () => {
+  const scene = await MirrorScene.prepare();
+  const { registry, clock } = scene;
+  registry.offer("1.0.0", { content: "linux=a", by: K });
+  expect(await scene.start().index()).toBe("1.0.0");
+  const wider = { content: "linux=a darwin=b", by: K };
+  registry.offer("1.0.0", wider);
+  const mirror = scene.start();
+  // By the list that is on record.
+  expect(await mirror.version("1.0.0")).toBe("linux=a");
+  registry.offer("1.0.0", { ...wider, keys: ["not a key"] });
+  clock.pass(freshness);
+  expect(await mirror.version("1.0.0")).toBe("darwin=b linux=a");
+});
+
 it("a release whose key its owner revokes is out of service, with other keys or without its registry, until that is taken back", async () => {
   const { scene, registry, mirror, ask } = await serve(
     { content: "linux=a", by: owner },
