@@ -140,6 +140,16 @@ describe("an access token", () => {
     expect(published.requests).toEqual([]);
   });
 
+  it("without the name of its key is good while its issuer has one key", async () => {
+    const token = await sign({}, { kid: undefined });
+    expect(await verdict(token)).toBe(good);
+    published.keys = [key, await createIssuerKey("another", "RS256")];
+    issuer = makeIssuer();
+    expect(await verdict(token)).toBe(
+      "it does not name its key, and its issuer has several",
+    );
+  });
+
   it("of any other text is refused without an error of its own", async () => {
     const list = base64url.encode("[]");
     for (const text of ["", "a", "a.b.c", "..", `${list}.${list}.AA`])
