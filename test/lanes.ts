@@ -17,7 +17,7 @@ export const groups: Readonly<Record<string, Group>> = {
     files: ["test/acceptance/!(network-mirror|replicas).test.ts"],
   },
   replicas: {
-    holds: "daemons that share a PostgreSQL, and archives in a bucket",
+    holds: "daemons and the model on a PostgreSQL, archives in a bucket",
     needs: ["postgres", "initdb"],
     files: [
       "test/acceptance/replicas.test.ts",
