@@ -233,7 +233,7 @@ async function examineOrigin(
 }
 
 /** Address that only provender refuses, and without a request to any origin. */
-const probe = "provender.invalid/doctor/doctor/0.0.0";
+const probe = "provender.invalid/doctor/doctor/none.json";
 
 /** Bytes of an answer to the probe, which has some hundred. */
 const mostBytes = 64 * 1024;

@@ -125,7 +125,7 @@ const answering =
 
 /** A mirror, as far as one looks, whose own reasons do not arrive. */
 const reasonless: RequestListener = (req, res) => {
-  const isProbe = req.url?.endsWith("0.0.0");
+  const isProbe = req.url?.endsWith("/none.json");
   res.writeHead(isProbe ? 400 : 200);
   res.end(isProbe ? '{"code":"malformed-address"}' : "{}");
 };

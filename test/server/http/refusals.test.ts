@@ -80,6 +80,8 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     "/providers/Registry.Terraform.io/acme/demo/index.json",
     `${host}/acme/${"a".repeat(65)}/index.json`,
     `${provider}/1.2.json`,
+    // By this `doctor` knows a mirror.
+    "/providers/provender.invalid/doctor/doctor/none.json",
     `${provider}/terraform-provider-other_1.2.3_linux_amd64.zip`,
   ],
   "404 no-such-page": [
