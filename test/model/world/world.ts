@@ -138,7 +138,10 @@ export class World {
     this.oracle.noteAsked(asked.type);
     const since = this.clock.monotonic();
     const answer = this.#process(asked.process).ask(asked);
-    return this.#judge(asked, await settle(answer), since);
+    const got = await settle(answer);
+    this.#judge(asked, got, since);
+    this.#noteAnswered(asked, got, since);
+    return got;
   }
 
   /** Asks a face for everything that it has of a release. */
@@ -173,27 +176,35 @@ export class World {
     const all = await settle(Promise.all(answers));
     for (const { process } of asks)
       this.#process(process).life.paceBy(undefined);
-    for (const [at, asked] of asks.entries()) {
-      const answer = all[at];
+    const answered = asks.map((asked, at) => [asked, all[at]] as const);
+    for (const [asked, answer] of answered)
       if (answer !== undefined) this.#judge(asked, answer, since);
-    }
+    // Each may have been answered before the mirror learnt what another one says.
+    for (const [asked, answer] of answered)
+      if (answer !== undefined) this.#noteAnswered(asked, answer, since);
     return all;
   }
 
-  #judge(one: Ask, answer: Answer, since: number): Answer {
+  #noteAnswered(asked: Ask, { kind }: Answer, since: number): void {
+    const isDecided = kind === "packages" || kind === "refused";
+    if (asked.face === "version" && isDecided)
+      this.oracle.noteAnswered(this.#placed(asked), since);
+  }
+
+  #placed(asked: Ask): Ask {
+    return { ...asked, process: asked.process % this.size };
+  }
+
+  #judge(asked: Ask, answer: Answer, since: number): void {
     const { oracle } = this;
-    const asked = { ...one, process: one.process % this.size };
     oracle.hasCrashed ||= answer.kind === "dead";
     if (answer.kind === "versions" && answer.versions.length > 0)
       oracle.contacts.settle(asked.type);
-    const isDecided = answer.kind === "packages" || answer.kind === "refused";
-    if (asked.face === "version" && isDecided)
-      oracle.noteAnswered(asked, since);
-    if (answer.kind !== "packages") return answer;
+    if (answer.kind !== "packages") return;
     oracle.contacts.settle(asked.type);
+    const served = this.#placed(asked);
     for (const [platform, sha256] of Object.entries(answer.packages))
-      oracle.expectServable({ ...asked, platform, sha256 }, since);
-    return answer;
+      oracle.expectServable({ ...served, platform, sha256 }, since);
   }
 
   importOffers(index: number, offers: readonly Offer[]) {
