@@ -1,4 +1,5 @@
 import { widen } from "./content.ts";
+import { learnProviderKey } from "./first-contact.ts";
 import { judgeKey } from "./key-verdict.ts";
 import {
   ageOf,
@@ -38,7 +39,7 @@ export type TrustEvent<E = Evidence> =
 
 /** A release after an event. */
 export interface Settled<E extends Evidence = Evidence> {
-  /** Key that counts for the whole provider from now on. It is written first, and then the release is settled again. */
+  /** Key that counts for the whole provider from now on, written together with `release`; the rest is settled with it. */
   readonly firstSigner: string | undefined;
   /** The same object as before when there is nothing to write; written together with `events`. */
   readonly release: ReleaseTrust<E>;
@@ -56,6 +57,15 @@ const mostEvidence = 8;
 export function settle<E extends Evidence>(
   asked: ReleaseQuestion<E>,
 ): Settled<E> {
+  const settled = settleBy(asked);
+  const { firstSigner } = settled;
+  if (firstSigner === undefined) return settled;
+  const { name } = asked;
+  const namespace = learnProviderKey(asked.namespace, name, firstSigner);
+  return { ...settleBy({ ...asked, namespace }), firstSigner };
+}
+
+function settleBy<E extends Evidence>(asked: ReleaseQuestion<E>): Settled<E> {
   const first = findFirst(asked);
   const events: TrustEvent<E>[] = [];
   let question = asked;

@@ -293,7 +293,7 @@ const stories = {
     "is learnt once":
       "freeAws: E linux=a => served linux=a by E | linux=a | pinned, accepted: first-key!",
     "is the one that was offered last":
-      "free: E linux=a; K linux=a => served linux=a by K | linux=a | pinned, accepted: first-key!, accepted: first-key!, first signer: K",
+      "free: E linux=a; K linux=a => served linux=a by K | linux=a | pinned, candidate: unknown, accepted: first-key!, first signer: K",
     "is none that was revoked":
       "freeRevoked: K linux=a; E linux=a => served linux=a by K | linux=a | pinned, accepted: first-key!, candidate: revoked, first signer: K",
   },

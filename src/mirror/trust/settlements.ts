@@ -8,7 +8,7 @@ import { learnProviderKey } from "../../trust/first-contact.ts";
 import { settle, type Settled } from "../../trust/settle.ts";
 import type { Refused, ReleaseQuestion } from "../../trust/standing.ts";
 import type { FirstContact } from "../../trust/state.ts";
-import type { MetadataCache } from "../cache/metadata-cache.ts";
+import type { Kept, MetadataCache } from "../cache/metadata-cache.ts";
 import {
   type StoredEvidence,
   joinReleases,
@@ -40,6 +40,9 @@ interface SettlementsParts {
   readonly notebook: Notebook;
 }
 
+/** What a decision was about has been decided by another process. */
+class Forestalled extends Error {}
+
 /** Attempts at a decision while other processes write the same record. */
 const mostTries = 8;
 
@@ -65,24 +68,16 @@ export class Settlements {
     let now = known;
     for (let tries = 0; tries < mostTries; tries++) {
       const settled = settle(this.#ask(request, now, by));
-      const { firstSigner } = settled;
-      if (firstSigner !== undefined) {
-        // No other key is first from now on, before anything of this one is pinned.
-        const { provider, version } = address;
-        const own = { type: provider.type, version };
-        await request.entry.change((namespace) =>
-          learnProviderKey(namespace, own, firstSigner),
-        );
-        continue;
-      }
-      if (settled.release === now.trust)
-        return answer(request, now, settled, by);
+      const isWritten =
+        settled.release === now.trust && settled.firstSigner === undefined;
+      if (isWritten) return answer(request, now, settled, by);
       const before = now;
       const written = await this.#writing.run(name, () =>
         this.#write(request, before, settled).catch((error: unknown) => {
           throw asStoreFull(name, error);
         }),
       );
+      if (written === undefined) await request.entry.renew();
       const other = written
         ? undefined
         : await this.#parts.releases.peek(address);
@@ -103,20 +98,32 @@ export class Settlements {
     return new Set(packages?.values().map(({ sha256 }) => sha256));
   }
 
-  /** Writes the decision together with what people hear of it; undefined, and neither is written, where another one was first. */
+  /** Writes the decision together with what it teaches and what people hear of it; undefined, and nothing is written, where another one was first. */
   async #write(
-    { address }: ReleaseRequest,
+    { address, entry }: ReleaseRequest,
     known: KnownRelease,
-    { release: trust, events: heard }: Settled<StoredEvidence>,
+    { release: trust, events: heard, firstSigner }: Settled<StoredEvidence>,
   ): Promise<KnownRelease | undefined> {
     const { releases, records, events } = this.#parts;
-    const note = async () => {
+    const { provider, version } = address;
+    const own = { type: provider.type, version };
+    const beside = async () => {
+      if (firstSigner !== undefined)
+        await entry.change((namespace) => {
+          const learnt = learnProviderKey(namespace, own, firstSigner);
+          // Another key became the first one meanwhile.
+          if (learnt === namespace) throw new Forestalled();
+          return learnt;
+        });
       for (const event of heard) await events.note(address, event);
     };
     const ours = { ...known, trust };
-    return releases.replace(address, ours, (kept) =>
-      records.decide(address, kept, note),
-    );
+    const write = (kept: Kept<KnownRelease>) =>
+      records.decide(address, kept, beside).catch((error: unknown) => {
+        if (error instanceof Forestalled) return undefined;
+        throw error;
+      });
+    return releases.replace(address, ours, write);
   }
 
   #ask(

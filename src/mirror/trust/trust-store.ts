@@ -300,9 +300,14 @@ export class TrustEntry {
     // The next one reads it again, also where this fails.
     this.#isCurrent = false;
     try {
-      const after = await this.#records.transact(work);
-      this.#writes++;
-      if (after !== undefined) this.#know(after);
+      await this.#records.transact(async () => {
+        const after = await work();
+        // It may be a part of another transaction, which is taken back.
+        this.#records.whenCommitted(() => {
+          this.#writes++;
+          if (after !== undefined) this.#know(after);
+        });
+      });
     } catch (error) {
       const name = nameOf(this.#namespace);
       throw asStoreFull(`the trust records of ${name}`, error);

@@ -127,6 +127,25 @@ describe("two processes that meet a release at once", () => {
   );
 });
 
+it("a key becomes a provider's own with the release that it signed, or not at all, and is told", async () => {
+  const scene = await MirrorScene.prepare({ signatures: "when-published" });
+  const { registry, clock } = scene;
+  registry.offer("1.0.0", { content: "linux=a" });
+  const mirror = scene.start();
+  expect(await mirror.version("1.0.0")).toBe("linux=a");
+  const ask = (version: string, content: string) => {
+    registry.offer(version, { content, by: E });
+    clock.pass(freshness);
+    return mirror.version(version);
+  };
+  mirror.writes.let((name) => (isOfRelease(name) ? "fails" : undefined));
+  expect(await ask("2.0.0", "linux=b")).toMatch("store-full");
+  registry.remove("2.0.0");
+  expect(await ask("3.0.0", "linux=c")).toBe("linux=c");
+  expect(await ask("4.0.0", "linux=d")).toBe("linux=d");
+  expect(mirror.alarmed()).toEqual(["key-new 3.0.0"]);
+});
+
 it("a version that no list ever showed, while none can be had, is too young for any date of its signature", async () => {
   const day = 86_400_000;
   const scene = await MirrorScene.prepare({ minimumAge: 7 * day });
