@@ -57,15 +57,6 @@ const mostEvidence = 8;
 export function settle<E extends Evidence>(
   asked: ReleaseQuestion<E>,
 ): Settled<E> {
-  const settled = settleBy(asked);
-  const { firstSigner } = settled;
-  if (firstSigner === undefined) return settled;
-  const { name } = asked;
-  const namespace = learnProviderKey(asked.namespace, name, firstSigner);
-  return { ...settleBy({ ...asked, namespace }), firstSigner };
-}
-
-function settleBy<E extends Evidence>(asked: ReleaseQuestion<E>): Settled<E> {
   const first = findFirst(asked);
   const events: TrustEvent<E>[] = [];
   let question = asked;
@@ -74,6 +65,12 @@ function settleBy<E extends Evidence>(asked: ReleaseQuestion<E>): Settled<E> {
     const pinned = { content, sha256sums, signedBy, at: asked.age.now };
     question = { ...asked, release: { ...asked.release, pinned } };
     events.push({ kind: "pinned", evidence: first });
+  }
+  const firstSigner = findFirstSigner(question);
+  if (firstSigner !== undefined) {
+    const { name } = asked;
+    const namespace = learnProviderKey(asked.namespace, name, firstSigner);
+    return { ...settle({ ...asked, namespace }), firstSigner };
   }
   const settled = widenPinned(question);
   const kept = dropSettled(question);
@@ -89,7 +86,7 @@ function settleBy<E extends Evidence>(asked: ReleaseQuestion<E>): Settled<E> {
   if (newest !== undefined && kept.length < question.release.evidence.length)
     events.push({ kind: "healed", evidence: newest });
   return {
-    firstSigner: findFirstSigner(question),
+    firstSigner,
     release:
       events.length === 0 ? settled.release : { ...settled.release, evidence },
     events,
