@@ -22,8 +22,10 @@ export interface ShownText {
   wasAcceptable: boolean;
   /** It alone spoke for what was served, so the mirror keeps it: no bundle gives it back. */
   isKept: boolean;
-  /** Which process was asked when, and found that the registry takes the signer back; undefined until then, and once it is good again. */
-  takenAway: { readonly by: number; readonly at: number } | undefined;
+  /** Which process was asked when, and found that the registry takes the signer back, and when others hear of it; undefined until then, and once it is good again. */
+  takenAway:
+    | { readonly by: number; readonly at: number; readonly heardAt: number }
+    | undefined;
 }
 
 export function showText(signed: SignedText, isVerified: boolean): ShownText {

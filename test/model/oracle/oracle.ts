@@ -42,6 +42,8 @@ interface Reasoned {
   readonly text: ShownText;
 }
 
+const never = { by: -1, at: Infinity, heardAt: Infinity };
+
 /** Acceptances that operators hear of, unless the key was published at first contact. */
 const alarming: ReadonlySet<Reason> = new Set([
   "same-digests",
@@ -164,9 +166,13 @@ export class Oracle {
     // What cannot be written is known to one process, for as long as it runs.
     if (this.#world.disk.isFull) return;
     const { process: by } = asked;
-    for (const text of this.shown.of(asked))
+    const at = this.#world.clock.monotonic();
+    for (const text of this.shown.of(asked)) {
+      // Others hear a moment later of what is on record, and of nothing else.
+      const heardAt = text.isKept ? at + modelTimes.decided : Infinity;
       if (this.#isTakenBack(text, since))
-        text.takenAway ??= { by, at: this.#world.clock.monotonic() };
+        text.takenAway ??= { by, at, heardAt };
+    }
   }
 
   /** True where the registry publishes the signer as good now, or never took it back. */
@@ -256,11 +262,10 @@ export class Oracle {
     const asksNow = face === "version" || face === "archive";
     return texts.flatMap((text) => {
       const reason = findReason(this, text);
-      const { by, at } = text.takenAway ?? { by: process, at: Infinity };
-      // Other processes hear of it a moment later.
-      const heardAt = by === process ? at : at + modelTimes.decided;
+      const { by, at, heardAt } = text.takenAway ?? never;
+      const known = by === process ? at : heardAt;
       const holds =
-        !(asksNow && this.#isTakenBack(text, since)) && since < heardAt;
+        !(asksNow && this.#isTakenBack(text, since)) && since < known;
       return reason && holds ? [{ reason, text }] : [];
     });
   }
