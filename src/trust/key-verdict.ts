@@ -199,7 +199,7 @@ function isFromFirstContact(
   );
 }
 
-/** True for the release by which the key became the provider's own: people may not have heard of it yet. */
+/** True for the release by which the key became the provider's own, which people hear of. */
 function isFirstSigner(
   { name: { type, version }, namespace, rules }: KeyQuestion,
   signedBy: string,

@@ -146,6 +146,25 @@ it("a key becomes a provider's own with the release that it signed, or not at al
   expect(mirror.alarmed()).toEqual(["key-new 3.0.0"]);
 });
 
+it("of two keys that sign first, in two processes at once, the one that is written first is the provider's own", async () => {
+  const scene = await MirrorScene.prepare({ signatures: "when-published" });
+  const { registry, clock } = scene;
+  registry.offer("1.0.0", { content: "linux=a" });
+  expect(await scene.start().version("1.0.0")).toBe("linux=a");
+  registry.offer("2.0.0", { content: "linux=b", by: K });
+  registry.offer("3.0.0", { content: "linux=c", by: E });
+  clock.pass(freshness);
+  const [one, two] = [scene.start(), scene.start()];
+  const held = two.writes.hold((name) => name.endsWith("/3.0.0"));
+  const late = two.version("3.0.0");
+  await held.reached;
+  expect(await one.version("2.0.0")).toBe("linux=b");
+  held.free();
+  expect(await late).toBe("key-refused: unknown");
+  const alarms = [...one.alarmed(), ...two.alarmed()];
+  expect(alarms).toEqual(["key-new 2.0.0", "key-refused 3.0.0"]);
+});
+
 it("a version that no list ever showed, while none can be had, is too young for any date of its signature", async () => {
   const day = 86_400_000;
   const scene = await MirrorScene.prepare({ minimumAge: 7 * day });
